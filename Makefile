@@ -1,0 +1,57 @@
+# `make` alone lists what there is. Every target brings what it needs: on a fresh machine nothing is done by hand
+# but installing Python 3.11 or newer (and Java 17 with Maven for `make test-kafka`).
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-kafka lint bench clean
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP_INSTALL = $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
+ARGS ?=
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.installed ## install Eddy and its tools into .venv
+
+demo: setup ## catch a looping agent session, with a broker of its own (ARGS="--help" for options)
+	$(BIN)/eddy demo $(ARGS)
+
+# A test of a worker waits for a group to settle most of its time: others run meanwhile.
+test: setup ## run every test, on the embedded broker (ARGS="-k name" for some)
+	$(BIN)/pytest -n 3 $(ARGS)
+
+test-kafka: setup ## run the integration tests on Apache Kafka, fetched from Maven Central
+	$(BIN)/pytest -n 2 tests/integration --broker kafka $(ARGS)
+
+lint: setup ## check style, format, types and who imports whom
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.installed-bench ## measure, beside plain aiokafka and Quix Streams
+	$(BIN)/python -m benchmarks $(ARGS)
+
+clean: ## remove everything make has made
+	rm -rf $(VENV) build dist *.egg-info .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP_INSTALL) -e '.[dev]'
+	@touch $@
+
+$(VENV)/.installed-bench: $(VENV)/.installed
+	$(PIP_INSTALL) -e '.[bench]'
+	@touch $@
+
+# The first Python that runs and is new enough; a name alone proves nothing where version switchers put shims.
+$(BIN)/python:
+	@for python in python3.11 python3 python3.12 python3.13; do \
+	  if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	    echo "Making $(VENV) with $$python"; exec $$python -m venv $(VENV); \
+	  fi; \
+	done; \
+	echo 'Eddy needs Python 3.11 or newer: install it so that python3.11 or python3 starts it, then make again.' >&2; \
+	exit 1
