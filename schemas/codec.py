@@ -1,0 +1,100 @@
+"""The front of the package: one `Codec` per process gives the decoder and the encoders.
+
+>>> codec = Codec.bundled()
+>>> alerts = codec.encoder("entropy-alerts-value")
+>>> codec.decoder("decision-logs-value").decode(b'{"session_id": "s1"}', ())
+{'session_id': 's1'}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Self
+
+from schemas.bundled import OUTPUT_SUBJECTS
+from schemas.decoder import MAX_VALUE_BYTES, Decoder
+from schemas.encoder import Encoder, OutputFormat, bundled_encoder, json_encoder, registered_encoder
+from schemas.reason import Reason, UndecodableError
+from schemas.registry import Registry, RegistryAddress
+from schemas.subjects import ids_of, register_all
+
+__all__ = [
+    "Codec",
+    "Decoder",
+    "Encoder",
+    "OutputFormat",
+    "Reason",
+    "RegistryAddress",
+    "UndecodableError",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """How this process reads and writes values; made by `bundled` or `connect`, closed by `close`.
+
+    ``output_format`` is that of every encoder; ``max_value_bytes`` bounds the values a decoder looks at.
+    """
+
+    output_format: OutputFormat
+    max_value_bytes: int
+    _registry: Registry | None = None
+    _ids: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+
+    @classmethod
+    def bundled(
+        cls, output_format: OutputFormat = OutputFormat.AVRO, max_value_bytes: int = MAX_VALUE_BYTES
+    ) -> Self:
+        """Return a codec that needs no registry: the schemas that come with Eddy, under fixed ids."""
+        return cls(output_format, max_value_bytes)
+
+    @classmethod
+    async def connect(
+        cls,
+        address: RegistryAddress,
+        output_format: OutputFormat = OutputFormat.AVRO,
+        max_value_bytes: int = MAX_VALUE_BYTES,
+        *,
+        register: bool = False,
+    ) -> Self:
+        """Return a codec that takes the ids of its outputs from a registry and reads what others registered.
+
+        With ``register`` the schemas of Eddy are registered first.
+        Bundled ids are still read, so that switching to a registry leaves no backlog behind.
+
+        Raises:
+            InfrastructureError: the registry cannot be reached.
+            ConfigurationError: it refuses, or does not hold the schemas of the outputs.
+        """
+        registry = Registry(address)
+        try:
+            if register:
+                await register_all(registry)
+            ids = await ids_of(registry, OUTPUT_SUBJECTS) if output_format is OutputFormat.AVRO else {}
+        except BaseException:
+            await registry.close()
+            raise
+        return cls(output_format, max_value_bytes, registry, MappingProxyType(ids))
+
+    async def close(self) -> None:
+        """Close the connection to the registry, if there is one."""
+        if self._registry is not None:
+            await self._registry.close()
+
+    def decoder(self, subject: str) -> Decoder:
+        """Return the decoder of a subject such as ``decision-logs-value``."""
+        return Decoder(subject, max_bytes=self.max_value_bytes, source=self._registry)
+
+    def encoder(self, subject: str) -> Encoder:
+        """Return the encoder of a subject such as ``entropy-alerts-value``.
+
+        Raises:
+            KeyError: no such subject, or with a registry one that is not an output.
+        """
+        if self.output_format is OutputFormat.JSON:
+            return json_encoder(subject)
+        if self._registry is None:
+            return bundled_encoder(subject)
+        return registered_encoder(subject, self._ids[subject])
