@@ -1,0 +1,1 @@
+"""Eddy: which agent sessions go in circles, and why."""

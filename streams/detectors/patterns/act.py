@@ -1,0 +1,63 @@
+"""What A3 sees in a record: which file or command it was about, and how that ended."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from streams.domain.bounded import bounded, bounded_hash
+from streams.domain.decision import Decision
+from streams.domain.detection_settings import DetectionSettings
+from streams.domain.digest import digest
+from streams.domain.tool_class import ToolClass, tool_class
+
+
+class Deed(StrEnum):
+    """The classes of SEMANTICS 3.5, told apart by outcome where A3 asks for it. One letter each."""
+
+    READ = "r"
+    WRITE = "w"
+    UNWRITTEN = "u"
+    COMMAND = "c"
+    FAILED_COMMAND = "f"
+    OTHER = "."
+
+
+# By class: the status that makes the difference, the deed with it and the deed with any other.
+_DEEDS = {
+    ToolClass.write: ("success", Deed.WRITE, Deed.UNWRITTEN),
+    ToolClass.read: ("", Deed.READ, Deed.READ),
+    ToolClass.command: ("failure", Deed.FAILED_COMMAND, Deed.COMMAND),
+    ToolClass.other: ("", Deed.OTHER, Deed.OTHER),
+}
+_OTHER = Deed.OTHER
+
+
+def deed_of(decision: Decision, settings: DetectionSettings) -> Deed:
+    """Return what was done. Only records of kind ``tool`` have a class; a write counts when it succeeded."""
+    if not decision.tool_call or decision.kind != "tool":
+        return _OTHER
+    status, deed, otherwise = _DEEDS[tool_class(decision.tool_call, settings)]
+    return deed if decision.status == status else otherwise
+
+
+def version_of(decision: Decision) -> list[str | None] | None:
+    """Return [tool, target, content hash], texts bounded; None for a record without a target."""
+    target = decision.target
+    if target is None:
+        return None
+    tool, content_hash = decision.tool, decision.content_hash
+    return [
+        None if tool is None else bounded(tool),
+        bounded(target),
+        None if content_hash is None else bounded_hash(content_hash),
+    ]
+
+
+def failure_of(decision: Decision) -> str:
+    """Return what makes two failed commands fail alike: a digest of tool, arguments, target and result.
+
+    A null target or result equals only another null.
+    """
+    target = "-" if decision.target is None else f"+{decision.target}"
+    result = decision.result_digest or "-"
+    return digest(f"{decision.tool_call}\0{decision.canonical_input}\0{target}\0{result}") or ""

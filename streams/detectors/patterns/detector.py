@@ -1,0 +1,122 @@
+"""A3: read loops, reverted edits and failing commands, with average, cooldown and escalation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from streams.detectors.detector import Block, Detector, Eddy, Observation
+from streams.detectors.patterns.act import Deed
+from streams.detectors.patterns.duplicates import duplicates
+from streams.detectors.patterns.edit_revert import is_edit_revert
+from streams.detectors.patterns.fail_loop import is_fail_loop
+from streams.detectors.patterns.read_loop import is_read_loop
+from streams.detectors.patterns.state import PatternsState, advance
+from streams.detectors.patterns.trend import Trend, turn
+from streams.domain.decision import Decision
+from streams.domain.detection_settings import DetectionSettings
+from streams.domain.event import EventKind, Finding
+
+PATTERNS = ("read_loop", "edit_revert", "test_fail_loop")
+
+# Each pattern is completed by one deed only, so a record completes at most one.
+_COMPLETED_BY = {
+    Deed.READ.value: ("read_loop", is_read_loop),
+    Deed.WRITE.value: ("edit_revert", is_edit_revert),
+    Deed.FAILED_COMMAND.value: ("test_fail_loop", is_fail_loop),
+}
+_NEVER_MOVED: Sequence[Any] = [*Trend()]
+
+
+@dataclass(frozen=True, slots=True)
+class Patterns(Detector[PatternsState]):
+    """Three patterns over the newest `pattern_window` records, each asked of the newest one.
+
+    read_loop: the `pattern_theta`-th read of a file that did not change. edit_revert: a file written back to
+    an earlier content. test_fail_loop: `pattern_theta` commands in a row failing alike. Each pattern has an
+    exponential average, an alert with a cooldown of records, and an escalation when the average saturates.
+
+    Takes `action.target`, `action.content_hash`, the status and the class of the tool, and of failed commands
+    the arguments and the result. Looks at every scored record.
+
+    Source: seed 001, SEMANTICS 5.3.
+
+    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> known = {
+    ...     "session_id": "s",
+    ...     "event_id": "e",
+    ...     "meta": {"trace_id": "t", "timestamp": 0},
+    ...     "identity": {"agent_id": "a", "agent_type": "coder"},
+    ...     "action": {"status": "success", "tool_call": "read_file", "target": "/f", "content_hash": "h0"},
+    ... }
+    >>> detector, state, alerts = Patterns(), Patterns().fresh(), []
+    >>> for step in range(1, 10):
+    ...     decision = Decision.of(0, step, known)
+    ...     state, block, _ = detector.observe(state, decision, {"step": step}, DEFAULTS)
+    ...     alerts += [step] if block["alerts"] else []
+    >>> alerts
+    [3, 9]
+    """
+
+    name: ClassVar[str] = "patterns"
+
+    def fresh(self) -> PatternsState:
+        """Return an empty window, no trends."""
+        return PatternsState()
+
+    def restore(self, stored: Sequence[Any]) -> PatternsState:
+        """Read back a state."""
+        return PatternsState(*stored)
+
+    def observe(
+        self, state: PatternsState, decision: Decision, eddy: Eddy, settings: DetectionSettings
+    ) -> Observation[PatternsState]:
+        """Ask each pattern of the newest record, and advance its trend."""
+        state = advance(state, decision, settings)
+        completes = _COMPLETED_BY.get(state.deeds[-1])
+        completed = None
+        if completes is not None and completes[1](state, settings.pattern_theta):
+            completed = completes[0]
+        mass, most = duplicates(state)
+        block: Block = {
+            "ema": dict.fromkeys(PATTERNS, 0.0),
+            "matched": [],
+            "alerts": [],
+            "escalations": [],
+            "escalated": [],
+            "duplicate_mass": mass,
+            "max_multiplicity": most,
+        }
+        # An average that never moved needs no turning: most sessions complete no pattern at all.
+        if completed is None and not state.trends:
+            return state, block, ()
+
+        trends, findings = [], []
+        for name, trend in zip(PATTERNS, state.trends or [_NEVER_MOVED] * len(PATTERNS), strict=True):
+            matched = name == completed
+            if not matched and trend == _NEVER_MOVED:
+                trends.append(trend)
+                continue
+            advanced, ema, alert, escalation = turn(Trend(*trend), matched, eddy["step"], settings)
+            trends.append([*advanced])
+            block["ema"][name] = ema
+            if matched:
+                block["matched"].append(name)
+            if alert:
+                block["alerts"].append(name)
+                findings.append(_drift(name, "alert", ema, eddy["step"], decision))
+            if escalation:
+                block["escalations"].append(name)
+                findings.append(_drift(name, "escalation", ema, eddy["step"], decision))
+            if advanced.escalated:
+                block["escalated"].append(name)
+        return state._replace(trends=trends), block, tuple(findings)
+
+
+def _drift(pattern: str, phase: str, ema: float, step: int, decision: Decision) -> Finding:
+    return Finding(
+        EventKind.DRIFT_PATTERN,
+        {"pattern": pattern, "phase": phase, "ema": ema, "step": step, "target": decision.target},
+        f"{pattern}/{phase}",
+    )

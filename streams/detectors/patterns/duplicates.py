@@ -1,0 +1,27 @@
+"""How much of the window is the same thing done to the same content (SEMANTICS 5.3, duplicate_mass)."""
+
+from __future__ import annotations
+
+from streams.detectors.patterns.state import PatternsState
+from streams.domain.shared_window import NOTHING, counts
+
+
+def duplicates(state: PatternsState) -> tuple[int, int]:
+    """Return the duplicate mass and the greatest multiplicity of the window.
+
+    The mass is the number of records with a target whose (tool, target, hash) occurs at least twice; the
+    multiplicity is the largest such count, 0 without any target.
+
+    >>> versions = [["cat", "a.py", "h0"], ["cat", "b.py", "h0"]]
+    >>> duplicates(PatternsState("rrrr", versions, [0, 0, 1, 1]))
+    (4, 2)
+    >>> duplicates(PatternsState("r", versions[:1], [0]))
+    (0, 1)
+    """
+    places, different = state.places, len(state.versions) - state.versions.count(None)
+    if different == 0:
+        return 0, 0
+    if different == len(places) - places.count(NOTHING):
+        return 0, 1
+    repeated = [count for count in counts(places).values() if count > 1]
+    return sum(repeated), max(repeated)

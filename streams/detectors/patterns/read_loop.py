@@ -1,0 +1,46 @@
+"""The same file read again and again, though nothing about it changed (SEMANTICS 5.3, read_loop)."""
+
+from __future__ import annotations
+
+from streams.detectors.patterns.act import Deed
+from streams.detectors.patterns.state import PatternsState
+from streams.domain.shared_window import NOTHING
+
+_READ, _WRITE = Deed.READ.value, Deed.WRITE.value
+
+
+def is_read_loop(state: PatternsState, theta: int) -> bool:
+    """Tell whether the newest record is at least the ``theta``-th read of its target since that last changed.
+
+    A read with another hash than the last known one, and a successful write that is not known to have left
+    the content as it was, start the count anew. Failed reads count; failed writes do not matter.
+
+    >>> versions = [["cat", "a.py", "h0"], ["edit", "a.py", "h1"]]
+    >>> is_read_loop(PatternsState("rrr", versions, [0, 0, 0]), theta=3)
+    True
+    >>> is_read_loop(PatternsState("rrwr", versions, [0, 0, 1, 0]), theta=3)
+    False
+    """
+    deeds, versions, places = state[:3]
+    if deeds[-1] != _READ or not places or places[-1] == NOTHING or deeds.count(_READ) < theta:
+        return False
+    newest = versions[places[-1]]
+    wanted = newest and newest[1]
+    hashes = {place: item[2] for place, item in enumerate(versions) if item and item[1] == wanted}
+    count = 0
+    known: str | None = None
+    for deed, place in zip(deeds, places, strict=True):
+        if place not in hashes:
+            continue
+        content_hash = hashes[place]
+        if deed == _READ:
+            if content_hash is not None:
+                if known is not None and content_hash != known:
+                    count = 0
+                known = content_hash
+            count += 1
+        elif deed == _WRITE:
+            if content_hash is None or content_hash != known:
+                count = 0
+            known = content_hash
+    return count >= theta

@@ -1,0 +1,20 @@
+"""Every detector, in the order they look at a record.
+
+A detector sees the blocks of those above it (`streams.detectors.detector.Eddy`). Judges stand first, so that
+the alerts of the scores can quote them; the scores follow in the order of SEMANTICS 5.
+
+Two names mean something to others. `uniqueness` gives the score that is written over the reported one, and
+the severity that colours the node. A judge `verdict` colours the node as well, and is quoted in alerts: its
+block has `visible` (whether it judged the record), `level` and `episode_id`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streams.detectors.detector import Detector
+from streams.detectors.patterns.detector import Patterns
+from streams.detectors.repeat import Repeat
+from streams.detectors.uniqueness import Uniqueness
+
+DETECTORS: tuple[Detector[Any], ...] = (Uniqueness(), Repeat(), Patterns())

@@ -1,0 +1,130 @@
+"""A2: the same tool, or the same kind of step, again and again without a break (SEMANTICS 5.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from streams.detectors.detector import Detector, Eddy, Observation
+from streams.domain.bounded import bounded
+from streams.domain.decision import Decision
+from streams.domain.detection_settings import DetectionSettings, RepeatDedup
+from streams.domain.digest import digest
+from streams.domain.event import EventKind, Finding
+from streams.domain.shared_window import append
+
+_MOST_EMITTED = 256
+_LONGEST_MARK = 64
+
+
+class RepeatState(NamedTuple):
+    """What A2 keeps of a session. A signature is [kind, tool or ""], long texts bounded.
+
+    Attributes:
+        signatures, ring: the window (`streams.domain.shared_window`) of the newest signatures.
+        run_length: how many records the newest signature has been repeating for.
+        emitted: marks (`_mark`) of the signatures that were told, oldest first; the newest 256.
+    """
+
+    signatures: Sequence[Sequence[str] | None] = ()
+    ring: Sequence[int] = ()
+    run_length: int = 0
+    emitted: Sequence[Sequence[str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat(Detector[RepeatState]):
+    """The run of equal (kind, tool) at the end of the newest `repeat_ring_size` records.
+
+    Catches an agent that calls one tool, or only thinks, without end. Arguments, status and result do not
+    matter. A run that reaches `repeat_thresholds` of its kind is told once per signature and session, or once
+    more after the signature has left the ring when `repeat_dedup` is ``rearm``. Kinds and tool names longer
+    than 1,024 characters are kept and shown as their beginning and their digest.
+
+    Looks at every scored record, with or without a cognition.
+
+    Source: seed 000 sections 2 and 3, SEMANTICS 5.2.
+
+    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> known = {
+    ...     "session_id": "s",
+    ...     "event_id": "e",
+    ...     "meta": {"trace_id": "t", "timestamp": 0},
+    ...     "identity": {"agent_id": "a", "agent_type": "coder"},
+    ...     "action": {"status": "success", "tool_call": "call_api"},
+    ... }
+    >>> detector, state, fired = Repeat(), Repeat().fresh(), []
+    >>> for offset in range(5):
+    ...     decision = Decision.of(0, offset, known)
+    ...     state, block, _ = detector.observe(state, decision, {}, DEFAULTS)
+    ...     fired.append(block["fired"])
+    >>> fired
+    [False, False, True, False, False]
+    """
+
+    name: ClassVar[str] = "repeat"
+
+    def fresh(self) -> RepeatState:
+        """Return an empty ring, nothing emitted."""
+        return RepeatState()
+
+    def restore(self, stored: Sequence[Any]) -> RepeatState:
+        """Read back a state."""
+        return RepeatState(*stored)
+
+    def observe(
+        self,
+        state: RepeatState,
+        decision: Decision,
+        eddy: Eddy,  # noqa: ARG002 - the record alone decides
+        settings: DetectionSettings,
+    ) -> Observation[RepeatState]:
+        """Count the record in; tell a run that reached its threshold."""
+        signatures, ring, run_length, emitted = state
+        kind = decision.kind
+        signature = [bounded(kind), bounded(decision.tool_call or "")]
+        repeats = len(ring) > 0 and signatures[ring[-1]] == signature
+        run_length = run_length + 1 if repeats else 1
+        signatures, ring = append(signatures, ring, signature, settings.repeat_ring_size)
+        if emitted and settings.repeat_dedup is RepeatDedup.rearm:
+            ringing = [_mark(each) for each in signatures if each is not None]
+            emitted = [told for told in emitted if told in ringing]
+
+        # The ring ends with the run, so the run is what its tail has in common, as far as the ring goes.
+        repeat_count = min(run_length, len(ring))
+        thresholds = settings.repeat_thresholds
+        threshold = thresholds[kind] if kind in thresholds else thresholds["default"]
+        fired = repeat_count >= threshold and _mark(signature) not in emitted
+        if fired:
+            emitted = [*emitted, _mark(signature)][-_MOST_EMITTED:]
+        block = {
+            "signature": [*signature],
+            "repeat_count": repeat_count,
+            "run_length": run_length,
+            "threshold": threshold,
+            "fired": fired,
+            "divergence_emitted_count": len(emitted),
+        }
+        findings = (_divergence(signature, repeat_count, decision.session_id),) if fired else ()
+        return RepeatState(signatures, ring, run_length, emitted), block, findings
+
+
+def _mark(signature: Sequence[str]) -> Sequence[str]:
+    """Return what stands for a signature among those told: itself, or its digest when it is long."""
+    kind, tool = signature
+    if len(kind) + len(tool) <= _LONGEST_MARK:
+        return signature
+    return [digest(f"{kind}\0{tool}") or ""]
+
+
+def _divergence(signature: Sequence[str], repeat_count: int, session_id: str) -> Finding:
+    return Finding(
+        EventKind.DIVERGENCE_SUSPECTED,
+        {
+            "severity": "warn",
+            "signature": [*signature],
+            "repeat_count": repeat_count,
+            "chain_id": session_id,
+        },
+    )

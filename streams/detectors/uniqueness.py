@@ -1,0 +1,186 @@
+"""A1: how many of the newest decisions are different ones (FRD-009, SEMANTICS 5.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import log2
+from typing import Any, ClassVar, NamedTuple
+
+from streams.detectors.detector import Block, Detector, Eddy, Observation
+from streams.domain.bounded import bounded
+from streams.domain.decision import Decision
+from streams.domain.detection_settings import DetectionSettings
+from streams.domain.event import EventKind, Finding
+from streams.domain.level import Level
+from streams.domain.number import r4
+from streams.domain.shared_window import append, counts
+
+_NORMAL, _WARNING, _LOOP = (level.value for level in Level)
+_LEVELS = {level.value: level for level in Level}
+
+
+class UniquenessState(NamedTuple):
+    """What A1 keeps of a session.
+
+    Attributes:
+        tuples, order: the window (`streams.domain.shared_window`) of the newest [intent, tool_call, status],
+            long texts bounded.
+        severity: level of the last scored record.
+        alerted: whether the LOOP the session is in has been alerted.
+        since: LOOP records with an agent after the one that was alerted as entered.
+    """
+
+    tuples: Sequence[Sequence[str | None] | None] = ()
+    order: Sequence[int] = ()
+    severity: str = _NORMAL
+    alerted: bool = False
+    since: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Uniqueness(Detector[UniquenessState]):
+    """The share of different (intent, tool_call, status) among the newest `entropy_window_size` records.
+
+    Catches an agent that decides the same thing again and again, whatever arguments and results are.
+    Texts are compared exactly; a null tool equals only a null tool. Intents and tool names longer than 1,024
+    characters are kept, and shown in `repeated_pattern`, as their beginning and their digest.
+
+    Looks at records with a cognition. A blank agent_id advances window and severity, but is never alerted.
+
+    Source: FRD-009 FR-9.2 to 9.7, SEMANTICS 5.1.
+
+    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> known = {
+    ...     "session_id": "s",
+    ...     "event_id": "e",
+    ...     "meta": {"trace_id": "t", "timestamp": 0},
+    ...     "identity": {"agent_id": "a", "agent_type": "coder"},
+    ...     "cognition": {"intent": "search"},
+    ...     "action": {"status": "failure", "tool_call": "grep"},
+    ... }
+    >>> detector, state, scores = Uniqueness(), Uniqueness().fresh(), []
+    >>> for offset in range(5):
+    ...     decision = Decision.of(0, offset, known)
+    ...     state, block, _ = detector.observe(state, decision, {}, DEFAULTS)
+    ...     scores.append(block["score"])
+    >>> scores, state.severity
+    ([1.0, 0.5, 0.3333, 0.25, 0.2], 'LOOP')
+    """
+
+    name: ClassVar[str] = "uniqueness"
+
+    def fresh(self) -> UniquenessState:
+        """Return an empty window, NORMAL."""
+        return UniquenessState()
+
+    def restore(self, stored: Sequence[Any]) -> UniquenessState:
+        """Read back a state."""
+        return UniquenessState(*stored)
+
+    def level(self, state: UniquenessState) -> Level:
+        """Return the severity of the last scored record."""
+        return _LEVELS[state.severity]
+
+    def observe(
+        self, state: UniquenessState, decision: Decision, eddy: Eddy, settings: DetectionSettings
+    ) -> Observation[UniquenessState] | None:
+        """Score a record that has a cognition; alert a LOOP."""
+        intent, tool_call = decision.intent, decision.tool_call
+        if intent is None:
+            return None
+        newest = [bounded(intent), None if tool_call is None else bounded(tool_call), decision.status]
+        tuples, order = append(state.tuples, state.order, newest, settings.entropy_window_size)
+        different = len(tuples) - tuples.count(None)
+        if different in {1, len(order)}:
+            # All alike or all different: each occurs equally often, and of equals the newest counts.
+            figures = _figures((len(order) // different,) * different)
+            top: Sequence[str | None] = newest
+        else:
+            counted = counts(order)
+            figures = _figures(tuple(counted.values()))
+            top = _most_frequent(tuples, order, counted, figures.most)
+        score = figures.score
+        if score < settings.entropy_loop_threshold:
+            severity = _LOOP
+        else:
+            severity = _WARNING if score < settings.entropy_warning_threshold else _NORMAL
+        block = {
+            "score": score,
+            "severity": severity,
+            "window_size": len(order),
+            "unique_count": different,
+            "repeated_pattern": {"intent": top[0], "tool_call": top[1] or "", "action_status": top[2]},
+            "occurrence_count": figures.most,
+            "entropy_normalised": figures.entropy_normalised,
+            "shannon_bits": figures.shannon_bits,
+            "shannon_normalised": figures.shannon_normalised,
+        }
+        if severity != _LOOP:
+            return UniquenessState(tuples, order, severity), block, ()
+        if not decision.has_agent:
+            return UniquenessState(tuples, order, severity, state.alerted, state.since), block, ()
+        since = state.since + 1 if state.alerted else 0
+        reason = _reason(since, settings)
+        findings = () if reason is None else (_alert(block, eddy, reason),)
+        return UniquenessState(tuples, order, severity, True, since), block, findings
+
+
+class _Figures(NamedTuple):
+    score: float
+    most: int
+    entropy_normalised: float
+    shannon_bits: float
+    shannon_normalised: float
+
+
+@lru_cache(maxsize=1024)
+def _figures(counted: tuple[int, ...]) -> _Figures:
+    """Compute what depends only on how often each different tuple occurs, oldest first (SEMANTICS 5.1)."""
+    size, unique = sum(counted), len(counted)
+    bits = -sum([count / size * log2(count / size) for count in counted])
+    return _Figures(
+        score=r4(unique / size),
+        most=max(counted),
+        entropy_normalised=r4((unique - 1) / (size - 1)) if size > 1 else 1.0,
+        shannon_bits=r4(bits),
+        shannon_normalised=r4(bits / log2(size)) if size > 1 else 1.0,
+    )
+
+
+def _most_frequent(
+    tuples: Sequence[Sequence[str | None] | None], order: Sequence[int], counted: dict[int, int], most: int
+) -> Sequence[str | None]:
+    """Return the most frequent tuple, of equals the one whose last occurrence is newest."""
+    index = next(index for index in reversed(order) if counted[index] == most)
+    return tuples[index] or ()
+
+
+def _reason(since: int, settings: DetectionSettings) -> str | None:
+    """Why this LOOP record is alerted, None when it is not (SEMANTICS 7.1, 7.2)."""
+    if since == 0:
+        return "entered"
+    if settings.alert_every_record:
+        return "every_record"
+    beat = settings.alert_heartbeat_records
+    return "heartbeat" if beat and since % beat == 0 else None
+
+
+def _alert(block: Block, eddy: Eddy, reason: str) -> Finding:
+    verdict = eddy.get("verdict", _NO_VERDICT)
+    return Finding(
+        EventKind.ENTROPY_ALERT,
+        {
+            "entropy_score": block["score"],
+            "window_size": block["window_size"],
+            "repeated_pattern": block["repeated_pattern"],
+            "occurrence_count": block["occurrence_count"],
+            "verdict_level": verdict["level"],
+            "episode_id": verdict["episode_id"],
+            "reason": reason,
+        },
+    )
+
+
+_NO_VERDICT: Block = {"level": _NORMAL, "episode_id": None}

@@ -1,0 +1,180 @@
+"""One accepted record, and what is derived from it (SEMANTICS 2.3)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from streams.domain.canonical import canonical
+from streams.domain.digest import digest
+from streams.domain.lazy import lazy
+from streams.domain.result_text import normalise_result
+
+
+class _Accepted(NamedTuple):
+    partition: int
+    offset: int
+    session_id: str
+    event_id: str
+    timestamp: int
+    agent_id: str
+    intent: str | None
+    status: str
+    tool_call: str | None
+    kind: str
+    action: dict[str, Any]
+    known: dict[str, Any]
+
+
+class Decision(_Accepted):
+    """A validated record with its coordinates. Values that cost something are computed when first read.
+
+    Attributes:
+        partition, offset: where the record stands in the input topic.
+        session_id, event_id, agent_id: as reported; ``agent_id`` may be blank.
+        timestamp: meta.timestamp, ms since 1970.
+        intent: cognition.intent; None exactly when there is no cognition.
+        status: success, failure, pending or skipped.
+        tool_call: action.tool_call as reported, "" and None kept apart; `tool` does not.
+        kind: action.kind if it is not empty, else ``tool`` for a record with a tool, else ``llm``.
+        action: the group `action`, known fields only.
+        known: the whole record, known fields only, as it is forwarded. Read only.
+    """
+
+    @classmethod
+    def of(cls, partition: int, offset: int, known: dict[str, Any]) -> Decision:
+        """Make the decision of a record whose known fields were found valid (`streams.domain.validation`)."""
+        identity = known["identity"]
+        meta = known["meta"]
+        action = known["action"]
+        tool_call = action.get("tool_call")
+        cognition = known.get("cognition")
+        return cls(
+            partition,
+            offset,
+            known["session_id"],
+            known["event_id"],
+            meta["timestamp"],
+            identity["agent_id"],
+            None if cognition is None else cognition["intent"],
+            action["status"],
+            tool_call,
+            action.get("kind") or ("tool" if tool_call else "llm"),
+            action,
+            known,
+        )
+
+    @property
+    def has_agent(self) -> bool:
+        """Whether agent_id is more than spaces."""
+        return bool(self.agent_id) and not self.agent_id.isspace()
+
+    @property
+    def tool(self) -> str | None:
+        """Name of the tool, "" read as None."""
+        return self.tool_call or None
+
+    @property
+    def target(self) -> str | None:
+        """What was acted on, "" read as None."""
+        return self.action.get("target") or None
+
+    @property
+    def content_hash(self) -> str | None:
+        """Hash of the target's content after the action, "" read as None."""
+        return self.action.get("content_hash") or None
+
+    @property
+    def task_type(self) -> str | None:
+        """Kind of task of the session."""
+        return self.known.get("task_type")
+
+    @property
+    def goal(self) -> str | None:
+        """cognition.goal; None also without cognition."""
+        cognition = self.known.get("cognition")
+        return None if cognition is None else cognition.get("goal")
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether the session ends with this record."""
+        control = self.known.get("control")
+        return control is not None and control.get("is_terminal") is True
+
+    @lazy
+    def canonical_input(self) -> str:
+        """The arguments in their canonical form (SEMANTICS 3.1), "" without arguments."""
+        return canonical(self.action.get("tool_input"))
+
+    @lazy
+    def result_text(self) -> str | None:
+        """The error of a failure that gives one, else tool_output_summary."""
+        if self.status == "failure" and self.action.get("error"):
+            return str(self.action["error"])
+        return self.action.get("tool_output_summary")
+
+    @lazy
+    def result(self) -> str | None:
+        """The normalised result text (SEMANTICS 3.2)."""
+        return normalise_result(self.result_text)
+
+    @lazy
+    def result_digest(self) -> str | None:
+        """Digest of `result`."""
+        return digest(self.result)
+
+    @lazy
+    def call(self) -> str:
+        """What was called with which arguments; without a tool, what was intended."""
+        if self.tool_call:
+            return f"tool\0{self.tool_call}\0{self.canonical_input}"
+        return f"text\0{normalise_result(self.intent or '')}"
+
+    @lazy
+    def signature(self) -> str:
+        """Digest of call, status and result: equal for records that did the same with the same outcome."""
+        return digest(f"{self.call}\0{self.status}\0{self.result_digest or ''}") or ""
+
+    @property
+    def tokens_used(self) -> float:
+        """tokens_consumed, 0 when it is not given."""
+        return self._number("tokens_consumed") or 0
+
+    @property
+    def cumulative_cost(self) -> float | None:
+        """cumulative_session_cost, in the currency of the producer."""
+        return self._number("cumulative_session_cost")
+
+    @property
+    def progress_delta(self) -> float | None:
+        """Progress of this step as a share of the task."""
+        return self._number("progress_delta")
+
+    @property
+    def context_quality(self) -> float | None:
+        """Quality of the context, usually 0 to 1."""
+        return self._number("context_quality")
+
+    @property
+    def added_to_memory(self) -> bool:
+        """Whether the step committed anything to memory."""
+        delta = self.known.get("state_delta")
+        return delta is not None and bool(delta.get("added_to_memory"))
+
+    def _number(self, name: str) -> float | None:
+        delta: dict[str, float | None] | None = self.known.get("state_delta")
+        return None if delta is None else delta.get(name)
+
+    def is_without_progress(self, previous_result: str | None) -> bool:
+        """Tell whether this step made no progress ("no progress" of SEMANTICS 2.3).
+
+        Args:
+            previous_result: `result_digest` of the session's scored record before this one, None when
+                there is none.
+        """
+        if self.progress_delta is not None:
+            return self.progress_delta <= 0
+        if self.added_to_memory:
+            return False
+        if self.status == "failure":
+            return True
+        return self.result_digest is not None and self.result_digest == previous_result

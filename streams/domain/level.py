@@ -1,0 +1,38 @@
+"""How bad it is: NORMAL < WARNING < LOOP (SEMANTICS 1.5)."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Level(StrEnum):
+    """A level, as it is written in every output. Compare with `at_least`, never as text."""
+
+    NORMAL = "NORMAL"
+    WARNING = "WARNING"
+    LOOP = "LOOP"
+
+    @property
+    def rank(self) -> int:
+        """0, 1 or 2."""
+        return _RANK[self]
+
+    def at_least(self, other: Level) -> bool:
+        """Whether this level is the same as or higher than the other.
+
+        >>> Level.LOOP.at_least(Level.WARNING), Level.NORMAL.at_least(Level.WARNING)
+        (True, False)
+        """
+        return _RANK[self] >= _RANK[other]
+
+
+_RANK = {level: rank for rank, level in enumerate(Level)}
+
+
+def higher(one: Level, other: Level) -> Level:
+    """The higher of two levels.
+
+    >>> higher(Level.NORMAL, Level.WARNING)
+    <Level.WARNING: 'WARNING'>
+    """
+    return one if _RANK[one] >= _RANK[other] else other

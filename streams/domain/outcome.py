@@ -1,0 +1,42 @@
+"""What became of one record. Match on the type."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from streams.domain.decision import Decision
+from streams.domain.event import Event
+
+
+class Scored(NamedTuple):
+    """The record was applied to its session.
+
+    Attributes:
+        decision: the record.
+        enriched: the outbound record: the known fields of the DecisionLog, cognition.entropy_score
+            overwritten when the ratio was scored, and the block `eddy` (SEMANTICS 1.7).
+        events: what is told, in the order of SEMANTICS 7.4; one without a topic stands in `eddy.events` only.
+        node_state: the state of the session's node after the record.
+        violations: what was wrong though the record was accepted: at most ``missing_agent_id`` (5.1).
+    """
+
+    decision: Decision
+    enriched: dict[str, Any]
+    events: tuple[Event, ...]
+    node_state: str
+    violations: tuple[str, ...]
+
+
+class Duplicate(NamedTuple):
+    """The record had been applied before: no state change, no output (SEMANTICS 2.4)."""
+
+    decision: Decision
+
+
+class Rejected(NamedTuple):
+    """The record is not valid: it goes to the dead letters, and no session hears of it (SEMANTICS 2.2).
+
+    ``problems`` are field paths in the order of SEMANTICS 2.1, then ``key`` and ``meta.timestamp:future``.
+    """
+
+    problems: tuple[str, ...]

@@ -1,0 +1,22 @@
+"""What arrives: one decoded message of the input topic, with its coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A decoded DecisionLog that nobody has checked yet.
+
+    ``timestamp`` is that of the Kafka record in ms, None where there is none (files). ``key`` is the
+    Kafka key as text. ``value`` may carry unknown fields and wrong types: `streams.pipeline.admit` tells.
+    """
+
+    partition: int
+    offset: int
+    key: str | None
+    timestamp: int | None
+    value: Mapping[str, Any]

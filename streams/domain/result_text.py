@@ -1,0 +1,144 @@
+"""What a tool answered, with everything taken out that differs from one run to the next."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+_USED = 4_000
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+# The outline of a text has one character for each of its characters: every digit is "0", letters are lower
+# case, everything beyond ASCII is "?". The patterns of SEMANTICS 3.2 tell no more apart, so they find the
+# same places in it, and there they can begin with a plain character, which the search is fastest at.
+_OUTLINE = bytes(ord("0") if 48 <= byte < 58 else ord(chr(byte).lower()) for byte in range(128)) + bytes(128)
+# The same with a to f as "0" too.
+_HEX_OUTLINE = bytes(ord("0") if byte in b"0123456789abcdef" else byte for byte in range(128)) + bytes(128)
+_BLANK = bytes(ord(" ") if chr(byte).isspace() else byte for byte in range(128)) + bytes(128)
+
+_Find = Callable[[str, str], list[tuple[int, int]]]
+
+
+class _Rule(NamedTuple):
+    """One replacement. Unless the outline holds one of the ``signs``, there is nothing to ``find``.
+
+    ``find`` takes the text and its outline and gives the places to replace.
+    """
+
+    signs: tuple[str, ...]
+    find: _Find
+    placeholder: str
+
+
+def _in_outline(pattern: str) -> _Find:
+    """Find a pattern in the outline; its group, if it has one, is the place to replace."""
+    compiled = re.compile(pattern, re.ASCII)
+    group = compiled.groups
+    return lambda _text, outline: [found.span(group) for found in compiled.finditer(outline)]
+
+
+def _uuids(_text: str, outline: str) -> list[tuple[int, int]]:
+    digits = _hex_outline(outline)
+    return [found.span() for found in _UUID.finditer(digits)] if "-0000-0000-0000-" in digits else []
+
+
+def _addresses(text: str, _outline: str) -> list[tuple[int, int]]:
+    # Only 0 begins an address and the outline does not tell it from the other digits.
+    return [found.span() for found in _ADDRESS.finditer(text)]
+
+
+def _hex_runs(_text: str, outline: str) -> list[tuple[int, int]]:
+    digits = _hex_outline(outline)
+    if "00000000" not in digits:
+        return []
+    places = [found.span() for found in _HEX_RUN.finditer(digits)]
+    runs = ((place, outline[slice(*place)]) for place in places)
+    return [place for place, run in runs if "0" in run and run.strip("0")]
+
+
+_UUID = re.compile(r"0(?<!\w.)0{7}-0{4}-0{4}-0{4}-0{12}\b", re.ASCII)
+_ADDRESS = re.compile(r"0(?<!\w.)[xX][0-9a-fA-F]+\b", re.ASCII)
+_HEX_RUN = re.compile(r"0(?<!\w.)0{7,}+\b", re.ASCII)
+
+# Patterns 2 to 11 of SEMANTICS 3.2 in their order. `\b` before the first character is written as a look
+# behind it. The unit test holds the patterns as they are specified and shows that these do the same.
+_RULES = (
+    _Rule(("-",), _uuids, "<uuid>"),
+    _Rule(
+        ("0000-00-00t00:00", "0000-00-00 00:00"),
+        _in_outline(r"0(?<!\w.)000-00-00[t ]00:00(?::00(?:[.,]0+)?)?(?:z|[+-]00:?00)?"),
+        "<time>",
+    ),
+    _Rule(("00:00:00",), _in_outline(r"0(?<!\w.)0:00:00(?:[.,]0+)?\b"), "<time>"),
+    _Rule(
+        ("/tmp/", "/var/folders/"),  # noqa: S108
+        _in_outline(r"/(?:private/)?(?:tmp|var/tmp|var/folders)/[^\s'\":,;()\[\]]+"),
+        "<tmp>",
+    ),
+    _Rule(("0x",), _addresses, "<hex>"),
+    _Rule(("0",), _hex_runs, "<hex>"),
+    _Rule(("line 0",), _in_outline(r"l(?<!\w.)ine 0++(?=[:,])"), "line <n>"),
+    _Rule(("[0",), _in_outline(r"i(?<!\w.)n ?\[0++\]"), "In[<n>]"),
+    _Rule((":0",), _in_outline(r"\.[a-z]{1,6}(:0+(?::0+)?)\b"), ":<n>"),
+    _Rule(
+        ("0s", "0 s", "0ms", "0 ms"),
+        _in_outline(r"0(?<!\w.)0*+(?:\.0++ ?(?:m?s|sec(?:ond)?s?)| ?ms)\b"),
+        "<dur>",
+    ),
+)
+_RULES_WITHOUT_DIGITS = tuple(rule for rule in _RULES if not any("0" in sign for sign in rule.signs))
+
+
+def normalise_result(text: str | None) -> str | None:
+    r"""Return the result text without what is different each time; None for None (SEMANTICS 3.2).
+
+    Colours, ids, times, durations, temporary paths, addresses and line numbers give way to placeholders and
+    runs of whitespace to one space; plain numbers stay, because they are progress. The first 4,000 characters
+    count. Not idempotent: what a replacement leaves may itself be replaced another time.
+
+    >>> normalise_result("1 failed in 0.12s at 0x7fFA10\n  src/a.py:12:5: E501")
+    '1 failed in <dur> at <hex> src/a.py:<n>: E501'
+    """
+    if text is None:
+        return None
+    return _single_spaced(_replaced(text[:_USED]))
+
+
+def _replaced(text: str) -> str:
+    if "\x1b[" in text:
+        text = _ANSI.sub("", text)
+    outline = text.encode("ascii", "replace").translate(_OUTLINE).decode("ascii")
+    for signs, find, placeholder in _RULES if "0" in outline else _RULES_WITHOUT_DIGITS:
+        for sign in signs:
+            if sign in outline:
+                break
+        else:
+            continue
+        if places := find(text, outline):
+            text = _with(placeholder, places, text)
+            outline = _with(placeholder.lower(), places, outline)
+    return text
+
+
+def _with(placeholder: str, places: list[tuple[int, int]], text: str) -> str:
+    kept = []
+    at = 0
+    for start, end in places:
+        kept.append(text[at:start])
+        at = end
+    kept.append(text[at:])
+    return placeholder.join(kept)
+
+
+def _hex_outline(outline: str) -> str:
+    return outline.encode("ascii").translate(_HEX_OUTLINE).decode("ascii")
+
+
+def _single_spaced(text: str) -> str:
+    """Do what `" ".join(text.split())` does, sooner where no run of blanks is longer than one."""
+    if text.isascii() and "  " not in text and "\n\n" not in text:
+        spaced = text.encode("ascii").translate(_BLANK).decode("ascii")
+        if "  " not in spaced:
+            return spaced.strip(" ")
+    return " ".join(text.split())

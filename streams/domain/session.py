@@ -1,0 +1,104 @@
+"""Everything that is known of one session between two records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from streams.domain.node import NodeState
+
+STATE_VERSION = 1
+
+
+class Session(NamedTuple):
+    """The state of one session: immutable, a few hundred bytes when stored.
+
+    Attributes:
+        partition, offset: the position of the last applied record. One at or below it on the same partition
+            is a duplicate (SEMANTICS 2.4).
+        node: what the topology shows. `IDLE` means that the session ended: what remains is a stub that still
+            tells duplicates, and may be removed once the committed offset has passed it (2.6).
+        latest: the greatest timestamp seen, ms (2.5).
+        step: number of records scored by layer A (2.7).
+        event_id, agent_id, timestamp: of the last applied record, texts bounded, ms. An event that belongs to
+            no new record carries them.
+        states: name of a detector to its state, a NamedTuple of JSON-able values; or to the list it was
+            stored as, until a record needs it.
+    """
+
+    partition: int
+    offset: int
+    node: NodeState = NodeState.IDLE
+    latest: int = 0
+    step: int = 0
+    event_id: str = ""
+    agent_id: str = ""
+    timestamp: int = 0
+    states: Mapping[str, Sequence[Any]] = {}
+
+    @property
+    def ended(self) -> bool:
+        """Whether this is the stub of an ended session.
+
+        >>> Session(partition=0, offset=7).ended
+        True
+        """
+        return self.node is NodeState.IDLE
+
+    def has_applied(self, partition: int, offset: int) -> bool:
+        """Tell whether the record at this position was applied already.
+
+        >>> stub = Session(partition=0, offset=7)
+        >>> stub.has_applied(0, 7), stub.has_applied(0, 8), stub.has_applied(1, 3)
+        (True, False, False)
+        """
+        return partition == self.partition and offset <= self.offset
+
+    def snapshot(self) -> list[Any]:
+        """Return the session as a JSON-able list whose first item is the version of its format."""
+        if self.ended:
+            return [STATE_VERSION, self.partition, self.offset]
+        partition, offset, node, *facts, states = self
+        stored = {name: [*state] for name, state in states.items()}
+        return [STATE_VERSION, partition, offset, str(node), *facts, stored]
+
+    @classmethod
+    def restore(cls, snapshot: list[Any]) -> Session:
+        """Read back what `snapshot` wrote.
+
+        The states of the detectors stay as they were stored until the first record that needs them. A
+        detector without a stored state starts fresh; the state of one that is no longer known is dropped
+        with the next record.
+
+        Raises:
+            ValueError: the snapshot is of another format version, or is not a snapshot.
+
+        >>> Session.restore([2, 0, 7])
+        Traceback (most recent call last):
+        ValueError: session state has format version 2, this program reads version 1
+        """
+        match snapshot:
+            case [1, int(partition), int(offset)]:
+                return cls(partition, offset)
+            case [
+                1,
+                int(partition),
+                int(offset),
+                str(node),
+                latest,
+                step,
+                event_id,
+                agent_id,
+                timestamp,
+                states,
+            ]:
+                return cls(
+                    partition, offset, NodeState(node), latest, step, event_id, agent_id, timestamp, states
+                )
+            case [version, *_] if version != STATE_VERSION:
+                message = (
+                    f"session state has format version {version}, this program reads version {STATE_VERSION}"
+                )
+                raise ValueError(message)
+            case _:
+                raise ValueError("not the snapshot of a session")

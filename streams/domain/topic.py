@@ -1,0 +1,20 @@
+"""The topics Eddy reads and writes, by name (SEMANTICS 1.7)."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Topic(StrEnum):
+    """A topic name. Settings of the topics themselves are in `topics/topics.yaml`."""
+
+    DECISION_LOGS = "decision-logs"
+    ENRICHED = "decision-logs-enriched"
+    ENTROPY_ALERTS = "entropy-alerts"
+    SESSION_ALERTS = "session-alerts"
+    TOPOLOGY = "topology"
+    SESSION_BUDGETS = "session-budgets"
+    SESSION_RESPONSES = "session-responses"
+    TASK_PROFILES = "task-profiles"
+    DEAD_LETTERS = "decision-logs-dlq"
+    DETECTOR_CONFIG = "detector-config"

@@ -1,0 +1,237 @@
+"""Which records are accepted, and what of them is forwarded (SEMANTICS 2.1, 2.2).
+
+Null means absent throughout: an optional field may be either. What is accepted can always be digested as
+UTF-8 and written as JSON and with the Avro schema of the DecisionLog: nothing after this point can fail on a
+value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from math import isfinite
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+STATUSES = frozenset({"success", "failure", "pending", "skipped"})
+
+_SMALLEST_LONG, _LARGEST_LONG, _LARGEST_UNSIGNED = -(2**63), 2**63 - 1, 2**64 - 1
+
+Fields = dict[str, Any]
+Rule = Callable[[Any], bool]
+
+
+def _text(value: object) -> bool:
+    return type(value) is str and (value.isascii() or _is_unicode(value))
+
+
+def _is_unicode(text: str) -> bool:
+    """Tell whether UTF-8 can write the text: JSON escapes can make half a surrogate pair, which it cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _filled_text(value: object) -> bool:
+    return value != "" and _text(value)
+
+
+def _status(value: object) -> bool:
+    return type(value) is str and value in STATUSES
+
+
+def _texts(value: object) -> bool:
+    if type(value) is not list:
+        return False
+    try:
+        return _text("".join(value))
+    except TypeError:
+        return False
+
+
+def _flag(value: object) -> bool:
+    return type(value) is bool
+
+
+def _number(value: object) -> bool:
+    if type(value) is float:
+        return isfinite(value)
+    # JSON readers deliver integers up to 64 bits, larger ones as floats; JSON writers write no others.
+    return type(value) is int and _SMALLEST_LONG <= value <= _LARGEST_UNSIGNED
+
+
+def _tokens(value: object) -> bool:
+    if type(value) is int:
+        return _SMALLEST_LONG <= value <= _LARGEST_LONG
+    return _number(value)
+
+
+def _timestamp(value: object) -> bool:
+    return type(value) is int and 0 <= value <= _LARGEST_LONG
+
+
+class _Group(NamedTuple):
+    """A nested record: the rules of its fields in the order of SEMANTICS 2.1, and which must be there."""
+
+    rules: Mapping[str, Rule]
+    required: tuple[str, ...]
+    optional: bool = False
+    never_null: frozenset[str] = frozenset()
+
+
+_TOP: Mapping[str, Rule] = MappingProxyType(
+    {"session_id": _filled_text, "event_id": _filled_text, "task_type": _text}
+)
+_TOP_REQUIRED = ("session_id", "event_id")
+
+_GROUPS: Mapping[str, _Group] = MappingProxyType(
+    {
+        "meta": _Group(
+            {"trace_id": _text, "timestamp": _timestamp, "parent_step_id": _text, "cluster_id": _text},
+            required=("trace_id", "timestamp"),
+        ),
+        "identity": _Group(
+            {"agent_id": _text, "agent_type": _text, "capability_version": _text},
+            required=("agent_id", "agent_type"),
+        ),
+        "cognition": _Group(
+            {
+                "intent": _text,
+                "goal": _text,
+                "reasoning_chain": _texts,
+                "confidence_score": _number,
+                "strategy_used": _text,
+                "entropy_score": _number,
+            },
+            required=("intent",),
+            optional=True,
+        ),
+        "action": _Group(
+            {
+                "status": _status,
+                "kind": _text,
+                "tool_call": _text,
+                "tool_input": _text,
+                "target": _text,
+                "content_hash": _text,
+                "error": _text,
+                "tool_output_summary": _text,
+            },
+            required=("status",),
+        ),
+        "state_delta": _Group(
+            {
+                "added_to_memory": _texts,
+                "tokens_consumed": _tokens,
+                "cumulative_session_cost": _number,
+                "progress_delta": _number,
+                "context_quality": _number,
+            },
+            required=(),
+            optional=True,
+        ),
+        "control": _Group(
+            {"hitl_required": _flag, "interrupt_signal": _text, "is_terminal": _flag},
+            required=(),
+            optional=True,
+            # Plain booleans of the schema: a null is left out, so that their default is written.
+            never_null=frozenset({"hitl_required", "is_terminal"}),
+        ),
+    }
+)
+
+
+def known_fields(value: Mapping[str, Any]) -> Fields | None:
+    """Return what is forwarded of a valid record, None when something is wrong with it: ask `problems` then.
+
+    Unknown fields of any group are left out; the rest stays as it came, absent or null included, except
+    that an empty ``meta.parent_step_id`` becomes null and a null boolean is left out. ``value`` is not
+    changed; groups in which nothing had to be changed are shared with it.
+    """
+    known: Fields = {}
+    for name, part in value.items():
+        group = _GROUPS.get(name)
+        if group is not None:
+            if type(part) is dict:
+                known[name] = fields = _known_of_group(part, group)
+                if fields is None:
+                    return None
+            elif part is None and group.optional:
+                known[name] = None
+            else:
+                return None
+        elif name in _TOP:
+            if part is not None and not _TOP[name](part):
+                return None
+            known[name] = part
+    try:
+        complete = known["session_id"] is not None and known["event_id"] is not None
+        meta = known["meta"]
+        complete = complete and "identity" in known and "action" in known
+    except KeyError:
+        return None
+    if meta.get("parent_step_id") == "":
+        known["meta"] = {**meta, "parent_step_id": None}
+    return known if complete else None
+
+
+def _known_of_group(part: Fields, group: _Group) -> Fields | None:
+    rules, required, _, never_null = group
+    text = _text
+    as_it_came = True
+    for name, value in part.items():
+        rule = rules.get(name)
+        # The commonest case first and without a call: this loop is most of what validation costs.
+        if rule is text and type(value) is str and value.isascii():
+            continue
+        if rule is None:
+            as_it_came = False
+        elif value is None:
+            if name in required:
+                return None
+            as_it_came = as_it_came and name not in never_null
+        elif not rule(value):
+            return None
+    for name in required:
+        if name not in part:
+            return None
+    return part if as_it_came else dict(_kept(part, group))
+
+
+def _kept(part: Fields, group: _Group) -> Iterator[tuple[str, Any]]:
+    for name, value in part.items():
+        if name in group.rules and not (value is None and name in group.never_null):
+            yield name, value
+
+
+def problems(value: Mapping[str, Any]) -> tuple[str, ...]:
+    """Name every field that keeps a record from being accepted, as paths in the order of SEMANTICS 2.1.
+
+    A group that is not a record is named itself; of a required group that is missing, its required fields.
+
+    >>> problems(
+    ...     {"session_id": "s", "event_id": "", "meta": {"timestamp": -1, "trace_id": "t"}, "control": []}
+    ... )
+    ('event_id', 'meta.timestamp', 'identity.agent_id', 'identity.agent_type', 'action.status', 'control')
+    """
+    found = list(_wrong("", value, _TOP, _TOP_REQUIRED))
+    for name, group in _GROUPS.items():
+        part = value.get(name)
+        if part is None:
+            found += () if group.optional else [f"{name}.{field}" for field in group.required]
+        elif type(part) is dict:
+            found += _wrong(f"{name}.", part, group.rules, group.required)
+        else:
+            found.append(name)
+    return tuple(found)
+
+
+def _wrong(
+    prefix: str, part: Mapping[str, Any], rules: Mapping[str, Rule], required: tuple[str, ...]
+) -> Iterator[str]:
+    for name, rule in rules.items():
+        value = part.get(name)
+        wrong = name in required if value is None else not rule(value)
+        if wrong:
+            yield prefix + name

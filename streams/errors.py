@@ -1,0 +1,31 @@
+"""Errors that reach an operator. Each message says what to do about it.
+
+The tree:
+
+    EddyError
+    ├── ConfigurationError      a setting or a file is wrong: nothing was started
+    ├── InfrastructureError     broker, disk or registry failed: the worker stops, nothing was acknowledged
+    └── StateError              local state cannot be used as it is
+"""
+
+from __future__ import annotations
+
+
+class EddyError(Exception):
+    """Anything Eddy raises on purpose."""
+
+
+class ConfigurationError(EddyError):
+    """A setting or an input file is wrong. Correct it and start again; nothing was changed."""
+
+
+class InfrastructureError(EddyError):
+    """The broker, the disk or the registry failed.
+
+    The worker stops before it acknowledges anything; once the cause is gone, a restart continues where
+    the last acknowledged run ended.
+    """
+
+
+class StateError(EddyError):
+    """The local state directory cannot be used. Delete it: the changelog topic restores it."""

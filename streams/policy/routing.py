@@ -1,0 +1,41 @@
+"""Where an event goes: its topic, or nowhere but the enriched record (SEMANTICS 7.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from streams.domain.detection_settings import DetectionSettings
+from streams.domain.event import EventKind
+from streams.domain.level import Level
+from streams.domain.topic import Topic
+
+_TOPICS = {
+    EventKind.ENTROPY_ALERT: Topic.ENTROPY_ALERTS,
+    EventKind.LOOP_EPISODE: Topic.SESSION_ALERTS,
+    EventKind.DIVERGENCE_SUSPECTED: Topic.SESSION_ALERTS,
+    EventKind.DRIFT_PATTERN: Topic.SESSION_ALERTS,
+    EventKind.BUDGET: Topic.SESSION_BUDGETS,
+    EventKind.RESPONSE: Topic.SESSION_RESPONSES,
+    EventKind.NODE_STATE: Topic.TOPOLOGY,
+}
+
+_ALWAYS_PUBLISHED = frozenset({EventKind.BUDGET, EventKind.RESPONSE, EventKind.NODE_STATE})
+
+
+def topic_of(kind: EventKind, fields: Mapping[str, Any], settings: DetectionSettings) -> Topic | None:
+    """Return the topic an event is published to, None when it is told only in `eddy.events`.
+
+    `alert_families` chooses among the four alert kinds; an episode below `episode_min_level` stays inside.
+
+    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> topic_of(EventKind.LOOP_EPISODE, {"level": "WARNING"}, DEFAULTS) is None
+    True
+    """
+    if kind not in _ALWAYS_PUBLISHED and kind.value not in settings.alert_families:
+        return None
+    if kind is EventKind.LOOP_EPISODE and not Level(fields["level"]).at_least(
+        Level(settings.episode_min_level)
+    ):
+        return None
+    return _TOPICS[kind]
