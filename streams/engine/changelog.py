@@ -1,0 +1,52 @@
+"""What a changelog record looks like: its key says what it holds, its value is JSON bytes.
+
+The same bytes stand in the changelog topic and in RocksDB, so restoring is copying.
+
+| key | value |
+|---|---|
+| ``s`` + session_id | the session's snapshot |
+| ``m`` + ``settings`` | the partition's settings ledger |
+"""
+
+from __future__ import annotations
+
+import orjson
+
+from streams.domain.session import Session
+from streams.errors import StateError
+
+#: The key of the settings ledger of the partition.
+SETTINGS_KEY = b"msettings"
+
+_SESSION = b"s"
+
+
+def session_key(session_id: str) -> bytes:
+    """Return the key of a session's state.
+
+    >>> session_key("s-1")
+    b'ss-1'
+    """
+    return _SESSION + session_id.encode()
+
+
+def encode_session(session: Session) -> bytes:
+    """Return the bytes a session is stored as."""
+    return orjson.dumps(session.snapshot())
+
+
+def decode_session(stored: bytes) -> Session:
+    """Return the session that `encode_session` stored.
+
+    Raises:
+        StateError: the bytes are of a newer version, or damaged.
+    """
+    try:
+        return Session.restore(orjson.loads(stored))
+    except (ValueError, TypeError, KeyError, IndexError) as error:
+        raise StateError(
+            f"A stored session cannot be read ({error}). If an older version of Eddy was started on the "
+            "state of a "
+            "newer one, start the newer one again; else delete the data directory and let the changelog "
+            "restore it."
+        ) from error

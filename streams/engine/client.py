@@ -1,0 +1,272 @@
+"""What the tools need of the brokers: describe and change topics, read and write a few records."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple
+
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
+
+from streams.domain.outgoing import Outgoing
+from streams.engine.connection import Connection
+from streams.errors import InfrastructureError
+from topics.catalogue import TopicSpec
+from topics.plan import ActualTopic, AddPartitions, AlterConfig, Change, CreateTopic, Refused
+
+_POLL_MS = 500
+
+_SPREAD_SECONDS = 20.0
+_SPREAD_POLL_SECONDS = 0.05
+
+#: What a broker calls the source of a config entry that is set on the topic itself.
+_TOPIC_CONFIG = 1
+
+
+class BrokerUnreachableError(InfrastructureError):
+    """No broker answers. Check EDDY_BOOTSTRAP_SERVERS and the network, then try again."""
+
+
+class Stored(NamedTuple):
+    """A record read back."""
+
+    partition: int
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: Sequence[tuple[str, bytes]]
+
+
+class Brokers:
+    """A connection for tools. Use `connect`."""
+
+    def __init__(self, connection: Connection, admin: AIOKafkaAdminClient) -> None:
+        self._connection = connection
+        self._admin = admin
+        self._producer: AIOKafkaProducer | None = None
+
+    async def _started_producer(self) -> AIOKafkaProducer:
+        if self._producer is None:
+            options = self._connection.client_options()
+            self._producer = AIOKafkaProducer(**options, acks="all", max_request_size=16 << 20)
+            await self._producer.start()
+        return self._producer
+
+    async def close(self) -> None:
+        """Close what was opened on the way."""
+        if self._producer is not None:
+            await self._producer.stop()
+            self._producer = None
+
+    async def partition_counts(self, names: Iterable[str]) -> dict[str, int]:
+        """Return the number of partitions of those of the topics that exist."""
+        existing = sorted(set(names) & set(await self._admin.list_topics()))
+        described = await self._admin.describe_topics(existing) if existing else []
+        return {topic["topic"]: len(topic["partitions"]) for topic in described}
+
+    async def describe(self, names: Iterable[str]) -> list[ActualTopic]:
+        """Return those of the topics that exist, with their config."""
+        wanted = set(names)
+        existing = sorted(wanted & set(await self._admin.list_topics()))
+        if not existing:
+            return []
+        described = await self._admin.describe_topics(existing)
+        configs: dict[str, dict[str, str]] = {name: {} for name in existing}
+        overridden: dict[str, frozenset[str]] = {name: frozenset() for name in existing}
+        resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in existing]
+        for answer in await self._admin.describe_configs(resources):
+            for code, message, _, name, entries in answer.resources:
+                _check(code, message, f"to tell the config of {name}")
+                configs[name] = {entry[0]: entry[1] for entry in entries if entry[1] is not None}
+                overridden[name] = frozenset(entry[0] for entry in entries if _set_on_topic(answer, entry))
+        return [
+            ActualTopic(
+                topic["topic"],
+                len(topic["partitions"]),
+                min((len(partition["replicas"]) for partition in topic["partitions"]), default=0),
+                configs[topic["topic"]],
+                overridden[topic["topic"]],
+            )
+            for topic in described
+        ]
+
+    async def apply(self, changes: Iterable[Change]) -> None:
+        """Carry out a plan; what it refuses is left alone.
+
+        Raises:
+            InfrastructureError: the brokers refused a change; those before it are done.
+        """
+        created: set[str] = set()
+        for change in changes:
+            match change:
+                case CreateTopic(topic):
+                    await self._create(topic)
+                    created.add(topic.name)
+                case AlterConfig(name, entries):
+                    config = {entry: wanted for entry, _, wanted in entries}
+                    resource = ConfigResource(ConfigResourceType.TOPIC, name, config)
+                    answers = await self._admin.alter_configs([resource])
+                    for answer in answers:
+                        for code, message, *_ in answer.resources:
+                            _check(code, message, f"to change the config of {name}")
+                case AddPartitions(name, _, wanted):
+                    response = await self._admin.create_partitions({name: NewPartitions(wanted)})
+                    for _, code, message in response.topic_errors:
+                        _check(code, message, f"to add partitions to {name}")
+                case Refused():
+                    pass
+        await self._wait_for(created)
+
+    async def _wait_for(self, names: set[str]) -> None:
+        """Wait until every broker knows the topics: creation returns before the news has spread."""
+        deadline = time.monotonic() + _SPREAD_SECONDS
+        while names - set(await self._admin.list_topics()):
+            if time.monotonic() > deadline:
+                raise InfrastructureError(
+                    f"The topics were created, but are not known after {_SPREAD_SECONDS:.0f} s. Check the "
+                    "brokers' logs."
+                )
+            await asyncio.sleep(_SPREAD_POLL_SECONDS)
+
+    async def _create(self, topic: TopicSpec) -> None:
+        new = NewTopic(topic.name, topic.partitions, topic.replicas, topic_configs=dict(topic.config))
+        try:
+            response = await self._admin.create_topics([new])
+        except TopicAlreadyExistsError:
+            return
+        for _, code, *message in response.topic_errors:
+            if for_code(code) is not TopicAlreadyExistsError:
+                _check(code, message[0] if message else None, f"to create {topic.name}")
+
+    async def read(self, topic: str, partitions: Iterable[int] | None = None) -> AsyncIterator[Stored]:
+        """Yield the records of a topic from its beginning to what was its end at the call, by partition."""
+        # Asked of the admin client: a consumer knows no topic that it is not assigned.
+        counts = await self.partition_counts([topic])
+        if topic not in counts:
+            raise InfrastructureError(
+                f"There is no topic {topic}. Create the topics with `eddy topics apply`."
+            )
+        wanted = sorted(set(range(counts[topic]) if partitions is None else partitions))
+        tps = [TopicPartition(topic, partition) for partition in wanted]
+        async with _consumer(self._connection) as consumer:
+            begin, end = await consumer.beginning_offsets(tps), await consumer.end_offsets(tps)
+            for tp in tps:
+                if begin[tp] < end[tp]:  # else it is empty, and a fetch would wait for its first record
+                    async for record in _partition(consumer, tp, end[tp]):
+                        yield record
+
+    async def follow(self, topics: Iterable[str]) -> AsyncIterator[tuple[str, Stored]]:
+        """Yield (topic, record) from the beginning of ``topics`` on, for ever."""
+        counts = await self.partition_counts(topics)
+        async with _consumer(self._connection) as consumer:
+            consumer.assign(
+                [
+                    TopicPartition(topic, partition)
+                    for topic, count in counts.items()
+                    for partition in range(count)
+                ]
+            )
+            while True:
+                for tp, records in (await consumer.getmany(timeout_ms=_POLL_MS)).items():
+                    for record in records:
+                        yield tp.topic, _stored(record)
+
+    async def write(
+        self, topic: str, records: Iterable[tuple[int | None, Outgoing]]
+    ) -> list[tuple[int, int]]:
+        """Publish (partition or None, record) in order; return the (partition, offset) of each."""
+        producer = await self._started_producer()
+        futures = [
+            await producer.send(
+                topic,
+                value=record.value,
+                key=record.key,
+                partition=partition,
+                timestamp_ms=record.timestamp,
+                headers=record.headers,
+            )
+            for partition, record in records
+        ]
+        done = await asyncio.gather(*futures)
+        return [(metadata.partition, metadata.offset) for metadata in done]
+
+
+@asynccontextmanager
+async def connect(connection: Connection) -> AsyncIterator[Brokers]:
+    """Connect to the brokers for as long as the block lasts.
+
+    Raises:
+        BrokerUnreachableError: none answers.
+        InfrastructureError: they refuse.
+    """
+    admin = AIOKafkaAdminClient(**connection.client_options(), request_timeout_ms=20_000)
+    try:
+        await admin.start()
+    except (KafkaError, OSError) as error:
+        await admin.close()
+        raise BrokerUnreachableError(
+            f"No broker answers at {connection.bootstrap_servers} ({error!r}). Check "
+            "EDDY_BOOTSTRAP_SERVERS, the "
+            "security settings and the network."
+        ) from error
+    brokers = Brokers(connection, admin)
+    try:
+        yield brokers
+    except KafkaError as error:
+        raise InfrastructureError(f"The brokers refused: {error!r}.") from error
+    finally:
+        await brokers.close()
+        await admin.close()
+
+
+@asynccontextmanager
+async def _consumer(connection: Connection) -> AsyncIterator[AIOKafkaConsumer]:
+    consumer = AIOKafkaConsumer(
+        **connection.client_options(),
+        group_id=None,
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+        fetch_max_wait_ms=100,
+        max_partition_fetch_bytes=8 << 20,
+    )
+    await consumer.start()
+    try:
+        yield consumer
+    finally:
+        await consumer.stop()
+
+
+async def _partition(consumer: AIOKafkaConsumer, tp: TopicPartition, end: int) -> AsyncIterator[Stored]:
+    consumer.assign([tp])
+    await consumer.seek_to_beginning(tp)
+    while True:
+        fetched = await consumer.getmany(tp, timeout_ms=_POLL_MS)
+        for record in fetched.get(tp, ()):
+            yield _stored(record)
+        highwater = consumer.highwater(tp)
+        if highwater is not None and await consumer.position(tp) >= max(end, highwater):
+            return
+
+
+def _set_on_topic(answer: Any, entry: Sequence[Any]) -> bool:
+    """Tell whether a config entry is the topic's own; version 0 of the answer knows only "a default"."""
+    source = entry[3]
+    return not source if answer.API_VERSION == 0 else source == _TOPIC_CONFIG
+
+
+def _stored(record: Any) -> Stored:
+    return Stored(record.partition, record.offset, record.timestamp, record.key, record.value, record.headers)
+
+
+def _check(code: int, message: Any, doing: str) -> None:
+    error = for_code(code)
+    if code:
+        raise InfrastructureError(
+            f"The brokers refused {doing}: {error.__name__} {message or ''}".strip() + "."
+        )

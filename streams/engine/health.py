@@ -1,0 +1,140 @@
+"""Whether the worker lives, is ready, and what to do when it stands still.
+
+A worker that has lag and makes no progress, or whose restore does not end, is worse than a dead one: nobody
+notices. `/livez` tells, and the watchdog ends the process so that the orchestrator starts it again.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import logging
+import os
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from streams.engine.app import RunApp
+
+#: Exit status of a worker that ended itself (EX_SOFTWARE).
+EXIT_STALLED = 70
+
+_CHECK_SECONDS = 1.0
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Of a health check: ``ok``, and why not."""
+
+    ok: bool
+    detail: str
+
+
+class Health:
+    """Looks at the app; cheap enough to be asked every second.
+
+    Args:
+        app: The worker's.
+        stall_timeout_s: Lag of a partition without progress for so long is a stall; so is a stop.
+        restore_timeout_s: A rebalance with its restore may take so long.
+    """
+
+    def __init__(self, app: RunApp, *, stall_timeout_s: float, restore_timeout_s: float) -> None:
+        self._app = app
+        self._stall_timeout_s = stall_timeout_s
+        self._restore_timeout_s = restore_timeout_s
+        self._not_ready_since = time.monotonic()
+        self._idle_at: dict[tuple[str, int], float] = {}
+
+    def ready(self) -> Answer:
+        """Whether state is restored and records are being processed."""
+        app = self._app
+        if app.should_stop:
+            return Answer(False, "stopping")
+        if app.rebalancing or not app.tables.actives_ready:
+            return Answer(False, "restoring state")
+        if not app.settings_ready.is_set():
+            return Answer(False, "reading the settings")
+        return Answer(True, "ready")
+
+    def live(self) -> Answer:
+        """Whether the worker gets on; false means it should be restarted."""
+        app, now = self._app, time.monotonic()
+        if app.crashed:
+            return Answer(False, f"crashed: {app.crash_reason!r}")
+        if not self.ready().ok:
+            limit = self._stall_timeout_s if app.should_stop else self._restore_timeout_s
+            if now - self._not_ready_since > limit:
+                return Answer(False, f"not ready for {now - self._not_ready_since:.0f} s")
+            self._idle_at.clear()
+            return Answer(True, "getting ready")
+        self._not_ready_since = now
+        return self._progress(now)
+
+    def _progress(self, now: float) -> Answer:
+        """Look at each partition by itself: one that stands still must not hide behind the others."""
+        app = self._app
+        lags = app.lags()
+        for partition, lag in lags.items():
+            if lag == 0 or partition not in self._idle_at:
+                self._idle_at[partition] = now
+            since = now - max(app.progress_at.get(partition, 0.0), self._idle_at[partition])
+            if since > self._stall_timeout_s:
+                topic, number = partition
+                return Answer(
+                    False, f"{topic}[{number}] has {lag} records of lag and no progress for {since:.0f} s"
+                )
+        return Answer(True, f"{sum(lags.values())} records of lag")
+
+
+class Watchdog:
+    """A thread that ends a process which stands still: also when its event loop does.
+
+    Args:
+        health: Asked every second, in the event loop's thread through ``beat``.
+        stall_timeout_s: A loop that does not beat for so long is stuck.
+    """
+
+    def __init__(self, health: Health, *, stall_timeout_s: float) -> None:
+        self._health = health
+        self._stall_timeout_s = stall_timeout_s
+        self._beat_at = time.monotonic()
+        self._dead_since: float | None = None
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
+
+    def start(self) -> None:
+        """Begin to watch."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the watch."""
+        self._stop.set()
+
+    def beat(self) -> None:
+        """Tell that the event loop turns; call it every second."""
+        now = self._beat_at = time.monotonic()
+        answer = self._health.live()
+        if answer.ok:
+            self._dead_since = None
+        elif self._dead_since is None:
+            self._dead_since = now
+            log.critical("The worker does not get on: %s. It will be ended.", answer.detail)
+
+    def _watch(self) -> None:
+        # A crashed app gets the stall timeout to shut down in order; a stalled one has had it already.
+        while not self._stop.wait(_CHECK_SECONDS):
+            now = time.monotonic()
+            stuck = now - self._beat_at > self._stall_timeout_s
+            dead = self._dead_since is not None and now - self._dead_since > min(30.0, self._stall_timeout_s)
+            if stuck or dead:
+                faulthandler.dump_traceback(file=sys.stderr)
+                os._exit(EXIT_STALLED)
+
+
+def status(answer: Answer) -> tuple[int, dict[str, Any]]:
+    """Return the HTTP status and body of an answer."""
+    return (200 if answer.ok else 503), {"ok": answer.ok, "detail": answer.detail}

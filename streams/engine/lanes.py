@@ -1,0 +1,178 @@
+"""One lane per partition: strict order inside, overlap between.
+
+While one partition's epoch waits for the broker's acknowledgement, the others use the CPU. Faust's own
+``concurrency`` would let two runs of one partition overtake each other; a lane never does.
+
+What waits in a lane meanwhile is joined into the next run: an epoch takes about as long for 5 records as for
+50, so small runs one after another would be late as soon as they come faster than the broker acknowledges.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+from streams.domain.run import Run
+from streams.engine.crash_point import CrashPoint, crash_point
+
+
+class Delivery(Protocol):
+    """A run on its way, as Faust delivered it."""
+
+    @property
+    def run(self) -> Run:
+        """The records."""
+
+    @property
+    def stale(self) -> bool:
+        """Whether the partition was revoked, or the worker is stopping, since it was delivered."""
+
+    async def acknowledge(self) -> None:
+        """Tell the consumer that the run may be committed."""
+
+    def abandon(self) -> None:
+        """Tell the consumer that the run was not begun and will be read again."""
+
+
+class _Waiting(asyncio.Queue[Delivery]):
+    """The runs that wait in a lane."""
+
+    _queue: deque[Delivery]
+
+    def take_fitting(self, records: int, size: int) -> Delivery | None:
+        """Take the next run if it has at most so many records and bytes of values."""
+        if not self._queue:
+            return None
+        run = self._queue[0].run
+        return self.get_nowait() if len(run) <= records and run.size <= size else None
+
+
+class Lanes:
+    """Runs of each partition, processed one after another by a task of its own.
+
+    Args:
+        process: The epoch.
+        fail: Called with the error of a failed epoch; has to stop the worker, since the lane stops.
+        max_runs: How many runs wait in a lane before delivery blocks. More than one poll can hold, or a
+            deep partition blocks the others.
+        max_records: Waiting runs are joined up to so many records. Default: they are not.
+        max_bytes: And up to so many bytes of values.
+    """
+
+    def __init__(
+        self,
+        process: Callable[[Run], Awaitable[None]],
+        fail: Callable[[BaseException], Awaitable[None]],
+        *,
+        max_runs: int,
+        max_records: int = 1,
+        max_bytes: int = 1 << 20,
+    ) -> None:
+        self._process = process
+        self._fail = fail
+        self._max_runs = max_runs
+        self._max_records = max_records
+        self._max_bytes = max_bytes
+        self._queues: dict[int, _Waiting] = {}
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._reach = crash_point()
+        self._stopping = False
+        self._last_words: asyncio.Future[None] | None = None
+
+    async def put(self, delivery: Delivery) -> None:
+        """Queue a run; waits while its lane is full."""
+        partition = delivery.run.partition
+        queue = self._queues.get(partition)
+        if queue is None:
+            queue = self._queues[partition] = _Waiting(self._max_runs)
+            task = self._tasks[partition] = asyncio.create_task(self._drive(queue), name=f"lane-{partition}")
+            task.add_done_callback(self._ended)
+        await queue.put(delivery)
+
+    async def _drive(self, queue: _Waiting) -> None:
+        while True:
+            delivery = await queue.get()
+            if delivery.stale:
+                delivery.abandon()
+                continue
+            # Nothing that was delivered after a run that is not stale can be stale: nobody waits in between.
+            joined = self._join(delivery, queue)
+            try:
+                await self._process(Run.joined([delivery.run for delivery in joined]))
+                while joined:
+                    await joined[0].acknowledge()
+                    joined.popleft()
+            except Exception as error:  # noqa: BLE001 - whatever it is, nothing may be acknowledged after it
+                for delivery in joined:
+                    delivery.abandon()
+                await self._fail(error)
+                return
+            self._reach(CrashPoint.ACKED)
+
+    def _join(self, first: Delivery, queue: _Waiting) -> deque[Delivery]:
+        """Take what waits behind ``first`` and fits into one run with it."""
+        joined = deque([first])
+        records, size = self._max_records - len(first.run), self._max_bytes - first.run.size
+        while (delivery := queue.take_fitting(records, size)) is not None:
+            joined.append(delivery)
+            records -= len(delivery.run)
+            size -= delivery.run.size
+        return joined
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """Stop the worker when a lane ends by itself: its partition would stand still without a word."""
+        if self._stopping or (not task.cancelled() and task.exception() is None):
+            return
+        cause = None if task.cancelled() else task.exception()
+        self._last_words = asyncio.ensure_future(
+            self._fail(cause or RuntimeError(f"{task.get_name()} was cancelled"))
+        )
+
+    def abandon(self) -> None:
+        """Drop every run that has not begun; what has begun goes on to its end."""
+        for queue in self._queues.values():
+            while not queue.empty():
+                queue.get_nowait().abandon()
+
+    def waiting(self) -> dict[int, int]:
+        """Return how many runs wait, by partition."""
+        return {partition: queue.qsize() for partition, queue in self._queues.items()}
+
+    async def stop(self) -> None:
+        """End the lanes; what they were doing is cancelled."""
+        self._stopping = True
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._tasks.clear()
+        self._queues.clear()
+
+
+class FaustDelivery:
+    """A run as a Faust stream event carries it."""
+
+    __slots__ = ("_app", "_event", "_stream", "run")
+
+    def __init__(self, app: Any, stream: Any, event: Any) -> None:
+        self._app = app
+        self._stream = stream
+        self._event = event
+        self.run: Run = event.value
+
+    @property
+    def stale(self) -> bool:
+        """Whether its generation is over or delivery has stopped."""
+        app = self._app
+        generation = self._event.message.generation_id
+        return app.should_stop or not app.consumer.flow_active or generation != app.consumer_generation_id
+
+    async def acknowledge(self) -> None:
+        """Acknowledge through the stream, so that Faust's own bookkeeping stays right."""
+        await self._stream.ack(self._event)
+
+    def abandon(self) -> None:
+        """Take it off the consumer's list of what it waits for."""
+        self._app.consumer.abandon(self._event.message)

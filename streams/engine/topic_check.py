@@ -1,0 +1,34 @@
+"""Before the start: the topics are there, and those that belong together have the same partitions."""
+
+from __future__ import annotations
+
+from streams.domain.topic import Topic
+from streams.engine.client import connect
+from streams.engine.options import EngineOptions, changelog_topic
+from streams.errors import ConfigurationError
+
+_OUTPUTS = (Topic.ENRICHED, Topic.ENTROPY_ALERTS, Topic.SESSION_ALERTS, Topic.TOPOLOGY, Topic.DEAD_LETTERS)
+
+
+async def check_topics(options: EngineOptions) -> None:
+    """Refuse to start on topics that do not fit.
+
+    Raises:
+        BrokerUnreachableError: no broker answers.
+        ConfigurationError: a topic is missing, or the changelog is not co-partitioned with its source.
+    """
+    source, changelog = str(Topic.DECISION_LOGS), changelog_topic(options.application_id)
+    wanted = [source, str(Topic.DETECTOR_CONFIG), changelog, *map(str, _OUTPUTS)]
+    async with connect(options.connection) as brokers:
+        counts = await brokers.partition_counts(wanted)
+    if missing := [topic for topic in wanted if topic not in counts]:
+        raise ConfigurationError(
+            f"The brokers have no topic {', '.join(missing)}. Create the topics with `eddy topics apply`."
+        )
+    if counts[source] != counts[changelog]:
+        raise ConfigurationError(
+            f"{source} has {counts[source]} partitions and {changelog} has {counts[changelog]}; they must "
+            "have "
+            "the same number. A partition count cannot change under existing state: start under a new "
+            "EDDY_APPLICATION_ID, whose changelog `eddy topics apply` creates to fit."
+        )
