@@ -1,0 +1,5 @@
+"""``python -m streams`` is the command ``eddy``."""
+
+from streams.cli import main
+
+main()

@@ -1,0 +1,191 @@
+"""The composition root: settings in, a Faust app out. Wires, decides nothing.
+
+``faust -A streams.app worker`` finds ``app`` here; it is built from the environment when first asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import Any
+
+from faust.exceptions import ImproperlyConfigured
+from mode import Service
+
+from schemas.codec import Codec, OutputFormat, RegistryAddress
+from streams import agents
+from streams.engine.app import RunApp
+from streams.engine.connection import Connection
+from streams.engine.health import Health, Watchdog, status
+from streams.engine.options import EngineOptions
+from streams.engine.pass_through import check_pass_through
+from streams.engine.store import StoreOptions
+from streams.engine.transport import TransportOptions
+from streams.errors import ConfigurationError
+from streams.job import Job
+from streams.observe.logs import logging_config
+from streams.observe.metrics import WorkerMetrics
+from streams.observe.web import HealthServer
+from streams.settings import ConnectionSettings, WorkerSettings, load
+
+__version__ = version("eddy-streams")
+
+
+def connection(settings: ConnectionSettings) -> Connection:
+    """Return how the settings say to reach the brokers."""
+
+    def text(path: Any) -> str | None:
+        return None if path is None else str(path)
+
+    def secret(value: Any) -> str | None:
+        return None if value is None else value.get_secret_value()
+
+    return Connection(
+        bootstrap_servers=settings.bootstrap_servers,
+        security_protocol=settings.security_protocol,
+        sasl_mechanism=settings.sasl_mechanism,
+        sasl_username=settings.sasl_username,
+        sasl_password=secret(settings.sasl_password),
+        ssl_cafile=text(settings.ssl_cafile),
+        ssl_certfile=text(settings.ssl_certfile),
+        ssl_keyfile=text(settings.ssl_keyfile),
+        ssl_keyfile_password=secret(settings.ssl_keyfile_password),
+        ssl_check_hostname=settings.ssl_check_hostname,
+        client_id=settings.client_id,
+    )
+
+
+async def open_codec(settings: WorkerSettings) -> Codec:
+    """Return the codec the settings ask for; with a registry, connected to it.
+
+    Raises:
+        InfrastructureError: the registry cannot be reached.
+        ConfigurationError: it refuses, or does not hold the schemas of the outputs.
+    """
+    output_format = OutputFormat(settings.output_format)
+    if settings.schema_registry_url is None:
+        return Codec.bundled(output_format, settings.max_value_bytes)
+    password, ca_file = settings.schema_registry_password, settings.schema_registry_cafile
+    address = RegistryAddress(
+        url=settings.schema_registry_url,
+        user=settings.schema_registry_username,
+        password=password.get_secret_value() if password is not None else None,
+        ca_file=str(ca_file) if ca_file is not None else None,
+    )
+    return await Codec.connect(
+        address, output_format, settings.max_value_bytes, register=settings.schema_registry_register
+    )
+
+
+def engine_options(settings: WorkerSettings) -> EngineOptions:
+    """Return what the settings mean for the engine.
+
+    Raises:
+        ConfigurationError: an option handed through does not exist.
+    """
+    check_pass_through(faust=settings.faust, consumer=settings.consumer, producer=settings.producer)
+    compression = None if settings.producer_compression == "none" else settings.producer_compression
+    return EngineOptions(
+        application_id=settings.application_id,
+        connection=connection(settings),
+        directory=settings.data_dir / settings.application_id,
+        transport=TransportOptions(
+            run_max_records=settings.run_max_records,
+            run_max_bytes=settings.run_max_bytes,
+            fetch_max_wait_ms=settings.fetch_max_wait_ms,
+            producer={"enable_idempotence": settings.producer_idempotence, **settings.producer},
+            consumer=settings.consumer,
+        ),
+        store=StoreOptions(
+            block_cache_bytes=settings.rocksdb_block_cache_bytes,
+            write_buffer_bytes=settings.rocksdb_write_buffer_bytes,
+            max_write_buffers=settings.rocksdb_max_write_buffers,
+            max_open_files=settings.rocksdb_max_open_files,
+            bloom_bits=settings.rocksdb_bloom_bits,
+        ),
+        cached_sessions=settings.session_cache,
+        lane_max_runs=settings.lane_max_runs,
+        faust={
+            "broker_session_timeout": settings.session_timeout_s,
+            "broker_heartbeat_interval": settings.heartbeat_interval_s,
+            "broker_rebalance_timeout": settings.rebalance_timeout_s,
+            "broker_request_timeout": settings.request_timeout_s,
+            "broker_commit_interval": settings.commit_interval_s,
+            "consumer_max_fetch_size": settings.fetch_max_bytes,
+            "consumer_group_instance_id": settings.group_instance_id,
+            "producer_acks": -1,
+            "producer_compression_type": compression,
+            "producer_linger": settings.producer_linger_ms / 1000.0,
+            "producer_max_batch_size": settings.producer_max_batch_bytes,
+            "producer_max_request_size": settings.producer_max_request_bytes,
+            "producer_request_timeout": settings.producer_request_timeout_s,
+            "stream_buffer_maxsize": 8,
+            "web_enabled": False,
+            "logging_config": logging_config(settings.log_level, settings.log_format),
+            **settings.faust,
+        },
+    )
+
+
+def build(settings: WorkerSettings) -> RunApp:
+    """Return the app of a worker.
+
+    Raises:
+        ConfigurationError: the settings do not fit together.
+    """
+    metrics = WorkerMetrics(__version__)
+
+    @asynccontextmanager
+    async def new_job() -> AsyncIterator[Job]:
+        codec = await open_codec(settings)
+        try:
+            yield Job(codec, group=settings.application_id, version=__version__)
+        finally:
+            await codec.close()
+
+    try:
+        app = RunApp(engine_options(settings), new_job, metrics)
+    except (ValueError, TypeError, ImproperlyConfigured) as error:
+        raise ConfigurationError(f"Faust refuses a setting: {error}. Check EDDY_FAUST.") from error
+    agents.register(app)
+    metrics.watch(app.lags, app.sessions.settings_versions)
+    health = Health(
+        app, stall_timeout_s=settings.stall_timeout_s, restore_timeout_s=settings.restore_timeout_s
+    )
+    app.companions.append(_Observation(settings, health, metrics))
+    return app
+
+
+class _Observation(Service):
+    """Answers health checks and watches over the worker, from before the first restore on."""
+
+    def __init__(self, settings: WorkerSettings, health: Health, metrics: WorkerMetrics) -> None:
+        super().__init__()
+        self._watchdog = Watchdog(health, stall_timeout_s=settings.stall_timeout_s)
+        self._server = HealthServer(
+            settings.web_host,
+            settings.web_port,
+            live=lambda: status(health.live()),
+            ready=lambda: status(health.ready()),
+            metrics=metrics.exposition,
+        )
+
+    async def on_start(self) -> None:
+        await self._server.start()
+        self._watchdog.start()
+
+    async def on_stop(self) -> None:
+        self._watchdog.stop()
+        await self._server.stop()
+
+    @Service.timer(1.0)
+    async def _beat(self) -> None:
+        self._watchdog.beat()
+
+
+def __getattr__(name: str) -> Any:
+    if name == "app":
+        app = globals()["app"] = build(load(WorkerSettings))
+        return app
+    raise AttributeError(name)

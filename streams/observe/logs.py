@@ -1,0 +1,49 @@
+"""Logging: structlog renders what the standard library's loggers say, for people or as JSON lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import structlog
+
+
+def logging_config(level: str, output_format: str) -> dict[str, Any]:
+    """Return a `logging.config.dictConfig` for the whole process; Faust takes it as ``logging_config``.
+
+    Args:
+        level: Such as ``INFO``.
+        output_format: ``console`` or ``json``.
+    """
+    shared: list[Any] = [
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.ExtraAdder(),
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+    ]
+    renderer: Any = (
+        structlog.processors.JSONRenderer()
+        if output_format == "json"
+        else structlog.dev.ConsoleRenderer(colors=False)
+    )
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {
+            "eddy": {
+                "()": structlog.stdlib.ProcessorFormatter,
+                "foreign_pre_chain": shared,
+                "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+            }
+        },
+        "handlers": {
+            "stderr": {"class": "logging.StreamHandler", "formatter": "eddy", "stream": "ext://sys.stderr"}
+        },
+        "root": {"level": level, "handlers": ["stderr"]},
+        "loggers": {
+            # Says for each connection what the worker says better.
+            "aiokafka": {"level": "WARNING" if level == "INFO" else level},
+            "faust": {"level": level},
+            "mode": {"level": level},
+        },
+    }

@@ -1,0 +1,86 @@
+"""The worker's HTTP answers: `/livez`, `/readyz`, `/metrics`. Loopback unless told otherwise."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from aiohttp import web
+
+from streams.errors import ConfigurationError
+
+log = logging.getLogger(__name__)
+
+Check = Callable[[], tuple[int, dict[str, Any]]]
+
+
+class HealthServer:
+    """Serves health and metrics on one address.
+
+    Args:
+        host: Address to bind.
+        port: 0 chooses a free one.
+        live: Answers `/livez`.
+        ready: Answers `/readyz`.
+        metrics: Returns Prometheus' text format.
+    """
+
+    def __init__(
+        self, host: str, port: int, *, live: Check, ready: Check, metrics: Callable[[], bytes]
+    ) -> None:
+        self._host = host
+        self._port = port
+        self._application = web.Application()
+        self._application.add_routes(
+            [
+                web.get("/livez", _answering(live)),
+                web.get("/readyz", _answering(ready)),
+                web.get("/metrics", _exposing(metrics)),
+            ]
+        )
+        self._runner: web.AppRunner | None = None
+
+    async def start(self) -> int:
+        """Listen; return the port.
+
+        Raises:
+            ConfigurationError: the address is not to be had.
+        """
+        self._runner = web.AppRunner(self._application, access_log=None)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, self._host, self._port)
+        try:
+            await site.start()
+        except OSError as error:
+            await self.stop()
+            raise ConfigurationError(
+                f"{self._host}:{self._port} cannot be bound ({error}). Choose another with EDDY_WEB_HOST "
+                "and EDDY_WEB_PORT."
+            ) from error
+        port: int = self._runner.addresses[0][1]
+        log.info("Health and metrics on http://%s:%s", self._host, port)
+        return port
+
+    async def stop(self) -> None:
+        """Stop listening."""
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
+
+
+def _answering(check: Check) -> Callable[[web.Request], Any]:
+    async def handle(_: web.Request) -> web.Response:
+        status, body = check()
+        return web.json_response(body, status=status)
+
+    return handle
+
+
+def _exposing(metrics: Callable[[], bytes]) -> Callable[[web.Request], Any]:
+    async def handle(_: web.Request) -> web.Response:
+        return web.Response(
+            body=metrics(), headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}
+        )
+
+    return handle

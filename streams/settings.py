@@ -1,0 +1,205 @@
+"""The settings of a process: where the brokers are, where state lives, how much of everything.
+
+Each can be set as an environment variable with the prefix ``EDDY_`` or in a ``.env`` file; an empty one
+counts as not set. They are read once, at start. What decides detection (thresholds, windows) is not here: it
+changes at run time, see `eddy config`.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_core import ErrorDetails
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
+
+from streams.errors import ConfigurationError
+
+MEBIBYTE = 1 << 20
+
+_SERVER = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:\[\]]+)(:(?P<port>[0-9]{1,5}))?")
+
+S = TypeVar("S", bound="ConnectionSettings")
+
+
+class ConnectionSettings(BaseSettings):
+    """How to reach the brokers and the Schema Registry. Enough for the tools that are no worker."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="EDDY_",
+        env_file=".env",
+        env_ignore_empty=True,
+        extra="ignore",
+        validate_default=True,
+        frozen=True,
+        allow_inf_nan=False,
+        hide_input_in_errors=True,  # it may be a password
+    )
+
+    bootstrap_servers: str = Field(
+        "127.0.0.1:9092", description="Brokers to start from, `host:port`, separated by commas."
+    )
+    client_id: str = Field("eddy", description="Shown in the brokers' logs and quotas.")
+    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = Field(
+        "PLAINTEXT", description="As in every Kafka client."
+    )
+    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = Field(
+        "PLAIN", description="Used when the protocol is SASL."
+    )
+    sasl_username: str | None = Field(None, description="Of the SASL login.")
+    sasl_password: SecretStr | None = Field(None, description="Of the SASL login. Never logged.")
+    ssl_cafile: Path | None = Field(None, description="CA certificates, PEM; the system's when not set.")
+    ssl_certfile: Path | None = Field(None, description="Client certificate, PEM.")
+    ssl_keyfile: Path | None = Field(None, description="Key of the client certificate, PEM.")
+    ssl_keyfile_password: SecretStr | None = Field(None, description="Of the key file. Never logged.")
+    ssl_check_hostname: bool = Field(True, description="Whether a broker's certificate must name its host.")
+    application_id: str = Field(
+        "eddy",
+        min_length=1,
+        max_length=200,
+        pattern=r"^[A-Za-z0-9._-]+$",
+        description="Consumer group, and prefix of the changelog topic. Two jobs on one cluster need two.",
+    )
+    partitions: int = Field(
+        8,
+        ge=1,
+        le=10_000,
+        description="Of the session topics, used by `eddy topics`. Choose it large: it cannot grow later.",
+    )
+    replicas: int = Field(
+        3, ge=1, le=10, description="Of every topic, used by `eddy topics`. A cluster of one broker needs 1."
+    )
+
+    @field_validator("bootstrap_servers")
+    @classmethod
+    def _are_addresses(cls, value: str) -> str:
+        servers = [server.strip() for server in value.split(",") if server.strip()]
+        found = [_SERVER.fullmatch(server) for server in servers]
+        if not all(parts and 0 < int(parts["port"] or 9092) < 1 << 16 for parts in found) or not found:
+            # Not repeated here: some write a login into it.
+            raise ValueError("must be host:port, or several of them separated by commas")
+        return value
+
+    @model_validator(mode="after")
+    def _login_is_complete(self) -> ConnectionSettings:
+        if self.security_protocol.startswith("SASL"):
+            for name in ("sasl_username", "sasl_password"):
+                if getattr(self, name) is None:
+                    raise ValueError(f"EDDY_{name.upper()} is needed for EDDY_SECURITY_PROTOCOL SASL")
+        return self
+
+
+class WorkerSettings(ConnectionSettings):
+    """Everything a worker reads at start."""
+
+    schema_registry_url: str | None = Field(
+        None, description="Confluent-compatible registry. Without one the bundled schemas are used."
+    )
+    schema_registry_username: str | None = Field(None, description="Basic authentication at the registry.")
+    schema_registry_password: SecretStr | None = Field(None, description="Never logged.")
+    schema_registry_register: bool = Field(
+        True, description="Whether a worker registers the schemas of Eddy at start; off where CI does that."
+    )
+    schema_registry_cafile: Path | None = Field(None, description="CA certificates of the registry, PEM.")
+    output_format: Literal["avro", "json"] = Field("avro", description="Of everything the job writes.")
+    max_value_bytes: int = Field(
+        MEBIBYTE, ge=1_000, le=8 * MEBIBYTE, description="A larger input value is a dead letter, bytes."
+    )
+
+    data_dir: Path = Field(Path("eddy-data"), description="Local state. One worker's own, never shared.")
+    session_cache: int = Field(
+        100_000, ge=1, description="Decoded sessions kept in memory at most, 1 to 3 kB each."
+    )
+    rocksdb_block_cache_bytes: int = Field(64 * MEBIBYTE, ge=MEBIBYTE, description="Of the worker.")
+    rocksdb_write_buffer_bytes: int = Field(16 * MEBIBYTE, ge=MEBIBYTE, description="Of one memtable.")
+    rocksdb_max_write_buffers: int = Field(3, ge=2, le=16, description="Memtables of a partition.")
+    rocksdb_max_open_files: int = Field(256, ge=16, description="Of a partition.")
+    rocksdb_bloom_bits: int = Field(10, ge=1, le=32, description="Bits per key of the bloom filters.")
+
+    run_max_records: int = Field(
+        500, ge=1, le=100_000, description="Records of a run at most: more is cheaper, fewer is quicker."
+    )
+    run_max_bytes: int = Field(MEBIBYTE, ge=1_000, description="Value bytes of a run at most.")
+    lane_max_runs: int = Field(16, ge=1, description="Runs of a partition that may wait for their turn.")
+    fetch_max_wait_ms: int = Field(
+        50, ge=0, le=30_000, description="How long a broker may hold a fetch that finds nothing."
+    )
+    fetch_max_bytes: int = Field(2 * MEBIBYTE, ge=1_000, description="Per partition and fetch.")
+    session_timeout_s: float = Field(15.0, ge=1.0, description="After this silence the group takes over.")
+    heartbeat_interval_s: float = Field(3.0, ge=0.1, description="A third of the session timeout or less.")
+    rebalance_timeout_s: float = Field(60.0, ge=1.0, description="For a worker to drain and join again.")
+    request_timeout_s: float = Field(40.0, ge=1.0, description="Of requests; at least the session timeout.")
+    commit_interval_s: float = Field(1.0, ge=0.05, description="Between offset commits.")
+    group_instance_id: str | None = Field(
+        None, description="Static membership: a stable name per worker, with a stable host name."
+    )
+
+    producer_compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = Field(
+        "zstd", description="Of everything the job writes; lz4 takes five times the CPU here."
+    )
+    producer_max_batch_bytes: int = Field(512 * 1024, ge=16_384, description="Of one batch to a partition.")
+    producer_max_request_bytes: int = Field(16 * MEBIBYTE, ge=MEBIBYTE, description="Of one request.")
+    producer_linger_ms: int = Field(0, ge=0, le=1_000, description="An epoch sends whole batches: 0.")
+    producer_request_timeout_s: float = Field(45.0, ge=1.0, description="Then the worker stops and restarts.")
+    producer_idempotence: bool = Field(
+        True, description="Off only for brokers that do not know it, such as the embedded one."
+    )
+
+    web_host: str = Field("127.0.0.1", description="Where /livez, /readyz and /metrics listen.")
+    web_port: int = Field(8066, ge=0, le=65_535, description="0 chooses a free one and logs it.")
+    stall_timeout_s: float = Field(
+        120.0, ge=1.0, description="Lag and no progress for so long: /livez fails and the worker exits."
+    )
+    restore_timeout_s: float = Field(
+        900.0, ge=1.0, description="A rebalance with its restore may take so long before the worker exits."
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Of the log.")
+    log_format: Literal["console", "json"] = Field("console", description="Lines for people, or JSON lines.")
+
+    faust: dict[str, Any] = Field(
+        default_factory=dict, description="Any other setting of Faust, as a JSON object; wins over ours."
+    )
+    consumer: dict[str, Any] = Field(
+        default_factory=dict, description="Any other option of aiokafka's consumer, as a JSON object."
+    )
+    producer: dict[str, Any] = Field(
+        default_factory=dict, description="Any other option of aiokafka's producer, as a JSON object."
+    )
+
+    @model_validator(mode="after")
+    def _timeouts_fit(self) -> WorkerSettings:
+        if self.session_timeout_s > self.request_timeout_s:
+            raise ValueError("EDDY_SESSION_TIMEOUT_S must not be larger than EDDY_REQUEST_TIMEOUT_S")
+        if self.heartbeat_interval_s >= self.session_timeout_s:
+            raise ValueError("EDDY_HEARTBEAT_INTERVAL_S must be smaller than EDDY_SESSION_TIMEOUT_S")
+        return self
+
+
+def load(kind: type[S], **overrides: Any) -> S:
+    """Read the settings from the environment; ``overrides`` win, those that are None do not count.
+
+    Raises:
+        ConfigurationError: names each variable that is wrong and what it should be.
+    """
+    try:
+        return kind(**{name: value for name, value in overrides.items() if value is not None})
+    except ValidationError as error:
+        problems = "; ".join(
+            f"{_variable(*problem['loc'])}: {_said(problem)}" if problem["loc"] else _said(problem)
+            for problem in error.errors(include_input=False)
+        )
+    except SettingsError as error:
+        # Raised for a variable whose value is no JSON; names the field, in quotes.
+        [*_, field] = re.findall(r'field "(\w+)"', str(error)) or ["..."]
+        problems = f"{_variable(field)}: not a JSON object"
+    raise ConfigurationError(f"The settings are not usable. {problems}.")
+
+
+def _variable(*location: str | int) -> str:
+    return "EDDY_" + "_".join(map(str, location)).upper()
+
+
+def _said(problem: ErrorDetails) -> str:
+    return problem["msg"].removeprefix("Value error, ")
