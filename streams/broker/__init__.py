@@ -1,0 +1,1 @@
+"""The embedded broker of the demo and the tests."""

@@ -1,0 +1,31 @@
+"""The command `eddy`. One module per command family, imported when its command is called."""
+
+from __future__ import annotations
+
+import click
+
+from streams.cli.lazy_group import LazyGroup
+
+
+@click.group(
+    cls=LazyGroup,
+    commands_in={
+        "config": "Read and change the detection settings.",
+        "demo": (
+            "Start a broker and two workers here, replay recorded agent sessions, "
+            "and show which go in circles."
+        ),
+        "detect": "Find the loops in decision-log files, without Kafka.",
+        "topics": "Compare the topics with the catalogue, and create or change them.",
+        "worker": "Score decision logs until told to stop.",
+    },
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(None, "--version", package_name="eddy-streams", prog_name="eddy")
+def main() -> None:
+    """Tells which agent sessions go in circles, and why.
+
+    \b
+    Exit codes: 0 all went well, 1 a problem was found, 2 wrong usage or input,
+    3 the broker cannot be reached, 130 interrupted.
+    """  # noqa: D301

@@ -1,0 +1,184 @@
+"""`eddy demo`: watch looping sessions being caught, without installing anything."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import chain, islice
+from typing import Any
+
+import click
+import orjson
+
+from streams.cli.finding_text import is_loop, is_news, rule, sentence
+from streams.cli.printable import printable
+from streams.cli.screen import line_writer
+from streams.cli.timeline import Line, Span
+from streams.demo.account import Account
+from streams.demo.cluster import cluster
+from streams.demo.performance import Outcome, perform
+from streams.recordings.replay import messages as recorded
+from streams.sources.message import Message
+from streams.sources.reading import InputFormat
+from streams.sources.reading import messages as read
+
+Write = Callable[[Line], None]
+
+_PROGRESS_SECONDS = 1.0
+_REASONS_SHOWN = 40
+
+
+class Screen:
+    """Tells alerts as they come, and once a second how far it is."""
+
+    def __init__(self, write: Write) -> None:
+        self._write = write
+        self._started = self._told = time.monotonic()
+
+    def say(self, text: str) -> None:
+        """Write one line of what happens."""
+        self._write(Line.of(Span(f"{time.monotonic() - self._started:5.1f} s  ", "dim"), Span(text)))
+
+    def scored(self, account: Account) -> None:
+        """Tell now and then how far it is."""
+        now = time.monotonic()
+        if now - self._told >= _PROGRESS_SECONDS:
+            self._told = now
+            self.say(
+                f"{len(account.scored):,} of {len(account.sent):,} records scored, "
+                f"{len(account.sessions):,} sessions, {len(account.alerts):,} alerts"
+            )
+
+    def alerted(self, fields: Mapping[str, Any]) -> None:
+        """Tell an alert that says something new."""
+        if is_news(fields):
+            style = "bold red" if is_loop(fields) else "yellow"
+            self._write(
+                Line.of(
+                    Span(f"{time.monotonic() - self._started:5.1f} s  ", "dim"),
+                    Span("▲ ", style),
+                    Span(printable(fields["session_id"], 40), style),
+                    Span(f"  {rule(fields)}: {sentence(fields)}"),
+                )
+            )
+
+
+def numbers(outcome: Outcome) -> dict[str, float]:
+    """Return the summary for machines."""
+    account = outcome.account
+    return {
+        "records": len(account.sent),
+        "sessions": len(account.sessions),
+        "scored": len(account.scored),
+        "dead_lettered": len(account.dead),
+        "alerts": len(account.alerts),
+        "lost": account.lost,
+        "seconds": round(outcome.seconds, 3),
+    }
+
+
+def summary(outcome: Outcome) -> Iterator[Line]:
+    """Yield the last lines: counts, then each session with its alerts by rule and the first reason."""
+    account = outcome.account
+    yield Line()
+    yield Line.of(
+        Span(f"{len(account.sent):,} records: ", "bold"),
+        Span(f"{len(account.scored):,} scored, {len(account.dead):,} dead-lettered"),
+        Span(_reasons(account)),
+    )
+    by_session: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for fields in account.alerts.values():
+        by_session[fields["session_id"]].append(fields)
+    yield Line.of(
+        Span(f"{len(account.sessions):,} sessions: ", "bold"),
+        Span(f"{len(by_session):,} with alerts, {len(account.alerts):,} alerts"),
+    )
+    for session_id, alerts in sorted(by_session.items())[:_REASONS_SHOWN]:
+        yield from _session(session_id, alerts)
+    if len(by_session) > _REASONS_SHOWN:
+        yield Line.of(Span(f"  … and {len(by_session) - _REASONS_SHOWN:,} more sessions"))
+    rate = len(account.sent) / outcome.seconds if outcome.seconds else 0.0
+    yield Line.of(
+        Span(f"{rate:,.0f} events/s", "bold"),
+        Span(f" in {outcome.seconds:.1f} s, through Kafka and back"),
+    )
+    yield Line.of(
+        Span(f"{account.lost:,} records unaccounted for", "bold red" if account.lost else "bold green")
+    )
+
+
+def _session(session_id: str, alerts: list[Mapping[str, Any]]) -> Iterator[Line]:
+    style = "bold red" if any(is_loop(fields) for fields in alerts) else "yellow"
+    yield Line.of(Span("  ▲ ", style), Span(printable(session_id, 60), style))
+    by_rule: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for fields in sorted(alerts, key=lambda fields: (fields["partition"], fields["offset"])):
+        by_rule[str(rule(fields))].append(fields)
+    for name, found in by_rule.items():
+        times = "" if len(found) == 1 else f" ({len(found)} times)"
+        yield Line.of(Span(f"      {name}{times}: {sentence(found[0])}"))
+
+
+def _reasons(account: Account) -> str:
+    if not account.dead:
+        return ""
+    counted = sorted(Counter(account.dead.values()).items())
+    return " (" + ", ".join(f"{reason} {count:,}" for reason, count in counted) + ")"
+
+
+def _messages(files: tuple[str, ...], input_format: InputFormat) -> Iterable[Message]:
+    if files:
+        messages = read(files, input_format)
+        # A file that cannot be read is told of before anything starts.
+        return chain(list(islice(messages, 1)), messages)
+    return recorded(first_timestamp=int(time.time() * 1000) - 3_600_000)
+
+
+async def _run(messages: Iterable[Message], screen: Screen) -> Outcome:
+    async with cluster(screen.say) as stage:
+        outcome = await perform(stage, messages, screen)
+        screen.say("done; stopping workers and broker")
+        return outcome
+
+
+@contextmanager
+def _lines(*, quiet: bool) -> Iterator[Write]:
+    yield line_writer(sys.stderr if quiet else sys.stdout)
+
+
+@click.command()
+@click.option(
+    "--input",
+    "files",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Replay this file instead of the recordings; may be given several times, and more files may follow.",
+)
+@click.argument("more", nargs=-1, type=click.Path(exists=True, dir_okay=False), metavar="[FILE]...")
+@click.option(
+    "--format",
+    "input_format",
+    type=click.Choice([member.value for member in InputFormat]),
+    default=InputFormat.AUTO.value,
+    show_default=True,
+    help="Of the files.",
+)
+@click.option("--json", "as_json", is_flag=True, help="End with one line of numbers for machines.")
+def demo(files: tuple[str, ...], more: tuple[str, ...], input_format: str, *, as_json: bool) -> None:
+    """Start a broker and two workers here, replay recorded agent sessions, and show which go in circles.
+
+    Nothing is left behind: no process, no file. Exit status 0 when every record is accounted for.
+    """
+    with _lines(quiet=as_json) as write:
+        screen = Screen(write)
+        outcome = asyncio.run(_run(_messages((*files, *more), InputFormat(input_format)), screen))
+        for line in summary(outcome):
+            write(line)
+    if as_json:
+        click.echo(orjson.dumps(numbers(outcome)).decode())
+    if outcome.account.lost:
+        raise click.exceptions.Exit(1)

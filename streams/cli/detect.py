@@ -1,0 +1,150 @@
+"""`eddy detect`: the pipeline on files, without Kafka."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from streams.cli.lazy_group import PROBLEM_FOUND
+from streams.cli.printable import printable
+from streams.cli.record_line import record_line
+from streams.cli.report import Report, Tally
+from streams.cli.screen import line_writer
+from streams.cli.settings_file import read_settings
+from streams.domain.detection_settings import DEFAULTS, DetectionSettings
+from streams.domain.outcome import Rejected, Scored
+from streams.errors import ConfigurationError
+from streams.offline import Judgement, judge
+from streams.policy.reachability import reachability
+from streams.sources.input_file import STANDARD_INPUT
+from streams.sources.reading import InputFormat, entries
+
+
+@click.command()
+@click.argument(
+    "files",
+    metavar="FILE...|-",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, dir_okay=False, readable=True, allow_dash=True),
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON line per input record instead of timelines.")
+@click.option(
+    "--settings",
+    "settings_path",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
+    help="JSON document of settings that differ from the defaults.",
+)
+@click.option(
+    "--format",
+    "input_format",
+    type=click.Choice([str(name) for name in InputFormat]),
+    default=str(InputFormat.AUTO),
+    show_default=True,
+    help="How the records are written down; auto tells JSON lines from Avro containers.",
+)
+@click.option("--all-steps", is_flag=True, help="Show the quiet steps too.")
+@click.option("--fail-on-loop", is_flag=True, help="Exit with 1 when a session is in a loop.")
+def detect(
+    *,
+    files: tuple[str, ...],
+    as_json: bool,
+    settings_path: Path | None,
+    input_format: str,
+    all_steps: bool,
+    fail_on_loop: bool,
+) -> None:
+    """Find the loops in decision-log files, without Kafka.
+
+    FILEs are JSON lines or Avro containers of decision logs, gzipped or not; - is standard input. They are
+    read one after the other as one partition: the number of a record, from 0, is its offset. Blank lines
+    are not records. Lines that are not a record are reported and counted, as the worker would.
+
+    The report shows a timeline per session and ends with a summary. A session is in a loop when an
+    entropy alert, a drift pattern or an episode at LOOP was told; a suspected divergence alone is not
+    enough. With --json each record gives one line:
+
+    \b
+      {"status": "ok|duplicate|rejected", "session_id": ..., "event_id": ...,
+       "entropy_score": ..., "node_state": ..., "problems": [...], "eddy": {...}}
+
+    Warnings and rejected records are named on standard error. The exit code is 0, with or without
+    loops, unless --fail-on-loop is given; 2 when an input cannot be read to its end.
+
+    \b
+    Examples:
+      eddy detect agent.jsonl
+      eddy detect --json - < agent.jsonl | jq 'select(.node_state == "alert_entropy")'
+      eddy detect --fail-on-loop --settings strict.json nightly/*.avro
+    """  # noqa: D301
+    settings = _settings(settings_path)
+    judgements = _reported(judge(entries(files, InputFormat(input_format)), settings))
+    if as_json:
+        loops = _write_lines(judgements, at_once=STANDARD_INPUT in files, count_loops=fail_on_loop)
+    else:
+        loops = _write_report(judgements, every_step=all_steps)
+    if fail_on_loop and loops:
+        click.get_current_context().exit(PROBLEM_FOUND)
+
+
+def _settings(path: Path | None) -> DetectionSettings:
+    if path is None:
+        return DEFAULTS
+    try:
+        settings, warnings = read_settings(path)
+    except ConfigurationError as error:
+        raise click.BadParameter(str(error), param_hint="'--settings'") from error
+    for warning in warnings:
+        name, problem = printable(warning.setting, 200), printable(warning.problem, 200)
+        click.echo(f"warning: {name}: {problem}; kept {json.dumps(warning.kept)}", err=True)
+    for reach in reachability(settings):
+        if not (reach.reachable or reach.disabled):
+            click.echo(f"warning: {reach.rule} can never reach {reach.level}: {reach.why}", err=True)
+    return settings
+
+
+def _reported(judgements: Iterator[Judgement]) -> Iterator[Judgement]:
+    """The same judgements; what breaks the contract gets its line on standard error."""
+    for judgement in judgements:
+        match judgement.outcome:
+            case Rejected(problems=problems) | Scored(violations=problems) if problems:
+                ids = (None if name is None else printable(name, 200) for name in judgement[1:3])
+                session_id, event_id = map(json.dumps, ids)
+                click.echo(
+                    f"schema_violation offset={judgement.offset} session_id={session_id} event_id={event_id} "
+                    f"problems={','.join(problems)}",
+                    err=True,
+                )
+        yield judgement
+
+
+def _write_lines(judgements: Iterator[Judgement], *, at_once: bool, count_loops: bool) -> int:
+    """Write one JSON line per record; ``at_once`` does not let a line wait for the next ones."""
+    tally = Tally()
+    out = click.get_binary_stream("stdout")
+    try:
+        for judgement in judgements:
+            out.write(record_line(judgement))
+            if at_once:
+                out.flush()
+            if count_loops:
+                tally.add(judgement)
+    finally:
+        out.flush()
+    return len(tally.loops)
+
+
+def _write_report(judgements: Iterator[Judgement], *, every_step: bool) -> int:
+    out = click.get_text_stream("stdout", errors="backslashreplace")
+    report = Report(line_writer(out), every_step=every_step)
+    try:
+        for judgement in judgements:
+            report.add(judgement)
+    finally:
+        tally = report.finish()
+        out.flush()
+    return len(tally.loops)

@@ -1,0 +1,90 @@
+"""A command group that imports a command's module when the command is called, and turns errors into exits."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import click
+
+from streams.errors import ConfigurationError, EddyError, InfrastructureError
+
+PROBLEM_FOUND = 1
+WRONG_INPUT = 2
+BROKER_UNREACHABLE = 3
+INTERRUPTED = 130
+
+
+class LazyGroup(click.Group):
+    """Commands live in modules of `streams.cli` that are named like them, in an attribute of that name.
+
+    ``eddy detect`` then never pays for importing Faust. ``commands_in`` maps each name to its one-line help,
+    so that ``eddy --help`` imports nothing either; a name whose module is not installed is left out.
+    """
+
+    def __init__(self, *args: Any, commands_in: Mapping[str, str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._commands_in = commands_in
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands there are."""
+        return sorted([*super().list_commands(ctx), *filter(_is_installed, self._commands_in)])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in self._commands_in or not _is_installed(cmd_name):
+            return super().get_command(ctx, cmd_name)
+        command = getattr(import_module(_module(cmd_name)), _attribute(cmd_name))
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        rows = [(name, self._commands_in.get(name, "")) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; what Eddy raises becomes a message on standard error and an exit code."""
+        try:
+            return super().invoke(ctx)
+        except EddyError as error:
+            click.echo(f"eddy: {error}", err=True)
+            ctx.exit(exit_code(error))
+        except BrokenPipeError:
+            # Whoever read the output has seen enough. Python would complain when it flushes at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(0)
+        except KeyboardInterrupt:
+            ctx.exit(INTERRUPTED)
+
+
+def exit_code(error: EddyError) -> int:
+    """The exit code of an error.
+
+    >>> exit_code(InfrastructureError()), exit_code(ConfigurationError()), exit_code(EddyError())
+    (3, 2, 1)
+    """
+    match error:
+        case InfrastructureError():
+            return BROKER_UNREACHABLE
+        case ConfigurationError():
+            return WRONG_INPUT
+        case _:
+            return PROBLEM_FOUND
+
+
+def _attribute(command: str) -> str:
+    return command.replace("-", "_")
+
+
+def _module(command: str) -> str:
+    return f"streams.cli.{_attribute(command)}"
+
+
+def _is_installed(command: str) -> bool:
+    return find_spec(_module(command)) is not None

@@ -1,0 +1,44 @@
+"""One input record as one line of JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from streams.domain.outcome import Duplicate, Rejected, Scored
+from streams.offline import Judgement
+
+
+def record_line(judgement: Judgement) -> bytes:
+    """The line that tells what became of a record; its keys are an interface others read.
+
+    ``entropy_score`` is the one of the outbound record, ``node_state`` the one after the record, ``eddy`` the
+    block of SEMANTICS 1.7 with its events; all null where nothing goes out.
+    """
+    return orjson.dumps(_fields(judgement), option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _fields(judgement: Judgement) -> dict[str, Any]:
+    _, session_id, event_id, outcome = judgement
+    status = "ok"
+    problems: tuple[str, ...] = ()
+    entropy_score, node_state, eddy = None, None, None
+    match outcome:
+        case Scored(enriched=enriched):
+            cognition = enriched.get("cognition")
+            entropy_score = None if cognition is None else cognition.get("entropy_score")
+            node_state, eddy = outcome.node_state, enriched["eddy"]
+        case Duplicate():
+            status = "duplicate"
+        case Rejected():
+            status, problems = "rejected", outcome.problems
+    return {
+        "status": status,
+        "session_id": session_id,
+        "event_id": event_id,
+        "entropy_score": entropy_score,
+        "node_state": node_state,
+        "problems": problems,
+        "eddy": eddy,
+    }

@@ -1,0 +1,70 @@
+"""`eddy topics`: the topics as they should be, compared with the brokers and made so."""
+
+from __future__ import annotations
+
+import asyncio
+
+import click
+
+from streams.app import connection
+from streams.engine.client import connect
+from streams.engine.job_topics import job_topics
+from streams.settings import ConnectionSettings, load
+from topics.plan import Change, Refused, plan, render
+
+
+async def compare(settings: ConnectionSettings, *, carry_out: bool) -> tuple[Change, ...]:
+    """Return what differs, after carrying it out where asked to."""
+    wanted = job_topics(settings.application_id, partitions=settings.partitions, replicas=settings.replicas)
+    async with connect(connection(settings)) as brokers:
+        changes = plan(wanted, await brokers.describe(topic.name for topic in wanted.topics))
+        if carry_out:
+            await brokers.apply(changes)
+    return changes
+
+
+@click.group()
+def topics() -> None:
+    """Compare the topics with the catalogue, and create or change them.
+
+    The catalogue is topics/topics.yaml. Nothing is ever deleted, and no partition is added where it would
+    tear a session from its state.
+    """
+
+
+def _sizes(command: click.Command) -> click.Command:
+    command = click.option(
+        "--replicas", type=click.IntRange(1, 10), help="Replicas of every topic [EDDY_REPLICAS, 3]."
+    )(command)
+    command = click.option(
+        "--partitions", type=click.IntRange(1), help="Partitions of the session topics [EDDY_PARTITIONS, 8]."
+    )(command)
+    return click.option("--bootstrap-servers", help="Brokers [EDDY_BOOTSTRAP_SERVERS].")(command)
+
+
+def _run(
+    bootstrap_servers: str | None, partitions: int | None, replicas: int | None, *, carry_out: bool
+) -> None:
+    settings = load(
+        ConnectionSettings, bootstrap_servers=bootstrap_servers, partitions=partitions, replicas=replicas
+    )
+    changes = asyncio.run(compare(settings, carry_out=carry_out))
+    click.echo(render(changes))
+    if any(isinstance(change, Refused) for change in changes) or (changes and not carry_out):
+        raise click.exceptions.Exit(1)
+
+
+@topics.command("plan")
+def plan_command(bootstrap_servers: str | None, partitions: int | None, replicas: int | None) -> None:
+    """Print what `apply` would change. Exit status 1 when there is something."""
+    _run(bootstrap_servers, partitions, replicas, carry_out=False)
+
+
+@topics.command("apply")
+def apply_command(bootstrap_servers: str | None, partitions: int | None, replicas: int | None) -> None:
+    """Create what is missing and correct what differs. Exit status 1 when something had to be refused."""
+    _run(bootstrap_servers, partitions, replicas, carry_out=True)
+
+
+_sizes(plan_command)
+_sizes(apply_command)
