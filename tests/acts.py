@@ -1,0 +1,16 @@
+"""Windows of the pattern detector, written as a test reads them."""
+
+from streams.detectors.patterns.state import PatternsState
+from streams.domain.shared_window import append
+
+
+def window(*acts: str) -> PatternsState:
+    """Acts as "deed target hash", "-" for no hash, a lone deed for no target."""
+    deeds = ""
+    versions, places = [], []
+    for act in acts:
+        deed, *about = act.split()
+        item = ["tool", about[0], None if about[1] == "-" else about[1]] if about else None
+        versions, places = append(versions, places, item, 100)
+        deeds += deed
+    return PatternsState(deeds, versions, places)

@@ -1,0 +1,231 @@
+"""What every detector promises, whatever it detects. A new one is checked by standing in the registry."""
+
+import doctest
+import importlib
+import inspect
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streams.detectors.detector import CloseReason, Detector, Layer
+from streams.detectors.registry import DETECTORS
+from streams.domain.decision import Decision
+from streams.domain.detection_settings import DEFAULTS, DetectionSettings
+from streams.domain.event import EventKind, Finding
+from streams.domain.level import Level
+from streams.domain.node import NodeState
+from streams.domain.outcome import Scored
+from streams.domain.record import Record
+from streams.domain.session import Session
+from streams.pipeline import admit
+from tests.stream import Stream, decision_log
+from tests.streams_strategy import Change, Entry, Send, partitions
+
+EACH = pytest.mark.parametrize("detector", DETECTORS, ids=[detector.name for detector in DETECTORS])
+
+# Of the state of one detector, stored: with texts of any length, and with such texts as agents write.
+MOST_BYTES = 64 * 1024
+MOST_BYTES_OF_SHORT_TEXTS = 4 * 1024
+
+# Every property runs once per detector, and the streams are long.
+FEW = settings(max_examples=40)
+
+Seen = tuple[Decision, dict[str, Any], DetectionSettings]
+
+
+def looks(entries: list[Entry]) -> Iterator[Seen]:
+    """What the pipeline shows to the detectors of session s1: each record, its `eddy`, its settings."""
+    stream = Stream()
+    for entry in entries:
+        match entry:
+            case Change(changes):
+                stream.set(**changes)
+            case Send(value, partition, offset):
+                outcome = stream.send(value, partition=partition, offset=offset)
+                if isinstance(outcome, Scored) and outcome.decision.session_id == "s1":
+                    yield outcome.decision, outcome.enriched["eddy"], stream.settings
+
+
+def shown(detector: Detector[Any], seen: Seen) -> bool:
+    return detector.layer is Layer.JUDGES or seen[1]["step"] is not None
+
+
+def written(state: Any) -> bytes:
+    return orjson.dumps([*state])
+
+
+@EACH
+@FEW
+@given(entries=partitions(sessions=1))
+def test_a_state_that_was_stored_goes_on_as_if_it_had_not_been(
+    detector: Detector[Any], entries: list[Entry]
+) -> None:
+    kept = stored = detector.fresh()
+    for seen in looks(entries):
+        if shown(detector, seen):
+            stored = detector.restore(orjson.loads(written(stored)))
+            one, other = detector.observe(kept, *seen), detector.observe(stored, *seen)
+            assert (one and one[1:]) == (other and other[1:])
+            kept, stored = one[0] if one else kept, other[0] if other else stored
+        assert written(kept) == written(stored)
+        assert detector.level(kept) is detector.level(detector.restore(orjson.loads(written(kept))))
+
+
+@EACH
+@FEW
+@given(entries=partitions(sessions=1))
+def test_the_same_records_give_the_same_bytes(detector: Detector[Any], entries: list[Entry]) -> None:
+    def play() -> list[bytes]:
+        state, told = detector.fresh(), []
+        for seen in looks(deepcopy(entries)):
+            observation = detector.observe(state, *seen) if shown(detector, seen) else None
+            if observation is not None:
+                state, block, findings = observation
+                told.append(orjson.dumps([[*state], block, [[*finding] for finding in findings]]))
+        return told
+
+    assert play() == play()
+
+
+@EACH
+@FEW
+@given(entries=partitions(sessions=1))
+def test_nothing_it_is_given_is_changed(detector: Detector[Any], entries: list[Entry]) -> None:
+    state = detector.fresh()
+    for seen in looks(entries):
+        decision, eddy, in_force = seen
+        before = written(state), orjson.dumps(decision.known), orjson.dumps(eddy)
+        observation = detector.observe(state, decision, eddy, in_force) if shown(detector, seen) else None
+        detector.close(state, CloseReason.EXPIRED)
+        detector.level(state)
+        assert (written(state), orjson.dumps(decision.known), orjson.dumps(eddy)) == before
+        state = observation[0] if observation else state
+
+
+@EACH
+@FEW
+@given(entries=partitions(sessions=1))
+def test_it_reports_and_tells_in_json(detector: Detector[Any], entries: list[Entry]) -> None:
+    state = detector.fresh()
+    for seen in looks(entries):
+        observation = detector.observe(state, *seen) if shown(detector, seen) else None
+        if observation is None:
+            continue
+        state, block, findings = observation
+        assert orjson.loads(orjson.dumps(block)) == block
+        for finding in findings:
+            assert isinstance(finding, Finding)
+            assert finding.kind in EventKind
+            assert orjson.loads(orjson.dumps(finding.fields)) == finding.fields
+        assert detector.level(state) in Level
+
+
+def state_sizes(detector: Detector[Any], values: Iterator[dict[str, Any]]) -> list[int]:
+    state, sizes = detector.fresh(), []
+    eddy = {"step": 0}
+    for offset, value in enumerate(values):
+        decision = admit(Record(0, offset, value["session_id"], None, value), DEFAULTS)
+        assert isinstance(decision, Decision)
+        eddy["step"] += 1
+        observation = detector.observe(state, decision, eddy, DEFAULTS)
+        state = observation[0] if observation else state
+        sizes.append(len(written(state)))
+    return sizes
+
+
+HISTORIES = {
+    "a loop": lambda at: {"tool": "read_file", "target": "/f", "content_hash": "h0"},
+    "always something new": lambda at: {
+        "intent": f"intent {at:06}",
+        "tool": f"read_{at:06}",
+        "target": f"/f/{at:06}",
+        "content_hash": f"{at:064}",
+    },
+    "runs of three": lambda at: {"tool": f"bash_{at // 3:06}", "error": f"error {at // 3:06}"},
+    "turns of two": lambda at: {"tool": ("read_file", "write_file")[at % 2], "target": "/f"},
+    "one command, other errors": lambda at: {"tool": "bash", "error": f"{at:06} failed"},
+}
+
+
+@EACH
+@pytest.mark.parametrize("fields", HISTORIES.values(), ids=HISTORIES)
+def test_a_long_history_costs_no_more_than_a_short_one(detector: Detector[Any], fields: Any) -> None:
+    sizes = state_sizes(detector, (decision_log(number=at, **fields(at)) for at in range(2000)))
+    # A counter may have grown by a digit or two; nothing else may.
+    assert max(sizes[1000:]) <= max(sizes[:1000]) + 8
+    assert max(sizes) <= MOST_BYTES_OF_SHORT_TEXTS + 256 * len('["tool","bash_000000"],')
+
+
+@EACH
+@FEW
+@given(length=st.integers(900, 200_000), different=st.booleans())
+def test_texts_of_any_length_leave_the_state_bounded(
+    detector: Detector[Any], length: int, different: bool
+) -> None:
+    def value(at: int) -> dict[str, Any]:
+        text = "x" * length + (f"{at:03}" if different else "")
+        fields = dict.fromkeys(("tool_input", "target", "content_hash", "error", "kind"), text)
+        return decision_log(text, f"read_{text}", number=at, **fields)
+
+    sizes = state_sizes(detector, (value(at) for at in range(70)))
+    assert max(sizes) <= MOST_BYTES
+    assert max(sizes[35:]) <= max(sizes[:35]) + 8
+
+
+@EACH
+def test_a_session_of_equal_records_is_stored_in_a_few_hundred_bytes(detector: Detector[Any]) -> None:
+    looping = {
+        "intent": "look at the failing test",
+        "target": "/src/app.py",
+        "content_hash": "e3b0c44298fc1c14",
+    }
+    sizes = state_sizes(detector, (decision_log(number=at, **looping) for at in range(100)))
+    assert sizes[-1] < 300
+
+
+@EACH
+def test_a_session_without_its_state_starts_it_fresh(detector: Detector[Any]) -> None:
+    before, without = Stream(), Stream()
+    before.scored(decision_log())
+    session = before.sessions["s1"]
+    states = {name: state for name, state in session.states.items() if name != detector.name}
+    without.sessions["s1"] = session._replace(states=states)
+    fresh = Stream().scored(decision_log(number=1)).enriched["eddy"][detector.name]
+    outcome = without.scored(decision_log(number=1), offset=1)
+    assert outcome.enriched["eddy"][detector.name] == fresh
+
+
+def test_the_state_of_an_unknown_detector_is_dropped() -> None:
+    stream = Stream()
+    stored = [1, 0, 0, NodeState.ACTIVE.value, 0, 1, "e", "a", 0, {"no_such_detector": [1, 2]}]
+    stream.sessions["s1"] = Session.restore(stored)
+    stream.scored(decision_log(at_ms=0), offset=1)
+    assert "no_such_detector" not in stream.sessions["s1"].states
+
+
+def test_names_are_unique_and_no_field_of_the_block_eddy() -> None:
+    names = [detector.name for detector in DETECTORS]
+    assert len(names) == len(set(names))
+    assert not {"id", "settings_version", "scoring_status", "step", "events"} & set(names)
+
+
+@EACH
+def test_it_holds_nothing(detector: Detector[Any]) -> None:
+    assert not hasattr(detector, "__dict__")
+    assert inspect.signature(type(detector)).parameters == {}
+
+
+@EACH
+def test_its_docstring_says_what_it_catches_where_from_and_shows_it(detector: Detector[Any]) -> None:
+    text = inspect.getdoc(type(detector)) or ""
+    assert "Source:" in text
+    module = importlib.import_module(type(detector).__module__)
+    results = doctest.testmod(module)
+    assert ">>>" in text
+    assert results.attempted > 0
+    assert results.failed == 0

@@ -1,0 +1,32 @@
+"""Every example in the docstrings of the core runs as it is written."""
+
+import doctest
+import importlib
+import pkgutil
+from types import ModuleType
+
+import pytest
+
+import streams.detectors
+import streams.domain
+import streams.policy
+
+PACKAGES = (streams.domain, streams.detectors, streams.policy)
+
+
+def module_names(package: ModuleType) -> list[str]:
+    return [module.name for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
+
+
+@pytest.mark.parametrize(
+    "name", [name for package in PACKAGES for name in module_names(package)] + ["streams.pipeline"]
+)
+def test_the_examples_of_a_module_are_true(name: str) -> None:
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def test_there_are_examples() -> None:
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    for package in PACKAGES:
+        modules = [importlib.import_module(name) for name in module_names(package)]
+        assert any(example for module in modules for test in finder.find(module) for example in test.examples)

@@ -1,0 +1,75 @@
+"""The pure functions against their conformance vectors (SEMANTICS part 10)."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import streams
+from streams.domain.canonical import canonical
+from streams.domain.detection_settings import DEFAULTS
+from streams.domain.infrastructure import is_infrastructure
+from streams.domain.number import r4
+from streams.domain.result_text import normalise_result
+from streams.domain.settings_document import resolve
+from streams.domain.tokens import jaccard, tokens
+from streams.policy.reachability import reachability
+
+VECTOR_FILES = ("functions",)
+
+# `streams` computes neither the drift engine (A5) nor the recommendation of task profiles (A6). The vectors
+# of these functions are left out; the second entry is the stem of the module that would hold such a thing.
+NOT_COMPUTED = {
+    "drift_overall": "drift",
+    "drift_level": "drift",
+    "drift_trend": "drift",
+    "recommend": "task_profile",
+}
+
+
+def _reachability(document: dict[str, Any]) -> list[dict[str, Any]]:
+    settings, warnings = resolve(document, DEFAULTS, 1)
+    assert not warnings
+    return [
+        {"rule": row.rule, "level": row.level, "reachable": row.reachable, "shortest": row.shortest}
+        for row in reachability(settings)
+    ]
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "canonical_input": canonical,
+    "normalise_result": normalise_result,
+    "tokens": lambda text: sorted(tokens(text)),
+    "jaccard_text": lambda one, other: r4(jaccard(tokens(one), tokens(other))),
+    "is_infrastructure": is_infrastructure,
+    "reachability": _reachability,
+}
+
+
+def test_function_vector(vector: dict[str, Any]) -> None:
+    if vector["function"] in NOT_COMPUTED:
+        pytest.skip(f"streams has no {vector['function']}")
+    result = FUNCTIONS[vector["function"]](*vector["args"])
+    match vector["function"], vector["expected"]:
+        case "reachability", rows:
+            assert [row for row in rows if row not in result] == []
+        case _, float() as number:
+            assert result == pytest.approx(number, abs=1e-9)
+        case _, expected:
+            assert result == expected
+
+
+def test_every_vector_of_the_file_is_run(conformance_dir: Path) -> None:
+    document = json.loads((conformance_dir / "functions.json").read_text(encoding="utf-8"))
+    assert len(document["vectors"]) == document["count"]
+    assert {vector["function"] for vector in document["vectors"]} == FUNCTIONS.keys() | NOT_COMPUTED.keys()
+
+
+@pytest.mark.parametrize(("function", "stem"), NOT_COMPUTED.items())
+def test_a_function_that_exists_is_not_left_out(function: str, stem: str) -> None:
+    modules = list(Path(streams.__path__[0]).rglob("*.py"))
+    assert modules
+    assert not [module for module in modules if module.stem == stem], f"take {function} off NOT_COMPUTED"
+    assert not [module for module in modules if f"def {function}(" in module.read_text(encoding="utf-8")]

@@ -1,0 +1,34 @@
+"""Options of the whole suite."""
+
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+# A shared machine may stall for longer than any deadline; the timeout of pytest stands in.
+hypothesis.settings.register_profile("suite", deadline=None)
+hypothesis.settings.load_profile("suite")
+
+VECTORS = Path(__file__).parent / "conformance" / "vectors"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--broker",
+        choices=["embedded", "kafka"],
+        default="embedded",
+        help="the broker of the integration tests: the embedded one, or Apache Kafka from Maven Central",
+    )
+    parser.addoption(
+        "--conformance",
+        metavar="DIR",
+        type=Path,
+        default=VECTORS,
+        help="where the conformance vectors are (default: the copies in tests/conformance/vectors)",
+    )
+
+
+@pytest.fixture(scope="session")
+def conformance_dir(request: pytest.FixtureRequest) -> Path:
+    """The folder of the conformance vectors."""
+    return request.config.getoption("--conformance")

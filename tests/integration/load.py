@@ -1,0 +1,122 @@
+"""Input for the job: endless, the same each time, with everything in it that a topic holds in real life."""
+
+from __future__ import annotations
+
+import itertools
+import time
+import zlib
+from collections.abc import Iterator
+from io import BytesIO
+from typing import Any
+
+import fastavro
+import orjson
+
+from schemas.bundled import latest
+from streams.domain.outgoing import Outgoing
+
+#: A record and the partition it goes to.
+Sending = tuple[int, Outgoing]
+
+HOUR_MS = 3_600_000
+
+# Far enough back that nothing is ahead of the broker's clock, and recent enough for the topics' retention.
+_START_MS = int(time.time()) // 3600 * HOUR_MS - 48 * HOUR_MS
+
+_SCHEMA = latest("decision-logs-value")
+
+
+def decision(session_id: str, number: int, **action: Any) -> dict[str, Any]:
+    """Return a valid record; each has an intent of its own unless it is given one."""
+    return {
+        "session_id": session_id,
+        "event_id": f"{session_id}:{number}",
+        "meta": {"trace_id": "t", "timestamp": _START_MS + number * 1000},
+        "identity": {"agent_id": "agent", "agent_type": "coder"},
+        "cognition": {"intent": action.pop("intent", f"step {number}")},
+        "action": {"status": "success", "tool_call": "shell", **action},
+    }
+
+
+def as_json(value: dict[str, Any]) -> bytes:
+    """Return a value as producers without Avro write it."""
+    return orjson.dumps(value)
+
+
+def as_avro(value: dict[str, Any], schema_id: int = _SCHEMA.id) -> bytes:
+    """Return a value in the Confluent wire format."""
+    stream = BytesIO()
+    fastavro.schemaless_writer(stream, _SCHEMA.parsed, value)
+    return b"\0" + schema_id.to_bytes(4, "big") + stream.getvalue()
+
+
+def partition_of(session_id: str, partitions: int) -> int:
+    """Return where a session's records go; any function of the session would do."""
+    return zlib.crc32(session_id.encode()) % partitions
+
+
+def keyed(value: dict[str, Any], partitions: int, raw: bytes | None = None) -> Sending:
+    """Return a record as its producer sends it."""
+    session_id = value["session_id"]
+    record = Outgoing(session_id.encode(), as_json(value) if raw is None else raw, value["meta"]["timestamp"])
+    return partition_of(session_id, partitions), record
+
+
+def load(partitions: int, sessions: int = 40) -> Iterator[Sending]:
+    """Yield records of ``sessions`` sessions for ever.
+
+    A fourth of them repeats one call, a fourth goes to and fro between two, a fourth fails, and a fourth is
+    healthy. Each ends from time to time and begins anew, one way or the other, and about one record in
+    forty is not acceptable. Every second session speaks Avro.
+    """
+    for number in itertools.count():
+        which = number % sessions
+        session_id = f"s{which}"
+        turn = number // sessions
+        value = _turn(session_id, which % 4, number, turn)
+        if turn % 11 == 10 and which % 3 == 0:
+            value["control"] = {"is_terminal": True}
+        if which % 7 == 6:
+            # The next turn comes after the session has expired, every fifth time at first.
+            value["meta"]["timestamp"] += min(turn // 5 - 20, 0) * 25 * HOUR_MS
+        partition, record = keyed(value, partitions, as_avro(value) if which % 2 else None)
+        record = record._replace(timestamp=_START_MS + number * 1000)
+        if number % 41 == 40:
+            yield partition, _spoilt(record, value, number // 41)
+        else:
+            yield partition, record
+
+
+def _turn(session_id: str, kind: int, number: int, turn: int) -> dict[str, Any]:
+    match kind:
+        case 0:
+            return decision(session_id, number, intent="list the files", tool_input='{"path": "."}')
+        case 1:
+            return decision(session_id, number, intent=("edit", "test")[turn % 2], tool_input="{}")
+        case 2:
+            return decision(
+                session_id, number, intent="build", status="failure", error="exit 1: no such file"
+            )
+        case _:
+            return decision(session_id, number, tool_input=f'{{"file": "{number}.py"}}')
+
+
+def _spoilt(record: Outgoing, value: dict[str, Any], which: int) -> Outgoing:
+    match which % 8:
+        case 0:
+            return record._replace(value=b"\xff\xfenothing known")
+        case 1:
+            return record._replace(value=None)
+        case 2:
+            return record._replace(value=as_json({**value, "event_id": ""}))
+        case 3:
+            return record._replace(key=b"somebody else")
+        case 4:
+            return record._replace(key=None)
+        case 5:
+            value["meta"]["timestamp"] = record.timestamp + 2 * HOUR_MS
+            return record._replace(value=as_json(value))
+        case 6:
+            return record._replace(value=as_avro(value, schema_id=77))
+        case _:
+            return record._replace(value=as_avro(value)[:-5])

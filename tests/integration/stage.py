@@ -1,0 +1,299 @@
+"""A broker with the job's topics, workers on it, what goes in, and whether what comes out is right."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import sys
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from pathlib import Path
+
+from aiokafka import AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import KafkaError
+
+from schemas.codec import Codec
+from streams.cli.config import changed_document, in_force, publish
+from streams.cli.config import records as settings_records
+from streams.cli.topics import compare
+from streams.domain.topic import Topic
+from streams.engine.client import Stored, connect
+from streams.engine.connection import Connection
+from streams.engine.options import changelog_topic
+from streams.job import Job
+from streams.settings import ConnectionSettings, load
+from tests.integration.brokers import Broker
+from tests.integration.load import Sending
+from tests.integration.reference_fold import (
+    OUTPUT_TOPICS,
+    Verdict,
+    fold,
+    judge,
+    published_settings,
+    settings_history,
+    value_of,
+)
+from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until
+
+#: Of every group: short, since each takeover waits for it.
+SESSION_TIMEOUT_S = 6
+
+_CODEC = Codec.bundled()
+
+_CHUNK = 25
+_CHUNK_SECONDS = 0.1
+
+
+async def delete_topics(broker: Broker) -> None:
+    """Delete every topic but the broker's own, and return when they are gone."""
+    admin = AIOKafkaAdminClient(bootstrap_servers=broker.bootstrap)
+    await admin.start()
+
+    async def names() -> list[str]:
+        return [name for name in await admin.list_topics() if not name.startswith("__")]
+
+    async def gone() -> bool:
+        return not await names()
+
+    try:
+        if found := await names():
+            await admin.delete_topics(found)
+        await until(gone, PATIENCE_SECONDS, "the end of the topics")
+    finally:
+        await admin.close()
+
+
+class Stage:
+    """Everything a test needs around a worker.
+
+    Args:
+        broker: Runs, and has none of the job's topics.
+        directory: For the workers.
+        partitions: Of the session topics.
+        application_id: Of the workers, unless they are given another.
+    """
+
+    def __init__(self, broker: Broker, directory: Path, *, application_id: str, partitions: int = 4) -> None:
+        self.broker = broker
+        self.partitions = partitions
+        self.application_id = application_id
+        self.workers: list[WorkerProcess] = []
+        self.sent: dict[int, int] = dict.fromkeys(range(partitions), 0)
+        self._directory = directory
+        self._numbers = itertools.count(1)
+
+    # -- topics and workers ------------------------------------------------------------------------------
+
+    async def create_topics(self, application_id: str | None = None) -> None:
+        """Do what `eddy topics apply` does."""
+        wanted = load(
+            ConnectionSettings,
+            bootstrap_servers=self.broker.bootstrap,
+            application_id=application_id or self.application_id,
+            partitions=self.partitions,
+            replicas=1,
+        )
+        await compare(wanted, carry_out=True)
+
+    def worker(
+        self,
+        *,
+        command: tuple[str, ...] = ("eddy", "worker"),
+        directory: Path | None = None,
+        **settings: object,
+    ) -> WorkerProcess:
+        """Start a worker.
+
+        Args:
+            command: The program is one that the package or Faust installs.
+            directory: With the state of another worker, to start as its successor.
+            settings: As environment variables without their prefix, in lower case.
+        """
+        own = self._directory / f"worker-{next(self._numbers)}"
+        own.mkdir(parents=True)
+        program = Path(sys.executable).with_name(command[0])
+        worker = WorkerProcess(
+            [str(program), *command[1:]],
+            own,
+            self.environment(data_dir=directory or own / "data", **settings),
+        )
+        self.workers.append(worker)
+        return worker
+
+    def environment(self, **settings: object) -> dict[str, str]:
+        """Return the environment of a process of Eddy."""
+        defaults: dict[str, object] = {
+            "bootstrap_servers": self.broker.bootstrap,
+            "application_id": self.application_id,
+            "producer_idempotence": self.broker.kind == "kafka",
+            "web_port": 0,
+            "session_timeout_s": SESSION_TIMEOUT_S,
+            "heartbeat_interval_s": 1,
+            "commit_interval_s": 0.2,
+            "run_max_records": 50,
+        }
+        inherited = {
+            name: os.environ[name] for name in ("PATH", "HOME", "LANG", "PYTHONPATH") if name in os.environ
+        }
+        return inherited | {
+            f"EDDY_{name.upper()}": str(value) for name, value in (defaults | settings).items()
+        }
+
+    async def command(self, *words: str, **settings: object) -> str:
+        """Run a command of `eddy` to its end and return what it printed; it has to succeed."""
+        status, printed, complained = await self.attempt(*words, **settings)
+        assert status == 0, complained
+        return printed
+
+    async def attempt(self, *words: str, **settings: object) -> tuple[int, str, str]:
+        """Run a command of `eddy` to its end and return its exit status, output and error output."""
+        process = await asyncio.create_subprocess_exec(
+            Path(sys.executable).with_name("eddy"),
+            *words,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            cwd=self._directory,
+            env=self.environment(**settings),
+        )
+        printed, complained = await asyncio.wait_for(process.communicate(), PATIENCE_SECONDS)
+        assert process.returncode is not None
+        return process.returncode, printed.decode(), complained.decode()
+
+    async def publish_settings(self, **changes: object) -> None:
+        """Do what `eddy config set` does."""
+        async with connect(Connection(self.broker.bootstrap)) as brokers:
+            settings = in_force(await settings_records(brokers))
+            await publish(brokers, changed_document(settings, changes, {}))
+
+    def close(self) -> None:
+        """End every worker."""
+        for worker in self.workers:
+            worker.kill()
+
+    # -- what goes in -------------------------------------------------------------------------------------
+
+    async def send(self, records: Iterable[Sending]) -> None:
+        """Write to the input topic, and return once all is acknowledged."""
+        async with self._producer() as producer:
+            await self._send(producer, records)
+
+    @asynccontextmanager
+    async def pouring(self, records: Iterator[Sending]) -> AsyncIterator[None]:
+        """Keep writing to the input topic for as long as the block lasts, up to 250 records a second."""
+        enough = asyncio.Event()
+
+        async def pour() -> None:
+            async with self._producer() as producer:
+                while not enough.is_set():
+                    await self._send(producer, itertools.islice(records, _CHUNK))
+                    await asyncio.sleep(_CHUNK_SECONDS)
+
+        pouring = asyncio.create_task(pour())
+        try:
+            yield
+        finally:
+            enough.set()
+            await pouring
+
+    def _producer(self) -> AIOKafkaProducer:
+        return AIOKafkaProducer(
+            bootstrap_servers=self.broker.bootstrap,
+            acks="all",
+            max_request_size=8 << 20,
+            enable_idempotence=self.broker.kind == "kafka",
+        )
+
+    async def _send(self, producer: AIOKafkaProducer, records: Iterable[Sending]) -> None:
+        sent = [
+            await producer.send(
+                Topic.DECISION_LOGS,
+                value=record.value,
+                key=record.key,
+                partition=partition,
+                timestamp_ms=record.timestamp,
+                headers=record.headers,
+            )
+            for partition, record in records
+        ]
+        for metadata in await asyncio.gather(*sent):
+            self.sent[metadata.partition] = max(self.sent[metadata.partition], metadata.offset + 1)
+
+    # -- what comes out -----------------------------------------------------------------------------------
+
+    async def processed(self, application_id: str | None = None, within: float = PATIENCE_SECONDS) -> None:
+        """Wait until the group has committed all that was sent."""
+        group = application_id or self.application_id
+        admin = AIOKafkaAdminClient(bootstrap_servers=self.broker.bootstrap)
+        await admin.start()
+
+        async def all_committed() -> bool:
+            wanted = {
+                TopicPartition(Topic.DECISION_LOGS, partition): end for partition, end in self.sent.items()
+            }
+            try:
+                committed = await admin.list_consumer_group_offsets(group, partitions=list(wanted))
+            except KafkaError:
+                return False  # the first group of a broker has no coordinator for a moment
+            return all(committed[tp].offset >= end for tp, end in wanted.items())
+
+        try:
+            await until(all_committed, within, "the commit of all that was sent", *self.workers)
+        finally:
+            await admin.close()
+
+    async def read(self, topic: str) -> list[Stored]:
+        """Return all that stands in a topic."""
+        async with connect(Connection(self.broker.bootstrap)) as brokers:
+            return [stored async for stored in brokers.read(topic)]
+
+    async def versions_by_offset(self) -> dict[int, list[int]]:
+        """Return the settings versions of each partition's enriched records, in the order of the input."""
+        found: dict[int, dict[int, int]] = defaultdict(dict)
+        for stored in await self.read(Topic.ENRICHED):
+            eddy = value_of(stored)["eddy"]
+            partition, offset = map(int, eddy["id"].split("/")[-3:-1])
+            known = found[partition].setdefault(offset, eddy["settings_version"])
+            assert known == eddy["settings_version"], f"{eddy['id']} came under two versions"
+        return {
+            partition: [version for _, version in sorted(versions.items())]
+            for partition, versions in found.items()
+        }
+
+    async def verdict(self, application_id: str | None = None, codec: Codec = _CODEC) -> Verdict:
+        """Compare all that came out with the reference fold of all that went in; everything must be right."""
+        group = application_id or self.application_id
+        async with connect(Connection(self.broker.bootstrap)) as brokers:
+            published = published_settings(await settings_records(brokers))
+        inputs = await self.read(Topic.DECISION_LOGS)
+        assert len(inputs) == sum(self.sent.values()), "the input topic does not hold what was sent"
+        changelog = await self.read(changelog_topic(group))
+        history = settings_history(changelog)
+        for entries in history.values():
+            for entry in entries:
+                assert entry.settings == published[entry.settings.version]
+        job = Job(codec, group=group, version=version("eddy-streams"))
+        outputs: dict[str, list[Stored]] = {topic: await self.read(topic) for topic in OUTPUT_TOPICS}
+        # Dead letters name the group that wrote them, so those of another group are not this one's.
+        outputs[Topic.DEAD_LETTERS] = [
+            stored
+            for stored in outputs[Topic.DEAD_LETTERS]
+            if dict(stored.headers)["x-dlq-consumer-group"] == group.encode()
+        ]
+        verdict = judge(fold(job, inputs, history), outputs, changelog)
+        assert not verdict.problems, "\n".join(verdict.problems)
+        return verdict
+
+
+@asynccontextmanager
+async def prepared(stage: Stage) -> AsyncIterator[Stage]:
+    """Create the topics of a stage, and end its workers afterwards."""
+    await stage.create_topics()
+    try:
+        yield stage
+    finally:
+        stage.close()

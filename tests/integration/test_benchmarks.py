@@ -1,0 +1,39 @@
+"""The benchmark runs, and refuses to time what does not write the same bytes."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.mark.timeout(300)
+def test_a_smoke_run_compares_and_measures() -> None:
+    options = [
+        "--quick",
+        "--only",
+        "cost",
+        "--contender",
+        "eddy",
+        "--records",
+        "3000",
+        "--broker",
+        "embedded",
+    ]
+    run = subprocess.run(
+        [sys.executable, "-m", "benchmarks", *options, "--no-write"],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert "Eddy: the same bytes as the pipeline in one process" in run.stderr
+    for table in ("The engines alone", "The whole job, one worker", "Where Eddy's time goes"):
+        assert f"### {table}" in run.stdout
+    assert "| 200 B avro, 100 sessions | Eddy |" in run.stdout

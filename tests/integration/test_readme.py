@@ -1,0 +1,103 @@
+"""The README, done as it says: its commands typed, its programs run."""
+
+import asyncio
+import shutil
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from schemas.codec import Codec
+from streams.domain.topic import Topic
+from streams.recordings.catalogue import RECORDINGS
+from tests.integration.brokers import Broker
+from tests.integration.stage import Stage
+from tests.integration.worker_process import PATIENCE_SECONDS, until
+from tests.readme import blocks, commands
+
+pytestmark = pytest.mark.integration
+
+PRODUCER, CONSUMER = blocks("python")
+
+
+def typed(*beginning: str) -> list[str]:
+    """Return the one call of `eddy` in the README that begins so and says more than that."""
+    (words,) = (
+        words
+        for words in commands()
+        if tuple(words[: len(beginning)]) == beginning and len(words) > len(beginning)
+    )
+    return words
+
+
+@pytest.fixture
+async def stage(stage_broker: Broker, tmp_path: Path) -> AsyncIterator[Stage]:
+    """Return a broker without topics, and somebody who follows the README."""
+    stage = Stage(stage_broker, tmp_path, application_id="eddy", partitions=24)
+    yield stage
+    stage.close()
+
+
+async def python(stage: Stage, program: str) -> str:
+    """Run a program of the README as it stands and return what it prints."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        program,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=stage.environment(),
+    )
+    try:
+        stdout, stderr = await asyncio.wait_for(process.communicate(), PATIENCE_SECONDS)
+    finally:
+        if process.returncode is None:
+            process.kill()
+    assert process.returncode == 0, stderr.decode()
+    return stdout.decode()
+
+
+async def settings_versions(stage: Stage) -> list[int]:
+    """Return the settings version of each enriched record, in the order of the offsets."""
+    decode = Codec.bundled().decoder(f"{Topic.ENRICHED}-value").decode
+    return [
+        decode(stored.value, stored.headers)["eddy"]["settings_version"]
+        for stored in await stage.read(Topic.ENRICHED)
+    ]
+
+
+async def test_from_the_topics_to_an_alert_and_to_other_settings(stage: Stage, tmp_path: Path) -> None:
+    applied = await stage.command(*typed("topics", "apply"), replicas=1)
+    assert "+ create decision-logs: 24 partitions" in applied
+
+    words = [word.replace("/var/lib/eddy", str(tmp_path / "state")) for word in typed("worker", "--data-dir")]
+    worker = await stage.worker(command=("eddy", *words)).ready()
+    assert any((tmp_path / "state").rglob("*"))
+
+    _, printed = await asyncio.gather(python(stage, PRODUCER), python(stage, CONSUMER))
+    alert_id, session_id, entropy, pattern = printed.split(maxsplit=3)
+    session, partition, offset, kind = alert_id.split("/")
+    assert (session, kind) == (session_id, "entropy_alert") == ("s-1", "entropy_alert")
+    assert 0 <= float(entropy) < 0.25
+    assert "find the config file" in pattern
+    [alert, *_] = await stage.read(Topic.ENTROPY_ALERTS)
+    assert (alert.partition, int(offset)) == (int(partition), 4)
+    assert dict(alert.headers)["eddy-schema"] == b"entropy-alerts-value/1"
+
+    assert await stage.command(*typed("config", "set")) == "Settings version 1 is published.\n"
+    await until(
+        lambda: "Settings version 1 is in force" in worker.log, PATIENCE_SECONDS, "the settings", worker
+    )
+    await python(stage, PRODUCER)
+    await worker.has_processed(12)
+    assert await settings_versions(stage) == [0] * 6 + [1] * 6
+    worker.terminate()
+    assert await worker.ended() == 0, worker.tail()
+
+
+async def test_loops_in_a_file_without_kafka(stage: Stage, tmp_path: Path) -> None:
+    (recording,) = (each for each in RECORDINGS if each.name == "read_loop")
+    shutil.copy(recording.path, tmp_path / "my-agent.jsonl")
+    said = await stage.command(*typed("detect"), bootstrap_servers="127.0.0.1:1")
+    assert all(finding in said for finding in recording.findings)

@@ -1,0 +1,179 @@
+"""The checker the other tests rely on finds what is lost, different, too much, out of order or wrong."""
+
+import itertools
+from collections.abc import Callable
+
+import pytest
+
+from schemas.codec import Codec
+from streams.domain.detection_settings import DEFAULTS
+from streams.domain.outgoing import Outgoing
+from streams.domain.settings_document import resolve
+from streams.domain.topic import Topic
+from streams.engine.changelog import SETTINGS_KEY
+from streams.engine.client import Stored
+from streams.engine.settings_ledger import Entry, SettingsLedger
+from streams.job import Job
+from tests.integration.load import load
+from tests.integration.reference_fold import OUTPUT_TOPICS, Expected, fold, judge, settings_history
+
+Topics = dict[str, list[Stored]]
+
+PARTITIONS = 2
+JOB = Job(Codec.bundled(), group="eddy", version="1")
+
+
+def stored(partition: int, offset: int, record: Outgoing) -> Stored:
+    return Stored(partition, offset, record.timestamp, record.key, record.value, tuple(record.headers))
+
+
+@pytest.fixture(scope="module")
+def inputs() -> list[Stored]:
+    offsets = [itertools.count() for _ in range(PARTITIONS)]
+    return [
+        stored(partition, next(offsets[partition]), record)
+        for partition, record in itertools.islice(load(PARTITIONS), 600)
+    ]
+
+
+@pytest.fixture(scope="module")
+def expected(inputs: list[Stored]) -> Expected:
+    return fold(JOB, inputs, {})
+
+
+@pytest.fixture
+def outputs(expected: Expected) -> Topics:
+    return {
+        topic: [
+            Stored(partition, offset, timestamp, key, value, headers)
+            for offset, (partition, key, value, timestamp, headers) in enumerate(wanted.values())
+        ]
+        for topic, wanted in expected.outputs.items()
+    }
+
+
+@pytest.fixture
+def changelog(expected: Expected) -> list[Stored]:
+    return [
+        Stored(partition, offset, 0, key, value, ())
+        for offset, ((partition, key), value) in enumerate(expected.state.items())
+    ]
+
+
+def test_it_has_outputs_of_every_topic_to_judge(expected: Expected) -> None:
+    assert min(len(expected.outputs[topic]) for topic in OUTPUT_TOPICS) > 0
+    accounted = len(expected.outputs[Topic.ENRICHED]) + len(expected.outputs[Topic.DEAD_LETTERS])
+    assert accounted == 600
+
+
+def test_it_finds_nothing_where_nothing_is_wrong(
+    expected: Expected, outputs: Topics, changelog: list[Stored]
+) -> None:
+    assert judge(expected, outputs, changelog).problems == []
+
+
+def test_the_same_output_again_is_counted_and_no_problem(
+    expected: Expected, outputs: Topics, changelog: list[Stored]
+) -> None:
+    outputs[Topic.ENRICHED] += outputs[Topic.ENRICHED][-3:]
+    verdict = judge(expected, outputs, changelog)
+    assert (verdict.problems, verdict.repeated[Topic.ENRICHED]) == ([], 3)
+
+
+@pytest.mark.parametrize("topic", OUTPUT_TOPICS)
+@pytest.mark.parametrize(
+    ("harm", "problem"),
+    [
+        (lambda found: found.pop(len(found) // 2), "lost"),
+        (lambda found: found.append(found[0]._replace(timestamp=1)), "came twice, differing"),
+        (
+            lambda found: found.append(found[0]._replace(headers=(*found[0].headers, ("a", b"")))),
+            "came twice, differing",
+        ),
+        (lambda found: found.append(found[0]._replace(partition=1 - found[0].partition)), "came twice"),
+        (lambda found: found.__setitem__(0, found[0]._replace(key=b"else")), "other bytes"),
+        (
+            lambda found: found.__setitem__(0, found[0]._replace(headers=(("a", b""), *found[0].headers))),
+            "other",
+        ),
+        (lambda found: found.reverse(), "out of order"),
+    ],
+    ids=["lost", "time", "headers", "partition", "key", "one more header", "order"],
+)
+def test_it_finds_in_a_topic(
+    expected: Expected,
+    outputs: Topics,
+    changelog: list[Stored],
+    topic: Topic,
+    harm: Callable[[list[Stored]], object],
+    problem: str,
+) -> None:
+    harm(outputs[topic])
+    found, *_ = judge(expected, outputs, changelog).problems
+    assert found.startswith((f"{topic}: {problem}", f"{topic}[0]: {problem}", f"{topic}[1]: {problem}"))
+
+
+def test_it_finds_outputs_from_nowhere(
+    expected: Expected, outputs: Topics, changelog: list[Stored], inputs: list[Stored]
+) -> None:
+    [(gone, _)] = list(expected.outputs[Topic.ENRICHED].items())[-1:]
+    fewer = {**expected.outputs, Topic.ENRICHED: dict(expected.outputs[Topic.ENRICHED])}
+    del fewer[Topic.ENRICHED][gone]
+    [found] = judge(Expected(fewer, expected.state), outputs, changelog).problems
+    assert found.startswith(f"{Topic.ENRICHED}: from nowhere: 1")
+
+
+@pytest.mark.parametrize(
+    ("harm", "problem"),
+    [
+        (lambda found: found.pop(), "state is missing"),
+        (lambda found: found.append(found[-1]._replace(value=b"[]")), "state is wrong"),
+        (lambda found: found.append(found[-1]._replace(value=None)), "state is wrong"),
+        (lambda found: found.append(found[-1]._replace(key=b"snobody")), "state of nobody"),
+    ],
+    ids=["missing", "wrong", "deleted", "nobody"],
+)
+def test_it_finds_in_the_state(
+    expected: Expected,
+    outputs: Topics,
+    changelog: list[Stored],
+    harm: Callable[[list[Stored]], object],
+    problem: str,
+) -> None:
+    harm(changelog)
+    [found] = judge(expected, outputs, changelog).problems
+    assert found.startswith(f"{problem}: 1")
+
+
+def ledger(*entries: tuple[int, int]) -> Stored:
+    built = SettingsLedger(
+        tuple(
+            Entry(first, resolve({"entropy_window_size": 5 + version}, DEFAULTS, version)[0])
+            for first, version in entries
+        )
+    )
+    return Stored(0, 0, 0, SETTINGS_KEY, built.encode(), ())
+
+
+def test_the_settings_history_is_what_all_ledgers_say_together() -> None:
+    history = settings_history([ledger((10, 1)), ledger((10, 1), (20, 2)), ledger((20, 2), (30, 3))])
+    assert [(entry.first_offset, entry.settings.version) for entry in history[0]] == [
+        (10, 1),
+        (20, 2),
+        (30, 3),
+    ]
+
+
+@pytest.mark.parametrize("second", [ledger((11, 1)), ledger((9, 2))])
+def test_ledgers_that_contradict_one_another_are_found(second: Stored) -> None:
+    with pytest.raises(AssertionError):
+        settings_history([ledger((10, 1)), second])
+
+
+def test_the_settings_of_the_history_are_those_of_the_fold(inputs: list[Stored], expected: Expected) -> None:
+    settings = resolve({"entropy_window_size": 2}, DEFAULTS, 1)[0]
+    changed = fold(JOB, inputs, {0: (Entry(100, settings),)})
+    for name, written in expected.outputs[Topic.ENRICHED].items():
+        partition, offset = map(int, name.split("/")[-3:-1])
+        same = changed.outputs[Topic.ENRICHED][name] == written
+        assert same == (partition != 0 or offset < 100), name

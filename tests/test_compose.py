@@ -1,0 +1,129 @@
+"""The container files, as far as they can be checked without a container engine."""
+
+import json
+import re
+import subprocess
+import sys
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from streams.cli import main
+from streams.settings import WorkerSettings, load
+
+ROOT = Path(__file__).parents[1]
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+OURS = {name: service for name, service in SERVICES.items() if "build" in service}
+
+
+def settings_of_the_image() -> dict[str, str]:
+    return dict(re.findall(r"\b(EDDY_\w+)=(\S+)", DOCKERFILE))
+
+
+def test_it_follows_the_compose_specification() -> None:
+    command = [Path(sys.executable).with_name("check-jsonschema"), "--builtin-schema", "vendor.compose-spec"]
+    checked = subprocess.run(
+        [*command, "docker-compose.yml"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_it_has_the_services_it_promises() -> None:
+    assert set(SERVICES) == {"kafka", "topics", "worker", "demo"}
+    assert set(OURS) == {"topics", "worker"}
+    assert [name for name, service in SERVICES.items() if "profiles" in service] == ["demo"]
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_variable_is_a_setting_with_a_usable_value(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    variables = settings_of_the_image() | OURS[name]["environment"]
+    for variable, value in variables.items():
+        monkeypatch.setenv(variable, str(value))
+    known = {f"EDDY_{setting.upper()}" for setting in WorkerSettings.model_fields}
+    assert variables.keys() <= known
+    settings = load(WorkerSettings)
+    assert settings.bootstrap_servers in SERVICES["kafka"]["environment"]["KAFKA_ADVERTISED_LISTENERS"]
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_command_is_one_of_eddy(name: str) -> None:
+    # The option makes click parse everything before it and stop there.
+    result = CliRunner().invoke(main, [*OURS[name]["command"], "--help"])
+    assert result.exit_code == 0, result.output
+
+
+def test_every_port_is_open_to_this_machine_only() -> None:
+    ports = [port for service in SERVICES.values() for port in service.get("ports", [])]
+    assert len(ports) == 2
+    assert all(port.startswith("127.0.0.1:") for port in ports)
+
+
+def test_whoever_is_waited_for_can_be_waited_for() -> None:
+    for service in SERVICES.values():
+        for name, condition in service.get("depends_on", {}).items():
+            match condition["condition"]:
+                case "service_healthy":
+                    assert "healthcheck" in SERVICES[name]
+                case "service_completed_successfully":
+                    assert SERVICES[name]["restart"] == "no"
+                case other:
+                    pytest.fail(f"unknown condition {other}")
+
+
+def test_kafka_is_the_version_the_tests_run_on() -> None:
+    pom = ET.parse(ROOT / "tests" / "integration" / "kafka" / "pom.xml")
+    version = pom.findtext(".//{*}dependency[{*}groupId='org.apache.kafka']/{*}version")
+    assert SERVICES["kafka"]["image"] == SERVICES["demo"]["image"] == f"apache/kafka:{version}"
+
+
+def test_the_demo_sends_every_recorded_decision_under_its_session() -> None:
+    (volume,) = SERVICES["demo"]["volumes"]
+    folder, _, rest = volume.partition(":")
+    (script,) = SERVICES["demo"]["command"]
+    sed = script.partition("|")[0].replace(rest.partition(":")[0], str(ROOT / folder))
+    sent = subprocess.run(
+        ["/bin/sh", "-c", sed], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    keyed = [line.split("\t", 1) for line in sent]
+    assert len(keyed) > 200
+    assert all(json.loads(value)["session_id"] == key for key, value in keyed)
+    assert "--topic decision-logs " in script
+    assert "parse.key=true" in script
+
+
+def test_the_worker_keeps_its_state_where_the_image_lets_it() -> None:
+    directory = settings_of_the_image()["EDDY_DATA_DIR"]
+    assert OURS["worker"]["environment"]["EDDY_DATA_DIR"] == directory
+    assert OURS["worker"]["volumes"] == [directory]
+    assert f"VOLUME {directory}\n" in DOCKERFILE
+    assert f"--owner eddy --group eddy {directory}\n" in DOCKERFILE
+
+
+def test_the_image_runs_eddy_and_not_as_root() -> None:
+    assert 'ENTRYPOINT ["eddy"]' in DOCKERFILE
+    user = re.search(r"^USER (\d+)$", DOCKERFILE, re.MULTILINE)
+    assert user
+    assert int(user[1]) >= 1000
+
+
+def test_the_image_holds_the_tested_versions() -> None:
+    installs = re.findall(r"pip install (.*)", DOCKERFILE)
+    assert len(installs) == 2
+    assert all("-c constraints.txt" in install or "--no-deps" in install for install in installs)
+
+
+def test_what_the_image_copies_exists_and_reaches_the_build() -> None:
+    copies = re.findall(r"^COPY (?!--from)(.*) \S+$", DOCKERFILE, re.MULTILINE)
+    sources = {source for copy in copies for source in copy.split()}
+    kept = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
+    assert {"streams", "schemas", "topics", "constraints.txt"} <= sources
+    for source in sources:
+        assert (ROOT / source).exists()
+        assert any(fnmatch(source, pattern) for pattern in kept), source

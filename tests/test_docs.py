@@ -1,0 +1,204 @@
+"""What the documents promise exists: commands and their options, variables, paths, targets of make."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+
+from streams.cli import main
+from streams.domain.detection_settings import DEFAULTS
+from streams.domain.setting_table import RANGES
+from streams.settings import WorkerSettings
+from tests.readme import README, ROOT, blocks, commands, prompts, spans
+from topics.catalogue import Catalogue
+
+VARIABLES = {f"EDDY_{name.upper()}" for name in WorkerSettings.model_fields}
+#: Where people read of variables.
+TEXTS = [
+    ROOT / "README.md",
+    ROOT / "docker-compose.yml",
+    ROOT / "Dockerfile",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+SOURCES = sorted(
+    path for package in ("streams", "schemas", "topics") for path in (ROOT / package).rglob("*.py")
+)
+#: In the source alone: for tests, and what Faust puts before its own variables.
+NO_SETTINGS = {"EDDY_CRASH_POINT", "EDDY_FAUST_"}
+
+VARIABLE = re.compile(r"\bEDDY_[A-Z_]*")
+CALL = re.compile(r"`eddy ([a-z][^`]*)`")
+
+#: Written like paths in the README, and none.
+NO_PATHS = {"session_id/partition/offset/kind", "entropy-alerts-value/1"}
+
+
+def every_command(
+    command: click.Command = main, words: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Yield the commands with the words that call them."""
+    yield words, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            yield from every_command(below, (*words, name))
+
+
+COMMANDS = dict(every_command())
+
+
+def called(words: list[str]) -> tuple[click.Command, list[str]]:
+    """Return the command that words call, and the words after its name."""
+    depth = max(length for length in range(len(words) + 1) if tuple(words[:length]) in COMMANDS)
+    return COMMANDS[tuple(words[:depth])], words[depth:]
+
+
+def names_a_variable(text: str) -> bool:
+    """Tell whether it is a variable, or the beginning of several, written `EDDY_SSL_...`."""
+    return text in VARIABLES or (text.endswith("_") and any(name.startswith(text) for name in VARIABLES))
+
+
+# -- commands ------------------------------------------------------------------------------------------------
+
+
+def test_the_readme_shows_the_commands() -> None:
+    shown = {words[0] for words in commands()}
+    assert shown == {words[0] for words in COMMANDS if len(words) == 1}
+
+
+@pytest.mark.parametrize("words", commands(), ids=" ".join)
+def test_every_command_of_the_readme_can_be_typed(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for word in words:
+        if word.endswith(".jsonl"):
+            Path(word).touch()
+    command, rest = called(words)
+    assert not isinstance(command, click.Group) or not rest, f"{rest[0]} is no command"
+    if words == ["config", "get"]:
+        rest = [next(iter(RANGES))]  # the README leaves the name out
+    try:
+        command.make_context(" ".join(words), rest)  # parses and checks, runs nothing
+    except click.exceptions.Exit as ended:
+        assert ended.exit_code == 0  # noqa: PT017 - it is how --help ends
+
+
+def test_every_setting_that_the_readme_sets_is_one() -> None:
+    assigned = {
+        word.partition("=")[0]
+        for words in commands()
+        if words[:2] == ["config", "set"]
+        for word in words[2:]
+        if "=" in word
+    }
+    assert assigned
+    assert assigned <= RANGES.keys()
+
+
+@pytest.mark.parametrize("path", [*SOURCES, *TEXTS[1:]], ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_command_in_a_message_or_a_comment_exists(path: Path) -> None:
+    for call in CALL.findall(path.read_text()):
+        command, rest = called(call.split())
+        assert not isinstance(command, click.Group) or not rest, f"`eddy {call}`"
+        options = {option for parameter in command.params for option in parameter.opts}
+        assert {word for word in rest if word.startswith("--")} <= options, f"`eddy {call}`"
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_every_command_and_option_has_help(words: tuple[str, ...]) -> None:
+    command = COMMANDS[words]
+    assert (command.help or "").strip()
+    assert command.get_short_help_str(200).endswith(".")
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help, parameter.name
+
+
+def test_every_variable_that_help_names_is_a_setting() -> None:
+    named = {
+        variable
+        for command in COMMANDS.values()
+        for parameter in command.params
+        if isinstance(parameter, click.Option)
+        for variable in VARIABLE.findall(parameter.help or "")
+    }
+    assert "EDDY_BOOTSTRAP_SERVERS" in named
+    assert named <= VARIABLES
+
+
+# -- variables -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_variable_in_a_document_is_a_setting(path: Path) -> None:
+    assert [name for name in VARIABLE.findall(path.read_text()) if not names_a_variable(name)] == []
+
+
+def test_every_variable_in_a_message_is_a_setting() -> None:
+    named = {name for path in SOURCES for name in VARIABLE.findall(path.read_text())}
+    assert "EDDY_WEB_PORT" in named
+    assert {name for name in named - NO_SETTINGS if not names_a_variable(name)} == set()
+
+
+def test_a_published_port_of_the_compose_file_reaches_the_worker() -> None:
+    worker = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]["worker"]
+    assert all(port.endswith(f":{worker['environment']['EDDY_WEB_PORT']}") for port in worker["ports"])
+    # On its own loopback address a container answers nobody.
+    assert worker["environment"]["EDDY_WEB_HOST"] == "0.0.0.0"
+
+
+# -- names in the README -------------------------------------------------------------------------------------
+
+
+def test_every_path_of_the_readme_exists() -> None:
+    paths = {span for span in spans() if re.fullmatch(r"\.?[\w-][\w.-]*(/[\w.-]+)+", span)} - NO_PATHS
+    paths |= {span for span in spans() if re.fullmatch(r"[\w-]+\.(py|md|yml|yaml|toml|avsc)", span)}
+    assert len(paths) >= 5
+    # A name without a folder may stand for one in the package that the sentence is about.
+    missing = {
+        path
+        for path in paths
+        if not (ROOT / path).exists() and not ("/" not in path and (ROOT / "streams" / path).exists())
+    }
+    assert missing == set()
+    assert [path for path in NO_PATHS if path not in spans()] == []
+
+
+def test_every_target_of_make_exists() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    targets = {
+        target for line in re.findall(r"^\.PHONY: (.*)$", makefile, re.MULTILINE) for target in line.split()
+    }
+    calls = [words[1:] for words in prompts() if words[0] == "make"]
+    calls += [span.split()[1:] for span in spans() if span.startswith("make ")]
+    named = {word for words in calls for word in words}
+    assert {"demo", "test"} <= named
+    assert named <= targets
+
+
+def test_every_topic_of_the_readme_exists() -> None:
+    (drawing,) = blocks("")
+    drawn = set(re.findall(r"\b[a-z]+(?:-[a-z]+)+\b", drawing)) | ({"topology"} & set(drawing.split()))
+    assert drawn == {topic.name for topic in Catalogue.load().topics if not topic.internal}
+
+
+def test_the_numbers_of_the_readme_are_the_defaults() -> None:
+    text = " ".join(README.split())
+    thresholds, patterns = DEFAULTS.repeat_thresholds, DEFAULTS.pattern_theta
+    loop, warning = DEFAULTS.entropy_loop_threshold, DEFAULTS.entropy_warning_threshold
+    for statement in (
+        f"the last {DEFAULTS.entropy_window_size} (intent, tool, status)",
+        f"LOOP below {loop:.2f}, WARNING below {warning:.2f}",
+        f"{thresholds['tool']} for tools, {thresholds['llm']} for LLM calls",
+        f"one file read {patterns} times",
+        f"one command fails {patterns} times",
+        f"loopback port {WorkerSettings.model_fields['web_port'].default} ",
+    ):
+        assert statement in text
+    assert text.count(f"| window {DEFAULTS.pattern_window} |") == 3

@@ -1,0 +1,208 @@
+"""Changing the detection settings, as far as no broker is needed."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams.cli import main
+from streams.cli.config import _user, changed_document, in_force
+from streams.cli.settings_history import history, line
+from streams.domain.detection_settings import DEFAULTS
+from streams.domain.settings_document import to_document
+from streams.engine.client import Stored
+from streams.errors import ConfigurationError
+
+CHANGED = {"at": 1_760_000_000_000, "by": "ann", "why": "fewer pages", "settings": ["entropy_window_size"]}
+
+
+def stored(*values: bytes | None) -> list[Stored]:
+    return [Stored(0, offset, 0, b"settings", value, ()) for offset, value in enumerate(values)]
+
+
+def document(version: int, **settings: Any) -> bytes:
+    return orjson.dumps({"version": version, "changed": CHANGED, **to_document(DEFAULTS), **settings})
+
+
+def eddy(*words: str) -> Result:
+    return CliRunner().invoke(main, ["config", *words])
+
+
+# -- the next document ---------------------------------------------------------------------------------------
+
+
+def test_a_change_makes_the_whole_next_document() -> None:
+    first = changed_document(DEFAULTS, {"entropy_window_size": 8}, CHANGED)
+    assert first == {"version": 1, "changed": CHANGED, **to_document(DEFAULTS), "entropy_window_size": 8}
+    after = in_force(stored(orjson.dumps(first)))
+    second = changed_document(after, {"alert_every_record": False}, CHANGED)
+    assert (second["version"], second["entropy_window_size"], second["alert_every_record"]) == (2, 8, False)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problems"),
+    [
+        ({"entropy_window_size": 0}, ["entropy_window_size: must be an integer from 1 to 1000"]),
+        (
+            {"entropy_window_size": "8", "alert_every_record": 1},
+            ["entropy_window_size: ", "alert_every_record: "],
+        ),
+        (
+            {"entropy_windowsize": 8},
+            ["entropy_windowsize: is not a setting; did you mean entropy_window_size?"],
+        ),
+        ({"entropy_loop_threshold": 0.9}, ["entropy_loop_threshold,entropy_warning_threshold: "]),
+        ({"entropy_window_size": 8, "cycle_loop": -1}, ["cycle_loop: "]),
+    ],
+)
+def test_a_change_with_anything_wrong_in_it_is_refused_as_a_whole(
+    changes: dict[str, Any], problems: list[str]
+) -> None:
+    with pytest.raises(ConfigurationError, match=r"^Not changed: .* `eddy config list` shows") as refusal:
+        changed_document(DEFAULTS, changes, CHANGED)
+    assert all(problem in str(refusal.value) for problem in problems)
+
+
+def test_what_is_in_force_ignores_what_workers_ignore() -> None:
+    settings = in_force(
+        stored(
+            document(2, entropy_window_size=7),
+            b"nonsense",
+            None,
+            document(2, entropy_window_size=9),
+            document(1, entropy_window_size=9),
+            orjson.dumps({"version": "3", "entropy_window_size": 9}),
+        )
+    )
+    assert (settings.version, settings.entropy_window_size) == (2, 7)
+
+
+# -- usage ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["set"], "Nothing to change"),
+        (["set", "entropy_window_size"], "'entropy_window_size' is no NAME=VALUE"),
+        (["set", "--unset", "nonsense"], "There is no setting nonsense"),
+        (["get"], "Missing argument 'NAME'"),
+    ],
+)
+def test_wrong_usage_is_said_before_a_broker_is_asked(words: Sequence[str], message: str) -> None:
+    result = eddy(*words)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [["set", "entropy_window_size=8"], ["get", "cycle_loop"], ["list"], ["history"]]
+)
+def test_no_broker_is_exit_code_3_and_says_where_to_look(words: list[str]) -> None:
+    result = eddy(*words, "--bootstrap-servers", "127.0.0.1:1")
+    assert result.exit_code == 3
+    assert result.stderr.startswith("eddy: No broker answers at 127.0.0.1:1 ")
+    assert "EDDY_BOOTSTRAP_SERVERS" in result.stderr
+    assert result.stdout == ""
+
+
+def test_who_changes_settings_has_a_name_even_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 2_000_000_123)
+    assert _user() == "user 2000000123"
+    monkeypatch.setenv("LOGNAME", "ann")
+    assert _user() == "ann"
+
+
+# -- history -------------------------------------------------------------------------------------------------
+
+
+def test_history_tells_what_became_of_every_record() -> None:
+    entries = list(
+        history(
+            stored(
+                document(1, entropy_window_size=8),
+                b"[]",
+                document(1, entropy_window_size=9),
+                None,
+                document(4, entropy_window_size=0),
+            )
+        )
+    )
+    assert entries == [
+        {"offset": 0, "version": 1, **CHANGED},
+        {"offset": 1, "problem": "not a JSON object"},
+        {"offset": 2, "version": 1, **CHANGED, "problem": "version 1 was in force already"},
+        {"offset": 3, "problem": "a tombstone is no document"},
+        {
+            "offset": 4,
+            "version": 4,
+            **CHANGED,
+            "refused": ["entropy_window_size: must be an integer from 1 to 1000"],
+        },
+    ]
+    assert [line(entry) for entry in entries] == [
+        "version 1  2025-10-09 08:53:20Z  ann  entropy_window_size  fewer pages",
+        "ignored at offset 1: not a JSON object",
+        (
+            "ignored at offset 2: version 1 was in force already"
+            "  version 1  2025-10-09 08:53:20Z  ann  entropy_window_size  fewer pages"
+        ),
+        "ignored at offset 3: a tombstone is no document",
+        (
+            "version 4  2025-10-09 08:53:20Z  ann  entropy_window_size  fewer pages"
+            "  refused: entropy_window_size: must be an integer from 1 to 1000"
+        ),
+    ]
+
+
+def test_history_says_no_more_than_it_knows() -> None:
+    [entry] = history(stored(b'{"version": 3, "changed": "yesterday"}'))
+    assert line(entry) == "version 3  at an unknown time  somebody"
+
+
+def test_a_document_cannot_pretend_to_be_another() -> None:
+    pretending = {"version": 99, "offset": 99, "problem": "", "refused": ["all"], "by": "eve"}
+    [entry] = history(stored(orjson.dumps({"version": 1, "changed": pretending})))
+    assert entry == {"offset": 0, "version": 1, "by": "eve"}
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+told = st.fixed_dictionaries(
+    {}, optional=dict.fromkeys(("at", "by", "why", "settings", "version", "offset"), json_values)
+)
+
+
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {"version": json_values}, optional={"changed": told | json_values, "x": json_values}
+        )
+    )
+)
+def test_whatever_somebody_wrote_is_one_printable_line_each(documents: list[dict[str, Any]]) -> None:
+    entries = list(history(stored(*map(orjson.dumps, documents))))
+    assert len(entries) == len(documents)
+    assert all(line(entry).isprintable() for entry in entries)
+
+
+@pytest.mark.parametrize("field", ["by", "why", "settings"])
+def test_nothing_that_somebody_wrote_moves_the_cursor(field: str) -> None:
+    evil = "\x1b]0;owned\x07\x1b[2J\r\u202etxt\n\u200b" + "long " * 1000
+    [entry] = history(
+        stored(orjson.dumps({"version": 1, "changed": {field: [evil] if field == "settings" else evil}}))
+    )
+    text = line(entry)
+    assert text.isprintable()
+    assert "\\x1b[2J" in text
+    assert len(text) < 300

@@ -1,0 +1,126 @@
+"""What the demo says: alerts as they come, and the summary."""
+
+from typing import Any
+
+import pytest
+
+from streams.cli.demo import Screen, numbers, summary
+from streams.cli.timeline import Line
+from streams.demo.account import Account
+from streams.demo.performance import Outcome
+
+
+def alert(session: str, offset: int, **fields: Any) -> dict[str, Any]:
+    return {
+        "id": f"{session}/0/{offset}/alert",
+        "session_id": session,
+        "partition": 0,
+        "offset": offset,
+        "event_type": "divergence_suspected",
+        "signature": ["tool", "Read"],
+        "repeat_count": 3,
+        **fields,
+    }
+
+
+def looping(session: str, offset: int, **fields: Any) -> dict[str, Any]:
+    loop = {"event_type": "drift_pattern", "pattern": "read_loop", "target": "a.py"}
+    return alert(session, offset, **(loop | fields))
+
+
+def plain(lines: Any) -> list[str]:
+    return ["".join(span.text for span in line.spans) for line in lines]
+
+
+@pytest.fixture
+def screen() -> tuple[Screen, list[Line]]:
+    lines: list[Line] = []
+    return Screen(lines.append), lines
+
+
+def test_an_alert_is_told_with_session_rule_and_reason(screen: tuple[Screen, list[Line]]) -> None:
+    told, lines = screen
+    told.alerted(looping("s-1", 3))
+    [text] = plain(lines)
+    assert text.endswith(" s  ▲ s-1  read_loop: read a.py once more, though nothing has changed it since")
+
+
+def test_an_alert_without_news_is_not_told(screen: tuple[Screen, list[Line]]) -> None:
+    told, lines = screen
+    told.alerted(looping("s-1", 3, reason="every_record"))
+    assert lines == []
+
+
+def test_progress_is_told_once_a_second(
+    screen: tuple[Screen, list[Line]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told, lines = screen
+    account = Account(sent={(0, 0), (0, 1)}, scored={"a"})
+    now = told._started
+    for seconds in (0.5, 1.1, 1.5, 2.2):
+        monkeypatch.setattr("streams.cli.demo.time.monotonic", lambda at=now + seconds: at)
+        told.scored(account)
+    assert [text.split("s  ")[1] for text in plain(lines)] == [
+        "1 of 2 records scored, 0 sessions, 0 alerts"
+    ] * 2
+
+
+def outcome(*alerts: dict[str, Any], lost: int = 0, seconds: float = 2.0) -> Outcome:
+    account = Account(
+        sent={(0, offset) for offset in range(4 + lost)},
+        scored={"a", "b"},
+        dead={(0, 0): "key", (0, 1): "future"},
+        sessions={"s-1": {}, "s-2": {}},
+        alerts={each["id"]: each for each in alerts},
+    )
+    return Outcome(account, seconds)
+
+
+def test_the_summary_groups_alerts_by_session_and_rule_with_the_first_reason() -> None:
+    alerts = (looping("s-2", 7), alert("s-2", 9), looping("s-2", 3), looping("s-1", 5))
+    assert plain(summary(outcome(*alerts))) == [
+        "",
+        "4 records: 2 scored, 2 dead-lettered (future 1, key 1)",
+        "2 sessions: 2 with alerts, 4 alerts",
+        "  ▲ s-1",
+        "      read_loop: read a.py once more, though nothing has changed it since",
+        "  ▲ s-2",
+        "      read_loop (2 times): read a.py once more, though nothing has changed it since",
+        "      divergence_suspected: Read was called 3 times in a row",
+        "2 events/s in 2.0 s, through Kafka and back",
+        "0 records unaccounted for",
+    ]
+
+
+def test_the_numbers_are_those_of_the_account() -> None:
+    assert numbers(outcome(looping("s-1", 5), lost=2, seconds=1.23456)) == {
+        "records": 6,
+        "sessions": 2,
+        "scored": 2,
+        "dead_lettered": 2,
+        "alerts": 1,
+        "lost": 2,
+        "seconds": 1.235,
+    }
+
+
+def test_what_is_lost_is_said_last() -> None:
+    assert plain(summary(outcome(lost=3)))[-1] == "3 records unaccounted for"
+
+
+def test_a_long_list_of_sessions_is_cut() -> None:
+    texts = plain(summary(outcome(*(looping(f"s-{number:02}", 0) for number in range(45)))))
+    assert "  … and 5 more sessions" in texts
+    assert sum(text.startswith("  ▲ ") for text in texts) == 40
+
+
+def test_names_of_sessions_cannot_move_the_cursor(screen: tuple[Screen, list[Line]]) -> None:
+    told, lines = screen
+    evil = looping("s\x1b[2J\n", 1, target="\x1b[31m")
+    told.alerted(evil)
+    texts = plain(lines) + plain(summary(outcome(evil)))
+    assert all(text.isprintable() for text in texts)
+
+
+def test_a_run_of_no_time_has_no_rate() -> None:
+    assert "0 events/s in 0.0 s, through Kafka and back" in plain(summary(outcome(seconds=0.0)))

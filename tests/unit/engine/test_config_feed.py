@@ -1,0 +1,92 @@
+"""One record of the settings topic after another: what is good is taken, nothing stops the job."""
+
+import logging
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams.domain.detection_settings import DEFAULTS
+from streams.engine.config_feed import apply_document, read_document
+
+IN_FORCE = apply_document(DEFAULTS, b'{"version": 3, "entropy_window_size": 7}')
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 5) | st.floats(allow_nan=False) | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def test_a_document_is_in_force_as_the_new_version() -> None:
+    assert (IN_FORCE.version, IN_FORCE.entropy_window_size) == (3, 7)
+
+
+def test_a_setting_that_is_left_out_has_its_default() -> None:
+    after = apply_document(IN_FORCE, b'{"version": 4, "alert_every_record": false}')
+    assert (after.version, after.entropy_window_size, after.alert_every_record) == (4, 5, False)
+
+
+def test_a_bad_setting_keeps_its_value_and_the_rest_is_taken(caplog: pytest.LogCaptureFixture) -> None:
+    after = apply_document(
+        IN_FORCE, b'{"version": 4, "entropy_window_size": "9", "topology_every_record": false}'
+    )
+    assert (after.version, after.entropy_window_size, after.topology_every_record) == (4, 7, False)
+    assert "entropy_window_size" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        b"",
+        b"\xff\xfe",
+        b"null",
+        b"[]",
+        b'"text"',
+        b"{}",
+        b'{"version": null}',
+        b'{"version": 0}',
+        b'{"version": -1}',
+        b'{"version": true}',
+        b'{"version": 4.0}',
+        b'{"version": "4"}',
+        b'{"version": 3, "entropy_window_size": 9}',
+        b'{"version": 2, "entropy_window_size": 9}',
+        b"[" * 100_000,
+    ],
+)
+def test_a_record_that_is_no_new_document_changes_nothing_and_is_told(
+    value: bytes | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert apply_document(IN_FORCE, value) is IN_FORCE
+    assert [record.levelno for record in caplog.records] == [logging.WARNING]
+
+
+@given(st.binary(max_size=60))
+def test_no_bytes_stop_it(value: bytes) -> None:
+    assert apply_document(IN_FORCE, value).version >= 3
+
+
+@given(st.dictionaries(st.sampled_from(["version", "entropy_window_size", "changed", "x"]), JSON))
+def test_no_document_stops_it(document: dict[str, Any]) -> None:
+    after = apply_document(IN_FORCE, orjson.dumps(document))
+    assert after is IN_FORCE or after.version == document["version"] > 3
+    assert 1 <= after.entropy_window_size <= 1000
+
+
+def test_two_readers_of_the_same_records_have_the_same_settings() -> None:
+    values = [b"x", b'{"version": 1, "entropy_window_size": 2}', b'{"version": 9}', b'{"version": 2}', None]
+    one = other = DEFAULTS
+    for value in values:
+        one = apply_document(one, value)
+    for value in values:
+        other = apply_document(other, value)
+    assert one == other
+    assert one.version == 9
+
+
+def test_a_document_is_its_version_and_what_it_says() -> None:
+    assert read_document(b'{"version": 2, "a": 1}') == (2, {"version": 2, "a": 1})

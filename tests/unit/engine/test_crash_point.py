@@ -1,0 +1,63 @@
+"""A process can be told at which stage of which epoch to die, and does so by SIGKILL and not before."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from streams.engine.crash_point import VARIABLE, CrashPoint, crash_point
+
+PROGRAM = """
+from streams.engine.crash_point import CrashPoint, crash_point
+reach = crash_point()
+for number in range(5):
+    for point in CrashPoint:
+        print(number, point, flush=True)
+        reach(point)
+"""
+
+
+def live(specification: str | None) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
+    if specification is not None:
+        environment[VARIABLE] = specification
+    return subprocess.run(
+        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("specification", "last"),
+    [("stored", "0 stored"), ("folded:3", "2 folded"), ("committed:5", "4 committed")],
+)
+def test_it_dies_at_the_point_the_time_it_is_told(specification: str, last: str) -> None:
+    died = live(specification)
+    assert died.returncode == -signal.SIGKILL
+    assert died.stdout.splitlines()[-1] == last
+
+
+@pytest.mark.parametrize("specification", [None, "", "committed:6"])
+def test_it_lives_otherwise(specification: str | None) -> None:
+    assert live(specification).returncode == 0
+
+
+@pytest.mark.parametrize("specification", ["nowhere", "stored:x", "STORED", ":1"])
+def test_a_point_that_does_not_exist_is_an_error(specification: str) -> None:
+    with pytest.raises(ValueError):
+        crash_point(specification)
+
+
+def test_the_points_are_in_the_order_of_an_epoch() -> None:
+    assert [*CrashPoint] == [
+        "settings_acked",
+        "folded",
+        "outputs_sent",
+        "outputs_acked",
+        "changelog_sent",
+        "changelog_acked",
+        "stored",
+        "acked",
+        "committed",
+    ]

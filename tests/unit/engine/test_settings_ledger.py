@@ -1,0 +1,109 @@
+"""The settings of a partition by offset: adopted behind what may be out, cut exactly, kept while needed."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams.domain.detection_settings import DEFAULTS, DetectionSettings
+from streams.domain.run import Run
+from streams.domain.settings_document import resolve
+from streams.engine.client import Stored
+from streams.engine.settings_ledger import RESERVED_AHEAD, Entry, SettingsLedger
+from streams.errors import StateError
+
+
+def settings(version: int) -> DetectionSettings:
+    return resolve({"entropy_window_size": version + 1}, DEFAULTS, version)[0]
+
+
+def run(*offsets: int) -> Run:
+    return Run("t", 0, [Stored(0, offset, 0, b"k", b"v", ()) for offset in offsets])
+
+
+def ledger(*first_offsets: int, reserved: int = 0) -> SettingsLedger:
+    entries = [Entry(first, settings(version)) for version, first in enumerate(first_offsets, 1)]
+    return SettingsLedger(tuple(entries), reserved)
+
+
+def in_force_at(kept: SettingsLedger, offset: int) -> int:
+    """Return the version that holds at an offset, found another way than `cut` does."""
+    return max((e.settings.version for e in kept.entries if e.first_offset <= offset), default=0)
+
+
+OFFSETS = st.lists(st.integers(0, 60), min_size=1, max_size=20, unique=True).map(sorted)
+LEDGERS = st.lists(st.integers(0, 60), max_size=5).map(sorted).map(lambda firsts: ledger(*firsts))
+
+
+@given(LEDGERS, OFFSETS)
+def test_a_run_is_cut_where_settings_change_and_nowhere_else(
+    kept: SettingsLedger, offsets: list[int]
+) -> None:
+    parts = list(kept.cut(run(*offsets)))
+    cut = [(message.offset, used.version) for part, used in parts for message in part.messages]
+    assert cut == [(offset, in_force_at(kept, offset)) for offset in offsets]
+    versions = [used.version for _, used in parts]
+    assert sorted(set(versions)) == versions
+
+
+def test_a_run_under_one_version_is_handed_on_as_it_is() -> None:
+    whole = run(5, 6, 7)
+    [(part, used)] = ledger(0).cut(whole)
+    assert part is whole
+    assert used == settings(1)
+
+
+@given(LEDGERS)
+def test_what_is_stored_is_read_back(kept: SettingsLedger) -> None:
+    assert SettingsLedger.decode(kept.encode()) == kept
+
+
+def test_nothing_stored_is_an_empty_ledger() -> None:
+    assert SettingsLedger.decode(None) == SettingsLedger()
+    assert SettingsLedger().newest == Entry(0, DEFAULTS)
+
+
+@pytest.mark.parametrize("stored", [b"", b"{", b"7", b"[1]", b'{"a": 1}', b"[2, 0, []]", b'["1", 0, []]'])
+def test_a_ledger_nobody_can_read_is_an_error_that_says_what_to_do(stored: bytes) -> None:
+    with pytest.raises(StateError, match=r"Start the newer|Delete the data directory"):
+        SettingsLedger.decode(stored)
+
+
+def test_newer_settings_take_effect_with_the_run() -> None:
+    before = ledger(10, reserved=500)
+    after = before.prepare(run(20, 21), settings(2), unseen=0, committed=None)
+    assert after.entries == (*before.entries, Entry(20, settings(2)))
+
+
+@pytest.mark.parametrize("version", [1, 0])
+def test_settings_that_are_not_newer_change_nothing(version: int) -> None:
+    before = ledger(10, reserved=500)
+    assert before.prepare(run(20), settings(version), unseen=0, committed=15) is before
+
+
+def test_a_successor_adopts_behind_what_its_predecessor_may_have_put_out() -> None:
+    after = ledger(10, reserved=500).prepare(run(20), settings(2), unseen=90, committed=None)
+    assert after.newest == Entry(90, settings(2))
+    assert [used.version for _, used in after.cut(run(20, 89, 90))] == [1, 2]
+
+
+def test_a_replay_from_before_the_newest_entry_does_not_move_it() -> None:
+    after = ledger(10, 50, reserved=500).prepare(run(20, 60), settings(3), unseen=0, committed=None)
+    assert [entry.first_offset for entry in after.entries] == [10, 50, 50]
+    assert [used.version for _, used in after.cut(run(20, 49, 50))] == [1, 3]
+
+
+def test_offsets_are_reserved_before_they_are_used_and_not_for_each_run() -> None:
+    first = SettingsLedger().prepare(run(0, 1), DEFAULTS, unseen=0, committed=None)
+    assert first.reserved == 2 + RESERVED_AHEAD
+    assert first.prepare(run(2, first.reserved - 1), DEFAULTS, unseen=0, committed=None) is first
+    assert first.prepare(run(first.reserved), DEFAULTS, unseen=0, committed=None).reserved > first.reserved
+
+
+@given(LEDGERS, st.integers(0, 60), OFFSETS)
+def test_what_the_commit_has_not_passed_keeps_its_settings(
+    before: SettingsLedger, committed: int, offsets: list[int]
+) -> None:
+    after = before.prepare(run(*offsets), settings(9), unseen=0, committed=committed)
+    needed = range(committed, after.newest.first_offset)
+    assert [in_force_at(after, offset) for offset in needed] == [in_force_at(before, n) for n in needed]
+    assert sum(entry.first_offset <= committed for entry in after.entries) <= 1

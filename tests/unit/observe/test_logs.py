@@ -1,0 +1,59 @@
+"""What the log looks like, for people and for machines."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+SPEAKING = """
+import logging, logging.config
+from streams.observe.logs import logging_config
+
+logging.config.dictConfig(logging_config({level!r}, {output_format!r}))
+logging.getLogger("streams.test").info("Listening on %s", "port 1", extra={{"partition": 3}})
+logging.getLogger("streams.test").debug("detail")
+logging.getLogger("aiokafka").info("chatter")
+logging.getLogger("faust").warning("careful")
+try:
+    1 / 0
+except ZeroDivisionError:
+    logging.getLogger("streams.test").exception("broken\\nin two")
+"""
+
+
+def said(level: str, output_format: str) -> list[str]:
+    """Return the lines on standard error of a process that logs; nothing may be on standard output."""
+    code = SPEAKING.format(level=level, output_format=output_format)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == ""
+    return done.stderr.splitlines()
+
+
+def test_json_lines_hold_one_event_each_with_all_that_was_told() -> None:
+    lines = [json.loads(line) for line in said("INFO", "json")]
+    assert [line["event"] for line in lines] == ["Listening on port 1", "careful", "broken\nin two"]
+    first, _, last = lines
+    assert (first["level"], first["logger"], first["partition"]) == ("info", "streams.test", 3)
+    assert first["timestamp"].endswith("Z")
+    assert "ZeroDivisionError" in last["exception"]
+
+
+def test_lines_for_people_have_no_colours_in_them() -> None:
+    text = "\n".join(said("INFO", "console"))
+    assert "Listening on port 1" in text
+    assert "partition=3" in text
+    assert "ZeroDivisionError" in text
+    assert "\x1b" not in text
+
+
+@pytest.mark.parametrize(
+    ("level", "events"),
+    [
+        ("DEBUG", {"Listening on port 1", "detail", "chatter", "careful", "broken\nin two"}),
+        ("WARNING", {"careful", "broken\nin two"}),
+        ("ERROR", {"broken\nin two"}),
+    ],
+)
+def test_the_level_holds_for_everybody(level: str, events: set[str]) -> None:
+    assert {json.loads(line)["event"] for line in said(level, "json")} == events

@@ -1,0 +1,111 @@
+"""What a worker counts: the documented names and nothing else, by the run."""
+
+import re
+from collections import Counter
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from schemas.codec import Reason
+from streams.domain.event import EventKind
+from streams.job import Folded
+from streams.observe import metrics as documented
+from streams.observe.metrics import WorkerMetrics
+
+
+def folded() -> Folded:
+    return Folded(
+        scored=5,
+        duplicates=2,
+        dead_lettered=Counter({Reason.UNKNOWN_SCHEMA: 1, Reason.UNDECODABLE: 3}),
+        events=Counter({EventKind.ENTROPY_ALERT: 4, EventKind.NODE_STATE: 5}),
+    )
+
+
+@pytest.fixture
+def metrics() -> WorkerMetrics:
+    """Return metrics in which everything has happened once."""
+    metrics = WorkerMetrics("1.2.3")
+    metrics.epoch(0, folded(), 0.25, 0.5)
+    metrics.restored(1000, 1.5)
+    metrics.watch(lambda: {("decision-logs", 3): 42}, lambda: {3: 8})
+    return metrics
+
+
+def samples(metrics: WorkerMetrics) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(metrics.exposition().decode())
+        for sample in family.samples
+    }
+
+
+def table() -> dict[str, set[str]]:
+    """Return the labels by metric, as the module documents them."""
+    rows = re.findall(r"^\| (eddy_[^|]+)\|([^|]*)\|", documented.__doc__ or "", re.MULTILINE)
+    return {
+        name: {label for label in re.split(r"[ ,]+", labels) if label}
+        for names, labels in rows
+        for name in re.split(r"[ ,]+", names.strip())
+    }
+
+
+def test_the_table_is_what_is_exposed(metrics: WorkerMetrics) -> None:
+    exposed, created = {}, set()
+    for family in text_string_to_metric_families(metrics.exposition().decode()):
+        name = family.name + ("_total" if family.type == "counter" else "")
+        labels = {label for sample in family.samples for label in sample.labels} - {"le"}
+        assert family.documentation.endswith(".")
+        if name.endswith("_created"):
+            created.add(name.removesuffix("_created"))
+        else:
+            exposed[name] = labels
+    assert exposed == table()
+    assert created <= {name.removesuffix("_total") for name in exposed}
+    assert len(exposed) == 11
+
+
+def test_a_run_is_counted_by_result_reason_and_event(metrics: WorkerMetrics) -> None:
+    counted = samples(metrics)
+
+    def total(name: str, **labels: str) -> float:
+        return counted[f"eddy_{name}", frozenset(labels.items())]
+
+    assert total("decisions_total", result="scored") == 5
+    assert total("decisions_total", result="duplicate") == 2
+    assert total("decisions_total", result="dead_lettered") == 4
+    assert total("dead_letters_total", reason="undecodable") == 3
+    assert total("events_total", event_type="entropy_alert") == 4
+    assert (total("run_records_sum"), total("run_records_count")) == (11, 1)
+    assert (total("epoch_seconds_sum"), total("fold_seconds_total")) == (0.5, 0.25)
+
+
+def test_runs_add_up(metrics: WorkerMetrics) -> None:
+    metrics.epoch(1, folded(), 0.25, 0.5)
+    counted = samples(metrics)
+    assert counted["eddy_decisions_total", frozenset({("result", "scored")})] == 10
+    assert counted["eddy_run_records_count", frozenset()] == 2
+
+
+def test_settings_lag_and_restore_are_as_they_were_last(metrics: WorkerMetrics) -> None:
+    metrics.restored(5, 0.5)
+    counted = samples(metrics)
+    assert counted["eddy_settings_version", frozenset({("partition", "3")})] == 8
+    assert counted["eddy_restored_records_total", frozenset()] == 1005
+    assert counted["eddy_restore_seconds", frozenset()] == 0.5
+    assert counted["eddy_consumer_lag", frozenset({("topic", "decision-logs"), ("partition", "3")})] == 42
+
+
+def test_lag_is_asked_for_at_each_scrape_and_forgotten_with_its_partition() -> None:
+    metrics = WorkerMetrics("1.2.3")
+    lags = {("decision-logs", 0): 1}
+    metrics.watch(lambda: lags, dict)
+    assert b'eddy_consumer_lag{partition="0",topic="decision-logs"} 1.0' in metrics.exposition()
+    lags.clear()
+    assert b"eddy_consumer_lag{" not in metrics.exposition()
+
+
+def test_two_workers_in_a_process_do_not_count_together() -> None:
+    one, other = WorkerMetrics("1"), WorkerMetrics("1")
+    one.restored(7, 1)
+    assert samples(other)["eddy_restored_records_total", frozenset()] == 0

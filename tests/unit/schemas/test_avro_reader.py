@@ -1,0 +1,228 @@
+"""The reader made for a pair of schemas, held against fastavro."""
+
+from __future__ import annotations
+
+import io
+import struct
+
+import fastavro
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemas.avro_reader import MalformedError, UnreadableSchemaError, compile_reader
+from schemas.bundled import SUBJECT_NUMBERS, latest
+from tests.unit.schemas.samples import fullest, records
+
+REFUSALS = (MalformedError, IndexError, struct.error, UnicodeDecodeError)
+
+
+def written(schema, record):
+    data = io.BytesIO()
+    fastavro.schemaless_writer(data, fastavro.parse_schema(schema), record)
+    return data.getvalue()
+
+
+def reader(writer, target=None):
+    parsed = fastavro.parse_schema(writer)
+    return compile_reader(parsed, parsed if target is None else fastavro.parse_schema(target))
+
+
+READERS = {subject: reader(latest(subject).definition) for subject in SUBJECT_NUMBERS}
+
+
+def record_of(**types):
+    return {
+        "type": "record",
+        "name": "R",
+        "namespace": "n",
+        "fields": [{"name": name, "type": type_} for name, type_ in types.items()],
+    }
+
+
+@pytest.mark.parametrize("subject", SUBJECT_NUMBERS)
+@given(data=st.data())
+def test_reads_what_fastavro_writes(subject, data):
+    schema = latest(subject).definition
+    value = written(schema, data.draw(records(schema)))
+    expected = fastavro.schemaless_reader(io.BytesIO(value), latest(subject).parsed)
+    read, end = READERS[subject](b"\xff" + value, 1)
+    assert (read, end) == (expected, len(value) + 1)
+    assert list(read) == list(expected)
+
+
+@pytest.mark.parametrize("subject", SUBJECT_NUMBERS)
+@given(data=st.data())
+def test_whatever_it_accepts_fastavro_reads_the_same(subject, data):
+    schema = latest(subject).definition
+    value = bytearray(written(schema, fullest(schema)))
+    for _ in range(data.draw(st.integers(1, 3))):
+        value[data.draw(st.integers(0, len(value) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        read, end = READERS[subject](bytes(value), 0)
+    except REFUSALS:
+        return
+    if end <= len(value):
+        assert repr(read) == repr(fastavro.schemaless_reader(io.BytesIO(value), latest(subject).parsed))
+
+
+@pytest.mark.parametrize("subject", SUBJECT_NUMBERS)
+def test_no_truncated_record_is_taken_for_a_whole_one(subject):
+    schema = latest(subject).definition
+    value = written(schema, fullest(schema))
+    for length in range(len(value)):
+        try:
+            _, end = READERS[subject](value[:length], 0)
+        except REFUSALS:
+            continue
+        assert end > length
+
+
+EVERY_TYPE = record_of(
+    flag="boolean",
+    count="int",
+    single="float",
+    double="double",
+    raw="bytes",
+    word={"type": "enum", "name": "Word", "symbols": ["A", "B"]},
+    mark={"type": "fixed", "name": "Mark", "size": 3},
+    again=["null", "n.Word", "n.Mark"],
+    numbers={"type": "array", "items": "double"},
+    table={"type": "map", "values": ["null", "long"]},
+    rows={"type": "array", "items": record_of(x="int") | {"name": "Row"}},
+    nothing="null",
+    text={"type": "string", "logicalType": "uuid"},
+)
+EVERY_VALUE = {
+    "flag": True,
+    "count": -5,
+    "single": 0.5,
+    "double": 1e300,
+    "raw": b"\xff\x00",
+    "word": "B",
+    "mark": b"abc",
+    "again": "A",
+    "numbers": [0.0, -1.5],
+    "table": {"a": None, "b": 2**40},
+    "rows": [{"x": 1}, {"x": 2}],
+    "nothing": None,
+    "text": "123e4567-e89b-12d3-a456-426614174000",
+}
+
+
+def test_reads_every_type_avro_has():
+    value = written(EVERY_TYPE, EVERY_VALUE)
+    assert reader(EVERY_TYPE)(value, 0) == (EVERY_VALUE, len(value))
+
+
+def test_reads_over_what_the_target_does_not_know():
+    value = written(EVERY_TYPE, EVERY_VALUE)
+    target = record_of(text="string")
+    assert reader(EVERY_TYPE, target)(value, 0) == ({"text": EVERY_VALUE["text"]}, len(value))
+
+
+def test_reads_into_nested_records():
+    inner = record_of(keep="int", drop="int") | {"name": "Inner"}
+    target_inner = record_of(keep="int") | {"name": "Inner"}
+    writer = record_of(one=inner, maybe=["null", "n.Inner"], some={"type": "array", "items": "n.Inner"})
+    target = record_of(
+        one=target_inner, maybe=["null", "n.Inner"], some={"type": "array", "items": target_inner}
+    )
+    target["fields"][2]["type"]["items"] = "n.Inner"
+    full = {"keep": 1, "drop": 2}
+    value = written(writer, {"one": full, "maybe": full, "some": [full]})
+    read, _ = reader(writer, target)(value, 0)
+    assert read["one"] == {"keep": 1}
+
+
+def test_absent_fields_get_the_default_of_the_target():
+    target = record_of(a="int")
+    target["fields"] += [
+        {"name": "b", "type": ["null", "string"], "default": None},
+        {"name": "c", "type": {"type": "array", "items": "string"}, "default": []},
+        {"name": "d", "type": "boolean", "default": False},
+        {"name": "e", "type": "string"},
+    ]
+    read, _ = reader(record_of(a="int"), target)(b"\x02", 0)
+    assert read == {"a": 1, "b": None, "c": [], "d": False}
+    again, _ = reader(record_of(a="int"), target)(b"\x02", 0)
+    assert again["c"] is not read["c"]
+
+
+def test_blocks_with_their_size_in_bytes():
+    schema = record_of(a={"type": "array", "items": "string"})
+    assert reader(schema)(b"\x03\x08\x02x\x02y\x02\x02z\x00", 0) == ({"a": ["x", "y", "z"]}, 10)
+
+
+@pytest.mark.parametrize(
+    ("type_", "data"),
+    [
+        ("string", b"\x01"),
+        ("string", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
+        ("string", b"\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x00"),
+        ("string", b"\x02\xff"),
+        ("long", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"),
+        ("long", b"\x80"),
+        ("boolean", b"\x02"),
+        ("double", b"1234567"),
+        (["null", "string"], b"\x04"),
+        (["null", "string"], b"\x01"),
+        ({"type": "enum", "name": "E", "symbols": ["A"]}, b"\x02"),
+        ({"type": "enum", "name": "E", "symbols": ["A"]}, b"\x01"),
+        ({"type": "array", "items": "string"}, b"\x01\x01"),
+    ],
+)
+def test_malformed_data_is_refused(type_, data):
+    with pytest.raises(REFUSALS):
+        reader(record_of(a=type_))(data, 0)
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("target", [None, record_of(z="int")], ids=["read", "read over"])
+@pytest.mark.parametrize(
+    "items", ["double", "boolean", "string", "long", {"type": "fixed", "name": "F", "size": 3}]
+)
+@pytest.mark.parametrize("kind", [{"type": "array", "items": None}, {"type": "map", "values": None}])
+def test_a_list_that_claims_to_be_endless_ends_with_the_bytes(kind, items, target):
+    schema = record_of(a={key: items if value is None else value for key, value in kind.items()})
+    claim = b"\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01"
+    try:
+        _, end = reader(schema, target)(claim + b"\x00" * 100, 0)
+    except REFUSALS:
+        return
+    assert end > len(claim) + 100
+
+
+def test_a_type_that_contains_itself_is_refused():
+    schema = record_of(next=["null", "n.R"])
+    with pytest.raises(UnreadableSchemaError, match=r"n\.R contains itself"):
+        reader(schema)
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        "null",
+        {"type": "null"},
+        record_of() | {"name": "Empty"},
+        record_of(a="null") | {"name": "OnlyNull"},
+        {"type": "fixed", "name": "F", "size": 0},
+    ],
+)
+def test_a_list_of_nothing_is_refused(items):
+    with pytest.raises(UnreadableSchemaError, match="no bytes"):
+        reader(record_of(a={"type": "array", "items": items}))
+
+
+@pytest.mark.parametrize("schema", ["string", ["null", "string"], {"type": "array", "items": "int"}])
+def test_a_schema_that_is_no_record_is_refused(schema):
+    with pytest.raises(UnreadableSchemaError, match="not a record"):
+        reader(schema, record_of(a="int"))
+
+
+def test_a_type_used_often_is_compiled_once():
+    schema = record_of(a="int") | {"name": "R0"}
+    for depth in range(1, 30):
+        name = f"n.R{depth - 1}"
+        schema = record_of(x=schema, y=name) | {"name": f"R{depth}"}
+    reader(schema)

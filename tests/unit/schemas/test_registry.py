@@ -1,0 +1,343 @@
+"""The codec with a registry, over HTTP against one in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import ipaddress
+import json
+import ssl
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer, unused_port
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from schemas.bundled import OUTPUT_SUBJECTS, SUBJECT_NUMBERS, latest
+from schemas.codec import Codec, OutputFormat, Reason, RegistryAddress, UndecodableError
+from schemas.registry import Registry
+from schemas.writer_schemas import LOOKUPS_BEFORE_ASKING_AGAIN
+from streams.errors import ConfigurationError, InfrastructureError
+from tests.unit.schemas.fake_registry import FakeRegistry
+from tests.unit.schemas.samples import fullest, smallest
+
+LOGS = "decision-logs-value"
+LOCALHOST = ipaddress.ip_address("127.0.0.1")
+
+
+@pytest.fixture
+def fake():
+    return FakeRegistry()
+
+
+@pytest.fixture
+async def url(fake):
+    async with fake.serve() as url:
+        yield url
+
+
+def address(url, **more):
+    return RegistryAddress(url=url, **({"attempts": 3, "give_up_after_s": 5.0} | more))
+
+
+@pytest.fixture
+async def codec(url):
+    codec = await Codec.connect(address(url), register=True)
+    yield codec
+    await codec.close()
+
+
+def framed(id_, data):
+    return b"\x00" + id_.to_bytes(4, "big") + data
+
+
+def data_of(record, subject=LOGS):
+    return Codec.bundled().encoder(subject).encode(record)[5:]
+
+
+DECISION = fullest(latest(LOGS).definition)
+
+
+async def read(decoder, value, headers=()):
+    await decoder.prepare([(value, headers)])
+    return decoder.decode(value, headers)
+
+
+async def test_registers_every_subject_under_its_rule(codec, fake):
+    assert set(fake.subjects) == set(SUBJECT_NUMBERS)
+    assert fake.rules == dict.fromkeys(OUTPUT_SUBJECTS, "FULL_TRANSITIVE") | {LOGS: "BACKWARD_TRANSITIVE"}
+
+
+async def test_registering_again_changes_nothing(codec, fake, url):
+    before = dict(fake.schemas)
+    again = await Codec.connect(address(url), register=True)
+    await again.close()
+    assert fake.schemas == before
+
+
+async def test_outputs_carry_the_id_of_the_registry_and_no_header(codec, fake):
+    encoder = codec.encoder("topology-value")
+    (id_,) = fake.subjects["topology-value"]
+    assert encoder.encode(fullest(latest("topology-value").definition))[:5] == framed(id_, b"")
+    assert encoder.headers == ()
+
+
+async def test_an_output_that_is_not_registered_is_named(url):
+    with pytest.raises(ConfigurationError, match=r"topology-value/1.*EDDY_SCHEMA_REGISTRY_REGISTER"):
+        await Codec.connect(address(url))
+
+
+async def test_json_outputs_need_no_registration(url):
+    codec = await Codec.connect(address(url), OutputFormat.JSON)
+    assert codec.encoder("topology-value").encode({}) == b"{}"
+    await codec.close()
+
+
+async def test_reads_the_frame_by_id_and_asks_once(codec, fake):
+    decoder = codec.decoder(LOGS)
+    value = framed(fake.subjects[LOGS][0], data_of(DECISION))
+    fake.requests.clear()
+    for _ in range(3):
+        assert await read(decoder, value) == DECISION
+    assert fake.requests == [f"GET /schemas/ids/{fake.subjects[LOGS][0]}"]
+
+
+async def test_reads_a_guid_in_the_value_or_the_header_and_an_id_in_the_header(codec, fake):
+    id_ = fake.subjects[LOGS][0]
+    guid = b"\x01" + fake.guid(id_).bytes
+    decoder, data = codec.decoder(LOGS), data_of(DECISION)
+    assert await read(decoder, guid + data) == DECISION
+    assert await read(decoder, data, [("x", b"1"), ("__value_schema_id", guid)]) == DECISION
+    assert await read(decoder, data, [("__value_schema_id", framed(id_, b""))]) == DECISION
+
+
+async def test_bundled_ids_are_read_without_asking(codec, fake):
+    fake.requests.clear()
+    assert await read(codec.decoder(LOGS), framed(9001001, data_of(DECISION))) == DECISION
+    assert fake.requests == []
+
+
+async def test_json_is_read_without_asking(codec, fake):
+    fake.requests.clear()
+    assert await read(codec.decoder(LOGS), json.dumps(DECISION).encode()) == DECISION
+    assert fake.requests == []
+
+
+async def test_a_producers_own_schema_is_read_by_name(codec, fake):
+    theirs = {
+        "type": "record",
+        "name": "com.acme.AgentEvent",
+        "fields": [
+            {"name": "tenant", "type": "string"},
+            {"name": "event_id", "type": "string"},
+            {"name": "session_id", "type": "string"},
+            {"name": "meta", "type": {"type": "record", "name": "M", "fields": [
+                {"name": "timestamp", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+            ]}},
+            {"name": "action", "type": {"type": "record", "name": "A", "fields": [
+                {"name": "status", "type": {"type": "enum", "name": "S", "symbols": ["success", "failure"]}},
+            ]}},
+        ],
+    }  # fmt: skip
+    id_ = fake.add(json.dumps(theirs))
+    value = framed(id_, b"\x02t\x02e\x02s\x80\x01\x02")
+    assert await read(codec.decoder(LOGS), value) == {
+        "session_id": "s",
+        "event_id": "e",
+        "task_type": None,
+        "meta": {"timestamp": 64, "parent_step_id": None, "cluster_id": None},
+        "cognition": None,
+        "action": {
+            "status": "failure",
+            **dict.fromkeys(
+                ("kind", "tool_call", "tool_input", "target", "content_hash", "error", "tool_output_summary")
+            ),
+        },
+        "state_delta": None,
+        "control": None,
+    }
+
+
+async def test_json_schema_values_are_read(codec, fake):
+    id_ = fake.add("{}", kind="JSON")
+    assert await read(codec.decoder(LOGS), framed(id_, b'{"a": 1}')) == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "said"),
+    [
+        ("syntax", {"kind": "PROTOBUF"}, "PROTOBUF"),
+        ('"com.acme.Other"', {"references": [{"name": "com.acme.Other"}]}, "refers to other subjects"),
+        ('{"type": "record"}', {}, "not a valid Avro schema"),
+        ("no json", {}, "not a valid Avro schema"),
+        ('{"type": "record", "name": "R", "fields": 5}', {}, "not a valid Avro schema"),
+        ('{"type": "record", "name": "R", "fields": 5, "__fastavro_parsed__": true}', {}, "not a valid"),
+        ('{"type": "record", "name": "R", "fields": [{"name": "a", "type": ["null", "R"]}]}', {}, "itself"),
+        ('{"type": "enum", "name": "E", "symbols": ["A"]}', {}, "not a record"),
+        ("[" * 5000, {}, "not a valid Avro schema"),
+    ],
+)
+async def test_a_schema_that_cannot_be_read_is_unknown_and_kept(codec, fake, text, more, said):
+    id_ = fake.add(text, **more)
+    fake.requests.clear()
+    decoder = codec.decoder(LOGS)
+    for _ in range(2):
+        with pytest.raises(UndecodableError, match=said) as caught:
+            await read(decoder, framed(id_, b"\x00"))
+        assert caught.value.reason is Reason.UNKNOWN_SCHEMA
+    assert len(fake.requests) == 1
+
+
+async def test_an_unknown_id_is_not_asked_for_again_at_once(codec, fake):
+    decoder, value = codec.decoder(LOGS), framed(100_500, data_of(DECISION))
+    fake.requests.clear()
+    for _ in range(LOOKUPS_BEFORE_ASKING_AGAIN + 1):
+        with pytest.raises(UndecodableError) as caught:
+            await read(decoder, value)
+        assert caught.value.reason is Reason.UNKNOWN_SCHEMA
+    assert len(fake.requests) == 1
+    fake.schemas[100_500] = {"schema": json.dumps(latest(LOGS).definition)}
+    assert await read(decoder, value) == DECISION
+    assert len(fake.requests) == 2
+
+
+async def test_one_run_asks_once_for_each_schema(codec, fake):
+    fake.requests.clear()
+    values = [(framed(id_, b"x"), ()) for id_ in (100_500, 100_501, 100_500)] * 3 + [(None, ()), (b"", ())]
+    await codec.decoder(LOGS).prepare(values)
+    assert fake.requests == ["GET /schemas/ids/100500", "GET /schemas/ids/100501"]
+
+
+async def test_a_value_that_does_not_fit_its_registered_schema(codec, fake):
+    with pytest.raises(UndecodableError) as caught:
+        await read(codec.decoder(LOGS), framed(fake.subjects[LOGS][0], b"\xff"))
+    assert caught.value.reason is Reason.UNDECODABLE
+
+
+async def test_short_trouble_is_retried(codec, fake):
+    fake.failures += [500, 429]
+    value = framed(fake.subjects[LOGS][0], data_of(smallest(latest(LOGS).definition)))
+    assert await read(codec.decoder(LOGS), value)
+    assert fake.failures == []
+
+
+async def test_lasting_trouble_stops_the_worker(codec, fake):
+    fake.failures += [503] * 3
+    with pytest.raises(InfrastructureError, match="HTTP 503"):
+        await codec.decoder(LOGS).prepare([(framed(fake.subjects[LOGS][0], b""), ())])
+
+
+async def test_nobody_there():
+    with pytest.raises(InfrastructureError, match="Check that it runs"):
+        await Codec.connect(address(f"http://127.0.0.1:{unused_port()}", attempts=2))
+
+
+async def test_no_answer_in_time():
+    async def never(_request):
+        await asyncio.sleep(30)
+
+    app = web.Application()
+    app.router.add_route("*", "/{any:.*}", never)
+    server = TestServer(app)
+    await server.start_server(shutdown_timeout=0.1)
+    try:
+        with pytest.raises(InfrastructureError, match="TimeoutError"):
+            await Codec.connect(address(str(server.make_url("")), timeout_s=0.1, attempts=2))
+    finally:
+        await server.close()
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [(200, "<html>"), (404, "<html>"), (200, "[]"), (404, '{"message": "no route"}'), (418, "{}")],
+)
+async def test_something_else_answers(status, body):
+    async def answer(_request):
+        return web.Response(status=status, text=body)
+
+    app = web.Application()
+    app.router.add_route("*", "/{any:.*}", answer)
+    server = TestServer(app)
+    await server.start_server()
+    try:
+        with pytest.raises(ConfigurationError, match="check the registry URL"):
+            await Codec.connect(address(str(server.make_url(""))))
+    finally:
+        await server.close()
+
+
+async def test_a_schema_the_rule_refuses_is_a_configuration_error(fake, url):
+    fake.rules["topology-value"] = "REFUSE"
+    with pytest.raises(ConfigurationError, match="incompatible with an earlier schema"):
+        await Codec.connect(address(url), register=True)
+
+
+async def test_an_invalid_schema_is_a_configuration_error(url):
+    async with Registry(address(url)) as registry:
+        with pytest.raises(ConfigurationError, match="Invalid schema"):
+            await registry.register("x", {"type": "nonsense"})
+
+
+@pytest.mark.parametrize("in_url", [True, False])
+async def test_the_password_is_used_and_never_shown(in_url):
+    fake = FakeRegistry(login=("me", "s3crét"))
+    async with fake.serve() as url:
+        with_login = (
+            address(url.replace("http://", "http://me:s3crét@"))
+            if in_url
+            else address(url, user="me", password="s3crét")
+        )
+        codec = await Codec.connect(with_login, register=True)
+        await codec.close()
+        wrong = address(url.replace("http://", "http://me:guess-me@"))
+        with pytest.raises(ConfigurationError, match="check the registry user") as caught:
+            await Codec.connect(wrong)
+    assert "guess-me" not in str(caught.value)
+    assert "s3crét" not in repr(with_login)
+    assert "s3crét" not in with_login.shown()
+
+
+@pytest.fixture
+def certificate(tmp_path):
+    """A self-signed certificate for 127.0.0.1: the path of its PEM, and a server's TLS context."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "registry")])
+    now = dt.datetime.now(dt.UTC)
+    alternative = x509.SubjectAlternativeName([x509.DNSName("localhost"), x509.IPAddress(LOCALHOST)])
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - dt.timedelta(days=1))
+        .not_valid_after(now + dt.timedelta(days=1))
+        .add_extension(alternative, critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    pem, key_pem = tmp_path / "ca.pem", tmp_path / "key.pem"
+    pem.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    key_pem.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+    )
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(pem, key_pem)
+    return pem, tls
+
+
+async def test_tls_trusts_the_given_authority_and_no_other(fake, certificate):
+    pem, tls = certificate
+    async with fake.serve(tls) as url:
+        codec = await Codec.connect(address(url, ca_file=str(pem)), register=True)
+        await codec.close()
+        with pytest.raises(InfrastructureError, match="Certificate"):
+            await Codec.connect(address(url, attempts=1))
+
+
+async def test_a_ca_file_that_cannot_be_read_is_named(tmp_path):
+    with pytest.raises(ConfigurationError, match=r"gone\.pem"):
+        Registry(address("https://localhost", ca_file=str(tmp_path / "gone.pem")))

@@ -1,0 +1,73 @@
+"""Judging the records of a file as the worker would judge those of a partition."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from streams.domain.detection_settings import DEFAULTS
+from streams.domain.outcome import Rejected, Scored
+from streams.offline import Judgement, judge
+from streams.sources.entry import Entry, session_key, undecodable
+
+
+def log(session: str, number: int, **changes: Any) -> Entry:
+    value = {
+        "session_id": session,
+        "event_id": f"{session}-{number}",
+        "meta": {"trace_id": "t", "timestamp": 1000 * number},
+        "identity": {"agent_id": "a", "agent_type": "coder"},
+        "cognition": {"intent": "again"},
+        "action": {"status": "success", "tool_call": "search"},
+        **changes,
+    }
+    return Entry(session_key(value), None, value, None)
+
+
+def scores(judgements: Iterator[Judgement], session: str) -> list[float]:
+    return [
+        judgement.outcome.enriched["cognition"]["entropy_score"]
+        for judgement in judgements
+        if isinstance(judgement.outcome, Scored) and judgement.session_id == session
+    ]
+
+
+def test_offsets_count_every_record_the_refused_ones_too() -> None:
+    entries = [log("s", 1), undecodable(b"x"), log("s", 2, action={"status": "maybe"}), log("s", 3)]
+    judgements = list(judge(entries, DEFAULTS))
+    assert [judgement.offset for judgement in judgements] == [0, 1, 2, 3]
+    assert [
+        judgement.outcome.problems for judgement in judgements[1:3] if isinstance(judgement.outcome, Rejected)
+    ] == [
+        ("undecodable",),
+        ("action.status",),
+    ]
+    last = judgements[3].outcome
+    assert isinstance(last, Scored)
+    assert last.enriched["eddy"]["id"] == "s/0/3/enriched"
+    assert last.enriched["eddy"]["step"] == 2
+
+
+def test_sessions_are_kept_apart() -> None:
+    entries = [log("a", 1), log("b", 1), log("a", 2), log("b", 2), log("a", 3)]
+    assert scores(judge(entries, DEFAULTS), "a") == [1.0, 0.5, 0.3333]
+    assert scores(judge(entries, DEFAULTS), "b") == [1.0, 0.5]
+
+
+def test_a_session_starts_afresh_after_its_terminal_record() -> None:
+    entries = [log("s", 1), log("s", 2, control={"is_terminal": True}), log("s", 3)]
+    assert scores(judge(entries, DEFAULTS), "s") == [1.0, 0.5, 1.0]
+
+
+def test_nothing_is_read_ahead() -> None:
+    def one_then_fail() -> Iterator[Entry]:
+        yield log("s", 1)
+        pytest.fail("a second record was asked for")
+
+    assert next(judge(one_then_fail(), DEFAULTS)).session_id == "s"
+
+
+def test_the_ids_of_a_refused_record_are_told_where_they_are_text() -> None:
+    entries = [log("s", 1, meta=None), log("s", 2, event_id=7), undecodable(b"x")]
+    ids = [(judgement.session_id, judgement.event_id) for judgement in judge(entries, DEFAULTS)]
+    assert ids == [("s", "s-1"), ("s", None), (None, None)]
