@@ -1,0 +1,81 @@
+"""`python -m benchmarks`: measure, print, write down."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from benchmarks.contender import Contender
+from benchmarks.plan import PARTS, Plan
+from benchmarks.report import as_json, as_markdown, update_document
+from benchmarks.session import measure
+
+_ROOT = Path(__file__).parents[1]
+_DOCUMENT = _ROOT / "docs" / "benchmarks.md"
+_RESULTS = _ROOT / "benchmarks" / "results.json"
+
+
+@click.command()
+@click.option("--quick", is_flag=True, help="A smoke run under a minute: says that it works, not how fast.")
+@click.option("--only", type=click.Choice(PARTS), multiple=True, help="Measure this part alone; repeatable.")
+@click.option(
+    "--contender",
+    type=click.Choice([str(name) for name in Contender]),
+    multiple=True,
+    help="This one; repeatable.",
+)
+@click.option("--workload", multiple=True, metavar="BYTES:SESSIONS[:json]", help="This one; repeatable.")
+@click.option("--records", type=click.IntRange(100), help="Measured records of each backlog.")
+@click.option("--repeats", type=click.IntRange(1), help="Of each engine; the lowest counts.")
+@click.option("--broker", type=click.Choice(["kafka", "embedded"]), help="Default: Apache Kafka.")
+@click.option(
+    "--write/--no-write",
+    default=None,
+    help="Update benchmarks/results.json and docs/benchmarks.md; default: when everything was measured.",
+)
+def main(
+    *,
+    quick: bool,
+    only: tuple[str, ...],
+    contender: tuple[str, ...],
+    workload: tuple[str, ...],
+    records: int | None,
+    repeats: int | None,
+    broker: str | None,
+    write: bool | None,
+) -> None:
+    """Measure what Eddy costs beside plain aiokafka, Quix Streams and naive Faust.
+
+    Everything is measured on one broker in one run. Before anything is timed, what every contender writes is
+    compared with what the pipeline gives in one process, byte by byte.
+    """
+    plan = Plan.of(
+        quick=quick,
+        parts=only,
+        contenders=contender,
+        workloads=workload,
+        records=records,
+        repeats=repeats,
+        broker=broker,
+    )
+    started = time.monotonic()
+
+    def say(line: str) -> None:
+        click.echo(f"{time.monotonic() - started:4.0f} s  {line}", err=True)
+
+    results = asyncio.run(measure(plan, say=say))
+    results["command"] = shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]])
+    text = as_markdown(results)
+    click.echo(text)
+    if plan.complete if write is None else write:
+        _RESULTS.write_text(as_json(results))
+        update_document(_DOCUMENT, text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,213 @@
+"""The results for people: tables in Markdown, every claim as a ratio."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.contender import Contender
+
+Results = dict[str, Any]
+
+BEGIN = "<!-- results: written by python -m benchmarks -->"
+END = "<!-- end of results -->"
+
+#: How much of a peer's engine Eddy's may cost.
+_ENGINE_AIMS = {Contender.FAUST: 0.1, Contender.QUIX: 0.5, Contender.PLAIN: 2.0}
+_RESTORE_AIM = 10.0
+
+
+def as_json(results: Results) -> str:
+    """Return the results as they are kept; numbers that are none as null."""
+    return json.dumps(_plain(results), indent=2, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case dict():
+            return {str(name): _plain(item) for name, item in value.items()}
+        case list() | tuple():
+            return [_plain(item) for item in value]
+        case float():
+            return None if math.isnan(value) else round(value, 3)
+        case _:
+            return value
+
+
+def as_markdown(results: Results) -> str:
+    """Return the results as text."""
+    parts = [_setting(results)]
+    if "cost" in results:
+        parts += [
+            _engine_table(results["cost"]),
+            _whole_table(results["cost"]),
+            _stage_table(results["cost"]),
+        ]
+    if "latency" in results:
+        parts.append(_latency_table(results["latency"]))
+    if "recovery" in results:
+        parts.append(_recovery_table(results["recovery"]))
+    return "\n\n".join(parts) + "\n"
+
+
+def update_document(document: Path, text: str) -> None:
+    """Replace what stands between the markers of a document."""
+    before, rest = document.read_text(encoding="utf-8").split(BEGIN)
+    _, after = rest.split(END)
+    document.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}", encoding="utf-8")
+
+
+def _setting(results: Results) -> str:
+    machine, paces = results["machine"], results["pace"]
+    loads = [pace["load_average"] for pace in paces]
+    loops = [pace["loop_ns"] for pace in paces]
+    packages = ", ".join(f"{name} {number}" for name, number in machine["packages"].items())
+    return (
+        f"Measured {results['started']} in {results['minutes']} minutes with `{results['command']}`, "
+        f"broker: {results['broker']}, {results['partitions']} partitions.\n\n"
+        f"{machine['processor']}, {machine['cores']} cores shared with the broker and the benchmark; "
+        f"{machine['system']}; Python {machine['python']}; {packages}. "
+        f"Load average {min(loads)} to {max(loads)}; "
+        f"an empty turn of a Python loop cost {min(loops)} to {max(loops)} ns."
+    )
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+def _number(value: float | None, digits: int = 1) -> str:
+    return "" if value is None or math.isnan(value) else f"{value:,.{digits}f}"
+
+
+def _engine_table(cases: list[Results]) -> str:
+    rows = []
+    for case in cases:
+        found = case["contenders"]
+        eddy = found.get(str(Contender.EDDY), {}).get("engine_us")
+        for name, one in found.items():
+            peer = Contender(name)
+            ratio = eddy / one["engine_us"] if eddy and peer is not Contender.EDDY else None
+            rows.append(
+                (
+                    case["workload"],
+                    peer.title,
+                    _number(one["engine_us"]),
+                    _number(one["engine_events_s"], 0),
+                    _number(one.get("total_minus_judging_us")),
+                    _number(ratio, 2),
+                    _verdict(peer, ratio),
+                )
+            )
+    head = ("workload", "engine", "CPU µs/event", "events/s", "total less judging", "Eddy ÷ this", "aim")
+    return "### The engines alone\n\n" + _table(head, rows)
+
+
+def _verdict(peer: Contender, ratio: float | None) -> str:
+    if ratio is None or math.isnan(ratio):
+        return ""
+    aim = _ENGINE_AIMS[peer]
+    return f"≤ {aim:g}: {'met' if ratio <= aim else 'missed'}"
+
+
+def _whole_table(cases: list[Results]) -> str:
+    rows = []
+    for case in cases:
+        found = case["contenders"]
+        eddy = found.get(str(Contender.EDDY), {})
+        for name, one in found.items():
+            if "total_us" not in one:
+                continue
+            faster = eddy["events_s"] / one["events_s"] if eddy.get("events_s") else None
+            ratio = eddy["total_us"] / one["total_us"] if eddy.get("total_us") else None
+            peer = Contender(name)
+            rows.append(
+                (
+                    case["workload"],
+                    peer.title,
+                    _number(one["total_us"]),
+                    _number(one["events_s"], 0),
+                    _number(one["rss_mb"], 0),
+                    _number(None if peer is Contender.EDDY else ratio, 2),
+                    _number(None if peer is Contender.EDDY else faster, 1),
+                )
+            )
+    head = (
+        "workload",
+        "job",
+        "CPU µs/event",
+        "events/s",
+        "MB",
+        "Eddy's CPU ÷ this",
+        "Eddy's rate ÷ this",
+    )
+    return "### The whole job, one worker\n\n" + _table(head, rows)
+
+
+def _stage_table(cases: list[Results]) -> str:
+    rows = []
+    for case in cases:
+        stages = case["stages_us"]
+        eddy = case["contenders"].get(str(Contender.EDDY), {})
+        rest = eddy["engine_us"] - stages["snapshot"] if eddy else None
+        rows.append(
+            (
+                case["workload"],
+                *(_number(stages[stage]) for stage in ("decode", "step", "encode", "snapshot")),
+                _number(rest),
+                _number(eddy.get("total_us")),
+            )
+        )
+    head = (
+        "workload",
+        "decode",
+        "admit + step",
+        "encode",
+        "snapshot",
+        "rest of the engine",
+        "measured total",
+    )
+    return "### Where Eddy's time goes, CPU µs/event\n\n" + _table(head, rows)
+
+
+def _latency_table(found: Results) -> str:
+    eddy = found["contenders"].get(str(Contender.EDDY), {})
+    rows = [
+        (
+            Contender(name).title,
+            _number(one["events_s"], 0),
+            _number(one["p50_ms"]),
+            _number(one["p99_ms"]),
+            _number(one["longest_ms"]),
+            _number(eddy["p50_ms"] / one["p50_ms"] if eddy and name != Contender.EDDY else None, 2),
+        )
+        for name, one in found["contenders"].items()
+    ]
+    head = ("job", "events/s", "p50 ms", "p99 ms", "longest ms", "Eddy's p50 ÷ this")
+    return f"### Event to enriched record at {found['rate']:,} events/s\n\n" + _table(head, rows)
+
+
+def _recovery_table(found: Results) -> str:
+    measured = found["contenders"]
+    eddy = measured.get(str(Contender.EDDY))
+    rows = []
+    for name, one in measured.items():
+        ratio = eddy["records_s"] / one["records_s"] if eddy and name != Contender.EDDY else None
+        aim = "" if ratio is None else f"≥ {_RESTORE_AIM:g}: {'met' if ratio >= _RESTORE_AIM else 'missed'}"
+        rows.append(
+            (
+                Contender(name).title,
+                _number(one["records"], 0),
+                _number(one["seconds"], 2),
+                _number(one["records_s"], 0),
+                _number(one["cpu_us"]),
+                _number(ratio, 1),
+                aim,
+            )
+        )
+    head = ("worker", "sessions", "seconds", "records/s", "CPU µs/record", "Eddy's records/s ÷ this", "aim")
+    return "### Restoring sessions from the changelog\n\n" + _table(head, rows)
