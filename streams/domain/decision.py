@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 from streams.domain.canonical import canonical
 from streams.domain.digest import digest
 from streams.domain.lazy import lazy
+from streams.domain.marks import Marks
 from streams.domain.result_text import normalise_result
+from streams.domain.tokens import tokens
 
 
 class _Accepted(NamedTuple):
@@ -133,6 +135,22 @@ class Decision(_Accepted):
     def signature(self) -> str:
         """Digest of call, status and result: equal for records that did the same with the same outcome."""
         return digest(f"{self.call}\0{self.status}\0{self.result_digest or ''}") or ""
+
+    @lazy
+    def argument_marks(self) -> Marks:
+        """The words of `canonical_input`."""
+        return Marks.of(tokens(self.canonical_input))
+
+    @lazy
+    def result_marks(self) -> Marks:
+        """The words of `result`."""
+        return Marks.of(tokens(self.result))
+
+    @lazy
+    def step_marks(self) -> Marks:
+        """The words of intent, tool, arguments and result text together (SEMANTICS 5.4)."""
+        parts = (self.intent, self.tool, self.canonical_input, self.result_text)
+        return Marks.of(tokens(" ".join([part for part in parts if part])))
 
     @property
     def tokens_used(self) -> float:
