@@ -16,8 +16,14 @@ SUBJECT_NUMBERS = {
     "entropy-alerts-value": 3,
     "session-alerts-value": 4,
     "topology-value": 5,
+    "session-budgets-value": 6,
+    "session-responses-value": 7,
+    "task-profiles-value": 8,
 }
-"""Part of the bundled ids, so a number once given is never given to another subject."""
+"""Part of the bundled ids, so a number once given is never given to another subject.
+
+9 is kept for agent-health-value and 10 for shadow-differences-value.
+"""
 
 INPUT_SUBJECTS = ("decision-logs-value",)
 OUTPUT_SUBJECTS = tuple(subject for subject in SUBJECT_NUMBERS if subject not in INPUT_SUBJECTS)

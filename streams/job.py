@@ -21,6 +21,16 @@ from streams.domain.session import Session
 from streams.domain.topic import Topic
 from streams.pipeline import admit, step
 
+OUTPUTS = (
+    Topic.ENRICHED,
+    Topic.ENTROPY_ALERTS,
+    Topic.SESSION_ALERTS,
+    Topic.TOPOLOGY,
+    Topic.SESSION_BUDGETS,
+    Topic.SESSION_RESPONSES,
+)
+"""What a run may put out, dead letters aside; all of it under the key of the record."""
+
 
 class Sessions(Protocol):
     """The sessions of the run's partition."""
@@ -82,8 +92,7 @@ class Job:
 
     def __init__(self, codec: Codec, *, group: str, version: str) -> None:
         self._decoder = codec.decoder(f"{Topic.DECISION_LOGS}-value")
-        outputs = (Topic.ENRICHED, Topic.ENTROPY_ALERTS, Topic.SESSION_ALERTS, Topic.TOPOLOGY)
-        encoders = {topic: codec.encoder(f"{topic}-value") for topic in outputs}
+        encoders = {topic: codec.encoder(f"{topic}-value") for topic in OUTPUTS}
         self._outputs = {
             topic: (encoder.encode, list(encoder.headers)) for topic, encoder in encoders.items()
         }

@@ -16,5 +16,8 @@ class Topic(StrEnum):
     SESSION_BUDGETS = "session-budgets"
     SESSION_RESPONSES = "session-responses"
     TASK_PROFILES = "task-profiles"
+    AGENT_HEALTH = "agent-health"
+    SHADOW_CONFIG = "shadow-config"
+    SHADOW_DIFFERENCES = "shadow-differences"
     DEAD_LETTERS = "decision-logs-dlq"
     DETECTOR_CONFIG = "detector-config"

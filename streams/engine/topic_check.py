@@ -6,8 +6,9 @@ from streams.domain.topic import Topic
 from streams.engine.client import connect
 from streams.engine.options import EngineOptions, changelog_topic
 from streams.errors import ConfigurationError
+from streams.job import OUTPUTS
 
-_OUTPUTS = (Topic.ENRICHED, Topic.ENTROPY_ALERTS, Topic.SESSION_ALERTS, Topic.TOPOLOGY, Topic.DEAD_LETTERS)
+_OUTPUTS = (*OUTPUTS, Topic.DEAD_LETTERS)
 
 
 async def check_topics(options: EngineOptions) -> None:

@@ -24,16 +24,10 @@ from streams.engine.changelog import SETTINGS_KEY, encode_session, session_key
 from streams.engine.client import Stored
 from streams.engine.config_feed import apply_document
 from streams.engine.settings_ledger import Entry, SettingsLedger
-from streams.job import Folded, Job
+from streams.job import OUTPUTS, Folded, Job
 
 #: Where the job writes what came of a record.
-OUTPUT_TOPICS = (
-    Topic.ENRICHED,
-    Topic.ENTROPY_ALERTS,
-    Topic.SESSION_ALERTS,
-    Topic.TOPOLOGY,
-    Topic.DEAD_LETTERS,
-)
+OUTPUT_TOPICS = (*OUTPUTS, Topic.DEAD_LETTERS)
 
 Headers = tuple[tuple[str, bytes], ...]
 #: Everything a consumer sees of an output but its offset: partition, key, value, timestamp, headers.

@@ -44,6 +44,9 @@ def test_ids_are_unique_and_stay():
         9003001: "entropy-alerts-value/1",
         9004001: "session-alerts-value/1",
         9005001: "topology-value/1",
+        9006001: "session-budgets-value/1",
+        9007001: "session-responses-value/1",
+        9008001: "task-profiles-value/1",
     }
     assert len(by_id()) == len(EVERY)
 
