@@ -132,6 +132,11 @@ class Decision(_Accepted):
         return f"text\0{normalise_result(self.intent or '')}"
 
     @lazy
+    def call_digest(self) -> str:
+        """Digest of `call`, which is too long to be kept."""
+        return digest(self.call) or ""
+
+    @lazy
     def signature(self) -> str:
         """Digest of call, status and result: equal for records that did the same with the same outcome."""
         return digest(f"{self.call}\0{self.status}\0{self.result_digest or ''}") or ""

@@ -83,6 +83,10 @@ def test_without_a_tool_the_call_is_the_intent() -> None:
     assert decision(None, tool=None).call == "text\0"
 
 
+def test_the_digest_of_the_call_stands_for_the_call() -> None:
+    assert decision(tool_input="1").call_digest == digest("tool\0read_file\x001")
+
+
 def test_the_signature_covers_call_status_and_result() -> None:
     one = decision(error="boom in 0.1s")
     assert one.signature == digest(f"tool\0read_file\0\0failure\0{digest('boom in <dur>')}")
