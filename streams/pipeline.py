@@ -79,7 +79,7 @@ def step(session: Session | None, decision: Decision, settings: DetectionSetting
         if session.node is _IDLE:
             session = None
         elif 0 < settings.session_ttl_ms < decision.timestamp - session.latest:
-            findings += _closing(session, decision.session_id, CloseReason.EXPIRED, _ACTIVE)
+            findings += _closing(session, decision.session_id, CloseReason.EXPIRED, _ACTIVE, settings)
             session = None
 
     scoring = scoring_status(decision, settings)
@@ -93,7 +93,7 @@ def step(session: Session | None, decision: Decision, settings: DetectionSetting
     session, found = _observe(session, decision, scoring, eddy, settings)
     findings += found
     if decision.is_terminal:
-        findings += _closing(session, decision.session_id, CloseReason.TERMINAL, _IDLE)
+        findings += _closing(session, decision.session_id, CloseReason.TERMINAL, _IDLE, settings)
         session = Session(decision.partition, decision.offset)
 
     events = tuple([_event(finding, decision, place, settings) for finding in findings]) if findings else ()
@@ -123,7 +123,7 @@ def expire(session_id: str, session: Session, settings: DetectionSettings) -> tu
         session.offset,
     )
     place = f"{session_id}/{session.partition}/{session.offset}"
-    findings = _closing(session, session_id, CloseReason.EXPIRED, _ACTIVE)
+    findings = _closing(session, session_id, CloseReason.EXPIRED, _ACTIVE, settings)
     return tuple([_event(finding, about, place, settings, "/expired") for finding in findings])
 
 
@@ -163,7 +163,7 @@ def _observe(
     states: dict[str, Sequence[Any]] = {}
     for detector in DETECTORS:
         name = detector.name
-        state = _live(detector, held.get(name))
+        state = _live(detector, held.get(name), settings)
         seen = None
         if is_step or detector.layer is _JUDGES:
             seen = detector.observe(state, decision, eddy, settings)
@@ -203,11 +203,11 @@ def _observe(
     ), findings
 
 
-def _live(detector: Detector[Any], state: Sequence[Any] | None) -> Any:
-    """The state as the detector works with it: fresh, read from where it was stored, or as it left it."""
+def _live(detector: Detector[Any], state: Sequence[Any] | None, settings: DetectionSettings) -> Any:
+    """The state as the detector works with it: new, read from where it was stored, or as it left it."""
     if type(state) is list:
         return detector.restore(state)
-    return detector.fresh() if state is None else state
+    return detector.begin(settings) if state is None else state
 
 
 def _by_kind(finding: Finding) -> int:
@@ -219,12 +219,14 @@ def _level(name: str, states: States) -> Level:
     return _NORMAL if detector is None else detector.level(states[name])
 
 
-def _closing(session: Session, session_id: str, reason: CloseReason, node: NodeState) -> list[Finding]:
+def _closing(
+    session: Session, session_id: str, reason: CloseReason, node: NodeState, settings: DetectionSettings
+) -> list[Finding]:
     """What is told when a session ends: what the detectors leave open, then its node unless it was active."""
     findings = [
         finding
         for detector in DETECTORS
-        for finding in detector.close(_live(detector, session.states.get(detector.name)), reason)
+        for finding in detector.close(_live(detector, session.states.get(detector.name), settings), reason)
     ]
     if session.node is not _ACTIVE:
         findings.append(node_finding(session_id, node, session.node))

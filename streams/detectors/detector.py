@@ -65,6 +65,10 @@ class Detector(ABC, Generic[S]):
     def fresh(self) -> S:
         """Return the state of a session nothing has been seen of."""
 
+    def begin(self, settings: DetectionSettings) -> S:  # noqa: ARG002 - few settings hold from the beginning on
+        """Return the state of a session that begins under these settings (the S of SEMANTICS 4.1)."""
+        return self.fresh()
+
     @abstractmethod
     def restore(self, stored: Sequence[Any]) -> S:
         """Return the state whose items were stored as a JSON array."""

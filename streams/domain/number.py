@@ -1,6 +1,9 @@
-"""The one rounding every reported number goes through."""
+"""How numbers are rounded and summed."""
 
 from __future__ import annotations
+
+_LARGEST_EXACT = 2.0**53
+_LARGEST = 1.7976931348623157e308
 
 
 def r4(x: float) -> float:
@@ -13,3 +16,16 @@ def r4(x: float) -> float:
     (0.0312, 0.6667, 0.0)
     """
     return round(x, 4) + 0.0
+
+
+def within_doubles(x: float) -> float:
+    """Return the number as it can be kept, written and summed on: what no double holds becomes the largest.
+
+    Integers stay integers as long as a double holds each of them.
+
+    >>> within_doubles(7), within_doubles(2**60 + 1), within_doubles(-1e308 * 10)
+    (7, 1.152921504606847e+18, -1.7976931348623157e+308)
+    """
+    if -_LARGEST_EXACT <= x <= _LARGEST_EXACT:
+        return x
+    return max(-_LARGEST, min(float(x), _LARGEST))

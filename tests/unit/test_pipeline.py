@@ -8,6 +8,7 @@ import pytest
 
 import streams.pipeline
 from streams.detectors.detector import CloseReason, Detector, Eddy, Layer, Observation
+from streams.detectors.registry import DETECTORS
 from streams.domain.decision import Decision
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.event import EventKind, Finding
@@ -68,9 +69,7 @@ class TestEnriched:
             "settings_version",
             "scoring_status",
             "step",
-            "uniqueness",
-            "repeat",
-            "patterns",
+            *[detector.name for detector in DETECTORS],
             "events",
         ]
         assert {name: part for name, part in enriched.items() if name != "eddy"} == {

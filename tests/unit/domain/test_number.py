@@ -1,10 +1,11 @@
 import math
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.domain.number import r4
+from streams.domain.number import r4, within_doubles
 
 
 @pytest.mark.parametrize(
@@ -32,3 +33,19 @@ def test_negative_zero_becomes_zero(x):
 def test_a_rounded_number_stays_and_lies_near(x):
     assert r4(r4(x)) == r4(x)
     assert abs(r4(x) - x) <= 0.00005 + 1e-9
+
+
+class TestWithinDoubles:
+    @pytest.mark.parametrize("x", [0, 2**53, -(2**53), 0.1, 1.7976931348623157e308])
+    def test_what_a_double_holds_stays_as_it_is(self, x):
+        assert within_doubles(x) == x
+        assert type(within_doubles(x)) is type(x)
+
+    @pytest.mark.parametrize("x", [2**53 + 1, 2**64 + 1, -(2**70)])
+    def test_larger_integers_become_doubles(self, x):
+        assert within_doubles(x) == float(x)
+        assert type(within_doubles(x)) is float
+
+    @pytest.mark.parametrize("sign", [1, -1])
+    def test_what_is_too_large_becomes_the_largest(self, sign):
+        assert within_doubles(sign * math.inf) == sign * sys.float_info.max
