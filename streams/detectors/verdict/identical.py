@@ -1,0 +1,19 @@
+"""R1: the same call with the same result again and again (SEMANTICS 6.5)."""
+
+from __future__ import annotations
+
+from streams.detectors.verdict.spacing import is_spaced
+from streams.detectors.verdict.state import VerdictState
+from streams.detectors.verdict.streak import NO_STREAK, Streak, longer
+from streams.domain.decision import Decision
+
+
+def run_of(state: VerdictState, decision: Decision, poll_gap_ms: int) -> Streak:
+    """Return the run of equal signatures that the record ends; a spaced record starts a new one."""
+    if not state.signatures or state.signatures[-1] != decision.signature:
+        return NO_STREAK
+    previous = state.moments[-1]
+    failing = decision.status == "failure"
+    if is_spaced(decision.timestamp, previous[1], poll_gap_ms, failing=failing):
+        return NO_STREAK
+    return longer(state.run, previous)

@@ -1,0 +1,60 @@
+"""R5: calls and results that hardly differ, without progress (SEMANTICS 6.5)."""
+
+from __future__ import annotations
+
+from streams.detectors.verdict.spacing import is_spaced
+from streams.detectors.verdict.state import VerdictState
+from streams.detectors.verdict.streak import NO_STREAK, Streak, longer
+from streams.domain.bounded import bounded_hash
+from streams.domain.decision import Decision
+from streams.domain.detection_settings import DetectionSettings
+from streams.domain.marks import WIDTH, Marks
+from streams.domain.number import r4
+
+
+def row_of(
+    state: VerdictState, decision: Decision, tool: str | None, outcome: str, settings: DetectionSettings
+) -> Streak:
+    """Return the row of near-duplicates that the record ends.
+
+    Args:
+        state: before the record.
+        decision: the record.
+        tool: its tool, bounded.
+        outcome: its letter; a tool that polls takes no part.
+        settings: the settings in force.
+    """
+    # What costs least is asked first: most records differ from the one before in tool or outcome.
+    if tool is None or not state.tools or state.tools[-1] != tool or state.outcomes[-1] != outcome:
+        return NO_STREAK
+    if outcome.isupper() or not _without_progress(state, decision):
+        return NO_STREAK
+    previous = state.moments[-1]
+    failing = outcome == "f"
+    if is_spaced(decision.timestamp, previous[1], settings.poll_gap_ms, failing=failing):
+        return NO_STREAK
+    least = settings.near_duplicate_similarity
+    if not _similar(decision.argument_marks, state.argument_marks, least):
+        return NO_STREAK
+    if not _similar(decision.result_marks, state.result_marks, least):
+        return NO_STREAK
+    varies = state.signatures[-1] != decision.signature
+    return longer(state.near_duplicates, previous, varies=varies)
+
+
+def _without_progress(state: VerdictState, decision: Decision) -> bool:
+    progress, content_hash = decision.progress_delta, decision.content_hash
+    if (progress is not None and progress > 0) or decision.added_to_memory:
+        return False
+    return content_hash is None or bounded_hash(content_hash) == state.content_hash
+
+
+def _similar(words: Marks, earlier: str, least: float) -> bool:
+    """Tell whether two texts share enough words; when their lengths rule it out, nothing is compared."""
+    if words == earlier:
+        return bool(words)
+    few, many = sorted((len(words), len(earlier)))
+    # |a and b| / |a or b| is at most the ratio of the sizes, and one word counts `WIDTH` characters in both.
+    if few < WIDTH or r4(few / many) < least:
+        return False
+    return r4(words.jaccard(Marks(earlier))) >= least

@@ -1,0 +1,44 @@
+"""Which of the operator's policies holds for a tool (SEMANTICS 6.2)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from streams.domain.detection_settings import DetectionSettings
+from streams.domain.glob import any_of
+from streams.domain.tool_policy import PolicyMode, ToolPolicy
+
+_REMEMBERED = 4_096
+_LONGEST_REMEMBERED = 200
+_POLLING_WARN, _POLLING_LOOP = 10, 20
+
+
+def policy_of(tool: str | None, settings: DetectionSettings) -> ToolPolicy | None:
+    """Return the first of `tool_policies` whose glob fits the lower-cased name, None when none does."""
+    policies = settings.tool_policies
+    if not policies or tool is None:
+        return None
+    # Producers choose the names: very long ones are not remembered, so that memory stays bounded.
+    return (_first if len(tool) <= _LONGEST_REMEMBERED else _first.__wrapped__)(tool, policies)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _first(tool: str, policies: tuple[ToolPolicy, ...]) -> ToolPolicy | None:
+    name = tool.lower()
+    return next((policy for policy in policies if any_of((policy.glob,)).match(name)), None)
+
+
+def limits_of(policy: ToolPolicy | None, *, failed: bool, settings: DetectionSettings) -> tuple[int, int]:
+    """Return warn and loop of rule R1 for a tool under this policy, in records.
+
+    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> polling = ToolPolicy("get_*", PolicyMode.polling, warn=None, loop=5)
+    >>> limits_of(polling, failed=True, settings=DEFAULTS), limits_of(None, failed=True, settings=DEFAULTS)
+    ((10, 10), (2, 3))
+    """
+    if policy is not None:
+        warn = policy.warn or _POLLING_WARN
+        return warn, max(policy.loop or _POLLING_LOOP, warn)
+    if failed:
+        return settings.identical_failing_warn, settings.identical_failing_loop
+    return settings.identical_warn, settings.identical_loop

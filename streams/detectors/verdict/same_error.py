@@ -1,0 +1,74 @@
+"""R3: one tool failing with the same error, whatever it is called with (SEMANTICS 6.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from streams.detectors.verdict.state import VerdictState
+from streams.detectors.verdict.streak import Moment
+from streams.domain.decision import Decision
+
+
+class Failure(NamedTuple):
+    """The last call of a tool, which failed.
+
+    Attributes:
+        number: of the record among the judged ones.
+        signature, result: of the record; ``result`` is a digest.
+        count: calls of the tool in a row that failed with this result.
+        onset: the first of them.
+        varied: whether not all of these calls are equal.
+    """
+
+    number: int
+    signature: str
+    result: str
+    count: int
+    onset: Moment
+    varied: bool
+
+
+Errors = Mapping[str, Sequence[Any]]
+
+
+def errors_of(
+    state: VerdictState, decision: Decision, tool: str | None, moment: Moment, window: int
+) -> Errors:
+    """Return the last failures of the tools after a record. Other tools in between do not matter.
+
+    Args:
+        state: before the record.
+        decision: the record.
+        tool: its tool, bounded.
+        moment: where it stands.
+        window: setting `verdict_window`; a failure that left the window is forgotten.
+    """
+    errors = state.errors
+    number = state.judged + 1
+    if errors and next(iter(errors.values()))[0] <= number - window:
+        errors = {name: last for name, last in errors.items() if last[0] > number - window}
+    fails = decision.status == "failure" and bool(decision.result)
+    if tool is None or (not fails and tool not in errors):
+        return errors
+    others = {name: last for name, last in errors.items() if name != tool}
+    if fails:
+        others[tool] = [*_next(errors.get(tool), decision, number, moment)]
+    return others
+
+
+def _next(stored: Sequence[Any] | None, decision: Decision, number: int, moment: Moment) -> Failure:
+    signature, result = decision.signature, decision.result_digest or ""
+    if stored is not None:
+        last = Failure(*stored)
+        if last.result == result:
+            # Status and result are equal, so the signatures differ exactly when the calls do.
+            varied = last.varied or last.signature != signature
+            return Failure(number, signature, result, last.count + 1, last.onset, varied)
+    return Failure(number, signature, result, 1, moment, False)
+
+
+def failure_of(state: VerdictState, tool: str | None) -> Failure | None:
+    """Return the last call of a tool if it failed and is remembered."""
+    stored = None if tool is None else state.errors.get(tool)
+    return None if stored is None else Failure(*stored)

@@ -1,0 +1,126 @@
+"""How far each rule is from its limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from streams.detectors.verdict.cycle import PERIODS, repetitions
+from streams.detectors.verdict.policy import limits_of, policy_of
+from streams.detectors.verdict.same_error import Failure, failure_of
+from streams.detectors.verdict.state import VerdictState, any_failed
+from streams.detectors.verdict.streak import Moment, Streak
+from streams.domain.detection_settings import DetectionSettings
+from streams.domain.level import Level
+from streams.domain.tool_policy import ToolPolicy
+
+
+class Standing(NamedTuple):
+    """What a rule counts at the newest judged record, and from which count on it fires.
+
+    Attributes:
+        rule: R1 to R5.
+        period: records of one repetition for R1 (1) and R2, None for the others.
+        count: records, for R2 repetitions; 0 when the newest record does not count for the rule.
+        warn, loop: limits on ``count`` for WARNING and LOOP.
+        tool: the tool the rule speaks of, bounded; None where it speaks of none, or of several (R2).
+        onset: the first record of what is counted, None when the count is 0 or the record is the first.
+    """
+
+    rule: str
+    period: int | None
+    count: int
+    warn: int
+    loop: int
+    tool: str | None
+    onset: Moment | None
+
+    @property
+    def level(self) -> Level:
+        """Return the level the rule gives.
+
+        >>> Standing("R2", 2, 2, warn=2, loop=3, tool=None, onset=None).level
+        <Level.WARNING: 'WARNING'>
+        """
+        if self.count >= self.loop:
+            return Level.LOOP
+        return Level.WARNING if self.count >= self.warn else Level.NORMAL
+
+
+def standings(state: VerdictState, settings: DetectionSettings) -> tuple[Standing, ...]:
+    """Return where each rule stands after the newest judged record, in the order R1, R2 (short first) to R5.
+
+    Rules that are switched off, and periods above `cycle_max_period`, are left out. R3 speaks of the tool of
+    the newest record; when that did not fail, of the tool with the longest row of failures in the window.
+    """
+    if not settings.verdict_enabled or not state.judged:
+        return ()
+    tool = state.tools[-1]
+    found = _all(state, tool, policy_of(tool, settings), settings, _worst_failure(state, tool))
+    return tuple(found)
+
+
+def _all(
+    state: VerdictState,
+    tool: str | None,
+    policy: ToolPolicy | None,
+    settings: DetectionSettings,
+    failing: tuple[str | None, Failure | None],
+) -> Iterator[Standing]:
+    rules = settings.verdict_rules
+    if "R1" in rules:
+        warn, loop = limits_of(policy, failed=any_failed(state.outcomes[-1]), settings=settings)
+        count, onset = (state.run[0], state.run[1]) if state.run else (1, None)
+        yield Standing("R1", 1, count, warn, loop, tool, onset)
+    if "R2" in rules:
+        for period in PERIODS[: settings.cycle_max_period - 1]:
+            count = repetitions(state, period)
+            onset = state.cycles[period - PERIODS.start][1] if count else None
+            yield Standing("R2", period, count, settings.cycle_warn, settings.cycle_loop, None, onset)
+    if "R3" in rules:
+        name, last = failing
+        count, onset = (last.count, last.onset) if last is not None and last.varied else (0, None)
+        yield Standing("R3", None, count, settings.same_error_warn, settings.same_error_loop, name, onset)
+    if "R4" in rules:
+        count, onset = _row(state.same_results)
+        warn, loop = settings.same_result_warn, settings.same_result_loop
+        yield Standing("R4", None, count, warn, loop, tool, onset)
+    if "R5" in rules:
+        count, onset = _row(state.near_duplicates)
+        warn, loop = settings.near_duplicate_warn, settings.near_duplicate_loop
+        yield Standing("R5", None, count, warn, loop, tool, onset)
+
+
+def _row(streak: Streak) -> tuple[int, Moment | None]:
+    """Count and onset of a row, of which a rule speaks only when not all of it is equal."""
+    return (streak[0], streak[1]) if streak and streak[2] else (0, None)
+
+
+def _worst_failure(state: VerdictState, tool: str | None) -> tuple[str | None, Failure | None]:
+    last = failure_of(state, tool)
+    if last is not None or not state.errors:
+        return tool, last
+    worst = max(state.errors, key=lambda name: (state.errors[name][3], name))
+    return worst, failure_of(state, worst)
+
+
+def fired(
+    state: VerdictState, policy: ToolPolicy | None, settings: DetectionSettings
+) -> list[Standing]:
+    """Return the rules that the newest judged record fires, in the order of `standings`.
+
+    Args:
+        state: after the record.
+        policy: what the operator says about its tool.
+        settings: the settings in force.
+    """
+    tool = state.tools[-1]
+    last = failure_of(state, tool)
+    # No limit is below two, so where nothing came twice nothing fires; that is most records.
+    if not (state.run or state.cycles or state.same_results or state.near_duplicates or last is not None):
+        return []
+    return [
+        standing
+        for standing in _all(state, tool, policy, settings, (tool, last))
+        if standing.count >= standing.warn
+    ]

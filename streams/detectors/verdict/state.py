@@ -1,0 +1,82 @@
+"""What the verdict keeps of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from streams.detectors.verdict.streak import Moment, Streak
+
+#: Records whose facts are kept one by one: as many as the longest cycle has.
+RECENT = 5
+
+
+class VerdictState(NamedTuple):
+    """Counters that go on from record to record, and what they are compared with.
+
+    Of the window only the signatures are needed as a whole, and of other records what a rule will ask for.
+    Counters carry where they began, because counts are not capped by the window.
+
+    Attributes:
+        judged: number of records judged so far; the newest of them has this number.
+        tokens: tokens of the session so far, of records not judged too.
+        infra_streak: infrastructure errors since the last judged record.
+        signatures, tools, outcomes, moments: of the last `RECENT` judged records, oldest first. A tool is
+            bounded, None without one; an outcome is a letter (`outcome_of`).
+        older: signatures of the window before those, as `streams.detectors.verdict.signature_window` has it.
+        run: R1, records in a row with equal signature.
+        cycles: R2, for each period from 2 the records in a row that equal the one a period earlier, in the
+            form of a `Streak` from one on; empty when the newest record closes no cycle of any period.
+        errors: R3, of each tool whose last call failed and is in the window, `same_error.Failure` as a list.
+        same_results: R4, records in a row with one result.
+        near_duplicates: R5, records in a row that hardly differ.
+        call, result, content_hash, argument_marks, result_marks: of the newest judged record. ``call`` is the
+            digest of its call when a row of R4 may go on from it, else empty. ``result`` is a digest.
+        keys: what the records of the window fired with, oldest first: key of the rule to the number of the
+            last such record and its episode.
+        episode: the open one, `episode.Episode` as a list; None when none is open.
+    """
+
+    judged: int = 0
+    tokens: float = 0
+    infra_streak: int = 0
+    signatures: Sequence[str] = ()
+    tools: Sequence[str | None] = ()
+    outcomes: str = ""
+    moments: Sequence[Moment] = ()
+    older: str = ""
+    run: Streak = ()
+    cycles: Sequence[Streak] = ()
+    errors: Mapping[str, Sequence[Any]] = {}
+    same_results: Streak = ()
+    near_duplicates: Streak = ()
+    call: str = ""
+    result: str | None = None
+    content_hash: str | None = None
+    argument_marks: str = ""
+    result_marks: str = ""
+    keys: Mapping[str, Sequence[Any]] = {}
+    episode: Sequence[Any] | None = None
+
+
+_LETTERS = {"success": "s", "failure": "f", "skipped": "k", "pending": "p"}
+
+
+def outcome_of(status: str, *, polling: bool) -> str:
+    """Return a status as one letter, in upper case for a tool that polls.
+
+    >>> outcome_of("failure", polling=False), outcome_of("skipped", polling=True)
+    ('f', 'K')
+    """
+    letter = _LETTERS[status]
+    return letter.upper() if polling else letter
+
+
+def any_failed(outcomes: str) -> bool:
+    """Tell whether one of these records failed."""
+    return "f" in outcomes or "F" in outcomes
+
+
+def any_polling(outcomes: str) -> bool:
+    """Tell whether one of these records is of a tool that polls."""
+    return outcomes != outcomes.lower()
