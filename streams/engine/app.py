@@ -82,7 +82,7 @@ class RunApp(faust.App):
             name=SESSIONS,
             directory=options.directory / "sessions",
             options=options.store,
-            cached_sessions=options.cached_sessions,
+            cached=options.cached_sessions,
         )
         self.tables.add(self.sessions)
         self.feed = ConfigFeed(self.new_consumer, str(Topic.DETECTOR_CONFIG))

@@ -10,6 +10,10 @@ The same bytes stand in the changelog topic and in RocksDB, so restoring is copy
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
 import orjson
 
 from streams.domain.session import Session
@@ -19,6 +23,23 @@ from streams.errors import StateError
 SETTINGS_KEY = b"msettings"
 
 _SESSION = b"s"
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class Form(Generic[V]):
+    """How the values of a table are stored.
+
+    Attributes:
+        key: makes the key of a name.
+        encode: makes the bytes of a value; equal values give equal bytes.
+        decode: reads them back; a StateError for what it cannot read.
+    """
+
+    key: Callable[[str], bytes]
+    encode: Callable[[V], bytes]
+    decode: Callable[[bytes], V]
 
 
 def session_key(session_id: str) -> bytes:
@@ -31,8 +52,12 @@ def session_key(session_id: str) -> bytes:
 
 
 def encode_session(session: Session) -> bytes:
-    """Return the bytes a session is stored as."""
-    return orjson.dumps(session.snapshot())
+    """Return the bytes a session is stored as; a shadow only where it differs from the session itself."""
+    shadow = session.shadow
+    if shadow is None:
+        return orjson.dumps(session.snapshot())
+    alone = orjson.dumps(session._replace(shadow=None).snapshot())
+    return alone if orjson.dumps(shadow.snapshot()) == alone else orjson.dumps(session.snapshot())
 
 
 def decode_session(stored: bytes) -> Session:
@@ -50,3 +75,7 @@ def decode_session(stored: bytes) -> Session:
             "newer one, start the newer one again; else delete the data directory and let the changelog "
             "restore it."
         ) from error
+
+
+#: Of the table of sessions.
+SESSION_FORM: Form[Session] = Form(session_key, encode_session, decode_session)

@@ -1,7 +1,8 @@
 """Named places in the epoch where a test can kill the worker.
 
 The tests that claim "nothing lost, nothing counted twice" must be able to stop a worker between any two
-effects. ``EDDY_CRASH_POINT=changelog_acked:3`` kills the process with SIGKILL the third time it gets there.
+effects. ``EDDY_CRASH_POINT=changelog_acked:3`` kills the process with SIGKILL the third time it gets there,
+``aggregates.changelog_acked:3`` the third time an epoch of the aggregates does.
 Without the variable `reach` is a function that does nothing.
 """
 
@@ -46,11 +47,13 @@ def _at(wanted: CrashPoint, times: int) -> Callable[[CrashPoint], None]:
     return reach
 
 
-def crash_point(specification: str | None = None) -> Callable[[CrashPoint], None]:
+def crash_point(specification: str | None = None, *, scope: str = "") -> Callable[[CrashPoint], None]:
     """Return the function an epoch calls at each stage.
 
     Args:
-        specification: ``name`` or ``name:times``; default is the environment variable.
+        specification: ``name`` or ``name:times``, behind ``scope.`` where there is one; default is the
+            environment variable.
+        scope: Whose stages they are; empty for the epochs of the sessions and for what all have in common.
 
     Raises:
         ValueError: the name is no crash point.
@@ -58,5 +61,7 @@ def crash_point(specification: str | None = None) -> Callable[[CrashPoint], None
     wanted = os.environ.get(VARIABLE, "") if specification is None else specification
     if not wanted:
         return _nowhere
-    name, _, times = wanted.partition(":")
-    return _at(CrashPoint(name), int(times or 1))
+    place, _, times = wanted.partition(":")
+    whose, _, name = place.rpartition(".")
+    point, count = CrashPoint(name), int(times or 1)
+    return _at(point, count) if whose == scope else _nowhere

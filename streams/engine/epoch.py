@@ -22,12 +22,13 @@ import time
 from typing import Protocol
 
 from streams.domain.detection_settings import DetectionSettings
-from streams.domain.outgoing import NO_HEADERS, Outgoing
+from streams.domain.outgoing import Outgoing
 from streams.domain.run import Run
-from streams.engine.changelog import SETTINGS_KEY, encode_session, session_key
+from streams.engine.changelog import SETTINGS_KEY
 from streams.engine.crash_point import CrashPoint, crash_point
-from streams.engine.producer import RunProducer, all_acknowledged
-from streams.engine.table import SessionTable, SessionView
+from streams.engine.effects import Effects
+from streams.engine.producer import RunProducer
+from streams.engine.table import SessionTable
 from streams.job import Folded, Job
 
 log = logging.getLogger(__name__)
@@ -87,7 +88,7 @@ class AtLeastOnceEpoch:
         self._offsets = offsets
         self._metrics = metrics
         self._reach = crash_point()
-        self._partition_counts: dict[str, int] = {}
+        self._effects = Effects(table=table, producer=producer, reach=self._reach)
 
     async def __call__(self, run: Run) -> None:
         """Process ``run`` to the end; returns when it may be acknowledged.
@@ -108,9 +109,8 @@ class AtLeastOnceEpoch:
         folding = time.perf_counter() - folding
         self._reach(CrashPoint.FOLDED)
 
-        await self._publish(run.partition, folded)
-        if view.changed:
-            await self._persist(run, view)
+        await self._effects.publish(run.partition, folded.outputs)
+        await self._effects.persist(run, view)
         _log_violations(run, folded)
         self._metrics.epoch(run.partition, folded, folding, time.perf_counter() - started)
 
@@ -130,39 +130,6 @@ class AtLeastOnceEpoch:
         offset = await sent.acknowledged()
         self._table.write_ledger(run.partition, ledger, encoded, offset)
         self._reach(CrashPoint.SETTINGS_ACKED)
-
-    async def _publish(self, source_partition: int, folded: Folded) -> None:
-        sent = [
-            await self._producer.publish(topic, await self._co_partition(topic, source_partition), records)
-            for topic, records in folded.outputs.items()
-        ]
-        self._reach(CrashPoint.OUTPUTS_SENT)
-        await all_acknowledged(sent)
-        self._reach(CrashPoint.OUTPUTS_ACKED)
-
-    async def _persist(self, run: Run, view: SessionView) -> None:
-        timestamp = run.messages[-1].timestamp
-        items = [
-            (session_key(session_id), encode_session(session)) for session_id, session in view.changed.items()
-        ]
-        records = ((key, value, timestamp, NO_HEADERS) for key, value in items)
-        sent = await self._producer.publish(self._table.changelog_topic_name, run.partition, records)
-        self._reach(CrashPoint.CHANGELOG_SENT)
-        offset = await sent.acknowledged()
-        self._reach(CrashPoint.CHANGELOG_ACKED)
-        self._table.write_sessions(run.partition, view, items, offset)
-        self._reach(CrashPoint.STORED)
-
-    async def _co_partition(self, topic: str, source_partition: int) -> int:
-        """Return the output partition: the source's own number, so that a session's records stay in order.
-
-        No hash is computed: whatever partitioner the producers use, a session's outputs stand where its
-        input stood.
-        """
-        count = self._partition_counts.get(topic)
-        if count is None:
-            count = self._partition_counts[topic] = await self._producer.partition_count(topic)
-        return source_partition % count
 
 
 def _log_violations(run: Run, folded: Folded) -> None:

@@ -1,60 +1,60 @@
-"""The per-session table: a Faust table over RocksDB that is written back once per epoch.
+"""Tables of what an epoch remembers: Faust tables over RocksDB that are written back once per epoch.
 
 Faust's own tables write the changelog and RocksDB at each assignment, from inside a stream iteration. Here
-an epoch takes a `SessionView` of its partition, works on decoded sessions in memory, and hands the dirty ones
-back when the broker has acknowledged their changelog records. Faust still names, declares and co-partitions
-the changelog and tells the table about rebalances.
+an epoch takes a `View` of its partition, works on decoded values in memory, and hands the dirty ones back
+when the broker has acknowledged their changelog records. Faust still names, declares and co-partitions the
+changelog and tells the table about rebalances.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Generic, NoReturn, TypeVar
 
 import faust
 from faust.stores.base import SerializedStore
 from faust.types import TP
 
 from streams.domain.session import Session
-from streams.engine.changelog import SETTINGS_KEY, decode_session, session_key
+from streams.engine.changelog import SESSION_FORM, SETTINGS_KEY, Form
 from streams.engine.settings_ledger import SettingsLedger
 from streams.engine.store import PartitionStores, StoreOptions
 
+V = TypeVar("V")
 
-class SessionView:
-    """One partition's sessions as an epoch sees them: stored state below, its own changes on top."""
 
-    def __init__(self, cached: dict[str, Session]) -> None:
+class View(Generic[V]):
+    """One partition's values as an epoch sees them: stored state below, its own changes on top."""
+
+    def __init__(self, cached: dict[str, V]) -> None:
         self._cached = cached
-        self.changed: dict[str, Session] = {}
+        self.changed: dict[str, V] = {}
 
-    def get(self, session_id: str) -> Session | None:
-        """Return the session as it is now, None when there is none."""
-        return self.changed.get(session_id) or self._cached.get(session_id)
+    def get(self, name: str) -> V | None:
+        """Return the value as it is now, None when there is none. Values are never falsy."""
+        return self.changed.get(name) or self._cached.get(name)
 
-    def put(self, session: Session, session_id: str) -> None:
-        """Set the session's state; written when the epoch ends."""
-        self.changed[session_id] = session
+    def put(self, value: V, name: str) -> None:
+        """Set the value; written when the epoch ends."""
+        self.changed[name] = value
 
 
-class _Partition:
-    """Decoded sessions and settings of one partition.
+class _Decoded(Generic[V]):
+    """Decoded values of one partition.
 
     The cache has two generations, so that bounding it costs nothing per look-up: when the young one is
     full it becomes the old one, and the old one is forgotten.
     """
 
-    __slots__ = ("ledger", "old", "unseen", "young")
+    __slots__ = ("old", "young")
 
-    def __init__(self, ledger: SettingsLedger) -> None:
-        self.ledger = ledger
-        self.unseen: int | None = None
-        self.young: dict[str, Session] = {}
-        self.old: dict[str, Session] = {}
+    def __init__(self) -> None:
+        self.young: dict[str, V] = {}
+        self.old: dict[str, V] = {}
 
 
-class SessionStore(SerializedStore[bytes, bytes]):
+class TableStore(SerializedStore[bytes, bytes]):
     """The table's storage as Faust sees it: readable by key, written by epochs only."""
 
     def __init__(self, *args: Any, stores: PartitionStores, **kwargs: Any) -> None:
@@ -114,14 +114,15 @@ class SessionStore(SerializedStore[bytes, bytes]):
         raise TypeError(f"Delete {self.stores.directory} to reset the local state.")
 
 
-class SessionTable(faust.Table[bytes, bytes]):
-    """Sessions by id, partitioned like `decision-logs`.
+class StateTable(faust.Table[bytes, bytes], Generic[V]):
+    """Values by name, partitioned like the topic whose runs change them.
 
     Args:
         app: The Faust app.
+        form: What a value looks like in the changelog and in RocksDB.
         directory: Where the databases are; one worker's own.
         options: RocksDB's.
-        cached_sessions: How many decoded sessions are kept in memory at most, in all partitions together.
+        cached: How many decoded values are kept in memory at most, in all partitions together.
         kwargs: Of `faust.Table`.
     """
 
@@ -129,19 +130,21 @@ class SessionTable(faust.Table[bytes, bytes]):
         self,
         app: Any,
         *,
+        form: Form[V],
         directory: Path,
         options: StoreOptions,
-        cached_sessions: int,
+        cached: int,
         **kwargs: Any,
     ) -> None:
         super().__init__(app, key_type=bytes, value_type=bytes, **kwargs)
+        self.form = form
         self.stores = PartitionStores(directory, options)
-        self._cached_sessions = cached_sessions
-        self._partitions: dict[int, _Partition] = {}
+        self._cached = cached
+        self._decoded: dict[int, _Decoded[V]] = {}
 
-    def _new_store(self) -> SessionStore:
-        return SessionStore(
-            "sessions://",
+    def _new_store(self) -> TableStore:
+        return TableStore(
+            f"{self.name}://",
             self.app,
             self,
             stores=self.stores,
@@ -153,72 +156,45 @@ class SessionTable(faust.Table[bytes, bytes]):
             loop=self.loop,
         )
 
-    def _partition(self, partition: int) -> _Partition:
-        found = self._partitions.get(partition)
-        if found is None:
-            ledger = SettingsLedger.decode(self.stores[partition].get(SETTINGS_KEY))
-            found = self._partitions[partition] = _Partition(ledger)
-        return found
-
-    def ledger(self, partition: int) -> SettingsLedger:
-        """Return the partition's settings by offset."""
-        return self._partition(partition).ledger
-
-    def unseen(self, partition: int, end: int | None) -> int:
-        """Return the offset from which on no earlier owner of the partition can have put anything out.
-
-        That is what the ledger had reserved when the partition was assigned, or the ``end`` of the
-        partition at its first run, where that comes first.
-        """
-        state = self._partition(partition)
-        if state.unseen is None:
-            reserved = state.ledger.reserved
-            state.unseen = reserved if end is None else min(reserved, end)
-        return state.unseen
-
-    def settings_versions(self) -> dict[int, int]:
-        """Return the version of the newest settings of each partition in use."""
-        return {number: state.ledger.newest.settings.version for number, state in self._partitions.items()}
-
-    def view(self, partition: int, session_ids: Iterable[str]) -> SessionView:
-        """Return the partition's sessions for one epoch, those of ``session_ids`` read and decoded."""
-        state = self._partition(partition)
-        if len(state.young) * 2 > self._cached_sessions // len(self._partitions):
-            state.old, state.young = state.young, {}
-        young, old = state.young, state.old
+    def view(self, partition: int, names: Iterable[str]) -> View[V]:
+        """Return the partition's values for one epoch, those of ``names`` read and decoded."""
+        decoded = self._decoded.setdefault(partition, _Decoded())
+        if len(decoded.young) * 2 > self._cached // len(self._decoded):
+            decoded.old, decoded.young = decoded.young, {}
+        young, old = decoded.young, decoded.old
         missing = []
-        for session_id in session_ids:
-            if session_id in young:
+        for name in names:
+            if name in young:
                 continue
-            session = old.get(session_id)
-            if session is not None:
-                young[session_id] = session
+            value = old.get(name)
+            if value is not None:
+                young[name] = value
             else:
-                missing.append(session_id)
+                missing.append(name)
         if missing:
-            stored = self.stores[partition].get_many([session_key(session_id) for session_id in missing])
-            for session_id, value in zip(missing, stored, strict=True):
-                if value is not None:
-                    young[session_id] = decode_session(value)
-        return SessionView(young)
+            key, decode = self.form.key, self.form.decode
+            stored = self.stores[partition].get_many([key(name) for name in missing])
+            for name, found in zip(missing, stored, strict=True):
+                if found is not None:
+                    young[name] = decode(found)
+        return View(young)
 
-    def write_sessions(
-        self, partition: int, view: SessionView, items: Iterable[tuple[bytes, bytes | None]], offset: int
+    def write(
+        self, partition: int, view: View[V], items: Iterable[tuple[bytes, bytes | None]], offset: int
     ) -> None:
         """Make an epoch's changes the partition's state; their changelog records end at ``offset``."""
         self.stores[partition].write(items, offset)
-        self._partition(partition).young.update(view.changed)
+        self._decoded.setdefault(partition, _Decoded()).young.update(view.changed)
 
-    def write_ledger(self, partition: int, ledger: SettingsLedger, encoded: bytes, offset: int) -> None:
-        """Make ``ledger`` the partition's settings; its changelog record is at ``offset``."""
-        self.stores[partition].write([(SETTINGS_KEY, encoded)], offset)
-        self._partition(partition).ledger = ledger
+    def forget(self) -> None:
+        """Drop what was read from the databases; it is read again when somebody asks."""
+        self._decoded.clear()
 
     async def on_rebalance(
         self, assigned: set[TP], revoked: set[TP], newly_assigned: set[TP], generation_id: int = 0
     ) -> None:
         """Forget what was decoded, and release the databases of partitions that went away."""
-        self._partitions.clear()
+        self.forget()
         for tp in revoked:
             if tp.topic == self.changelog_topic_name:
                 self.stores.close(tp.partition)
@@ -226,5 +202,65 @@ class SessionTable(faust.Table[bytes, bytes]):
 
     async def on_recovery_completed(self, active_tps: set[TP], standby_tps: set[TP]) -> None:
         """Forget what was decoded before the restore wrote underneath."""
-        self._partitions.clear()
+        self.forget()
         await super().on_recovery_completed(active_tps, standby_tps)
+
+
+class _Settings:
+    """The settings of one partition by offset, and from where on nobody else put anything out."""
+
+    __slots__ = ("ledger", "unseen")
+
+    def __init__(self, ledger: SettingsLedger) -> None:
+        self.ledger = ledger
+        self.unseen: int | None = None
+
+
+class SessionTable(StateTable[Session]):
+    """Sessions by id, partitioned like `decision-logs`, each partition with its settings by offset.
+
+    Args:
+        app: The Faust app.
+        kwargs: Of `StateTable` and `faust.Table`.
+    """
+
+    def __init__(self, app: Any, **kwargs: Any) -> None:
+        super().__init__(app, form=SESSION_FORM, **kwargs)
+        self._settings: dict[int, _Settings] = {}
+
+    def _settings_of(self, partition: int) -> _Settings:
+        found = self._settings.get(partition)
+        if found is None:
+            ledger = SettingsLedger.decode(self.stores[partition].get(SETTINGS_KEY))
+            found = self._settings[partition] = _Settings(ledger)
+        return found
+
+    def ledger(self, partition: int) -> SettingsLedger:
+        """Return the partition's settings by offset."""
+        return self._settings_of(partition).ledger
+
+    def unseen(self, partition: int, end: int | None) -> int:
+        """Return the offset from which on no earlier owner of the partition can have put anything out.
+
+        That is what the ledger had reserved when the partition was assigned, or the ``end`` of the
+        partition at its first run, where that comes first.
+        """
+        state = self._settings_of(partition)
+        if state.unseen is None:
+            reserved = state.ledger.reserved
+            state.unseen = reserved if end is None else min(reserved, end)
+        return state.unseen
+
+    def settings_versions(self) -> dict[int, int]:
+        """Return the version of the newest settings of each partition in use."""
+        return {number: state.ledger.newest.settings.version for number, state in self._settings.items()}
+
+    def write_ledger(self, partition: int, ledger: SettingsLedger, encoded: bytes, offset: int) -> None:
+        """Make ``ledger`` the partition's settings; its changelog record is at ``offset``."""
+        self.stores[partition].write([(SETTINGS_KEY, encoded)], offset)
+        self._settings_of(partition).ledger = ledger
+
+    def forget(self) -> None:
+        """Drop what was read from the databases, the settings too."""
+        super().forget()
+        self._settings.clear()

@@ -57,7 +57,7 @@ def write(table: SessionTable, offset: int, **sessions: Session) -> None:
     for session_id, each in sessions.items():
         view.put(each, session_id)
     items = [(session_key(name), encode_session(each)) for name, each in view.changed.items()]
-    table.write_sessions(0, view, items, offset)
+    table.write(0, view, items, offset)
 
 
 def test_an_epoch_sees_its_own_changes_and_nobody_else_does_before_they_are_written(
@@ -70,7 +70,7 @@ def test_an_epoch_sees_its_own_changes_and_nobody_else_does_before_they_are_writ
     assert one.get("a") is changed
     assert other.get("a") is None
     assert table.view(0, ["a"]).get("a") is None
-    table.write_sessions(0, one, [(session_key("a"), encode_session(changed))], 5)
+    table.write(0, one, [(session_key("a"), encode_session(changed))], 5)
     assert table.view(0, ["a"]).get("a") is changed
     assert table.stores[0].offset() == 5
 
@@ -91,7 +91,7 @@ def test_however_many_sessions_there_are_only_so_many_are_kept_decoded(table: Se
     names = [f"s{number}" for number in range(50)]
     for offset, name in enumerate(names):
         write(table, offset, **{name: session(name)})
-        state = table._partitions[0]
+        state = table._decoded[0]
         # A generation is closed by the epoch after the one that filled it.
         assert len(state.young) + len(state.old) <= CACHED + 2
     for name in names:
