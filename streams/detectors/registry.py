@@ -12,9 +12,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from streams.detectors.budget import Budget
 from streams.detectors.detector import Detector
+from streams.detectors.drift.detector import Drift
+from streams.detectors.loop.detector import Loop
 from streams.detectors.patterns.detector import Patterns
 from streams.detectors.repeat import Repeat
 from streams.detectors.uniqueness import Uniqueness
 
-DETECTORS: tuple[Detector[Any], ...] = (Uniqueness(), Repeat(), Patterns())
+DETECTORS: tuple[Detector[Any], ...] = (Uniqueness(), Repeat(), Patterns(), Loop(), Budget(), Drift())

@@ -195,8 +195,10 @@ def test_a_session_without_its_state_starts_it_fresh(detector: Detector[Any]) ->
     session = before.sessions["s1"]
     states = {name: state for name, state in session.states.items() if name != detector.name}
     without.sessions["s1"] = session._replace(states=states)
-    fresh = Stream().scored(decision_log(number=1)).enriched["eddy"][detector.name]
-    outcome = without.scored(decision_log(number=1), offset=1)
+    # Unlike the first record, so that the detectors it may read have nothing to say of the two.
+    unlike = decision_log("take a note", "note", "success", number=1)
+    fresh = Stream().scored(unlike).enriched["eddy"][detector.name]
+    outcome = without.scored(unlike, offset=1)
     assert outcome.enriched["eddy"][detector.name] == fresh
 
 

@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 
 import streams
+from streams.detectors.drift.level import drift_level
+from streams.detectors.drift.overall import drift_overall
+from streams.detectors.drift.trend import drift_trend
 from streams.domain.canonical import canonical
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.infrastructure import is_infrastructure
@@ -19,14 +22,9 @@ from streams.policy.reachability import reachability
 
 VECTOR_FILES = ("functions",)
 
-# `streams` computes neither the drift engine (A5) nor the recommendation of task profiles (A6). The vectors
-# of these functions are left out; the second entry is the stem of the module that would hold such a thing.
-NOT_COMPUTED = {
-    "drift_overall": "drift",
-    "drift_level": "drift",
-    "drift_trend": "drift",
-    "recommend": "task_profile",
-}
+# `streams` does not compute the recommendation of task profiles (A6). The vectors of this function are left
+# out; the second entry is the stem of the module that would hold such a thing.
+NOT_COMPUTED = {"recommend": "task_profile"}
 
 
 def _reachability(document: dict[str, Any]) -> list[dict[str, Any]]:
@@ -44,6 +42,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "tokens": lambda text: sorted(tokens(text)),
     "jaccard_text": lambda one, other: r4(jaccard(tokens(one), tokens(other))),
     "is_infrastructure": is_infrastructure,
+    "drift_overall": lambda signals: drift_overall(signals, DEFAULTS.signal_weights),
+    "drift_level": lambda overall: drift_level(overall, DEFAULTS),
+    "drift_trend": lambda overalls: drift_trend(overalls, DEFAULTS.trend_window)._asdict(),
     "reachability": _reachability,
 }
 

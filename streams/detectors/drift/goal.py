@@ -1,0 +1,94 @@
+"""How much of a session's goal its newest records still speak of (SEMANTICS 5.5, goal_dna_drift)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from streams.domain.decision import Decision
+from streams.domain.marks import WIDTH, Marks
+from streams.domain.shared_window import NOTHING, append
+from streams.domain.tokens import tokens
+
+_MOST_WORDS = 256
+_SHORTEST = 3
+# As SEMANTICS 5.5 lists them.
+_STOP_LIST = (
+    "the and for with from that this into then are was has have not but you your its all any can will should "
+    "must please"
+)
+_STOP_WORDS = frozenset(_STOP_LIST.split())
+
+
+class GoalState(NamedTuple):
+    """What is kept of the goal, and of the records that may speak of it. Words are kept as marks.
+
+    Until a goal is seen, the words of the newest records are kept: a goal that comes later asks for them.
+    From then on each word of the goal has an age, how many records ago it was last spoken of.
+
+    Attributes:
+        goal: the words of the goal; empty until one is seen.
+        size: how many of the newest records are in the window.
+        ages: for each word of the goal its age, 0 for the newest record, `NOTHING` outside the window.
+        spoken, order: the window (`streams.domain.shared_window`) of the words of records before the goal.
+    """
+
+    goal: str = ""
+    size: int = 0
+    ages: Sequence[int] = ()
+    spoken: Sequence[str | None] = ()
+    order: Sequence[int] = ()
+
+    @property
+    def drift(self) -> float | None:
+        """The share of the goal that nothing in the window speaks of, 0 to 1; None without a goal."""
+        return self.ages.count(NOTHING) / len(self.ages) if self.ages else None
+
+
+def goal_words(text: str | None) -> list[str]:
+    """Return the words of a text that can be words of a goal: not short, not common, the first 256.
+
+    >>> sorted(goal_words("Fix the login bug in auth module"))
+    ['auth', 'bug', 'fix', 'login', 'module']
+    """
+    words = [word for word in tokens(text) if len(word) >= _SHORTEST and word not in _STOP_WORDS]
+    return words if len(words) <= _MOST_WORDS else sorted(words)[:_MOST_WORDS]
+
+
+def advance(state: GoalState, decision: Decision, window: int) -> GoalState:
+    """Return the state with one more record.
+
+    Args:
+        state: the state until now.
+        decision: the newest record. It gives the goal if it is the first that names one.
+        window: setting `goal_window`.
+    """
+    parts = (decision.intent, decision.tool, decision.canonical_input, decision.target)
+    words = Marks.of(goal_words(" ".join([part for part in parts if part])))
+    if state.goal:
+        return _spoken_of(state, words, window)
+    spoken, order = append(state.spoken, state.order, str(words), window)
+    goal = Marks.of(goal_words(decision.goal))
+    if not goal:
+        return GoalState(spoken=spoken, order=order)
+    # From here on it is as if the goal had been known from the start.
+    state = GoalState(str(goal), ages=[NOTHING] * (len(goal) // WIDTH))
+    for place in order:
+        state = _spoken_of(state, Marks(spoken[place] or ""), window)
+    return state
+
+
+def _spoken_of(state: GoalState, words: Marks, window: int) -> GoalState:
+    """Return a state with a goal with the words of one more record."""
+    goal, size, ages, *_ = state
+    size = min(size + 1, window)
+    marks = [goal[at : at + WIDTH] for at in range(0, len(goal), WIDTH)]
+    spoken = words.set
+    return GoalState(
+        goal,
+        size,
+        [
+            0 if mark in spoken else age + 1 if NOTHING < age < size - 1 else NOTHING
+            for mark, age in zip(marks, ages, strict=True)
+        ],
+    )

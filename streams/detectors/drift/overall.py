@@ -1,0 +1,46 @@
+"""Five signals, one number (SEMANTICS 5.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from streams.domain.number import r4
+
+#: The names of the signals, in the order in which they are added up.
+SIGNALS = ("goal_dna_drift", "loop_risk", "budget_velocity", "quality_degradation", "stuck_time")
+
+Signals = Mapping[str, float | None]
+
+
+def drift_overall(signals: Signals, weights: Mapping[str, float]) -> float:
+    """Return the overall drift, 0 to 1, 4 decimals: the weighted sum of the signals.
+
+    Args:
+        signals: a value for each of `SIGNALS`, None where nothing is known.
+        weights: setting `signal_weights`. They are not scaled up for signals that are not known.
+
+    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> signals = dict(zip(SIGNALS, (0.45, 0.20, -0.30, 0.15, 0.10)))
+    >>> drift_overall(signals, DEFAULTS.signal_weights)
+    0.295
+    """
+    return r4(sum([weights[name] * _entering(name, signals[name]) for name in SIGNALS]))
+
+
+def contributions(signals: Signals, weights: Mapping[str, float]) -> dict[str, float]:
+    """Return what each signal adds to the overall drift, 4 decimals, 0 where nothing is known."""
+    return {name: r4(weights[name] * _entering(name, signals[name])) for name in SIGNALS}
+
+
+def _entering(name: str, signal: float | None) -> float:
+    """Return a signal as it enters the sum: 0 to 1, the velocity by its amount whatever its direction."""
+    if not signal:
+        return 0.0
+    if name == "budget_velocity":
+        signal = abs(signal)
+    return clamped(signal)
+
+
+def clamped(value: float) -> float:
+    """Return the value, or the nearer end of 0 to 1."""
+    return min(max(value, 0.0), 1.0)

@@ -1,0 +1,75 @@
+"""The four detectors of A4, from the sharpest to the coarsest (SEMANTICS 5.4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streams.detectors.loop.state import LoopState
+from streams.domain.detection_settings import DetectionSettings
+from streams.domain.marks import Marks
+from streams.domain.number import r4
+
+OSCILLATION_CONFIDENCE = 0.95
+DEAD_END_CONFIDENCE = 0.8
+
+
+def exact_hash(state: LoopState, step: int, settings: DetectionSettings) -> dict[str, Any] | None:
+    """Detect the same call with the same status and result, again and again without a break.
+
+    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> exact_hash(LoopState(size=10, equal=2), 12, DEFAULTS)
+    {'confidence': 1.0, 'steps': [11, 12]}
+    """
+    run = min(state.equal, state.size)
+    return _detection(1.0, run, step) if run >= settings.exact_hash_threshold else None
+
+
+def semantic(before: str, newest: Marks, step: int, settings: DetectionSettings) -> dict[str, Any] | None:
+    """Detect a step that shares nearly all its words with the one just before.
+
+    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> eight = "alpha beta gamma delta epsilon zeta eta theta".split()
+    >>> semantic(Marks.of(eight), Marks.of([*eight, "iota"]), 2, DEFAULTS)
+    {'confidence': 0.8889, 'steps': [1, 2]}
+    """
+    if not before or not newest:
+        return None
+    threshold = settings.semantic_threshold
+    # Two sets share at most the smaller one, and how large they are is known without taking them apart.
+    shorter, longer = sorted((len(before), len(newest)))
+    if r4(shorter / longer) < threshold:
+        return None
+    similarity = r4(newest.jaccard(Marks(before)))
+    return _detection(similarity, 2, step) if similarity >= threshold else None
+
+
+def oscillation(state: LoopState, step: int, settings: DetectionSettings) -> dict[str, Any] | None:
+    """Detect two different actions that take turns, whatever their results are.
+
+    `cycles` counts complete pairs.
+
+    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> oscillation(LoopState(size=10, alternating=7), 7, DEFAULTS)
+    {'confidence': 0.95, 'steps': [1, 2, 3, 4, 5, 6, 7], 'cycles': 3}
+    """
+    run = min(state.alternating, state.size)
+    cycles = run // 2
+    if cycles < settings.oscillation_threshold:
+        return None
+    return {**_detection(OSCILLATION_CONFIDENCE, run, step), "cycles": cycles}
+
+
+def dead_end(state: LoopState, step: int, settings: DetectionSettings) -> dict[str, Any] | None:
+    """Detect a number of steps in a row that made no progress.
+
+    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> dead_end(LoopState(size=10, stuck=7), 9, DEFAULTS)
+    {'confidence': 0.8, 'steps': [5, 6, 7, 8, 9]}
+    """
+    asked = settings.dead_end_threshold
+    return _detection(DEAD_END_CONFIDENCE, asked, step) if min(state.stuck, state.size) >= asked else None
+
+
+def _detection(confidence: float, run: int, step: int) -> dict[str, Any]:
+    """Return what a detector reports: the last ``run`` steps, by number, oldest first."""
+    return {"confidence": confidence, "steps": [*range(step - run + 1, step + 1)]}
