@@ -24,6 +24,8 @@ class Session(NamedTuple):
             no new record carries them.
         states: name of a detector to its state, a NamedTuple of JSON-able values; or to the list it was
             stored as, until a record needs it.
+        shadow: the state under the shadow settings, at the same position and without a shadow of its own;
+            None as long as it is no different from this one, or nothing is tried out.
     """
 
     partition: int
@@ -35,6 +37,7 @@ class Session(NamedTuple):
     agent_id: str = ""
     timestamp: int = 0
     states: Mapping[str, Sequence[Any]] = {}
+    shadow: Session | None = None
 
     @property
     def ended(self) -> bool:
@@ -55,12 +58,16 @@ class Session(NamedTuple):
         return partition == self.partition and offset <= self.offset
 
     def snapshot(self) -> list[Any]:
-        """Return the session as a JSON-able list whose first item is the version of its format."""
+        """Return the session as a JSON-able list whose first item is the version of its format.
+
+        A shadow comes last, as a snapshot of its own. Versions before there were shadows wrote none.
+        """
+        partition, offset, node, *facts, states, shadow = self
+        beside = [] if shadow is None else [shadow.snapshot()]
         if self.ended:
-            return [STATE_VERSION, self.partition, self.offset]
-        partition, offset, node, *facts, states = self
+            return [STATE_VERSION, partition, offset, *beside]
         stored = {name: [*state] for name, state in states.items()}
-        return [STATE_VERSION, partition, offset, str(node), *facts, stored]
+        return [STATE_VERSION, partition, offset, str(node), *facts, stored, *beside]
 
     @classmethod
     def restore(cls, snapshot: list[Any]) -> Session:
@@ -78,6 +85,8 @@ class Session(NamedTuple):
         ValueError: session state has format version 2, this program reads version 1
         """
         match snapshot:
+            case [*own, [*shadow]]:
+                return cls.restore(own)._replace(shadow=cls.restore(shadow))
             case [1, int(partition), int(offset)]:
                 return cls(partition, offset)
             case [

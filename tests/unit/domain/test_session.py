@@ -39,6 +39,17 @@ def test_a_stub_is_its_position() -> None:
     assert Session.restore([1, 3, 7]) == stub
 
 
+def test_a_shadow_is_stored_behind_the_session_and_read_back() -> None:
+    live, stub = session(), Session(partition=0, offset=7)
+    for whole in (live._replace(shadow=live._replace(step=3)), stub._replace(shadow=live), live, stub):
+        stored = orjson.dumps(whole.snapshot())
+        restored = Session.restore(orjson.loads(stored))
+        assert orjson.dumps(restored.snapshot()) == stored
+        assert (restored.shadow is None) == (whole.shadow is None)
+        alone = whole._replace(shadow=None).snapshot()
+        assert whole.snapshot()[: len(alone)] == alone
+
+
 def test_a_looping_session_is_stored_in_a_few_hundred_bytes() -> None:
     assert len(orjson.dumps(session().snapshot())) < 500
 
