@@ -14,6 +14,7 @@ from streams.domain.detection_settings import DetectionSettings
 from streams.domain.outcome import Duplicate, Rejected, Scored
 from streams.domain.record import Record
 from streams.domain.session import Session
+from streams.domain.task_profile import TaskProfile
 from streams.pipeline import admit, step
 from streams.sources.entry import UNDECODABLE, Entry
 
@@ -21,17 +22,30 @@ PARTITION = 0
 
 
 class Judgement(NamedTuple):
-    """What became of one input record. The ids are as reported, None where they are not text."""
+    """What became of one input record.
+
+    Attributes:
+        offset: its number.
+        session_id, event_id: as reported, None where they are not text.
+        outcome: what the pipeline made of it.
+        recommendation: steps and tokens to grant the next task of the type this record completes (SEMANTICS
+            5.6), after this and every earlier completion; None when it completes none.
+    """
 
     offset: int
     session_id: str | None
     event_id: str | None
     outcome: Scored | Duplicate | Rejected
+    recommendation: dict[str, int] | None = None
 
 
 def judge(entries: Iterable[Entry], settings: DetectionSettings) -> Iterator[Judgement]:
-    """Judge every record, in order. Memory grows with the number of sessions, not with that of records."""
+    """Judge every record, in order.
+
+    Memory grows with the number of sessions and of task types, not with that of records.
+    """
     sessions: dict[str, Session] = {}
+    profiles: dict[str, TaskProfile] = {}
     for offset, entry in enumerate(entries):
         if entry.value is None:
             yield Judgement(offset, None, None, Rejected((entry.problem or UNDECODABLE,)))
@@ -43,7 +57,23 @@ def judge(entries: Iterable[Entry], settings: DetectionSettings) -> Iterator[Jud
             continue
         session, outcome = step(sessions.get(admitted.session_id), admitted, settings)
         sessions[admitted.session_id] = session
-        yield Judgement(offset, admitted.session_id, admitted.event_id, outcome)
+        recommendation = recommended(profiles, outcome, settings)
+        yield Judgement(offset, admitted.session_id, admitted.event_id, outcome, recommendation)
+
+
+def recommended(
+    profiles: dict[str, TaskProfile], outcome: Scored | Duplicate, settings: DetectionSettings
+) -> dict[str, int] | None:
+    """Count a completion into the profile of its task type; return what that type is granted from now on.
+
+    None for a record that completes nothing.
+    """
+    completion = outcome.enriched["eddy"]["completion"] if isinstance(outcome, Scored) else None
+    if completion is None:
+        return None
+    task_type = completion["task_type"]
+    profiles[task_type] = profile = profiles.get(task_type, TaskProfile()).plus(completion)
+    return profile.recommendation(settings.profile_buffer)
 
 
 def _text(value: object) -> str | None:

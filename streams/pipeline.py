@@ -25,6 +25,7 @@ from streams.domain.record import Record
 from streams.domain.scoring_status import ScoringStatus, scoring_status
 from streams.domain.session import Session
 from streams.domain.validation import known_fields, problems
+from streams.policy.completion import completion_of
 from streams.policy.routing import topic_of
 from streams.policy.topology import is_told, node_after, node_finding
 
@@ -93,6 +94,8 @@ def step(session: Session | None, decision: Decision, settings: DetectionSetting
     session, found = _observe(session, decision, scoring, eddy, settings)
     findings += found
     if decision.is_terminal:
+        if eddy["step"] is not None:
+            eddy["completion"] = completion_of(decision, session.states, settings)
         findings += _closing(session, decision.session_id, CloseReason.TERMINAL, _IDLE, settings)
         session = Session(decision.partition, decision.offset)
 
@@ -172,6 +175,7 @@ def _observe(
         else:
             states[name], eddy[name], found = seen
             findings += found
+    eddy["completion"] = None
     if len(findings) > 1:
         findings.sort(key=_by_kind)
 

@@ -14,13 +14,14 @@ def record_line(judgement: Judgement) -> bytes:
     """The line that tells what became of a record; its keys are an interface others read.
 
     ``entropy_score`` is the one of the outbound record, ``node_state`` the one after the record, ``eddy`` the
-    block of SEMANTICS 1.7 with its events; all null where nothing goes out.
+    block of SEMANTICS 1.7 with its events; all null where nothing goes out. ``recommendation`` is what
+    the next task of the completed type should be granted, null for a record that completes none.
     """
     return orjson.dumps(_fields(judgement), option=orjson.OPT_APPEND_NEWLINE)
 
 
 def _fields(judgement: Judgement) -> dict[str, Any]:
-    _, session_id, event_id, outcome = judgement
+    _, session_id, event_id, outcome, recommendation = judgement
     status = "ok"
     problems: tuple[str, ...] = ()
     entropy_score, node_state, eddy = None, None, None
@@ -41,4 +42,5 @@ def _fields(judgement: Judgement) -> dict[str, Any]:
         "node_state": node_state,
         "problems": problems,
         "eddy": eddy,
+        "recommendation": recommendation,
     }

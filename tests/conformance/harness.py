@@ -9,6 +9,8 @@ import orjson
 
 from streams.domain.outcome import Duplicate, Rejected, Scored
 from streams.domain.session import Session
+from streams.domain.task_profile import TaskProfile
+from streams.offline import recommended
 from tests.stream import Outcome, Stream
 
 
@@ -25,6 +27,7 @@ class Played:
     """What a vector made of the pipeline. Records are numbered from 1; redeliveries have no number."""
 
     outcomes: list[Outcome] = field(default_factory=list)
+    recommendations: list[dict[str, int] | None] = field(default_factory=list)
     redelivered: list[tuple[Outcome, Outcome]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -50,6 +53,7 @@ def play(vector: Mapping[str, Any], delivery: Delivery = Delivery.ONCE) -> Playe
     """Run the records and settings changes of a vector in order."""
     played = Played()
     stream = Stream(**vector["settings"])
+    profiles: dict[str, TaskProfile] = {}
     for entry in vector["events"]:
         if "set" in entry:
             stream.set(**entry["set"])
@@ -57,6 +61,8 @@ def play(vector: Mapping[str, Any], delivery: Delivery = Delivery.ONCE) -> Playe
         record = stream.record(**entry)
         outcome = stream.apply(record)
         played.outcomes.append(outcome)
+        granted = None if isinstance(outcome, Rejected) else recommended(profiles, outcome, stream.settings)
+        played.recommendations.append(granted)
         if delivery is Delivery.TWICE:
             played.redelivered.append((outcome, stream.apply(record)))
         if delivery is Delivery.STORED:
@@ -90,8 +96,9 @@ def mismatches(expected: Mapping[str, Any], played: Played) -> Iterator[str]:
     for path, values in expected.get("fields", {}).items():
         if len(values) != len(played.outcomes):
             yield f"{path}: {len(values)} values for {len(played.outcomes)} records"
-        for at, (value, outcome) in enumerate(zip(values, played.outcomes, strict=False), start=1):
-            actual = field_value(outcome, path)
+        outcomes = zip(values, played.outcomes, played.recommendations, strict=False)
+        for at, (value, outcome, recommendation) in enumerate(outcomes, start=1):
+            actual = recommendation if path == "recommendation" else field_value(outcome, path)
             if value != "*" and not equal(value, actual):
                 yield f"{path} of record {at}: expected {value!r}, got {actual!r}"
     yield from _event_mismatches(expected, played)

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-import streams
 from streams.detectors.drift.level import drift_level
 from streams.detectors.drift.overall import drift_overall
 from streams.detectors.drift.trend import drift_trend
@@ -17,14 +16,11 @@ from streams.domain.infrastructure import is_infrastructure
 from streams.domain.number import r4
 from streams.domain.result_text import normalise_result
 from streams.domain.settings_document import resolve
+from streams.domain.task_profile import recommend
 from streams.domain.tokens import jaccard, tokens
 from streams.policy.reachability import reachability
 
 VECTOR_FILES = ("functions",)
-
-# `streams` does not compute the recommendation of task profiles (A6). The vectors of this function are left
-# out; the second entry is the stem of the module that would hold such a thing.
-NOT_COMPUTED = {"recommend": "task_profile"}
 
 
 def _reachability(document: dict[str, Any]) -> list[dict[str, Any]]:
@@ -45,13 +41,12 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "drift_overall": lambda signals: drift_overall(signals, DEFAULTS.signal_weights),
     "drift_level": lambda overall: drift_level(overall, DEFAULTS),
     "drift_trend": lambda overalls: drift_trend(overalls, DEFAULTS.trend_window)._asdict(),
+    "recommend": recommend,
     "reachability": _reachability,
 }
 
 
 def test_function_vector(vector: dict[str, Any]) -> None:
-    if vector["function"] in NOT_COMPUTED:
-        pytest.skip(f"streams has no {vector['function']}")
     result = FUNCTIONS[vector["function"]](*vector["args"])
     match vector["function"], vector["expected"]:
         case "reachability", rows:
@@ -65,12 +60,4 @@ def test_function_vector(vector: dict[str, Any]) -> None:
 def test_every_vector_of_the_file_is_run(conformance_dir: Path) -> None:
     document = json.loads((conformance_dir / "functions.json").read_text(encoding="utf-8"))
     assert len(document["vectors"]) == document["count"]
-    assert {vector["function"] for vector in document["vectors"]} == FUNCTIONS.keys() | NOT_COMPUTED.keys()
-
-
-@pytest.mark.parametrize(("function", "stem"), NOT_COMPUTED.items())
-def test_a_function_that_exists_is_not_left_out(function: str, stem: str) -> None:
-    modules = list(Path(streams.__path__[0]).rglob("*.py"))
-    assert modules
-    assert not [module for module in modules if module.stem == stem], f"take {function} off NOT_COMPUTED"
-    assert not [module for module in modules if f"def {function}(" in module.read_text(encoding="utf-8")]
+    assert {vector["function"] for vector in document["vectors"]} == FUNCTIONS.keys()

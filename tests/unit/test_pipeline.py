@@ -70,6 +70,7 @@ class TestEnriched:
             "scoring_status",
             "step",
             *[detector.name for detector in DETECTORS],
+            "completion",
             "events",
         ]
         assert {name: part for name, part in enriched.items() if name != "eddy"} == {

@@ -16,7 +16,16 @@ from click.testing import CliRunner, Result
 from schemas.bundled import latest
 from streams.cli import main
 
-KEYS = ["status", "session_id", "event_id", "entropy_score", "node_state", "problems", "eddy"]
+KEYS = [
+    "status",
+    "session_id",
+    "event_id",
+    "entropy_score",
+    "node_state",
+    "problems",
+    "eddy",
+    "recommendation",
+]
 
 
 def log(number: int, session: str = "s1", **changes: Any) -> dict[str, Any]:
@@ -52,7 +61,7 @@ def test_a_first_record_and_its_repetition(tmp_path: Path) -> None:
     pattern = {"intent": "find the order", "tool_call": "search", "action_status": "success"}
     golden = [json.loads(line) for line in result.stdout.splitlines()]
     assert [list(line) for line in golden] == [KEYS, KEYS]
-    assert [{key: line[key] for key in KEYS[:-1]} for line in golden] == [
+    assert [{key: line[key] for key in KEYS if key != "eddy"} for line in golden] == [
         {
             "status": "ok",
             "session_id": "s1",
@@ -60,6 +69,7 @@ def test_a_first_record_and_its_repetition(tmp_path: Path) -> None:
             "entropy_score": score,
             "node_state": "active",
             "problems": [],
+            "recommendation": None,
         }
         for number, score in [(0, 1.0), (1, 0.5)]
     ]
@@ -83,6 +93,27 @@ def test_a_first_record_and_its_repetition(tmp_path: Path) -> None:
         "shannon_normalised": 0.0,
     }
     assert result.stderr == ""
+
+
+def test_a_completed_task_says_what_the_next_one_should_be_granted(tmp_path: Path) -> None:
+    def completing(session: str, tokens: int) -> dict[str, Any]:
+        delta, end = {"tokens_consumed": tokens}, {"is_terminal": True}
+        return log(1, session, task_type="api", state_delta=delta, control=end)
+
+    records = [log(0, "a"), completing("a", 100), completing("b", 200), log(2, "c")]
+    told = lines(write(tmp_path / "a.jsonl", *records))
+    assert [line["recommendation"] for line in told] == [
+        None,
+        {"steps": 3, "tokens": 120, "samples": 1},
+        {"steps": 2, "tokens": 180, "samples": 2},
+        None,
+    ]
+    assert told[1]["eddy"]["completion"] == {
+        "task_type": "api",
+        "steps_used": 2,
+        "tokens_used": 100,
+        "total_progress": 0.0,
+    }
 
 
 def test_a_loop_is_told_with_its_events(tmp_path: Path) -> None:
