@@ -19,10 +19,11 @@ SUBJECT_NUMBERS = {
     "session-budgets-value": 6,
     "session-responses-value": 7,
     "task-profiles-value": 8,
+    "shadow-differences-value": 10,
 }
 """Part of the bundled ids, so a number once given is never given to another subject.
 
-9 is kept for agent-health-value and 10 for shadow-differences-value.
+9 is kept for agent-health-value.
 """
 
 INPUT_SUBJECTS = ("decision-logs-value",)

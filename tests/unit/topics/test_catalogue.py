@@ -21,6 +21,8 @@ NAMES = (
     "session-responses",
     "task-profiles",
     "detector-config",
+    "shadow-config",
+    "shadow-differences",
     "decision-logs-dlq",
     "eddy-sessions-changelog",
 )
@@ -69,7 +71,8 @@ def test_the_changelog_is_compacted_only():
 def test_partitions_of_another_cluster_leave_the_settings_topic_alone():
     catalogue = Catalogue.load(partitions=2)
     assert {t.name: t.partitions for t in catalogue.topics} == dict.fromkeys(NAMES, 2) | {
-        "detector-config": 1
+        "detector-config": 1,
+        "shadow-config": 1,
     }
 
 
