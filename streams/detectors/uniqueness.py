@@ -12,6 +12,7 @@ from streams.detectors.detector import Block, Detector, Eddy, Observation
 from streams.domain.bounded import bounded
 from streams.domain.decision import Decision
 from streams.domain.detection_settings import DetectionSettings
+from streams.domain.entropy import shannon_bits
 from streams.domain.event import EventKind, Finding
 from streams.domain.level import Level
 from streams.domain.number import r4
@@ -139,7 +140,7 @@ class _Figures(NamedTuple):
 def _figures(counted: tuple[int, ...]) -> _Figures:
     """Compute what depends only on how often each different tuple occurs, oldest first (SEMANTICS 5.1)."""
     size, unique = sum(counted), len(counted)
-    bits = -sum([count / size * log2(count / size) for count in counted])
+    bits = shannon_bits(counted)
     return _Figures(
         score=r4(unique / size),
         most=max(counted),

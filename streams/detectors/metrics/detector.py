@@ -1,0 +1,102 @@
+"""The metrics as a detector: reported with every scored record, judged by nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from streams.detectors.detector import Block, Detector, Eddy, Observation
+from streams.detectors.metrics.figures import Figures, figures_of
+from streams.detectors.metrics.window import append, letter
+from streams.domain.bounded import bounded
+from streams.domain.decision import Decision
+from streams.domain.detection_settings import DetectionSettings
+from streams.domain.tool_group import grouping
+
+
+class MetricsState(NamedTuple):
+    """What the metrics keep of a session: the window (`streams.detectors.metrics.window`) of tool names."""
+
+    names: Sequence[str | None] = ()
+    order: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics(Detector[MetricsState]):
+    """How varied the newest `metrics_window` tool names are, and what repeats in them.
+
+    Entropy, the shortest period at the end, the most frequent n-gram of `metrics_ngram` names; the same over
+    groups of tools (`tool_groups`, else names without a version). Shows the cycles that a count of equal
+    decisions misses. A record without a tool counts as the name "". Names longer than 1,024 characters are
+    kept, and grouped, as their beginning and their digest.
+
+    Looks at every scored record. Tells nothing.
+
+    Source: seed 000 section 5, SEMANTICS 5.7.
+
+    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> def call(tool):
+    ...     known = {
+    ...         "session_id": "s",
+    ...         "event_id": "e",
+    ...         "meta": {"trace_id": "t", "timestamp": 0},
+    ...         "identity": {"agent_id": "a", "agent_type": "coder"},
+    ...         "action": {"status": "success", "tool_call": tool},
+    ...     }
+    ...     return Decision.of(0, 0, known)
+    >>> detector, state = Metrics(), Metrics().fresh()
+    >>> for tool in ("call_api_v1", "call_api_v2", "Call_API_v3"):
+    ...     state, block, _ = detector.observe(state, call(tool), {}, DEFAULTS)
+    >>> block["period"], block["group"], block["group_period"], block["group_run"]
+    (None, 'call_api', 1, 3)
+    """
+
+    name: ClassVar[str] = "metrics"
+
+    def fresh(self) -> MetricsState:
+        """Return an empty window."""
+        return MetricsState()
+
+    def restore(self, stored: Sequence[Any]) -> MetricsState:
+        """Read back a state."""
+        return MetricsState(*stored)
+
+    def observe(
+        self,
+        state: MetricsState,
+        decision: Decision,
+        eddy: Eddy,  # noqa: ARG002 - the record alone decides
+        settings: DetectionSettings,
+    ) -> Observation[MetricsState]:
+        """Append the name of the tool; report what the window says."""
+        newest = bounded(decision.tool_call or "")
+        names, order = append(state.names, state.order, newest, settings.metrics_window)
+        group_of = grouping(settings.tool_groups)
+        figures = figures_of(order, settings.metrics_ngram)
+        grouped = _grouped(order, [None if name is None else group_of(name) for name in names])
+        of_groups: Figures = figures if grouped is order else figures_of(grouped, settings.metrics_ngram)
+        bits, normalised, period, repeats, _, top_count = figures
+        block: Block = {
+            "shannon_bits": bits,
+            "shannon_normalised": normalised,
+            "period": period,
+            "period_repeats": repeats,
+            "ngram_top_count": top_count,
+            "group": group_of(newest),
+            "group_run": of_groups.run,
+            "group_shannon_bits": of_groups.shannon_bits,
+            "group_period": of_groups.period,
+            "group_period_repeats": of_groups.period_repeats,
+        }
+        return MetricsState(names, order), block, ()
+
+
+def _grouped(order: str, groups: list[str | None]) -> str:
+    """Return the window with one letter for each group; the same window when no two names share a group."""
+    free = groups.count(None)
+    if len(set(groups)) == len(groups) - max(0, free - 1):
+        return order
+    return order.translate(
+        {ord(letter(index)): letter(groups.index(group)) for index, group in enumerate(groups)}
+    )
