@@ -16,8 +16,19 @@ from streams.detectors.budget import Budget
 from streams.detectors.detector import Detector
 from streams.detectors.drift.detector import Drift
 from streams.detectors.loop.detector import Loop
+from streams.detectors.metrics.detector import Metrics
 from streams.detectors.patterns.detector import Patterns
 from streams.detectors.repeat import Repeat
 from streams.detectors.uniqueness import Uniqueness
+from streams.detectors.verdict.detector import Verdict
 
-DETECTORS: tuple[Detector[Any], ...] = (Uniqueness(), Repeat(), Patterns(), Loop(), Budget(), Drift())
+DETECTORS: tuple[Detector[Any], ...] = (
+    Verdict(),
+    Uniqueness(),
+    Repeat(),
+    Patterns(),
+    Loop(),
+    Budget(),
+    Drift(),
+    Metrics(),
+)

@@ -7,6 +7,7 @@ import grimp
 import pytest
 
 from streams.domain.detection_settings import DEFAULTS
+from streams.domain.digest import digest
 from streams.domain.node import COLORS, NodeState
 from streams.domain.outcome import Rejected
 from streams.domain.topic import Topic
@@ -203,7 +204,8 @@ class TestFR96Normal:
         outcome = stream.run(repeated(2))[-1]
         assert block(outcome, "uniqueness")["score"] == 0.5
         assert severities([outcome]) == ["NORMAL"]
-        assert not outcome.events
+        assert not told(outcome, "entropy_alert")
+        assert not told(outcome, "node_state")
 
 
 class TestFR97AlertFields:
@@ -226,8 +228,8 @@ class TestFR97AlertFields:
                 "action_status": "failure",
             },
             "occurrence_count": 5,
-            "verdict_level": "NORMAL",
-            "episode_id": None,
+            "verdict_level": "LOOP",
+            "episode_id": digest("s1|0|1"),
             "reason": "entered",
         }
 

@@ -141,16 +141,18 @@ class TestOrder:
     def test_events_of_one_record_stand_in_order(self) -> None:
         stream = Stream(entropy_window_size=5, pattern_alpha=1.0, pattern_theta=5)
         thresholds = {"tool": 5, "llm": 5, "system": 999, "default": 999}
-        stream.set(repeat_thresholds=thresholds)
+        stream.set(repeat_thresholds=thresholds, identical_warn=5, identical_loop=5)
         reading = {"status": "success", "target": "/f"}
         stream.run(repeated(4, **reading))
         outcome = stream.scored(decision_log(terminal=True, **reading))
         assert [event.fields["id"].removeprefix("s1/0/4/") for event in outcome.events] == [
             "entropy_alert",
+            "loop_episode/opened",
             "divergence_suspected",
             "drift_pattern/read_loop/alert",
             "drift_pattern/read_loop/escalation",
             "node_state/alert_entropy",
+            "loop_episode/recovered",
             "node_state/idle",
         ]
 
@@ -193,7 +195,7 @@ class TestLifeTime:
 
     def test_an_active_session_expires_in_silence(self) -> None:
         stream = Stream()
-        stream.run(repeated(2))
+        stream.run([decision_log(), decision_log(tool="other")])
         assert stream.scored(decision_log(at_ms=2 * DAY_MS)).events == ()
 
 
@@ -239,7 +241,9 @@ class TestHousekeeping:
     def test_removing_a_session_resets_its_node_at_its_last_record(self) -> None:
         stream = Stream()
         stream.run(repeated(5))
-        (event,) = expire("s1", stream.sessions["s1"], DEFAULTS)
+        episode, event = expire("s1", stream.sessions["s1"], DEFAULTS)
+        assert episode.fields["id"] == "s1/0/4/loop_episode/recovered/expired"
+        assert episode.topic is Topic.SESSION_ALERTS
         assert event.topic is Topic.TOPOLOGY
         assert event.fields == {
             "id": "s1/0/4/node_state/active/expired",
@@ -259,7 +263,7 @@ class TestHousekeeping:
     def test_the_coordinates_are_of_the_last_record_not_of_the_latest(self) -> None:
         stream = Stream()
         stream.run([*repeated(5), decision_log(number=9, at_ms=-60_000, agent="agent-2")])
-        (event,) = expire("s1", stream.sessions["s1"], DEFAULTS)
+        event = expire("s1", stream.sessions["s1"], DEFAULTS)[-1]
         assert event.fields["timestamp"] == START_MS - 60_000
         assert (event.fields["event_id"], event.fields["agent_id"]) == ("s1-e9", "agent-2")
 
@@ -311,7 +315,8 @@ class TestAJudge:
 
     @pytest.fixture(autouse=True)
     def _registered(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        detectors = (Judge(), *streams.pipeline.DETECTORS)
+        others = [each for each in streams.pipeline.DETECTORS if each.name != Judge.name]
+        detectors = (Judge(), *others)
         monkeypatch.setattr(streams.pipeline, "DETECTORS", detectors)
         monkeypatch.setattr(streams.pipeline, "_BY_NAME", {each.name: each for each in detectors})
 

@@ -12,6 +12,14 @@ from streams.domain.marks import WIDTH, Marks
 from streams.domain.number import r4
 
 
+def may_count(decision: Decision, *, polling: bool) -> bool:
+    """Tell whether a record may stand in a row of R5: with arguments and result, and without progress."""
+    progress = decision.progress_delta
+    if polling or (progress is not None and progress > 0) or decision.added_to_memory:
+        return False
+    return bool(decision.tool_call and decision.canonical_input and decision.result)
+
+
 def row_of(
     state: VerdictState, decision: Decision, tool: str | None, outcome: str, settings: DetectionSettings
 ) -> Streak:
@@ -19,15 +27,16 @@ def row_of(
 
     Args:
         state: before the record.
-        decision: the record.
+        decision: the record, which `may_count`.
         tool: its tool, bounded.
-        outcome: its letter; a tool that polls takes no part.
+        outcome: its letter.
         settings: the settings in force.
     """
     # What costs least is asked first: most records differ from the one before in tool or outcome.
-    if tool is None or not state.tools or state.tools[-1] != tool or state.outcomes[-1] != outcome:
+    if not state.argument_marks or state.tools[-1] != tool or state.outcomes[-1] != outcome:
         return NO_STREAK
-    if outcome.isupper() or not _without_progress(state, decision):
+    content_hash = decision.content_hash
+    if content_hash is not None and bounded_hash(content_hash) != state.content_hash:
         return NO_STREAK
     previous = state.moments[-1]
     failing = outcome == "f"
@@ -40,13 +49,6 @@ def row_of(
         return NO_STREAK
     varies = state.signatures[-1] != decision.signature
     return longer(state.near_duplicates, previous, varies=varies)
-
-
-def _without_progress(state: VerdictState, decision: Decision) -> bool:
-    progress, content_hash = decision.progress_delta, decision.content_hash
-    if (progress is not None and progress > 0) or decision.added_to_memory:
-        return False
-    return content_hash is None or bounded_hash(content_hash) == state.content_hash
 
 
 def _similar(words: Marks, earlier: str, least: float) -> bool:

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from streams.domain.detection_settings import DetectionSettings
 from streams.domain.glob import any_of
-from streams.domain.tool_policy import PolicyMode, ToolPolicy
+from streams.domain.tool_policy import ToolPolicy
 
 _REMEMBERED = 4_096
 _LONGEST_REMEMBERED = 200
@@ -32,6 +32,7 @@ def limits_of(policy: ToolPolicy | None, *, failed: bool, settings: DetectionSet
     """Return warn and loop of rule R1 for a tool under this policy, in records.
 
     >>> from streams.domain.detection_settings import DEFAULTS
+    >>> from streams.domain.tool_policy import PolicyMode
     >>> polling = ToolPolicy("get_*", PolicyMode.polling, warn=None, loop=5)
     >>> limits_of(polling, failed=True, settings=DEFAULTS), limits_of(None, failed=True, settings=DEFAULTS)
     ((10, 10), (2, 3))

@@ -16,7 +16,7 @@ class Failure(NamedTuple):
     Attributes:
         number: of the record among the judged ones.
         signature, result: of the record; ``result`` is a digest.
-        count: calls of the tool in a row that failed with this result.
+        times: calls of the tool in a row that failed with this result.
         onset: the first of them.
         varied: whether not all of these calls are equal.
     """
@@ -24,7 +24,7 @@ class Failure(NamedTuple):
     number: int
     signature: str
     result: str
-    count: int
+    times: int
     onset: Moment
     varied: bool
 
@@ -64,7 +64,7 @@ def _next(stored: Sequence[Any] | None, decision: Decision, number: int, moment:
         if last.result == result:
             # Status and result are equal, so the signatures differ exactly when the calls do.
             varied = last.varied or last.signature != signature
-            return Failure(number, signature, result, last.count + 1, last.onset, varied)
+            return Failure(number, signature, result, last.times + 1, last.onset, varied)
     return Failure(number, signature, result, 1, moment, False)
 
 

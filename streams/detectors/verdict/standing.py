@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from streams.detectors.verdict.cycle import PERIODS, repetitions
 from streams.detectors.verdict.policy import limits_of, policy_of
@@ -15,7 +15,8 @@ from streams.domain.level import Level
 from streams.domain.tool_policy import ToolPolicy
 
 
-class Standing(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Standing:
     """What a rule counts at the newest judged record, and from which count on it fires.
 
     Attributes:
@@ -79,7 +80,7 @@ def _all(
             yield Standing("R2", period, count, settings.cycle_warn, settings.cycle_loop, None, onset)
     if "R3" in rules:
         name, last = failing
-        count, onset = (last.count, last.onset) if last is not None and last.varied else (0, None)
+        count, onset = (last.times, last.onset) if last is not None and last.varied else (0, None)
         yield Standing("R3", None, count, settings.same_error_warn, settings.same_error_loop, name, onset)
     if "R4" in rules:
         count, onset = _row(state.same_results)
@@ -104,9 +105,7 @@ def _worst_failure(state: VerdictState, tool: str | None) -> tuple[str | None, F
     return worst, failure_of(state, worst)
 
 
-def fired(
-    state: VerdictState, policy: ToolPolicy | None, settings: DetectionSettings
-) -> list[Standing]:
+def fired(state: VerdictState, policy: ToolPolicy | None, settings: DetectionSettings) -> list[Standing]:
     """Return the rules that the newest judged record fires, in the order of `standings`.
 
     Args:

@@ -31,7 +31,8 @@ class VerdictState(NamedTuple):
         same_results: R4, records in a row with one result.
         near_duplicates: R5, records in a row that hardly differ.
         call, result, content_hash, argument_marks, result_marks: of the newest judged record. ``call`` is the
-            digest of its call when a row of R4 may go on from it, else empty. ``result`` is a digest.
+            digest of its call when a row of R4 may go on from it, else empty; so are the marks when none of
+            R5 may. ``result`` is a digest.
         keys: what the records of the window fired with, oldest first: key of the rule to the number of the
             last such record and its episode.
         episode: the open one, `episode.Episode` as a list; None when none is open.

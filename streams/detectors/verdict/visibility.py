@@ -26,9 +26,7 @@ _DISABLED, _SYSTEM, _STATUS, _EMPTY, _EXEMPT, INFRASTRUCTURE = Unseen
 _EXEMPT_MODE = PolicyMode.exempt
 
 
-def why_unseen(
-    decision: Decision, policy: ToolPolicy | None, settings: DetectionSettings
-) -> Unseen | None:
+def why_unseen(decision: Decision, policy: ToolPolicy | None, settings: DetectionSettings) -> Unseen | None:
     """Return why a record is not judged, the first reason that applies; None when it is.
 
     Args:

@@ -74,7 +74,8 @@ def test_what_is_told_has_exactly_these_fields() -> None:
         "chain_id": "s1",
     }
     assert divergence["id"] == "s1/0/2/divergence_suspected"
-    assert outcome.events[0].topic is Topic.SESSION_ALERTS
+    (topic,) = [event.topic for event in outcome.events if event.fields == divergence]
+    assert topic is Topic.SESSION_ALERTS
 
 
 def decision_fields() -> set[str]:

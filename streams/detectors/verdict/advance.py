@@ -1,0 +1,75 @@
+"""One more judged record: every counter of the verdict goes on."""
+
+from __future__ import annotations
+
+from streams.detectors.verdict import cycle, identical, near_duplicate, same_error, same_result
+from streams.detectors.verdict.rearm import within
+from streams.detectors.verdict.signature_window import push
+from streams.detectors.verdict.state import RECENT, VerdictState, outcome_of
+from streams.detectors.verdict.streak import NO_STREAK
+from streams.domain.bounded import bounded, bounded_hash
+from streams.domain.decision import Decision
+from streams.domain.detection_settings import DetectionSettings
+from streams.domain.tool_policy import PolicyMode, ToolPolicy
+
+_POLLING = PolicyMode.polling
+
+
+def advanced(
+    state: VerdictState,
+    decision: Decision,
+    tokens: float,
+    policy: ToolPolicy | None,
+    settings: DetectionSettings,
+) -> VerdictState:
+    """Return the state with a judged record counted in, the episode as it was.
+
+    Rules that are switched off are counted too, so that switching one on takes effect at once.
+
+    Args:
+        state: before the record.
+        decision: the record.
+        tokens: of the session so far, the record included.
+        policy: what the operator says about its tool.
+        settings: the settings in force.
+    """
+    polling = policy is not None and policy.mode is _POLLING
+    outcome = outcome_of(decision.status, polling=polling)
+    tool = bounded(decision.tool_call) if decision.tool_call else None
+    signature, content_hash = decision.signature, decision.content_hash
+    moment = (decision.offset, decision.timestamp, tokens, decision.cumulative_cost)
+    gap, window = settings.poll_gap_ms, settings.verdict_window
+    number = state.judged + 1
+
+    signatures, tools = [*state.signatures, signature], [*state.tools, tool]
+    outcomes, moments = state.outcomes + outcome, [*state.moments, moment]
+    older = state.older
+    if len(signatures) > RECENT:
+        older = push(older, signatures.pop(0), window - RECENT)
+        del tools[0], moments[0]
+        outcomes = outcomes[1:]
+
+    repeats = same_result.may_count(decision, polling=polling, settings=settings)
+    resembles = near_duplicate.may_count(decision, polling=polling)
+    return VerdictState(
+        number,
+        tokens,
+        0,
+        signatures,
+        tools,
+        outcomes,
+        moments,
+        older,
+        identical.run_of(state, decision, gap),
+        cycle.cycles_of(state, decision, outcome, gap),
+        same_error.errors_of(state, decision, tool, moment, window),
+        same_result.row_of(state, decision, tool, gap) if repeats else NO_STREAK,
+        near_duplicate.row_of(state, decision, tool, outcome, settings) if resembles else NO_STREAK,
+        decision.call_digest if repeats else "",
+        decision.result_digest,
+        None if content_hash is None else bounded_hash(content_hash),
+        decision.argument_marks if resembles else "",
+        decision.result_marks if resembles else "",
+        within(state.keys, number, window),
+        state.episode,
+    )

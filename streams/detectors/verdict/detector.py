@@ -1,0 +1,192 @@
+"""The verdict: is this session in a loop, since when, and by what evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from streams.detectors.detector import Block, CloseReason, Detector, Eddy, Layer, Observation
+from streams.detectors.verdict.advance import advanced
+from streams.detectors.verdict.episode import Episode, Phase, followed, id_of, opened
+from streams.detectors.verdict.policy import policy_of
+from streams.detectors.verdict.rearm import key_of, remembering
+from streams.detectors.verdict.report import loop_episode
+from streams.detectors.verdict.signature_window import distance
+from streams.detectors.verdict.standing import Standing, fired
+from streams.detectors.verdict.state import RECENT, VerdictState
+from streams.detectors.verdict.visibility import INFRASTRUCTURE, Unseen, why_unseen
+from streams.domain.decision import Decision
+from streams.domain.detection_settings import DetectionSettings
+from streams.domain.event import Finding
+from streams.domain.level import Level
+from streams.domain.number import within_doubles
+
+_NORMAL, _WARNING, _LOOP = (level.value for level in Level)
+_LEVELS = {level.value: level for level in Level}
+_OPENED, _RECOVERED = Phase.OPENED, Phase.RECOVERED
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict(Detector[VerdictState]):
+    """Five rules over calls and their results, and the episodes they open, escalate and close.
+
+    R1 the same call with the same result; R2 a cycle of 2 to 5 steps; R3 one tool failing with one error,
+    R4 one tool giving one result, whatever the arguments; R5 near-duplicates without progress. Waiting
+    (`poll_gap_ms`), infrastructure errors and what `tool_policies` exempts are no loop. An episode opens when
+    a rule fires, never falls in level, and ends after `recover_records` quiet records or with the session.
+
+    Looks at every record; judges those that `visibility` does not leave out.
+
+    Source: SEMANTICS 6.
+
+    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> known = {
+    ...     "session_id": "s",
+    ...     "event_id": "e",
+    ...     "meta": {"trace_id": "t", "timestamp": 0},
+    ...     "identity": {"agent_id": "a", "agent_type": "coder"},
+    ...     "action": {"status": "failure", "tool_call": "make", "error": "no rule"},
+    ... }
+    >>> detector, state, levels = Verdict(), Verdict().fresh(), []
+    >>> for offset in range(3):
+    ...     state, block, findings = detector.observe(state, Decision.of(0, offset, known), {}, DEFAULTS)
+    ...     levels.append(block["level"])
+    >>> levels, [finding.fields["phase"] for finding in findings]
+    (['NORMAL', 'WARNING', 'LOOP'], ['escalated'])
+    """
+
+    name: ClassVar[str] = "verdict"
+    layer: ClassVar[Layer] = Layer.JUDGES
+
+    def fresh(self) -> VerdictState:
+        """Return a state that has judged nothing."""
+        return VerdictState()
+
+    def restore(self, stored: Sequence[Any]) -> VerdictState:
+        """Read back a state."""
+        return VerdictState(*stored)
+
+    def level(self, state: VerdictState) -> Level:
+        """Return the level of the open episode, NORMAL when none is open."""
+        return _LEVELS[_level(state)]
+
+    def observe(
+        self,
+        state: VerdictState,
+        decision: Decision,
+        eddy: Eddy,  # noqa: ARG002 - the record alone decides
+        settings: DetectionSettings,
+    ) -> Observation[VerdictState]:
+        """Judge a record, and follow the episode."""
+        tokens = within_doubles(state.tokens + decision.tokens_used)
+        policy = policy_of(decision.tool, settings)
+        unseen = why_unseen(decision, policy, settings)
+        if unseen is not None:
+            infra_streak = state.infra_streak + (unseen is INFRASTRUCTURE)
+            state = state._replace(tokens=tokens, infra_streak=infra_streak)
+            return state, _block_unseen(state, unseen), ()
+
+        repeat_distance = _repeat_distance(state, decision.signature, settings.verdict_window)
+        state = advanced(state, decision, tokens, policy, settings)
+        firing = fired(state, policy, settings)
+        if firing or state.episode is not None:
+            state, findings = _follow(state, _strongest(firing), decision, settings)
+        else:
+            findings = ()
+        return state, _block(state, firing, repeat_distance), findings
+
+    def close(self, state: VerdictState, reason: CloseReason) -> tuple[Finding, ...]:
+        """Close the open episode with the last judged record."""
+        if state.episode is None:
+            return ()
+        return (loop_episode(Episode(*state.episode), _RECOVERED, state, reason.value),)
+
+
+def _level(state: VerdictState) -> str:
+    return _NORMAL if state.episode is None else state.episode[1]
+
+
+def _repeat_distance(state: VerdictState, signature: str, window: int) -> int | None:
+    """Return how many judged records ago a signature was last seen in the window, None when it was not.
+
+    ``state`` is that before the record, which is the newest of the window itself.
+    """
+    for back, earlier in enumerate(reversed(state.signatures), 1):
+        if earlier == signature:
+            return back
+    further = distance(state.older, signature)
+    return None if further is None or further + RECENT >= window else further + RECENT
+
+
+def _strongest(firing: Sequence[Standing]) -> Standing | None:
+    """Return the first of the rules with the highest level."""
+    looping = [standing for standing in firing if standing.count >= standing.loop]
+    return next(iter(looping or firing), None)
+
+
+def _follow(
+    state: VerdictState, strongest: Standing | None, decision: Decision, settings: DetectionSettings
+) -> tuple[VerdictState, tuple[Finding, ...]]:
+    """Open an episode or follow the one that is open; remember what the record fired with."""
+    raw = _NORMAL if strongest is None else strongest.level.value
+    if state.episode is not None:
+        episode, phase = followed(Episode(*state.episode), state, strongest, raw, settings)
+    elif strongest is not None:
+        id_if_new = id_of(decision.session_id, decision.partition, decision.offset)
+        episode, phase = opened(state, strongest, raw, id_if_new), _OPENED
+    else:
+        return state, ()
+    findings: tuple[Finding, ...] = ()
+    if phase is not None:
+        reason = "quiet" if phase is _RECOVERED else None
+        findings = (loop_episode(episode, phase, state, reason),)
+    keys = state.keys
+    if strongest is not None:
+        keys = remembering(keys, key_of(strongest, state), state.judged, episode.id)
+    kept = None if phase is _RECOVERED else [*episode]
+    return state._replace(keys=keys, episode=kept), findings
+
+
+def _block(state: VerdictState, firing: Sequence[Standing], repeat_distance: int | None) -> Block:
+    strongest = _strongest(firing)
+    raw, rule, period, count = _NORMAL, None, None, None
+    if strongest is not None:
+        raw, rule, period, count = strongest.level.value, strongest.rule, strongest.period, strongest.count
+    return {
+        "visible": True,
+        "why": None,
+        "raw": raw,
+        "level": _level(state),
+        "rule": rule,
+        "period": period,
+        "count": count,
+        "fired": [
+            {"rule": each.rule, "level": each.level.value, "count": each.count, "period": each.period}
+            for each in firing
+        ],
+        "run": state.run[0] if state.run else 1,
+        "repeat_distance": repeat_distance,
+        "signature": state.signatures[-1],
+        "infra_streak": 0,
+        "episode_id": None if state.episode is None else state.episode[0],
+    }
+
+
+def _block_unseen(state: VerdictState, why: Unseen) -> Block:
+    """What is reported of a record that is not judged: that, and how the session stands."""
+    return {
+        "visible": False,
+        "why": why.value,
+        "raw": None,
+        "level": _level(state),
+        "rule": None,
+        "period": None,
+        "count": None,
+        "fired": None,
+        "run": None,
+        "repeat_distance": None,
+        "signature": None,
+        "infra_streak": state.infra_streak,
+        "episode_id": None if state.episode is None else state.episode[0],
+    }

@@ -1,0 +1,114 @@
+"""An episode: one loop from where it was noticed to where it ended (SEMANTICS 6.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from streams.detectors.verdict.rearm import key_of
+from streams.detectors.verdict.standing import Standing
+from streams.detectors.verdict.state import VerdictState
+from streams.detectors.verdict.streak import Moment
+from streams.domain.detection_settings import DetectionSettings
+from streams.domain.digest import digest
+from streams.domain.level import Level
+
+
+class Phase(StrEnum):
+    """What became of an episode with a record."""
+
+    OPENED = "opened"
+    ESCALATED = "escalated"
+    STILL_OPEN = "still_open"
+    RECOVERED = "recovered"
+
+
+class Episode(NamedTuple):
+    """The open episode of a session. Its level never falls; it ends only by recovery.
+
+    Attributes:
+        id: digest of session, partition and offset of the record that opened it the first time.
+        level: WARNING or LOOP.
+        reopened: whether it had recovered before and its pattern came back.
+        opened, looped: number of the judged record with which it opened and reached LOOP; ``looped`` is 0
+            below LOOP.
+        quiet: judged records in a row on which no rule fired.
+        onset: first record of the pattern it opened with.
+        rule, period, counted, tools, signatures: evidence, of the newest record with at least its level. Of a
+            cycle each record of one repetition, oldest first; of other rules the newest record.
+    """
+
+    id: str
+    level: str
+    reopened: bool
+    opened: int
+    looped: int
+    quiet: int
+    onset: Moment
+    rule: str
+    period: int | None
+    counted: int
+    tools: Sequence[str]
+    signatures: Sequence[str]
+
+
+_WARNING, _LOOP = Level.WARNING.value, Level.LOOP.value
+
+
+def id_of(session_id: str, partition: int, offset: int) -> str:
+    """Return the id of an episode that opens with the record at this place."""
+    return digest(f"{session_id}|{partition}|{offset}") or ""
+
+
+def opened(state: VerdictState, standing: Standing, raw: str, id_if_new: str) -> Episode:
+    """Open an episode, or an old one again whose key is still in the window.
+
+    Args:
+        state: after the record, its keys without the record's own.
+        standing: the rule that gives the raw level.
+        raw: WARNING or LOOP.
+        id_if_new: `id_of` the record.
+    """
+    last = state.keys.get(key_of(standing, state))
+    looped = state.judged if raw == _LOOP else 0
+    id_ = id_if_new if last is None else last[1]
+    onset = standing.onset or state.moments[-1]
+    evidence = _evidence(state, standing)
+    return Episode(id_, raw, last is not None, state.judged, looped, 0, onset, *evidence)
+
+
+def followed(
+    episode: Episode, state: VerdictState, standing: Standing | None, raw: str, settings: DetectionSettings
+) -> tuple[Episode, Phase | None]:
+    """Follow an open episode to the newest judged record; say what there is to tell.
+
+    Args:
+        episode: as it was before the record.
+        state: after the record.
+        standing: the rule that gives the raw level, None when no rule fired.
+        raw: the raw level.
+        settings: the settings in force.
+    """
+    if standing is None:
+        episode = episode._replace(quiet=episode.quiet + 1)
+        if episode.quiet >= settings.recover_records:
+            return episode, Phase.RECOVERED
+    else:
+        episode = episode._replace(quiet=0)
+        if raw == _LOOP or episode.level == _WARNING:
+            episode = Episode(*episode[:7], *_evidence(state, standing))
+        if raw == _LOOP and episode.level == _WARNING:
+            return episode._replace(level=_LOOP, looped=state.judged), Phase.ESCALATED
+    since, beat = state.judged - episode.looped, settings.alert_heartbeat_records
+    if episode.looped and beat and since % beat == 0:
+        return episode, Phase.STILL_OPEN
+    return episode, None
+
+
+def _evidence(
+    state: VerdictState, standing: Standing
+) -> tuple[str, int | None, int, Sequence[str], Sequence[str]]:
+    size = standing.period or 1
+    tools = [tool or "" for tool in state.tools[-size:]]
+    return standing.rule, standing.period, standing.count, tools, [*state.signatures[-size:]]
