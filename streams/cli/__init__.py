@@ -16,6 +16,7 @@ from streams.cli.lazy_group import LazyGroup
             "and show which go in circles."
         ),
         "detect": "Find the loops in decision-log files, without Kafka.",
+        "evaluate": "Compare what the detectors raise with what people marked.",
         "topics": "Compare the topics with the catalogue, and create or change them.",
         "worker": "Score decision logs until told to stop.",
     },

@@ -13,12 +13,9 @@ from streams.cli.printable import printable
 from streams.cli.record_line import record_line
 from streams.cli.report import Report, Tally
 from streams.cli.screen import line_writer
-from streams.cli.settings_file import read_settings
-from streams.domain.detection_settings import DEFAULTS, DetectionSettings
+from streams.cli.settings_file import settings_in_force
 from streams.domain.outcome import Rejected, Scored
-from streams.errors import ConfigurationError
 from streams.offline import Judgement, judge
-from streams.policy.reachability import reachability
 from streams.sources.input_file import STANDARD_INPUT
 from streams.sources.reading import InputFormat, entries
 
@@ -70,7 +67,8 @@ def detect(
 
     \b
       {"status": "ok|duplicate|rejected", "session_id": ..., "event_id": ...,
-       "entropy_score": ..., "node_state": ..., "problems": [...], "eddy": {...}}
+       "entropy_score": ..., "node_state": ..., "problems": [...], "eddy": {...},
+       "recommendation": {"steps": ..., "tokens": ..., "samples": ...} | null}
 
     Warnings and rejected records are named on standard error. The exit code is 0, with or without
     loops, unless --fail-on-loop is given; 2 when an input cannot be read to its end.
@@ -81,7 +79,7 @@ def detect(
       eddy detect --json - < agent.jsonl | jq 'select(.node_state == "alert_entropy")'
       eddy detect --fail-on-loop --settings strict.json nightly/*.avro
     """  # noqa: D301
-    settings = _settings(settings_path)
+    settings = settings_in_force(settings_path)
     judgements = _reported(judge(entries(files, InputFormat(input_format)), settings))
     if as_json:
         loops = _write_lines(judgements, at_once=STANDARD_INPUT in files, count_loops=fail_on_loop)
@@ -89,22 +87,6 @@ def detect(
         loops = _write_report(judgements, every_step=all_steps)
     if fail_on_loop and loops:
         click.get_current_context().exit(PROBLEM_FOUND)
-
-
-def _settings(path: Path | None) -> DetectionSettings:
-    if path is None:
-        return DEFAULTS
-    try:
-        settings, warnings = read_settings(path)
-    except ConfigurationError as error:
-        raise click.BadParameter(str(error), param_hint="'--settings'") from error
-    for warning in warnings:
-        name, problem = printable(warning.setting, 200), printable(warning.problem, 200)
-        click.echo(f"warning: {name}: {problem}; kept {json.dumps(warning.kept)}", err=True)
-    for reach in reachability(settings):
-        if not (reach.reachable or reach.disabled):
-            click.echo(f"warning: {reach.rule} can never reach {reach.level}: {reach.why}", err=True)
-    return settings
 
 
 def _reported(judgements: Iterator[Judgement]) -> Iterator[Judgement]:

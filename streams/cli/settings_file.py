@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import click
 import orjson
 
+from streams.cli.printable import printable
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.settings_document import SettingWarning, resolve
 from streams.errors import ConfigurationError
+from streams.policy.reachability import reachability
 
 FIRST_VERSION = 1
 
@@ -26,3 +30,24 @@ def read_settings(path: Path) -> tuple[DetectionSettings, tuple[SettingWarning, 
     if not isinstance(document, dict):
         raise ConfigurationError(f"{path}: not a JSON object. Give a file with one JSON object")
     return resolve(document, DEFAULTS, FIRST_VERSION)
+
+
+def settings_in_force(path: Path | None, option: str = "--settings") -> DetectionSettings:
+    """The defaults, changed by the document an option names; what is wrong with it goes to standard error.
+
+    Raises:
+        click.BadParameter: the file cannot be read, or does not hold one JSON object.
+    """
+    if path is None:
+        return DEFAULTS
+    try:
+        settings, warnings = read_settings(path)
+    except ConfigurationError as error:
+        raise click.BadParameter(str(error), param_hint=f"'{option}'") from error
+    for warning in warnings:
+        name, problem = printable(warning.setting, 200), printable(warning.problem, 200)
+        click.echo(f"warning: {name}: {problem}; kept {json.dumps(warning.kept)}", err=True)
+    for reach in reachability(settings):
+        if not (reach.reachable or reach.disabled):
+            click.echo(f"warning: {reach.rule} can never reach {reach.level}: {reach.why}", err=True)
+    return settings

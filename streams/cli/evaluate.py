@@ -1,0 +1,121 @@
+"""`eddy evaluate`: what the detectors find of what people marked."""
+
+from __future__ import annotations
+
+import fnmatch
+from pathlib import Path
+
+import click
+import orjson
+
+from streams.cli.evaluation_table import part_lines
+from streams.cli.printable import printable
+from streams.cli.settings_file import settings_in_force
+from streams.evaluation.alarms import DETECTORS
+from streams.evaluation.document import part_document
+from streams.evaluation.evaluation import Part
+from streams.evaluation.evaluation import evaluate as compare
+from streams.evaluation.intervals import DRAWS, SEED
+from streams.evaluation.sessions import gather
+from streams.offline import judge
+from streams.sources.labelled import read
+
+_DETECTORS = "\n".join(f"  {name:16} {detector.asks}" for name, detector in DETECTORS.items())
+
+
+@click.command(epilog=f"\b\nDetectors:\n{_DETECTORS}")
+@click.argument(
+    "labelled",
+    metavar="LABELLED...",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, readable=True),
+)
+@click.option(
+    "--detector",
+    "detectors",
+    metavar="NAME",
+    multiple=True,
+    type=click.Choice(list(DETECTORS)),
+    help="Ask this one; several times for several. All of them when left out.",
+)
+@click.option(
+    "--loop-free",
+    "loop_free",
+    metavar="PATTERN",
+    multiple=True,
+    help="Sources whose unlabelled sessions are known not to loop, such as tau_*.",
+)
+@click.option(
+    "--repetitions",
+    "least",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Labelled repetitions from which on a session counts as looping.",
+)
+@click.option(
+    "--settings",
+    "settings_path",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
+    help="JSON document of settings that differ from the defaults.",
+)
+@click.option("--rules", "with_rules", is_flag=True, help="Tell what each rule contributes.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document instead of tables.")
+def evaluate(
+    *,
+    labelled: tuple[str, ...],
+    detectors: tuple[str, ...],
+    loop_free: tuple[str, ...],
+    least: int,
+    settings_path: Path | None,
+    with_rules: bool,
+    as_json: bool,
+) -> None:
+    """Compare what the detectors raise with what people marked.
+
+    LABELLED are JSON lines, gzipped or not, or folders of them: recorded trajectories, one event per line,
+    and label lines, which have a label_source. A label line of a person has action_action: one word for each
+    pair of consecutive events; the word Repetition marks the later of the two.
+
+    The tables give precision, recall and F1 over records and over sessions, alarms of healthy sessions, the
+    delay in records, and, with --rules, what each rule contributes; for all sources and for each. Intervals
+    are 95 %. A session without labels counts neither as looping nor as healthy, unless its source is named
+    by --loop-free. The same files give the same bytes.
+
+    \b
+    Examples:
+      eddy evaluate trajectories/ --loop-free 'tau_*'
+      eddy evaluate trajectories/ --detector verdict-warning --rules --settings strict.json
+    """  # noqa: D301
+    settings = settings_in_force(settings_path)
+    found = read(labelled)
+    gathered = gather(judge(found.entries, settings), found.labels)
+    for problem in gathered.problems:
+        click.echo(f"warning: {printable(problem, 200)}", err=True)
+    parts = compare(
+        gathered.sessions,
+        # In the order of the tables, each once.
+        [name for name in DETECTORS if name in detectors or not detectors],
+        lambda source: any(fnmatch.fnmatchcase(source, pattern) for pattern in loop_free),
+        least,
+    )
+    if as_json:
+        _write_document(parts, least, loop_free)
+    else:
+        for part in parts:
+            for line in part_lines(part, with_rules=with_rules):
+                click.echo(line)
+
+
+def _write_document(parts: tuple[Part, ...], least: int, loop_free: tuple[str, ...]) -> None:
+    document = {
+        "method": {
+            "repetitions_of_a_loop": least,
+            "loop_free": list(loop_free),
+            "bootstrap": {"of": "sessions", "draws": DRAWS, "seed": SEED},
+        },
+        "parts": [part_document(part) for part in parts],
+    }
+    click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())

@@ -1,0 +1,1 @@
+"""How well detectors find the repetitions that people marked: pure counting, no I/O, no clock."""

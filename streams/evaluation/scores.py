@@ -1,0 +1,54 @@
+"""Precision, recall and F1 with their intervals, over records and over sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from streams.evaluation.counts import Counts, counts_of, total
+from streams.evaluation.intervals import Interval, percentiles, redrawn, wilson
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The counts and how far the figures of them can be trusted (95 %, None where there is nothing)."""
+
+    counts: Counts
+    precision: Interval | None
+    recall: Interval | None
+    f1: Interval | None
+
+
+def step_scores(sessions: Sequence[Counts], drawn: Sequence[Sequence[int]]) -> Scores:
+    """Score records. All intervals are bootstrapped over sessions: records of one session go together.
+
+    Args:
+        sessions: the counts of the records of each session.
+        drawn: `streams.evaluation.intervals.resamples` of the sessions.
+    """
+    totals = redrawn(sessions, drawn)
+    return Scores(
+        total(sessions),
+        percentiles(each.precision for each in totals),
+        percentiles(each.recall for each in totals),
+        percentiles(each.f1 for each in totals),
+    )
+
+
+def session_scores(raised: Sequence[bool], looping: Sequence[bool], drawn: Sequence[Sequence[int]]) -> Scores:
+    """Score sessions, each raised or not and looping or not.
+
+    Sessions are independent and precision and recall are proportions of them: Wilson's intervals. F1 is no
+    proportion: bootstrapped.
+    """
+    each = [
+        counts_of(frozenset({0} if alarm else ()), frozenset({0} if loop else ()))
+        for alarm, loop in zip(raised, looping, strict=True)
+    ]
+    counts = total(each)
+    return Scores(
+        counts,
+        wilson(counts.hits, counts.hits + counts.false),
+        wilson(counts.hits, counts.hits + counts.missed),
+        percentiles(resampled.f1 for resampled in redrawn(each, drawn)),
+    )

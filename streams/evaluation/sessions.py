@@ -1,0 +1,60 @@
+"""From judged records and label lines to the sessions to compare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from streams.domain.outcome import Scored
+from streams.evaluation.evaluation import Evaluated
+from streams.evaluation.labels import SessionLabel, session_label, source_of
+from streams.evaluation.watch import Watch
+from streams.offline import Judgement
+
+
+class Gathered(NamedTuple):
+    """The sessions that can be compared, and what was wrong with the others, a line each."""
+
+    sessions: tuple[Evaluated, ...]
+    problems: tuple[str, ...]
+
+
+def gather(judgements: Iterable[Judgement], label_lines: Iterable[Mapping[str, Any]]) -> Gathered:
+    """Bring records and labels together. A session without a label line counts as unlabelled.
+
+    Left out, and named among the problems: labels without records, labels of another number of records, a
+    second label line for a session.
+    """
+    watches: dict[str, Watch] = {}
+    for judgement in judgements:
+        if judgement.session_id is not None:
+            watch = watches.setdefault(judgement.session_id, Watch())
+            match judgement.outcome:
+                case Scored(decision=decision, enriched=enriched):
+                    watch.add(decision, enriched["eddy"])
+                case _:
+                    watch.skip()
+    labels, problems = _labels(label_lines)
+    sessions = []
+    for session_id, watch in watches.items():
+        label = labels.get(session_id) or SessionLabel(session_id, source_of(session_id), None, 0)
+        if label.fits(watch.records):
+            sessions.append(Evaluated(label, watch))
+        else:
+            problems.append(f"{session_id}: {label.transitions} labels for {watch.records} records; left out")
+    problems += [f"{name}: labels without records" for name in labels if name not in watches]
+    return Gathered(tuple(sessions), tuple(problems))
+
+
+def _labels(lines: Iterable[Mapping[str, Any]]) -> tuple[dict[str, SessionLabel], list[str]]:
+    labels: dict[str, SessionLabel] = {}
+    problems = []
+    for line in lines:
+        label = session_label(line)
+        if label is None:
+            problems.append("a label line without a session_id")
+        elif label.session_id in labels:
+            problems.append(f"{label.session_id}: labelled twice; the first line counts")
+        else:
+            labels[label.session_id] = label
+    return labels, problems

@@ -1,0 +1,77 @@
+"""One session as the detectors saw it, record by record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from streams.domain.decision import Decision
+from streams.domain.level import Level
+from streams.evaluation.alarms import BASELINE, DETECTORS, EVIDENCE, fired
+
+#: Rules whose records need not have one tool.
+_ANY_TOOL: Final = frozenset({"R2", "R6"})
+
+
+class _Visible(NamedTuple):
+    """A record the verdict judged: its position in the session, and its tool."""
+
+    at: int
+    tool: str | None
+
+
+class Watch:
+    """Collects what every detector says about the records of one session.
+
+    Attributes:
+        records: number of records seen, those included that could not be judged.
+        raised: for each detector and rule, the positions of the records on which it holds, from 0.
+    """
+
+    def __init__(self) -> None:
+        self.records = 0
+        self.raised: dict[str, dict[str, set[int]]] = {name: {} for name in DETECTORS}
+        self._previous_call: str | None = None
+        self._judged: list[_Visible] = []
+
+    def skip(self) -> None:
+        """Take a record that was refused: it has its place, and nobody says anything about it."""
+        self.records += 1
+
+    def add(self, decision: Decision, eddy: Mapping[str, Any]) -> None:
+        """Take the next record with its block."""
+        at = self.records
+        self.records += 1
+        for name, detector in DETECTORS.items():
+            for rule in detector.rules(eddy):
+                self._raise(name, rule, at)
+        if decision.call == self._previous_call:
+            self._raise(BASELINE, "same_call", at)
+        self._previous_call = decision.call
+        verdict = eddy.get("verdict")
+        if verdict is not None and verdict["visible"]:
+            self._judged.append(_Visible(at, decision.tool))
+            for reached in fired(eddy, Level.WARNING, Level.LOOP):
+                for named in self._named(reached):
+                    self._raise(EVIDENCE, reached["rule"], named)
+
+    def positions(self, detector: str) -> frozenset[int]:
+        """Return the records on which a detector holds, whatever the rule."""
+        return frozenset().union(*self.raised[detector].values())
+
+    def _raise(self, detector: str, rule: str, at: int) -> None:
+        self.raised[detector].setdefault(rule, set()).add(at)
+
+    def _named(self, reached: Mapping[str, Any]) -> list[int]:
+        """Return the records that a rule calls repetitions: all of its pattern but the first instance.
+
+        Of n repetitions of p records that is the last p (n - 1); a rule that counts calls of one tool skips
+        the records of other tools.
+        """
+        name, count, period = reached["rule"], reached["count"], reached["period"] or 1
+        judged = self._judged
+        if name not in _ANY_TOOL:
+            judged = [seen for seen in judged if seen.tool == judged[-1].tool]
+        # What R6 counts is new nowhere, so its first record is a repetition too.
+        wanted = count if name == "R6" else period * (count - 1)
+        return [seen.at for seen in judged[-wanted:]]

@@ -1,0 +1,64 @@
+"""Recorded sessions together with what people said about them.
+
+Two kinds of lines, in any files and any order of files: events as in `streams.sources.trajectory`, and label
+lines, told by their `label_source`. The records of a session stand in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from streams.errors import ConfigurationError
+from streams.sources.entry import Entry, decode_object, session_key, undecodable
+from streams.sources.input_file import open_input
+from streams.sources.jsonl import lines
+from streams.sources.trajectory import decision_log
+
+_ENDINGS = (".jsonl", ".jsonl.gz")
+
+
+class Labelled(NamedTuple):
+    """What some files hold: the records as `streams.offline.judge` takes them, and the label lines."""
+
+    entries: list[Entry]
+    labels: list[Mapping[str, Any]]
+
+
+def read(names: Iterable[str]) -> Labelled:
+    """Read files, and the JSON lines of folders in the order of their names. All of it is held in memory.
+
+    Raises:
+        ConfigurationError: a file cannot be read to its end, or a folder has no JSON lines.
+    """
+    found = Labelled([], [])
+    for name in files(names):
+        with open_input(name) as stream:
+            for line in lines(stream):
+                value = decode_object(line)
+                if value is None:
+                    found.entries.append(undecodable(line))
+                elif "label_source" in value:
+                    found.labels.append(value)
+                else:
+                    log = decision_log(value)
+                    found.entries.append(Entry(session_key(log), None, log, None))
+    return found
+
+
+def files(names: Iterable[str]) -> Iterator[str]:
+    """Put the JSON lines of a folder in its place.
+
+    Raises:
+        ConfigurationError: there are none.
+    """
+    for name in names:
+        folder = Path(name)
+        if not folder.is_dir():
+            yield name
+            continue
+        inside = sorted(str(path) for path in folder.iterdir() if path.name.endswith(_ENDINGS))
+        if not inside:
+            raise ConfigurationError(f"{name}: no *.jsonl or *.jsonl.gz in it. Name labelled files")
+        yield from inside

@@ -1,0 +1,221 @@
+"""`eddy evaluate` on sessions small enough to count by hand."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from streams.cli import main
+
+
+def events(session: str, *calls: tuple[str, str, str, str]) -> list[dict[str, Any]]:
+    """Events of a session, each (tool, arguments, status, result)."""
+    return [
+        {
+            "session_id": session,
+            "agent_id": "a",
+            "seq": number,
+            "intent": f"step {number}",
+            "tool_call": tool,
+            "arguments": arguments,
+            "action_status": status,
+            "result": result,
+        }
+        for number, (tool, arguments, status, result) in enumerate(calls)
+    ]
+
+
+def label(session: str, *words: str) -> dict[str, Any]:
+    return {"session_id": session, "label_source": "human", "action_action": list(words)}
+
+
+FAILING = ("grep", "main", "failure", "no such file")
+LINES = [
+    # Four equal failures: WARNING at the second, LOOP from the third on. All three repetitions are labelled.
+    *events("demo::loop", FAILING, FAILING, FAILING, FAILING, ("ls", ".", "success", "main.py")),
+    label("demo::loop", "Repetition", "Repetition", "Repetition", "Follow-up"),
+    # The same call twice with another result: only the baseline minds.
+    *events("demo::work", ("tail", "log", "success", "one row"), ("tail", "log", "success", "two rows")),
+    label("demo::work", "Follow-up"),
+    # Nobody labelled this one.
+    *events("other::wild", *[("ls", ".", "success", "main.py")] * 3),
+    # A source without loops.
+    *events("free::1", ("ls", ".", "success", "main.py"), ("cat", "main.py", "success", "print(1)")),
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    (tmp_path / "made-up.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in LINES))
+    return str(tmp_path)
+
+
+def evaluate(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["evaluate", *arguments])
+
+
+GOLDEN = """\
+## all
+
+4 sessions, 12 records. Labelled by people: 2 sessions, 5 transitions, 3 repetitions; 1 sessions loop. \
+Healthy: 2 sessions.
+
+**Records**
+
+| detector        | hits | false | missed | precision           | recall              | F1                  |
+| --------------- | ---- | ----- | ------ | ------------------- | ------------------- | ------------------- |
+| baseline        | 3    | 1     | 0      | 0.75 (0.00 to 1.00) | 1.00 (1.00 to 1.00) | 0.86 (0.00 to 1.00) |
+| verdict-warning | 3    | 0     | 0      | 1.00 (1.00 to 1.00) | 1.00 (1.00 to 1.00) | 1.00 (1.00 to 1.00) |
+| verdict-loop    | 2    | 0     | 1      | 1.00 (1.00 to 1.00) | 0.67 (0.67 to 0.67) | 0.80 (0.80 to 0.80) |
+
+**Sessions**
+
+| detector        | hits | false | missed | precision           | recall              | F1                  |
+| --------------- | ---- | ----- | ------ | ------------------- | ------------------- | ------------------- |
+| baseline        | 1    | 1     | 0      | 0.50 (0.09 to 0.91) | 1.00 (0.21 to 1.00) | 0.67 (0.00 to 1.00) |
+| verdict-warning | 1    | 0     | 0      | 1.00 (0.21 to 1.00) | 1.00 (0.21 to 1.00) | 1.00 (1.00 to 1.00) |
+| verdict-loop    | 1    | 0     | 0      | 1.00 (0.21 to 1.00) | 1.00 (0.21 to 1.00) | 1.00 (1.00 to 1.00) |
+
+**Delay, in records**
+
+| detector        | noticed | unnoticed | median | longest |
+| --------------- | ------- | --------- | ------ | ------- |
+| baseline        | 1       | 0         | 0      | 0       |
+| verdict-warning | 1       | 0         | 0      | 0       |
+| verdict-loop    | 1       | 0         | 1      | 1       |
+
+**Alarms, healthy sessions**
+
+| detector        | sessions | per 100            | alarms per 100 |
+| --------------- | -------- | ------------------ | -------------- |
+| baseline        | 1        | 50.0 (9.5 to 90.5) | 50.0           |
+| verdict-warning | 0        | 0.0 (0.0 to 65.8)  | 0.0            |
+| verdict-loop    | 0        | 0.0 (0.0 to 65.8)  | 0.0            |
+
+**Alarms, all sessions**
+
+| detector        | sessions | per 100             | alarms per 100 |
+| --------------- | -------- | ------------------- | -------------- |
+| baseline        | 3        | 75.0 (30.1 to 95.4) | 75.0           |
+| verdict-warning | 2        | 50.0 (15.0 to 85.0) | 50.0           |
+| verdict-loop    | 1        | 25.0 (4.6 to 69.9)  | 25.0           |
+
+**Rules**
+
+| detector        | rule      | finds | false | only it finds | only it, false | healthy sessions |
+| --------------- | --------- | ----- | ----- | ------------- | -------------- | ---------------- |
+| baseline        | same_call | 3     | 1     | 3             | 1              | 1                |
+| verdict-warning | R1        | 3     | 0     | 3             | 0              | 0                |
+| verdict-loop    | R1        | 2     | 0     | 2             | 0              | 0                |
+
+"""
+
+ASKED = ("--detector", "baseline", "--detector", "verdict-loop", "--detector", "verdict-warning")
+
+
+def test_the_tables_of_all_sources(folder: str) -> None:
+    result = evaluate(folder, "--loop-free", "free", "--rules", *ASKED)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.partition("## demo")[0] == GOLDEN
+
+
+def test_the_same_files_give_the_same_bytes(folder: str) -> None:
+    assert evaluate(folder).stdout_bytes == evaluate(folder).stdout_bytes
+    assert evaluate(folder, "--json").stdout_bytes == evaluate(folder, "--json").stdout_bytes
+
+
+def test_as_json_there_is_every_figure(folder: str) -> None:
+    document = json.loads(
+        evaluate(folder, "--json", "--loop-free", "fr*", "--detector", "verdict-warning").stdout
+    )
+    assert document["method"] == {
+        "repetitions_of_a_loop": 1,
+        "loop_free": ["fr*"],
+        "bootstrap": {"of": "sessions", "draws": 1000, "seed": 20251122},
+    }
+    assert [part["source"] for part in document["parts"]] == ["all", "demo", "free", "other"]
+    (row,) = document["parts"][0]["detectors"]
+    assert row == {
+        "detector": "verdict-warning",
+        "steps": {
+            "hits": 3,
+            "false": 0,
+            "missed": 0,
+            "precision": 1.0,
+            "precision_interval": [1.0, 1.0],
+            "recall": 1.0,
+            "recall_interval": [1.0, 1.0],
+            "f1": 1.0,
+            "f1_interval": [1.0, 1.0],
+        },
+        "sessions": {
+            "hits": 1,
+            "false": 0,
+            "missed": 0,
+            "precision": 1.0,
+            "precision_interval": [0.2065, 1.0],
+            "recall": 1.0,
+            "recall_interval": [0.2065, 1.0],
+            "f1": 1.0,
+            "f1_interval": [1.0, 1.0],
+        },
+        "healthy": {
+            "sessions": 2,
+            "sessions_with_alarm": 0,
+            "sessions_with_alarm_per_100": 0.0,
+            "interval": [0.0, 65.762],
+            "alarms": 0,
+            "alarms_per_100": 0.0,
+        },
+        "every_session": {
+            "sessions": 4,
+            "sessions_with_alarm": 2,
+            "sessions_with_alarm_per_100": 50.0,
+            "interval": [15.0039, 84.9961],
+            "alarms": 2,
+            "alarms_per_100": 50.0,
+        },
+        "delay": {"noticed": 1, "unnoticed": 0, "median_records": 0, "longest_records": 0},
+        "rules": [
+            {
+                "rule": "R1",
+                "alone": {"hits": 3, "false": 0, "missed": 0},
+                "only": {"hits": 3, "false": 0},
+                "healthy_sessions": 0,
+            }
+        ],
+    }
+
+
+def test_a_source_without_labels_has_alarms_only(folder: str) -> None:
+    tables = evaluate(folder, *ASKED).stdout.partition("## other")[2]
+    assert "**Alarms, all sessions**" in tables
+    assert "**Alarms, healthy sessions**" not in tables
+    assert "**Records**" not in tables
+    assert "**Sessions**" not in tables
+
+
+def test_settings_change_what_is_found(folder: str, tmp_path: Path) -> None:
+    settings = tmp_path / "settings.json"
+    settings.write_text('{"identical_failing_warn": 3, "identical_failing_loop": 5, "nonsense": 1}')
+    result = evaluate(folder, "--detector", "verdict-warning", "--settings", str(settings))
+    assert "| verdict-warning | 2    | 0     | 1      |" in result.stdout
+    assert "warning: nonsense" in result.stderr
+
+
+def test_what_cannot_be_compared_is_named(tmp_path: Path) -> None:
+    lines = [*events("demo::short", FAILING), label("demo::short", "Repetition"), label("demo::gone")]
+    (tmp_path / "bad.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    result = evaluate(str(tmp_path))
+    assert result.exit_code == 0
+    assert result.stderr.splitlines() == [
+        "warning: demo::short: 1 labels for 1 records; left out",
+        "warning: demo::gone: labels without records",
+    ]
+
+
+def test_a_file_that_is_cut_off_ends_with_two(tmp_path: Path) -> None:
+    (tmp_path / "cut.jsonl.gz").write_bytes(b"\x1f\x8b\x08\x00")
+    assert evaluate(str(tmp_path)).exit_code == 2

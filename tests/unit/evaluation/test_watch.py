@@ -1,0 +1,124 @@
+"""What detectors say about the records of a session."""
+
+from typing import Any
+
+import pytest
+
+from streams.domain.decision import Decision
+from streams.domain.validation import known_fields
+from streams.evaluation.alarms import DETECTORS
+from streams.evaluation.watch import Watch
+from tests.stream import Stream, decision_log
+
+
+def fire(rule: str, count: int, period: int | None = None, level: str = "WARNING") -> dict[str, Any]:
+    return {"rule": rule, "count": count, "period": period, "level": level}
+
+
+def verdict(*fired: dict[str, Any], level: str = "NORMAL") -> dict[str, Any]:
+    return {"verdict": {"visible": True, "fired": list(fired), "level": level}}
+
+
+UNSEEN = {"verdict": {"visible": False, "fired": None, "level": "WARNING"}}
+
+
+def decision(tool: str = "search", arguments: str = "a") -> Decision:
+    known = known_fields(decision_log(tool=tool, status="success", tool_input=arguments))
+    assert known is not None
+    return Decision.of(0, 0, known)
+
+
+def watched(*records: tuple[str, dict[str, Any]]) -> Watch:
+    watch = Watch()
+    for tool, eddy in records:
+        watch.add(decision(tool), eddy)
+    return watch
+
+
+def test_the_baseline_is_the_same_call_as_the_record_before() -> None:
+    watch = Watch()
+    for arguments in ("a", "a", "b", "a", "a"):
+        watch.add(decision(arguments=arguments), verdict())
+    assert watch.positions("baseline") == {1, 4}
+
+
+def test_a_refused_record_keeps_its_place() -> None:
+    watch = Watch()
+    watch.add(decision(), verdict())
+    watch.skip()
+    watch.add(decision(), verdict(fire("R1", 3)))
+    assert watch.records == 3
+    assert watch.positions("verdict-warning") == {2}
+
+
+def test_the_verdict_is_asked_by_level_and_by_rule() -> None:
+    watch = watched(
+        ("search", verdict()),
+        ("search", verdict(fire("R2", 2, 2), fire("R2", 2, 4), level="WARNING")),
+        ("search", verdict(fire("R1", 4, 1, "LOOP"), fire("R3", 4), level="LOOP")),
+        ("search", verdict(level="LOOP")),
+    )
+    assert watch.raised["verdict-warning"] == {"R1": {2}, "R2": {1}, "R3": {2}}
+    assert watch.raised["verdict-loop"] == {"R1": {2}}
+    assert watch.positions("episode-warning") == {1, 2, 3}
+    assert watch.positions("episode-loop") == {2, 3}
+
+
+def test_a_record_that_is_not_judged_fires_nothing_and_leaves_the_episode_open() -> None:
+    watch = watched(("search", verdict(fire("R1", 3), level="WARNING")), ("search", UNSEEN))
+    assert watch.positions("verdict-warning") == {0}
+    assert watch.positions("episode-warning") == {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("tools", "fired", "named"),
+    [
+        # Four equal records: all but the first.
+        ("aaaa", fire("R1", 4, 1), {1, 2, 3}),
+        # a b a b a b: all but the first pair.
+        ("ababab", fire("R2", 3, 2), {2, 3, 4, 5}),
+        # Four failures of a tool, others between: the other tools are not named.
+        ("abacbaa", fire("R3", 4), {2, 5, 6}),
+        # Each of three records was known before: all three.
+        ("abcbac", fire("R6", 3), {3, 4, 5}),
+    ],
+)
+def test_the_evidence_names_all_but_the_first_instance(
+    tools: str, fired: dict[str, Any], named: set[int]
+) -> None:
+    quiet = [(tool, verdict()) for tool in tools[:-1]]
+    watch = watched(*quiet, (tools[-1], verdict(fired)))
+    assert watch.positions("evidence") == named
+    assert watch.positions("verdict-warning") == {len(tools) - 1}
+
+
+def test_the_evidence_passes_over_records_that_were_not_judged() -> None:
+    watch = watched(
+        ("search", verdict()),
+        ("search", UNSEEN),
+        ("search", verdict()),
+        ("search", verdict(fire("R1", 3, 1))),
+    )
+    assert watch.positions("evidence") == {2, 3}
+
+
+def test_every_detector_answers_what_the_pipeline_reports() -> None:
+    stream, watch = Stream(), Watch()
+    for number in range(6):
+        outcome = stream.scored(decision_log("again", "run_tests", number=number, error="one failed"))
+        watch.add(outcome.decision, outcome.enriched["eddy"])
+    raised = {name: min(watch.positions(name), default=None) for name in DETECTORS}
+    assert raised == {
+        "baseline": 1,
+        "entropy-warning": 2,
+        "entropy-loop": 4,
+        "repeat": 2,
+        "patterns": 2,
+        "loop": 1,
+        "drift": None,
+        "verdict-warning": 1,
+        "verdict-loop": 2,
+        "episode-warning": 1,
+        "episode-loop": 2,
+        "evidence": 1,
+    }

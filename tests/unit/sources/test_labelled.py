@@ -1,0 +1,43 @@
+"""Events and labels out of files and folders."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from streams.errors import ConfigurationError
+from streams.sources.labelled import files, read
+
+EVENT = {"session_id": "set::1", "agent_id": "a", "seq": 0, "tool_call": "ls", "action_status": "success"}
+LABEL = {"session_id": "set::1", "label_source": "human", "action_action": []}
+
+
+def test_lines_are_told_apart_by_what_they_say_not_by_their_file(tmp_path: Path) -> None:
+    mixed = tmp_path / "mixed.jsonl"
+    mixed.write_text(f"{json.dumps(LABEL)}\n\n{json.dumps(EVENT)}\nnot json\n")
+    found = read([str(mixed)])
+    assert found.labels == [LABEL]
+    assert [entry.value and entry.value["event_id"] for entry in found.entries] == ["set::1/0", None]
+    assert [entry.key for entry in found.entries] == ["set::1", None]
+
+
+def test_a_folder_stands_for_its_json_lines_in_the_order_of_their_names(tmp_path: Path) -> None:
+    for name in ("b.jsonl", "a.jsonl.gz", "README.md", "c.json"):
+        (tmp_path / name).touch()
+    assert list(files([str(tmp_path), "else.jsonl"])) == [
+        str(tmp_path / "a.jsonl.gz"),
+        str(tmp_path / "b.jsonl"),
+        "else.jsonl",
+    ]
+
+
+def test_a_folder_without_json_lines_is_a_mistake(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"no \*\.jsonl or \*\.jsonl\.gz in it"):
+        list(files([str(tmp_path)]))
+
+
+def test_packed_files_are_unpacked(tmp_path: Path) -> None:
+    packed = tmp_path / "e.jsonl.gz"
+    packed.write_bytes(gzip.compress(json.dumps(EVENT).encode()))
+    assert len(read([str(packed)]).entries) == 1
