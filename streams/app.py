@@ -149,7 +149,7 @@ def build(settings: WorkerSettings) -> RunApp:
     except (ValueError, TypeError, ImproperlyConfigured) as error:
         raise ConfigurationError(f"Faust refuses a setting: {error}. Check EDDY_FAUST.") from error
     agents.register(app)
-    metrics.watch(app.lags, app.sessions.settings_versions)
+    metrics.watch(app.lags, app.sessions.settings_versions, app.sessions.shadow_versions)
     health = Health(
         app, stall_timeout_s=settings.stall_timeout_s, restore_timeout_s=settings.restore_timeout_s
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from schemas.codec import Codec, Reason, UndecodableError
 from streams.dead_letter import Headers, Source, reason_for, rejected_headers, undecodable_headers
@@ -18,8 +18,11 @@ from streams.domain.outgoing import Outgoing
 from streams.domain.record import Record
 from streams.domain.run import Message, Run
 from streams.domain.session import Session
+from streams.domain.shadow import Shadow
 from streams.domain.topic import Topic
 from streams.pipeline import admit, step
+from streams.policy.comparison import Difference
+from streams.shadow import difference_record, try_out, try_refused
 
 OUTPUTS = (
     Topic.ENRICHED,
@@ -28,6 +31,7 @@ OUTPUTS = (
     Topic.TOPOLOGY,
     Topic.SESSION_BUDGETS,
     Topic.SESSION_RESPONSES,
+    Topic.SHADOW_DIFFERENCES,
 )
 """What a run may put out, dead letters aside; all of it under the key of the record."""
 
@@ -62,6 +66,10 @@ class Folded:
     dead_lettered: Counter[str] = field(default_factory=Counter)
     events: Counter[str] = field(default_factory=Counter)
     violations: list[Violation] = field(default_factory=list)
+    tried: int = 0
+    """Records that were judged under the shadow settings too."""
+    differences: Counter[str] = field(default_factory=Counter)
+    """Records that those judge otherwise, by what differs."""
 
     def add(self, topic: str, record: Outgoing) -> None:
         """Append an output."""
@@ -115,8 +123,18 @@ class Job:
         # A key that is not UTF-8 belongs to no session: its records are dead letters.
         return {text for text in texts if "\ufffd" not in text or text.encode() in keys}
 
-    def fold(self, run: Run, sessions: Sessions, settings: DetectionSettings, folded: Folded) -> None:
-        """Process a run whose records stand under the same settings; add the outcome to ``folded``."""
+    def fold(
+        self,
+        run: Run,
+        sessions: Sessions,
+        settings: DetectionSettings,
+        folded: Folded,
+        shadow: Shadow | None = None,
+    ) -> None:
+        """Process a run whose records stand under the same settings; add the outcome to ``folded``.
+
+        With a ``shadow`` its settings are tried out on each record, which changes no other output.
+        """
         decode = self._decoder.decode
         partition = run.partition
         for message in run.messages:
@@ -137,14 +155,24 @@ class Job:
                 source = Source(run.topic, partition, message.offset, message.headers)
                 headers = rejected_headers(source, problems, group=self._group, version=self._version)
                 self._dead_letter(folded, message, reason_for(problems), problems, headers)
+                if shadow is not None and (found := try_refused(record, settings, shadow)) is not None:
+                    self._tell(folded, message, difference_record(*found, settings, shadow), found[1])
                 continue
-            done = step(sessions.get(admitted.session_id), admitted, settings)
+            session = sessions.get(admitted.session_id)
+            done = step(session, admitted, settings)
             match done.outcome:
                 case Duplicate():
                     folded.duplicates += 1
                 case Scored() as scored:
-                    sessions.put(done.session, admitted.session_id)
+                    after = done.session
                     self._emit(folded, message, scored)
+                    if shadow is not None:
+                        folded.tried += 1
+                        after, differs = try_out(session, after, record, scored, settings, shadow)
+                        if differs is not None:
+                            told = difference_record(admitted, differs, settings, shadow)
+                            self._tell(folded, message, told, differs)
+                    sessions.put(after, admitted.session_id)
 
     def _emit(self, folded: Folded, message: Message, scored: Scored) -> None:
         folded.scored += 1
@@ -161,6 +189,13 @@ class Job:
             folded.violations.append(
                 Violation(message.offset, decision.session_id, decision.event_id, scored.violations)
             )
+
+    def _tell(self, folded: Folded, message: Message, record: dict[str, Any], differs: Difference) -> None:
+        folded.differences.update(map(str, differs.kinds))
+        encode, headers = self._outputs[Topic.SHADOW_DIFFERENCES]
+        folded.add(
+            Topic.SHADOW_DIFFERENCES, Outgoing(message.key, encode(record), message.timestamp, headers)
+        )
 
     @staticmethod
     def _dead_letter(

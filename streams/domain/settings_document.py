@@ -65,6 +65,15 @@ def resolve(
     return settings, tuple(warnings)
 
 
+def is_empty(document: Mapping[str, object]) -> bool:
+    """Tell whether a document says nothing about any setting.
+
+    >>> is_empty({"version": 3, "changed": {"by": "ann"}}), is_empty({"version": 3, "cycle_loop": 4})
+    (True, False)
+    """
+    return document.keys() <= _NOT_SETTINGS
+
+
 def to_document(settings: DetectionSettings) -> dict[str, object]:
     """Return every setting, without the version, in values that JSON can write; `resolve` reads them back."""
     return {name: allowed.write(getattr(settings, name)) for name, allowed in RANGES.items()}

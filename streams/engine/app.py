@@ -85,7 +85,7 @@ class RunApp(faust.App):
             cached=options.cached_sessions,
         )
         self.tables.add(self.sessions)
-        self.feed = ConfigFeed(self.new_consumer, str(Topic.DETECTOR_CONFIG))
+        self.feed = ConfigFeed(self.new_consumer, str(Topic.DETECTOR_CONFIG), str(Topic.SHADOW_CONFIG))
         self.companions.append(SettingsFollower(self))
         self.lanes = Lanes(
             self._process,

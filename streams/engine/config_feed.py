@@ -1,7 +1,7 @@
-"""Following `detector-config`: which settings are in force for records nobody has seen yet.
+"""Following `detector-config` and `shadow-config`: the settings for records nobody has seen yet.
 
-Every worker reads the whole topic, outside the consumer group, before it processes its first record, and then
-follows it. Documents are applied one after another, each against the settings in force before it
+Every worker reads both topics whole, outside the consumer group, before it processes its first record, and
+then follows them. Documents are applied one after another, each against those in force before it
 (SEMANTICS 4.4), so every worker comes to the same result from the same topic.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import orjson
@@ -17,7 +17,8 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
-from streams.domain.settings_document import resolve
+from streams.domain.settings_document import is_empty, resolve
+from streams.domain.shadow import ShadowDocument
 from streams.errors import InfrastructureError
 from streams.policy.reachability import reachability
 
@@ -63,6 +64,44 @@ def apply_document(in_force: DetectionSettings, value: bytes | None) -> Detectio
             in_force.version,
         )
         return in_force
+    return _resolved(document, in_force, version)
+
+
+def apply_shadow(tried: ShadowDocument, value: bytes | None, offset: int) -> ShadowDocument:
+    """Return what is tried out after one record of `shadow-config`, as `apply_document` for the settings.
+
+    A document without any setting ends the trial, and so does a tombstone; after that versions may begin
+    anew. The first document of a trial is read against the defaults, each later one against the one before.
+
+    >>> tried = apply_shadow(ShadowDocument(), b'{"version": 1, "entropy_window_size": 7}', 0)
+    >>> tried.settings.entropy_window_size
+    7
+    >>> apply_shadow(tried, b'{"version": 2, "changed": {"by": "ann"}}', 1)
+    ShadowDocument(position=2, version=2, settings=None)
+    >>> apply_shadow(tried, None, 1)
+    ShadowDocument(position=2, version=0, settings=None)
+    """
+    if value is None:
+        return ShadowDocument(offset + 1)
+    try:
+        version, document = read_document(value)
+    except ValueError as error:
+        log.warning("A record of shadow-config is ignored: %s. Use `eddy config shadow set`.", error)
+        return tried
+    if version <= tried.version:
+        log.warning(
+            "Shadow settings version %s is ignored: there was version %s already, and a change must have a "
+            "higher one.",
+            version,
+            tried.version,
+        )
+        return tried
+    if is_empty(document):
+        return ShadowDocument(offset + 1, version)
+    return ShadowDocument(offset + 1, version, _resolved(document, tried.settings or DEFAULTS, version))
+
+
+def _resolved(document: dict[str, Any], in_force: DetectionSettings, version: int) -> DetectionSettings:
     settings, warnings = resolve(document, in_force, version)
     for warning in warnings:
         # Anybody may have written the name, and anything into it.
@@ -87,52 +126,82 @@ def unreachable(settings: DetectionSettings) -> tuple[str, ...]:
 
 
 class ConfigFeed:
-    """The settings in force, kept current by a task.
+    """The settings in force and those that are tried out, kept current by a task.
 
     Args:
         new_consumer: Makes a consumer without a group.
         topic: The settings topic; it has one partition.
+        shadow_topic: The topic of the settings that are tried out; likewise.
     """
 
-    def __init__(self, new_consumer: Callable[[], AIOKafkaConsumer], topic: str) -> None:
+    def __init__(self, new_consumer: Callable[[], AIOKafkaConsumer], topic: str, shadow_topic: str) -> None:
         self._new_consumer = new_consumer
-        self._tp = TopicPartition(topic, 0)
+        self._live = TopicPartition(topic, 0)
+        self._tried = TopicPartition(shadow_topic, 0)
         self.in_force = DEFAULTS
+        self.shadow = ShadowDocument()
 
     async def follow(self, ready: asyncio.Event) -> None:
-        """Read the topic to its end, set ``ready``, and go on following it until cancelled.
+        """Read the topics to their ends, set ``ready``, and go on following them until cancelled.
 
         Raises:
-            InfrastructureError: the topic cannot be read.
+            InfrastructureError: they cannot be read.
         """
+        topics = [self._live, self._tried]
         try:
             async with self._new_consumer() as consumer:
-                consumer.assign([self._tp])
-                await consumer.seek_to_beginning(self._tp)
-                end = (await consumer.end_offsets([self._tp]))[self._tp]
+                consumer.assign(topics)
+                await consumer.seek_to_beginning(*topics)
+                ends = await consumer.end_offsets(topics)
                 while True:
-                    before = self.in_force
-                    fetched = await consumer.getmany(self._tp, timeout_ms=_POLL_MS)
-                    for record in fetched.get(self._tp, ()):
+                    before = self.in_force, self.shadow
+                    fetched = await consumer.getmany(*topics, timeout_ms=_POLL_MS)
+                    for record in fetched.get(self._live, ()):
                         self.in_force = apply_document(self.in_force, record.value)
+                    for record in fetched.get(self._tried, ()):
+                        self.shadow = apply_shadow(self.shadow, record.value, record.offset)
                     starting = not ready.is_set()
-                    if starting and await self._caught_up(consumer, end):
+                    if starting and await self._caught_up(consumer, ends):
+                        await self._place_nothing(consumer)
                         self._announce()
+                        self._announce_shadow()
                         ready.set()
-                    elif not starting and self.in_force is not before:
-                        self._announce()
+                    elif not starting:
+                        if self.in_force is not before[0]:
+                            self._announce()
+                        if self.shadow is not before[1]:
+                            self._announce_shadow()
         except KafkaError as error:
             raise InfrastructureError(
-                f"The settings topic {self._tp.topic} cannot be read: {error!r}. Check the brokers, and "
-                "create the topic with `eddy topics apply`."
+                f"The settings topics {self._live.topic} and {self._tried.topic} cannot be read: {error!r}. "
+                "Check the brokers, and create the topics with `eddy topics apply`."
             ) from error
 
-    async def _caught_up(self, consumer: AIOKafkaConsumer, end: int) -> bool:
-        position: int = await consumer.position(self._tp)
-        return position >= max(end, consumer.highwater(self._tp) or 0)
+    async def _caught_up(self, consumer: AIOKafkaConsumer, ends: Mapping[TopicPartition, int]) -> bool:
+        for tp, end in ends.items():
+            position: int = await consumer.position(tp)
+            if position < max(end, consumer.highwater(tp) or 0):
+                return False
+        return True
+
+    async def _place_nothing(self, consumer: AIOKafkaConsumer) -> None:
+        """Date "nothing is tried out" where compaction has removed the record that said so."""
+        if self.shadow.position == 0:
+            self.shadow = ShadowDocument(await consumer.position(self._tried))
 
     def _announce(self) -> None:
         """Tell which settings are in force, and which of their rules can never fire (SEMANTICS 4.3)."""
         log.info("Settings version %s is in force.", self.in_force.version)
         for problem in unreachable(self.in_force):
             log.warning("%s", problem)
+
+    def _announce_shadow(self) -> None:
+        """Tell what is tried out; a worker that tries nothing out and never has says nothing."""
+        settings = self.shadow.settings
+        if settings is None:
+            if self.shadow.position > 0:
+                log.info("No shadow settings are tried out.")
+            return
+        log.info("Shadow settings version %s are tried out.", settings.version)
+        for problem in unreachable(settings):
+            log.warning("In the shadow settings, %s", problem)

@@ -24,6 +24,7 @@ from typing import Protocol
 from streams.domain.detection_settings import DetectionSettings
 from streams.domain.outgoing import Outgoing
 from streams.domain.run import Run
+from streams.domain.shadow import ShadowDocument
 from streams.engine.changelog import SETTINGS_KEY
 from streams.engine.crash_point import CrashPoint, crash_point
 from streams.engine.effects import Effects
@@ -57,6 +58,10 @@ class InForce(Protocol):
     @property
     def in_force(self) -> DetectionSettings:
         """The newest accepted settings."""
+
+    @property
+    def shadow(self) -> ShadowDocument:
+        """What is tried out beside them."""
 
 
 class AtLeastOnceEpoch:
@@ -104,8 +109,8 @@ class AtLeastOnceEpoch:
         folding = time.perf_counter()
         view = self._table.view(run.partition, self._job.session_ids(run))
         folded = Folded()
-        for part, settings in self._table.ledger(run.partition).cut(run):
-            self._job.fold(part, view, settings, folded)
+        for part, settings, shadow in self._table.ledger(run.partition).cut(run):
+            self._job.fold(part, view, settings, folded, shadow)
         folding = time.perf_counter() - folding
         self._reach(CrashPoint.FOLDED)
 
@@ -119,6 +124,7 @@ class AtLeastOnceEpoch:
         ledger = before.prepare(
             run,
             self._settings.in_force,
+            shadow=self._settings.shadow,
             unseen=self._table.unseen(run.partition, self._offsets.end(run.topic, run.partition)),
             committed=self._offsets.committed(run.topic, run.partition),
         )

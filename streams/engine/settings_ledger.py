@@ -4,6 +4,8 @@ A change of settings takes effect between two runs. So that a replay after a cra
 the same offsets, each change is written to the partition's changelog with its first offset before the first
 output under it, and kept until the committed offset has passed it (SEMANTICS 4.4).
 
+The settings that are tried out (`streams.domain.shadow`) change by the same rule, in entries of their own.
+
 A worker that takes a partition over cannot see which outputs its predecessor made before it died. It knows a
 bound: offsets are *reserved* in the ledger, thousands at a time, before anything is put out for them. A
 change it brings along takes effect behind that bound.
@@ -11,20 +13,34 @@ change it brings along takes effect behind that bound.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
 
 import orjson
 
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.run import Run
 from streams.domain.settings_document import resolve, to_document
+from streams.domain.shadow import Shadow, ShadowDocument
 from streams.errors import StateError
 
 #: How far ahead of a run offsets are reserved: one acknowledged write for so many records.
 RESERVED_AHEAD = 10_000
 
-_FORMAT = 1
+#: Format 1 has no shadow.
+_FORMAT = 2
+_NO_SHADOW = ShadowDocument()
+
+
+class _FromOffset(Protocol):
+    """What holds from an offset on."""
+
+    @property
+    def first_offset(self) -> int: ...
+
+
+E = TypeVar("E", bound=_FromOffset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,57 +52,86 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class ShadowEntry:
+    """What is tried out from ``first_offset`` on, and since when something has been without a break."""
+
+    first_offset: int
+    since: int
+    document: ShadowDocument
+
+    @property
+    def shadow(self) -> Shadow | None:
+        """What is tried out; None when nothing is."""
+        settings = self.document.settings
+        return None if settings is None else Shadow(settings, self.since)
+
+
+@dataclass(frozen=True, slots=True)
 class SettingsLedger:
-    """The settings of one partition, oldest first. Before the first entry the defaults hold.
+    """The settings of one partition, oldest first. Before the first entry the defaults hold, and no shadow.
 
     Outputs exist for no offset from ``reserved`` on.
     """
 
     entries: tuple[Entry, ...] = ()
     reserved: int = 0
+    shadows: tuple[ShadowEntry, ...] = ()
 
     @property
     def newest(self) -> Entry:
         """The entry that holds for records nobody has seen yet."""
         return self.entries[-1] if self.entries else Entry(0, DEFAULTS)
 
+    @property
+    def newest_shadow(self) -> ShadowDocument:
+        """What is tried out on records nobody has seen yet."""
+        return self.shadows[-1].document if self.shadows else _NO_SHADOW
+
     def prepare(
-        self, run: Run, in_force: DetectionSettings, *, unseen: int, committed: int | None
+        self,
+        run: Run,
+        in_force: DetectionSettings,
+        *,
+        shadow: ShadowDocument = _NO_SHADOW,
+        unseen: int,
+        committed: int | None,
     ) -> SettingsLedger:
         """Return the ledger that has to be durable before ``run`` is processed; itself when it is.
 
         Args:
             run: The next run of the partition.
             in_force: Adopted when they are newer than those of the ledger.
+            shadow: Adopted when it is newer and says something else.
             unseen: No worker before this assignment can have put anything out from this offset on.
             committed: What the commit has passed is forgotten; None when that is not known.
         """
-        newest, entries, reserved = self.newest, self.entries, self.reserved
+        newest, entries, shadows, reserved = self.newest, self.entries, self.shadows, self.reserved
         if in_force.version > newest.settings.version:
             first_offset = max(run.first_offset, unseen, newest.first_offset)
             entries = _after((*entries, Entry(first_offset, in_force)), committed)
+        known = self.newest_shadow
+        if shadow.position > known.position and shadow.settings != known.settings:
+            shadows = _after((*shadows, self._begun(shadow, max(run.first_offset, unseen))), committed)
         if run.next_offset > reserved:
             reserved = run.next_offset + RESERVED_AHEAD
-        if entries is self.entries and reserved == self.reserved:
+        if entries is self.entries and shadows is self.shadows and reserved == self.reserved:
             return self
-        return SettingsLedger(entries, reserved)
+        return SettingsLedger(entries, reserved, shadows)
 
-    def cut(self, run: Run) -> Iterator[tuple[Run, DetectionSettings]]:
-        """Yield the run in parts, each with the settings its offsets are processed under."""
-        settings = DEFAULTS
-        start = 0
-        for entry in self.entries:
-            if entry.first_offset > run.last_offset:
-                break
-            end = start
-            while run.messages[end].offset < entry.first_offset:
-                end += 1
-            if end > start:
-                yield Run(run.topic, run.partition, run.messages[start:end]), settings
-                start = end
-            settings = entry.settings
-        rest = run if start == 0 else Run(run.topic, run.partition, run.messages[start:])
-        yield rest, settings
+    def _begun(self, document: ShadowDocument, earliest: int) -> ShadowEntry:
+        if not self.shadows:
+            return ShadowEntry(earliest, earliest, document)
+        before = self.shadows[-1]
+        first_offset = max(earliest, before.first_offset)
+        goes_on = before.document.settings is not None
+        return ShadowEntry(first_offset, before.since if goes_on else first_offset, document)
+
+    def cut(self, run: Run) -> Iterator[tuple[Run, DetectionSettings, Shadow | None]]:
+        """Yield the run in parts, each with the settings and the shadow its offsets are processed under."""
+        for part, entry in _cut(run, self.entries):
+            settings = DEFAULTS if entry is None else entry.settings
+            for piece, tried in _cut(part, self.shadows):
+                yield piece, settings, None if tried is None else tried.shadow
 
     def encode(self) -> bytes:
         """Return the bytes it is stored as."""
@@ -94,7 +139,12 @@ class SettingsLedger:
             [entry.first_offset, entry.settings.version, to_document(entry.settings)]
             for entry in self.entries
         ]
-        return orjson.dumps([_FORMAT, self.reserved, entries])
+        shadows = [
+            [entry.first_offset, entry.since, document.position, document.version, _written(document)]
+            for entry in self.shadows
+            for document in [entry.document]
+        ]
+        return orjson.dumps([_FORMAT, self.reserved, entries, shadows])
 
     @classmethod
     def decode(cls, stored: bytes | None) -> SettingsLedger:
@@ -107,12 +157,12 @@ class SettingsLedger:
             return cls()
         try:
             version, *content = orjson.loads(stored)
-            if version != _FORMAT:
+            if version not in {1, _FORMAT}:
                 raise StateError(
                     f"A settings ledger in the changelog has format {version}, this version of Eddy reads "
-                    f"{_FORMAT}. Start the newer version again."
+                    f"1 and {_FORMAT}. Start the newer version again."
                 )
-            reserved, entries = content
+            reserved, entries, shadows = content if version == _FORMAT else (*content, [])
         except (ValueError, TypeError) as error:
             raise StateError(
                 f"A settings ledger cannot be read ({error}). Delete the data directory; when that does not "
@@ -124,10 +174,40 @@ class SettingsLedger:
                 for first_offset, settings_version, document in entries
             ),
             reserved,
+            tuple(
+                ShadowEntry(first_offset, since, _read(position, shadow_version, document))
+                for first_offset, since, position, shadow_version, document in shadows
+            ),
         )
 
 
-def _after(entries: tuple[Entry, ...], committed: int | None) -> tuple[Entry, ...]:
+def _written(document: ShadowDocument) -> dict[str, object] | None:
+    return None if document.settings is None else to_document(document.settings)
+
+
+def _read(position: int, version: int, written: dict[str, Any] | None) -> ShadowDocument:
+    settings = None if written is None else resolve(written, DEFAULTS, version)[0]
+    return ShadowDocument(position, version, settings)
+
+
+def _cut(run: Run, entries: Sequence[E]) -> Iterator[tuple[Run, E | None]]:
+    """Yield the run in parts, each with the entry that holds for it; None before the first."""
+    holds: E | None = None
+    start = 0
+    for entry in entries:
+        if entry.first_offset > run.last_offset:
+            break
+        end = start
+        while run.messages[end].offset < entry.first_offset:
+            end += 1
+        if end > start:
+            yield Run(run.topic, run.partition, run.messages[start:end]), holds
+            start = end
+        holds = entry
+    yield (run if start == 0 else Run(run.topic, run.partition, run.messages[start:])), holds
+
+
+def _after(entries: tuple[E, ...], committed: int | None) -> tuple[E, ...]:
     """Return the entries without those that no offset from ``committed`` on needs."""
     kept = list(entries)
     while committed is not None and len(kept) > 1 and kept[1].first_offset <= committed:

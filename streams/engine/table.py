@@ -255,6 +255,11 @@ class SessionTable(StateTable[Session]):
         """Return the version of the newest settings of each partition in use."""
         return {number: state.ledger.newest.settings.version for number, state in self._settings.items()}
 
+    def shadow_versions(self) -> dict[int, int]:
+        """Return the version of what is tried out on each partition in use, 0 where nothing is."""
+        tried = {number: state.ledger.newest_shadow.settings for number, state in self._settings.items()}
+        return {number: 0 if settings is None else settings.version for number, settings in tried.items()}
+
     def write_ledger(self, partition: int, ledger: SettingsLedger, encoded: bytes, offset: int) -> None:
         """Make ``ledger`` the partition's settings; its changelog record is at ``offset``."""
         self.stores[partition].write([(SETTINGS_KEY, encoded)], offset)

@@ -19,7 +19,8 @@ async def check_topics(options: EngineOptions) -> None:
         ConfigurationError: a topic is missing, or the changelog is not co-partitioned with its source.
     """
     source, changelog = str(Topic.DECISION_LOGS), changelog_topic(options.application_id)
-    wanted = [source, str(Topic.DETECTOR_CONFIG), changelog, *map(str, _OUTPUTS)]
+    settings = (str(Topic.DETECTOR_CONFIG), str(Topic.SHADOW_CONFIG))
+    wanted = [source, *settings, changelog, *map(str, _OUTPUTS)]
     async with connect(options.connection) as brokers:
         counts = await brokers.partition_counts(wanted)
     if missing := [topic for topic in wanted if topic not in counts]:

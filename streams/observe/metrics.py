@@ -10,6 +10,9 @@
 | eddy_run_records | | records per run |
 | eddy_consumer_lag | topic, partition | records not yet processed |
 | eddy_settings_version | partition | settings the partition's records are processed under |
+| eddy_shadow_settings_version | partition | settings tried out on the partition's records, 0 for none |
+| eddy_shadow_decisions_total | | records judged under those too |
+| eddy_shadow_differences_total | kind | of those, records judged otherwise, by what differs |
 | eddy_restored_records_total, eddy_restore_seconds | | from the changelog; the latest restore's time |
 | eddy_build_info | version | 1 |
 
@@ -52,6 +55,12 @@ class WorkerMetrics:
             buckets=(1, 2, 5, 10, 25, 50, 100, 250, 500, 1000),
             registry=registry,
         )
+        self._tried = Counter(
+            "eddy_shadow_decisions", "Records judged under the shadow settings too.", registry=registry
+        )
+        self._differences = Counter(
+            "eddy_shadow_differences", "Records judged otherwise by those.", ["kind"], registry=registry
+        )
         self._restored = Counter("eddy_restored_records", "Changelog records restored.", registry=registry)
         self._restore = Gauge("eddy_restore_seconds", "Time of the latest restore.", registry=registry)
         Gauge("eddy_build_info", "Version of the worker.", ["version"], registry=registry).labels(
@@ -74,6 +83,9 @@ class WorkerMetrics:
         ):
             if count:
                 self._decisions.labels(result).inc(count)
+        self._tried.inc(folded.tried)
+        for kind, count in folded.differences.items():
+            self._differences.labels(kind).inc(count)
         self._run.observe(folded.scored + folded.duplicates + dead)
         self._fold.inc(fold_seconds)
         self._epoch.observe(seconds)
@@ -83,9 +95,9 @@ class WorkerMetrics:
         self._restored.inc(records)
         self._restore.set(seconds)
 
-    def watch(self, lags: Lags, settings_versions: Versions) -> None:
+    def watch(self, lags: Lags, settings_versions: Versions, shadow_versions: Versions) -> None:
         """Report at each scrape how far the partitions are and which settings they are processed under."""
-        self.registry.register(_PartitionCollector(lags, settings_versions))
+        self.registry.register(_PartitionCollector(lags, settings_versions, shadow_versions))
 
     def exposition(self) -> bytes:
         """Return everything in Prometheus' text format."""
@@ -93,9 +105,12 @@ class WorkerMetrics:
 
 
 class _PartitionCollector(Collector):
-    def __init__(self, lags: Lags, settings_versions: Versions) -> None:
+    def __init__(self, lags: Lags, settings_versions: Versions, shadow_versions: Versions) -> None:
         self._lags = lags
-        self._settings_versions = settings_versions
+        self._versions = {
+            "eddy_settings_version": ("Settings in force.", settings_versions),
+            "eddy_shadow_settings_version": ("Settings that are tried out.", shadow_versions),
+        }
 
     def collect(self) -> Iterable[Metric]:
         lag = GaugeMetricFamily(
@@ -104,7 +119,8 @@ class _PartitionCollector(Collector):
         for (topic, partition), records in self._lags().items():
             lag.add_metric([topic, str(partition)], records)
         yield lag
-        settings = GaugeMetricFamily("eddy_settings_version", "Settings in force.", labels=["partition"])
-        for partition, version in self._settings_versions().items():
-            settings.add_metric([str(partition)], version)
-        yield settings
+        for name, (documentation, versions) in self._versions.items():
+            settings = GaugeMetricFamily(name, documentation, labels=["partition"])
+            for partition, version in versions().items():
+                settings.add_metric([str(partition)], version)
+            yield settings

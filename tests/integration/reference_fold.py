@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
+from types import MappingProxyType
 from typing import Any
 
 import fastavro
@@ -19,11 +20,12 @@ from schemas.bundled import by_id
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.run import Run
 from streams.domain.session import Session
+from streams.domain.shadow import Shadow, ShadowDocument
 from streams.domain.topic import Topic
 from streams.engine.changelog import SETTINGS_KEY, encode_session, session_key
 from streams.engine.client import Stored
-from streams.engine.config_feed import apply_document
-from streams.engine.settings_ledger import Entry, SettingsLedger
+from streams.engine.config_feed import apply_document, apply_shadow
+from streams.engine.settings_ledger import Entry, SettingsLedger, ShadowEntry
 from streams.job import OUTPUTS, Folded, Job
 
 #: Where the job writes what came of a record.
@@ -111,6 +113,22 @@ def settings_history(changelog: Iterable[Stored]) -> dict[int, tuple[Entry, ...]
     return history
 
 
+def shadow_history(changelog: Iterable[Stored]) -> dict[int, tuple[ShadowEntry, ...]]:
+    """Return what was tried out on each partition by first offset, as `settings_history` for the settings."""
+    found: dict[int, dict[int, ShadowEntry]] = defaultdict(dict)
+    for stored in changelog:
+        if stored.key != SETTINGS_KEY:
+            continue
+        of_partition = found[stored.partition]
+        for entry in SettingsLedger.decode(stored.value).shadows:
+            known = of_partition.setdefault(entry.document.position, entry)
+            assert known == entry, f"partition {stored.partition} has tried {known} and {entry}"
+    return {
+        partition: tuple(entries[position] for position in sorted(entries))
+        for partition, entries in found.items()
+    }
+
+
 def published_settings(documents: Iterable[Stored]) -> dict[int, Any]:
     """Return the settings of each accepted version of the settings topic."""
     settings = DEFAULTS
@@ -121,7 +139,22 @@ def published_settings(documents: Iterable[Stored]) -> dict[int, Any]:
     return accepted
 
 
-def fold(job: Job, inputs: Iterable[Stored], history: Mapping[int, Sequence[Entry]]) -> Expected:
+def published_shadows(documents: Iterable[Stored]) -> dict[int, ShadowDocument]:
+    """Return what each record of the shadow topic that counts says to try out, by position."""
+    tried = ShadowDocument()
+    accepted = {tried.position: tried}
+    for stored in documents:
+        tried = apply_shadow(tried, stored.value, stored.offset)
+        accepted[tried.position] = tried
+    return accepted
+
+
+def fold(
+    job: Job,
+    inputs: Iterable[Stored],
+    history: Mapping[int, Sequence[Entry]],
+    tried: Mapping[int, Sequence[ShadowEntry]] = MappingProxyType({}),
+) -> Expected:
     """Return what must come of ``inputs``, each partition in the order of its offsets."""
     outputs: dict[str, dict[str, Written]] = {topic: {} for topic in OUTPUT_TOPICS}
     sessions: dict[int, _Sessions] = defaultdict(_Sessions)
@@ -131,8 +164,13 @@ def fold(job: Job, inputs: Iterable[Stored], history: Mapping[int, Sequence[Entr
         for entry in history.get(partition, ()):
             if entry.first_offset <= stored.offset:
                 settings = entry.settings
+        shadow: Shadow | None = None
+        for trial in tried.get(partition, ()):
+            if trial.first_offset <= stored.offset:
+                shadow = trial.shadow
         folded = Folded()
-        job.fold(Run(Topic.DECISION_LOGS, partition, [stored]), sessions[partition], settings, folded)
+        run = Run(Topic.DECISION_LOGS, partition, [stored])
+        job.fold(run, sessions[partition], settings, folded, shadow)
         _account_for(stored, folded)
         for topic, records in folded.outputs.items():
             for record in records:

@@ -34,7 +34,9 @@ from tests.integration.reference_fold import (
     fold,
     judge,
     published_settings,
+    published_shadows,
     settings_history,
+    shadow_history,
     value_of,
 )
 from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until
@@ -276,6 +278,11 @@ class Stage:
         for entries in history.values():
             for entry in entries:
                 assert entry.settings == published[entry.settings.version]
+        tried = shadow_history(changelog)
+        documents = published_shadows(await self.read(Topic.SHADOW_CONFIG))
+        for trials in tried.values():
+            for trial in trials:
+                assert trial.document == documents[trial.document.position]
         job = Job(codec, group=group, version=version("eddy-streams"))
         outputs: dict[str, list[Stored]] = {topic: await self.read(topic) for topic in OUTPUT_TOPICS}
         # Dead letters name the group that wrote them, so those of another group are not this one's.
@@ -284,7 +291,7 @@ class Stage:
             for stored in outputs[Topic.DEAD_LETTERS]
             if dict(stored.headers)["x-dlq-consumer-group"] == group.encode()
         ]
-        verdict = judge(fold(job, inputs, history), outputs, changelog)
+        verdict = judge(fold(job, inputs, history, tried), outputs, changelog)
         assert not verdict.problems, "\n".join(verdict.problems)
         return verdict
 

@@ -9,10 +9,11 @@ from schemas.codec import Codec
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.outgoing import Outgoing
 from streams.domain.settings_document import resolve
+from streams.domain.shadow import ShadowDocument
 from streams.domain.topic import Topic
 from streams.engine.changelog import SETTINGS_KEY
 from streams.engine.client import Stored
-from streams.engine.settings_ledger import Entry, SettingsLedger
+from streams.engine.settings_ledger import Entry, SettingsLedger, ShadowEntry
 from streams.job import Job
 from tests.integration.load import load
 from tests.integration.reference_fold import OUTPUT_TOPICS, Expected, fold, judge, settings_history
@@ -21,6 +22,8 @@ Topics = dict[str, list[Stored]]
 
 PARTITIONS = 2
 JOB = Job(Codec.bundled(), group="eddy", version="1")
+#: With settings tried out there are outputs of every topic.
+TRIED = ShadowEntry(0, 0, ShadowDocument(1, 1, resolve({"entropy_window_size": 2}, DEFAULTS, 1)[0]))
 
 
 def stored(partition: int, offset: int, record: Outgoing) -> Stored:
@@ -38,7 +41,7 @@ def inputs() -> list[Stored]:
 
 @pytest.fixture(scope="module")
 def expected(inputs: list[Stored]) -> Expected:
-    return fold(JOB, inputs, {})
+    return fold(JOB, inputs, {}, dict.fromkeys(range(PARTITIONS), (TRIED,)))
 
 
 @pytest.fixture

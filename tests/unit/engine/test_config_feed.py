@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.domain.detection_settings import DEFAULTS
-from streams.engine.config_feed import apply_document, read_document
+from streams.domain.settings_document import to_document
+from streams.domain.shadow import ShadowDocument
+from streams.engine.config_feed import apply_document, apply_shadow, read_document
 
 IN_FORCE = apply_document(DEFAULTS, b'{"version": 3, "entropy_window_size": 7}')
 
@@ -90,3 +92,38 @@ def test_two_readers_of_the_same_records_have_the_same_settings() -> None:
 
 def test_a_document_is_its_version_and_what_it_says() -> None:
     assert read_document(b'{"version": 2, "a": 1}') == (2, {"version": 2, "a": 1})
+
+
+TRIED = apply_shadow(ShadowDocument(), b'{"version": 3, "entropy_window_size": 7}', 4)
+
+
+def test_a_shadow_document_is_tried_out_and_a_later_one_takes_its_place() -> None:
+    assert TRIED.settings is not None
+    assert (TRIED.position, TRIED.version, TRIED.settings.version) == (5, 3, 3)
+    assert TRIED.settings.entropy_window_size == 7
+    after = apply_shadow(TRIED, b'{"version": 4, "entropy_window_size": 0, "cycle_loop": 9}', 5)
+    assert after.settings is not None
+    # What is bad keeps the value that was tried out before, as for the settings in force.
+    assert (after.settings.entropy_window_size, after.settings.cycle_loop) == (7, 9)
+
+
+@pytest.mark.parametrize("value", [None, b'{"version": 4}', b'{"version": 4, "changed": {"by": "ann"}}'])
+def test_an_empty_document_and_a_tombstone_end_the_trial(value: bytes | None) -> None:
+    after = apply_shadow(TRIED, value, 9)
+    assert (after.position, after.settings) == (10, None)
+
+
+def test_after_a_tombstone_versions_may_begin_anew_and_after_an_empty_document_they_go_on() -> None:
+    first = orjson.dumps({"version": 1, **to_document(DEFAULTS)})
+    after_tombstone = apply_shadow(apply_shadow(TRIED, None, 5), first, 6)
+    assert (after_tombstone.version, after_tombstone.settings is not None) == (1, True)
+    after_empty = apply_shadow(TRIED, b'{"version": 4}', 5)
+    assert apply_shadow(after_empty, first, 6) is after_empty
+
+
+@pytest.mark.parametrize("value", [b"", b"[]", b"{}", b'{"version": 3, "cycle_loop": 9}', b'{"version": 0}'])
+def test_a_record_that_is_no_new_shadow_document_changes_nothing_and_is_told(
+    value: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert apply_shadow(TRIED, value, 9) is TRIED
+    assert [record.levelno for record in caplog.records] == [logging.WARNING]

@@ -19,6 +19,8 @@ def folded() -> Folded:
         duplicates=2,
         dead_lettered=Counter({Reason.UNKNOWN_SCHEMA: 1, Reason.UNDECODABLE: 3}),
         events=Counter({EventKind.ENTROPY_ALERT: 4, EventKind.NODE_STATE: 5}),
+        tried=5,
+        differences=Counter({"severity": 2, "events": 3}),
     )
 
 
@@ -28,7 +30,7 @@ def metrics() -> WorkerMetrics:
     metrics = WorkerMetrics("1.2.3")
     metrics.epoch(0, folded(), 0.25, 0.5)
     metrics.restored(1000, 1.5)
-    metrics.watch(lambda: {("decision-logs", 3): 42}, lambda: {3: 8})
+    metrics.watch(lambda: {("decision-logs", 3): 42}, lambda: {3: 8}, lambda: {3: 2})
     return metrics
 
 
@@ -62,7 +64,7 @@ def test_the_table_is_what_is_exposed(metrics: WorkerMetrics) -> None:
             exposed[name] = labels
     assert exposed == table()
     assert created <= {name.removesuffix("_total") for name in exposed}
-    assert len(exposed) == 11
+    assert len(exposed) == 14
 
 
 def test_a_run_is_counted_by_result_reason_and_event(metrics: WorkerMetrics) -> None:
@@ -76,6 +78,8 @@ def test_a_run_is_counted_by_result_reason_and_event(metrics: WorkerMetrics) -> 
     assert total("decisions_total", result="dead_lettered") == 4
     assert total("dead_letters_total", reason="undecodable") == 3
     assert total("events_total", event_type="entropy_alert") == 4
+    assert total("shadow_decisions_total") == 5
+    assert total("shadow_differences_total", kind="events") == 3
     assert (total("run_records_sum"), total("run_records_count")) == (11, 1)
     assert (total("epoch_seconds_sum"), total("fold_seconds_total")) == (0.5, 0.25)
 
@@ -91,6 +95,7 @@ def test_settings_lag_and_restore_are_as_they_were_last(metrics: WorkerMetrics) 
     metrics.restored(5, 0.5)
     counted = samples(metrics)
     assert counted["eddy_settings_version", frozenset({("partition", "3")})] == 8
+    assert counted["eddy_shadow_settings_version", frozenset({("partition", "3")})] == 2
     assert counted["eddy_restored_records_total", frozenset()] == 1005
     assert counted["eddy_restore_seconds", frozenset()] == 0.5
     assert counted["eddy_consumer_lag", frozenset({("topic", "decision-logs"), ("partition", "3")})] == 42
@@ -99,7 +104,7 @@ def test_settings_lag_and_restore_are_as_they_were_last(metrics: WorkerMetrics) 
 def test_lag_is_asked_for_at_each_scrape_and_forgotten_with_its_partition() -> None:
     metrics = WorkerMetrics("1.2.3")
     lags = {("decision-logs", 0): 1}
-    metrics.watch(lambda: lags, dict)
+    metrics.watch(lambda: lags, dict, dict)
     assert b'eddy_consumer_lag{partition="0",topic="decision-logs"} 1.0' in metrics.exposition()
     lags.clear()
     assert b"eddy_consumer_lag{" not in metrics.exposition()
