@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from streams.detectors.detector import CloseReason, Detector, Layer
 from streams.detectors.registry import DETECTORS
 from streams.domain.bounded import bounded
+from streams.domain.contribution import Changes
 from streams.domain.decision import Decision
 from streams.domain.detection_settings import DetectionSettings
 from streams.domain.event import Event, EventKind, Finding
@@ -25,6 +26,7 @@ from streams.domain.record import Record
 from streams.domain.scoring_status import ScoringStatus, scoring_status
 from streams.domain.session import Session
 from streams.domain.validation import known_fields, problems
+from streams.policy.activity import ACTIVITY, activity_of, follow, leave
 from streams.policy.completion import completion_of
 from streams.policy.routing import topic_of
 from streams.policy.topology import is_told, node_after, node_finding
@@ -74,6 +76,7 @@ def step(session: Session | None, decision: Decision, settings: DetectionSetting
         settings: the settings in force for it.
     """
     findings: list[Finding] = []
+    changes = Changes()
     if session is not None:
         if session.has_applied(decision.partition, decision.offset):
             return Step(session, Duplicate(decision))
@@ -81,6 +84,7 @@ def step(session: Session | None, decision: Decision, settings: DetectionSetting
             session = None
         elif 0 < settings.session_ttl_ms < decision.timestamp - session.latest:
             findings += _closing(session, decision.session_id, CloseReason.EXPIRED, _ACTIVE, settings)
+            leave(activity_of(session.states), findings, changes)
             session = None
 
     scoring = scoring_status(decision, settings)
@@ -91,12 +95,15 @@ def step(session: Session | None, decision: Decision, settings: DetectionSetting
         "scoring_status": str(scoring),
         "step": None,
     }
-    session, found = _observe(session, decision, scoring, eddy, settings)
+    session, found = _observe(session, decision, scoring, eddy, settings, changes)
     findings += found
+    at = session.latest
     if decision.is_terminal:
         if eddy["step"] is not None:
             eddy["completion"] = completion_of(decision, session.states, settings)
-        findings += _closing(session, decision.session_id, CloseReason.TERMINAL, _IDLE, settings)
+        closing = _closing(session, decision.session_id, CloseReason.TERMINAL, _IDLE, settings)
+        leave(activity_of(session.states), closing, changes)
+        findings += closing
         session = Session(decision.partition, decision.offset)
 
     events = tuple([_event(finding, decision, place, settings) for finding in findings]) if findings else ()
@@ -106,7 +113,8 @@ def step(session: Session | None, decision: Decision, settings: DetectionSetting
         score = eddy["uniqueness"]["score"]
         enriched["cognition"] = {**enriched["cognition"], "entropy_score": score}
     violations = _MISSING_AGENT_ID if scoring is _MISSING_AGENT else ()
-    return Step(session, Scored(decision, enriched, events, str(session.node), violations))
+    contributions = changes.contributions(decision.partition, decision.offset, at) if changes else ()
+    return Step(session, Scored(decision, enriched, events, str(session.node), violations, contributions))
 
 
 def expire(session_id: str, session: Session, settings: DetectionSettings) -> tuple[Event, ...]:
@@ -150,8 +158,12 @@ def _observe(
     scoring: ScoringStatus,
     eddy: dict[str, Any],
     settings: DetectionSettings,
+    changes: Changes,
 ) -> tuple[Session, list[Finding]]:
-    """Show a record to the detectors and the topology; write what they report into ``eddy``."""
+    """Show a record to the detectors and the topology; write what they report into ``eddy``.
+
+    What it contributes to the views across sessions is added to ``changes``.
+    """
     timestamp = decision.timestamp
     if session is None:
         before, latest, number, held = _ACTIVE, timestamp, 0, _NO_STATES
@@ -194,6 +206,7 @@ def _observe(
         )
     if is_told(node, before, scored and settings.topology_every_record):
         findings.append(node_finding(decision.session_id, node, before))
+    states[ACTIVITY] = follow(activity_of(held), decision, latest, findings, states, changes)
     return Session(
         decision.partition,
         decision.offset,

@@ -5,7 +5,8 @@ the alerts of the scores can quote them; the scores follow in the order of SEMAN
 
 Two names mean something to others. `uniqueness` gives the score that is written over the reported one, and
 the severity that colours the node. A judge `verdict` colours the node as well, and is quoted in alerts: its
-block has `visible` (whether it judged the record), `level` and `episode_id`.
+block has `visible` (whether it judged the record), `level` and `episode_id`, its state the `tokens` the
+session has used, and what it finds are episodes (SEMANTICS 7.1).
 """
 
 from __future__ import annotations

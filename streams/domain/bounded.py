@@ -8,16 +8,17 @@ LONGEST_TEXT = 1024
 LONGEST_HASH = 16
 
 
-def bounded(text: str) -> str:
+def bounded(text: str, longest: int = LONGEST_TEXT) -> str:
     """Keep a text of up to 1,024 characters as it is, a longer one as its beginning and its digest.
 
     Two bounded texts are equal exactly when the texts were, because only a cut text is longer than 1,024
     characters. What a reader sees of a long text is its first 1,024 characters, an ellipsis and the digest.
+    ``longest`` is another number of characters, to be the same wherever texts are compared.
 
     >>> bounded("short"), len(bounded("x" * 5000))
     ('short', 1041)
     """
-    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…{digest(text)}"
+    return text if len(text) <= longest else f"{text[:longest]}…{digest(text)}"
 
 
 def bounded_hash(content_hash: str) -> str:

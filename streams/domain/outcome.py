@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from streams.domain.contribution import Contribution
 from streams.domain.decision import Decision
 from streams.domain.event import Event
 
@@ -18,6 +19,7 @@ class Scored(NamedTuple):
         events: what is told, in the order of SEMANTICS 7.4; one without a topic stands in `eddy.events` only.
         node_state: the state of the session's node after the record.
         violations: what was wrong though the record was accepted: at most ``missing_agent_id`` (5.1).
+        contributions: what it adds to the views across sessions.
     """
 
     decision: Decision
@@ -25,6 +27,7 @@ class Scored(NamedTuple):
     events: tuple[Event, ...]
     node_state: str
     violations: tuple[str, ...]
+    contributions: tuple[Contribution, ...] = ()
 
 
 class Duplicate(NamedTuple):

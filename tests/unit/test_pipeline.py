@@ -277,6 +277,7 @@ class TestHousekeeping:
 
 class OpenState(NamedTuple):
     seen: int = 0
+    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +308,9 @@ class Judge(Detector[OpenState]):
 
     @staticmethod
     def episode(phase: str) -> Finding:
-        return Finding(EventKind.LOOP_EPISODE, {"phase": phase, "level": "LOOP"}, phase)
+        fields = {"phase": phase, "level": "LOOP", "episode_id": "episode", "tools": [], "signatures": []}
+        since_onset = {"tokens_since_onset": 0, "cost_since_onset": None}
+        return Finding(EventKind.LOOP_EPISODE, {**fields, **since_onset}, phase)
 
 
 class TestAJudge:

@@ -19,6 +19,7 @@ from streams.engine.changelog import SETTINGS_KEY, decode_session, encode_sessio
 from streams.engine.client import Stored
 from streams.engine.settings_ledger import SettingsLedger
 from streams.job import Folded, Job
+from streams.policy.activity import ACTIVITY
 from streams.recordings.catalogue import RECORDINGS
 from streams.recordings.replay import messages
 
@@ -181,4 +182,4 @@ def test_the_state_that_comes_of_it_is_stored_and_read_back() -> None:
     for session in sessions.values():
         assert encode_session(decode_session(encode_session(session))) == encode_session(session)
         if not session.ended:
-            assert set(session.states) <= {detector.name for detector in DETECTORS}
+            assert set(session.states) <= {ACTIVITY, *(detector.name for detector in DETECTORS)}
