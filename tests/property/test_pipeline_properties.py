@@ -176,6 +176,7 @@ def test_the_streams_hold_what_the_properties_are_about() -> None:
         "an alert: entered",
         "an alert: every_record",
         "an alert: heartbeat",
+        "loop_episode",
         "divergence_suspected",
         "read_loop",
         "edit_revert",

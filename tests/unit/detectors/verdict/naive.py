@@ -1,0 +1,374 @@
+"""The verdict written down from its definitions (SEMANTICS 6), looking back over the whole history each time.
+
+Slow and without a state of bounded size: what the detector carries from record to record is counted here
+anew from all records, each judged under the settings that were in force for it.
+"""
+
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+from streams.domain.canonical import canonical
+from streams.domain.decision import Decision
+from streams.domain.detection_settings import DetectionSettings
+from streams.domain.digest import digest
+from streams.domain.infrastructure import is_infrastructure
+from streams.domain.number import r4
+from streams.domain.result_text import normalise_result
+from streams.domain.tokens import jaccard, tokens
+from streams.domain.tool_policy import ToolPolicy
+
+LEVELS = ("NORMAL", "WARNING", "LOOP")
+CONFIRMING = (
+    "ok done success successful successfully completed created updated modified written saved sent added"
+    " deleted removed moved copied edited applied"
+)
+
+
+def policy_of(tool: str | None, settings: DetectionSettings) -> ToolPolicy | None:
+    for policy in settings.tool_policies:
+        if tool is not None and fnmatchcase(tool.lower(), policy.glob):
+            return policy
+    return None
+
+
+@dataclass
+class Seen:
+    """A visible record, and what was true when it was judged."""
+
+    decision: Decision
+    settings: DetectionSettings
+    tokens_so_far: float
+    policy: ToolPolicy | None
+    window_start: int = 0
+    key: tuple[Any, ...] | None = None
+    episode_id: str | None = None
+
+    def __post_init__(self) -> None:
+        action = self.decision.action
+        self.tool = action.get("tool_call") or None
+        self.status = action["status"]
+        self.failed = self.status == "failure"
+        error = action.get("error")
+        text = error if self.failed and error else action.get("tool_output_summary")
+        self.result = normalise_result(text)
+        self.arguments = canonical(action.get("tool_input"))
+        self.call = (self.tool, self.arguments)
+        if self.tool is None:
+            self.call = (None, normalise_result(self.decision.intent or "") or "")
+        said = f"tool\0{self.tool}\0{self.arguments}" if self.tool else f"text\0{self.call[1]}"
+        self.signature = digest(f"{said}\0{self.status}\0{digest(self.result) or ''}")
+        self.at = self.decision.timestamp
+        self.polling = self.policy is not None and self.policy.mode == "polling"
+        delta = self.decision.known.get("state_delta") or {}
+        self.cost = delta.get("cumulative_session_cost")
+        progress = delta.get("progress_delta")
+        self.progressed = (progress is not None and progress > 0) or bool(delta.get("added_to_memory"))
+        self.content_hash = action.get("content_hash") or None
+
+    def spaced(self, earlier: "Seen", block: "list[Seen]") -> bool:
+        gap = self.settings.poll_gap_ms
+        waited = max(0, self.at - earlier.at)
+        return gap > 0 and waited >= gap and not any(record.failed for record in block)
+
+    def changes_things(self) -> bool:
+        if self.decision.kind != "tool" or self.tool is None:
+            return False
+        name = self.tool.lower()
+
+        def is_any(globs: tuple[str, ...]) -> bool:
+            return any(fnmatchcase(name, glob) for glob in globs)
+
+        if is_any(self.settings.write_tools):
+            return True
+        return not is_any(self.settings.read_tools) and is_any(self.settings.command_tools)
+
+
+def trivial(result: str) -> bool:
+    words = tokens(result)
+    return len(words) < 3 or (len(words) < 20 and bool(words & set(CONFIRMING.split())))
+
+
+@dataclass
+class Fired:
+    rule: str
+    period: int | None
+    count: int
+    level: str
+    first: Seen
+    key: tuple[Any, ...]
+
+    def block(self) -> dict[str, Any]:
+        return {"rule": self.rule, "level": self.level, "count": self.count, "period": self.period}
+
+
+@dataclass
+class Episode:
+    id: str
+    level: str
+    reopened: bool
+    opened_at: int
+    first: Seen
+    evidence: dict[str, Any]
+    looping_since: int | None = None
+    quiet: int = 0
+
+
+@dataclass
+class Naive:
+    """Judges one session, record by record."""
+
+    records: list[Seen] = field(default_factory=list)
+    tokens_so_far: float = 0
+    infra_streak: int = 0
+    episode: Episode | None = None
+
+    def judge(
+        self, decision: Decision, settings: DetectionSettings
+    ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        delta = decision.known.get("state_delta") or {}
+        self.tokens_so_far += delta.get("tokens_consumed") or 0
+        policy = policy_of(decision.action.get("tool_call") or None, settings)
+        record = Seen(decision, settings, self.tokens_so_far, policy)
+        why = self.why_not(record)
+        if why is not None:
+            self.infra_streak += why == "infrastructure"
+            return self.block(None, why=why), []
+
+        self.infra_streak = 0
+        # The window is cut when a record comes, and what was cut does not come back.
+        last_start = self.records[-1].window_start if self.records else 0
+        self.records.append(record)
+        record.window_start = max(last_start, len(self.records) - settings.verdict_window)
+        fired = [each for each in self.rules() if each.level != "NORMAL"]
+        told = self.follow(fired)
+        return self.block(fired), told
+
+    def why_not(self, record: Seen) -> str | None:
+        settings, decision = record.settings, record.decision
+        reasons = {
+            "disabled": not settings.verdict_enabled,
+            "system": decision.action.get("kind") == "system",
+            "status": record.status not in settings.verdict_statuses,
+            "empty": record.tool is None and not decision.intent and not record.result,
+            "exempt": record.policy is not None and record.policy.mode == "exempt",
+            "infrastructure": is_infrastructure(record.status, decision.result_text),
+        }
+        return next((why for why, applies in reasons.items() if applies), None)
+
+    # ---- the rules, each counted backwards from the newest record
+
+    def rules(self) -> list[Fired]:
+        newest = self.records[-1]
+        settings = newest.settings
+        found = []
+
+        def count(
+            rule: str, number: int, first: int, warn: int, loop: int, key: tuple[Any, ...], period: int | None
+        ) -> None:
+            level = "LOOP" if number >= loop else "WARNING" if number >= warn else "NORMAL"
+            if rule in settings.verdict_rules:
+                found.append(Fired(rule, period, number, level, self.records[first], (rule, *key)))
+
+        end = len(self.records) - 1
+        run = self.run()
+        count("R1", run, end - run + 1, *self.identical_limits(newest), (newest.signature,), 1)
+
+        for period in range(2, settings.cycle_max_period + 1):
+            equal = self.equal_to_a_period_earlier(period)
+            last = self.records[-period:]
+            if equal < period or len({each.signature for each in last}) < 2:
+                continue
+            if any(each.polling for each in last):
+                continue
+            first = end - equal - period + 1
+            key = tuple(sorted(each.signature for each in last))
+            limits = settings.cycle_warn, settings.cycle_loop
+            count("R2", equal // period + 1, first, *limits, key, period)
+
+        failures = self.same_failures()
+        if len({self.records[at].call for at in failures}) > 1:
+            limits = settings.same_error_warn, settings.same_error_loop
+            count("R3", len(failures), failures[0], *limits, (newest.tool, newest.result), None)
+
+        row = self.row(self.may_have_same_result, self.has_same_result)
+        if len({each.call for each in self.records[end - row + 1 :]}) > 1:
+            limits = settings.same_result_warn, settings.same_result_loop
+            count("R4", row, end - row + 1, *limits, (newest.tool, newest.result), None)
+
+        row = self.row(self.may_be_near, self.is_near)
+        if len({each.signature for each in self.records[max(0, end - row + 1) :]}) > 1:
+            limits = settings.near_duplicate_warn, settings.near_duplicate_loop
+            count("R5", row, end - row + 1, *limits, (newest.tool,), None)
+        return found
+
+    def identical_limits(self, record: Seen) -> tuple[int, int]:
+        settings, policy = record.settings, record.policy
+        if policy is not None and policy.mode == "limits":
+            return policy.warn or 0, policy.loop or 0
+        if policy is not None:
+            warn = 10 if policy.warn is None else policy.warn
+            return warn, max(warn, 20 if policy.loop is None else policy.loop)
+        if record.failed:
+            return settings.identical_failing_warn, settings.identical_failing_loop
+        return settings.identical_warn, settings.identical_loop
+
+    def run(self) -> int:
+        at = len(self.records) - 1
+        while at > 0:
+            record, earlier = self.records[at], self.records[at - 1]
+            if record.signature != earlier.signature or record.spaced(earlier, [record]):
+                break
+            at -= 1
+        return len(self.records) - at
+
+    def equal_to_a_period_earlier(self, period: int) -> int:
+        at, number = len(self.records) - 1, 0
+        while at >= period:
+            record, earlier = self.records[at], self.records[at - period]
+            block = self.records[at - period + 1 : at + 1]
+            if record.signature != earlier.signature or record.spaced(earlier, block):
+                break
+            at, number = at - 1, number + 1
+        return number
+
+    def same_failures(self) -> list[int]:
+        """Places of the calls of the tool that failed alike one after another, oldest first."""
+        newest = self.records[-1]
+        if newest.tool is None or not newest.failed or not newest.result:
+            return []
+        streak = [len(self.records) - 1]
+        for at in reversed(range(len(self.records) - 1)):
+            record = self.records[at]
+            if record.tool != newest.tool:
+                continue
+            in_window = at >= self.records[streak[0]].window_start
+            if not in_window or not record.failed or record.result != newest.result:
+                break
+            streak.insert(0, at)
+        return streak
+
+    def row(self, may: Any, follows: Any) -> int:
+        at = len(self.records) - 1
+        if not may(self.records[at]):
+            return 0
+        while at > 0 and may(self.records[at - 1]) and follows(self.records[at], self.records[at - 1]):
+            at -= 1
+        return len(self.records) - at
+
+    @staticmethod
+    def may_have_same_result(record: Seen) -> bool:
+        if record.tool is None or record.failed or record.polling or not record.result:
+            return False
+        return not trivial(record.result) and not record.changes_things()
+
+    @staticmethod
+    def has_same_result(record: Seen, earlier: Seen) -> bool:
+        same = record.tool == earlier.tool and record.result == earlier.result
+        return same and not record.spaced(earlier, [record])
+
+    @staticmethod
+    def may_be_near(record: Seen) -> bool:
+        return record.tool is not None and not record.polling and not record.progressed
+
+    @staticmethod
+    def is_near(record: Seen, earlier: Seen) -> bool:
+        least = record.settings.near_duplicate_similarity
+        return (
+            (record.tool, record.status) == (earlier.tool, earlier.status)
+            and r4(jaccard(tokens(record.arguments), tokens(earlier.arguments))) >= least
+            and r4(jaccard(tokens(record.result), tokens(earlier.result))) >= least
+            and record.content_hash in (None, earlier.content_hash)
+            and not record.spaced(earlier, [record])
+        )
+
+    # ---- the episode
+
+    def follow(self, fired: list[Fired]) -> list[dict[str, Any]]:
+        newest, now = self.records[-1], len(self.records)
+        settings = newest.settings
+        strongest = max(fired, key=lambda each: LEVELS.index(each.level), default=None)
+        episode = self.episode
+        phase, reason = None, None
+        if episode is None and strongest is not None:
+            before = [each for each in self.records[newest.window_start : -1] if each.key == strongest.key]
+            decision = newest.decision
+            id_ = digest(f"{decision.session_id}|{decision.partition}|{decision.offset}") or ""
+            if before:
+                id_ = before[-1].episode_id or ""
+            evidence = self.evidence(strongest)
+            episode = Episode(id_, strongest.level, bool(before), now, strongest.first, evidence)
+            episode.looping_since = now if strongest.level == "LOOP" else None
+            phase = "opened"
+        elif episode is not None:
+            episode.quiet = episode.quiet + 1 if strongest is None else 0
+            if strongest is not None and LEVELS.index(strongest.level) >= LEVELS.index(episode.level):
+                episode.evidence = self.evidence(strongest)
+            if episode.quiet >= settings.recover_records:
+                phase, reason = "recovered", "quiet"
+            elif strongest is not None and strongest.level == "LOOP" and episode.level == "WARNING":
+                episode.level, episode.looping_since, phase = "LOOP", now, "escalated"
+            elif episode.looping_since is not None and settings.alert_heartbeat_records:
+                beats = (now - episode.looping_since) % settings.alert_heartbeat_records == 0
+                phase = "still_open" if beats else None
+        if episode is not None and strongest is not None:
+            newest.key, newest.episode_id = strongest.key, episode.id
+        self.episode = None if phase == "recovered" else episode
+        return [] if episode is None or phase is None else [self.tell(episode, phase, reason)]
+
+    def evidence(self, fired: Fired) -> dict[str, Any]:
+        last = self.records[-(fired.period or 1) :]
+        return {
+            "rule": fired.rule,
+            "period": fired.period,
+            "count": fired.count,
+            "tools": [each.tool or "" for each in last],
+            "signatures": [each.signature for each in last],
+        }
+
+    def tell(self, episode: Episode, phase: str, reason: str | None) -> dict[str, Any]:
+        first, last = episode.first, self.records[-1]
+        known = first.cost is not None and last.cost is not None
+        return {
+            "phase": phase,
+            "level": episode.level,
+            "episode_id": episode.id,
+            "reopened": episode.reopened,
+            "reason": reason,
+            **episode.evidence,
+            "first_offset": first.decision.offset,
+            "first_timestamp": first.at,
+            "last_offset": last.decision.offset,
+            "last_timestamp": last.at,
+            "records": len(self.records) - episode.opened_at + 1,
+            "tokens_since_onset": last.tokens_so_far - first.tokens_so_far,
+            "cost_since_onset": r4(last.cost - first.cost) if known else None,
+        }
+
+    # ---- what is reported
+
+    def block(self, fired: list[Fired] | None, why: str | None = None) -> dict[str, Any]:
+        visible = fired is not None
+        strongest = max(fired or [], key=lambda each: LEVELS.index(each.level), default=None)
+        return {
+            "visible": visible,
+            "why": why,
+            "raw": (strongest.level if strongest else "NORMAL") if visible else None,
+            "level": self.episode.level if self.episode else "NORMAL",
+            "rule": strongest and strongest.rule,
+            "period": strongest and strongest.period,
+            "count": strongest and strongest.count,
+            "fired": [each.block() for each in fired] if fired is not None else None,
+            "run": self.run() if visible else None,
+            "repeat_distance": self.repeat_distance() if visible else None,
+            "signature": self.records[-1].signature if visible else None,
+            "infra_streak": self.infra_streak,
+            "episode_id": self.episode.id if self.episode else None,
+        }
+
+    def repeat_distance(self) -> int | None:
+        newest, end = self.records[-1], len(self.records) - 1
+        for at in reversed(range(newest.window_start, end)):
+            if self.records[at].signature == newest.signature:
+                return end - at
+        return None
