@@ -14,13 +14,15 @@ from typing import Any
 import click
 import orjson
 
-from streams.cli.finding_text import is_loop, is_news, rule, sentence
+from streams.cli.advice_text import advice, is_serious
+from streams.cli.finding_text import is_loop, is_news, mark, rule, sentence, style
 from streams.cli.printable import printable
 from streams.cli.screen import line_writer
 from streams.cli.timeline import Line, Span
 from streams.demo.account import Account
 from streams.demo.cluster import cluster
 from streams.demo.performance import Outcome, perform
+from streams.domain.event import EventKind
 from streams.recordings.replay import messages as recorded
 from streams.sources.message import Message
 from streams.sources.reading import InputFormat
@@ -56,12 +58,12 @@ class Screen:
     def alerted(self, fields: Mapping[str, Any]) -> None:
         """Tell an alert that says something new."""
         if is_news(fields):
-            style = "bold red" if is_loop(fields) else "yellow"
+            shown = style(fields)
             self._write(
                 Line.of(
                     Span(f"{time.monotonic() - self._started:5.1f} s  ", "dim"),
-                    Span("▲ ", style),
-                    Span(printable(fields["session_id"], 40), style),
+                    Span(f"{mark(fields)} ", shown),
+                    Span(printable(fields["session_id"], 40), shown),
                     Span(f"  {rule(fields)}: {sentence(fields)}"),
                 )
             )
@@ -90,17 +92,18 @@ def summary(outcome: Outcome) -> Iterator[Line]:
         Span(f"{len(account.scored):,} scored, {len(account.dead):,} dead-lettered"),
         Span(_reasons(account)),
     )
-    by_session: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for fields in account.alerts.values():
-        by_session[fields["session_id"]].append(fields)
+    alerts, advised = _by_session(account.alerts), _by_session(account.advice)
+    loops = {session_id for session_id, told in alerts.items() if any(map(is_loop, told))}
     yield Line.of(
         Span(f"{len(account.sessions):,} sessions: ", "bold"),
-        Span(f"{len(by_session):,} with alerts, {len(account.alerts):,} alerts"),
+        Span(f"{len(loops):,} in a loop, {len(alerts) - len(loops):,} suspicious; "),
+        Span(f"{len(account.alerts):,} alerts, {_advice_counted(account)}"),
     )
-    for session_id, alerts in sorted(by_session.items())[:_REASONS_SHOWN]:
-        yield from _session(session_id, alerts)
-    if len(by_session) > _REASONS_SHOWN:
-        yield Line.of(Span(f"  … and {len(by_session) - _REASONS_SHOWN:,} more sessions"))
+    ordered = sorted(alerts, key=lambda session_id: (session_id not in loops, session_id))
+    for session_id in ordered[:_REASONS_SHOWN]:
+        yield from _session(session_id, alerts[session_id], advised.get(session_id, []))
+    if len(ordered) > _REASONS_SHOWN:
+        yield Line.of(Span(f"  … and {len(ordered) - _REASONS_SHOWN:,} more sessions"))
     rate = len(account.sent) / outcome.seconds if outcome.seconds else 0.0
     yield Line.of(
         Span(f"{rate:,.0f} events/s", "bold"),
@@ -111,15 +114,36 @@ def summary(outcome: Outcome) -> Iterator[Line]:
     )
 
 
-def _session(session_id: str, alerts: list[Mapping[str, Any]]) -> Iterator[Line]:
-    style = "bold red" if any(is_loop(fields) for fields in alerts) else "yellow"
-    yield Line.of(Span("  ▲ ", style), Span(printable(session_id, 60), style))
+def _by_session(events: Mapping[str, Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """The events of each session, in the order of their records."""
+    found: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for fields in sorted(events.values(), key=lambda fields: (fields["partition"], fields["offset"])):
+        found[fields["session_id"]].append(fields)
+    return found
+
+
+def _advice_counted(account: Account) -> str:
+    kinds = Counter(fields["event_type"] for fields in account.advice.values())
+    return f"{kinds[EventKind.RESPONSE]:,} responses, {kinds[EventKind.BUDGET]:,} budget changes"
+
+
+def _session(
+    session_id: str, alerts: list[Mapping[str, Any]], advised: list[Mapping[str, Any]]
+) -> Iterator[Line]:
+    """Name a session with its alerts by rule, and the newest response and budget that are serious."""
+    shown = "bold red" if any(map(is_loop, alerts)) else "yellow"
+    yield Line.of(Span("  ▲ ", shown), Span(printable(session_id, 60), shown))
     by_rule: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for fields in sorted(alerts, key=lambda fields: (fields["partition"], fields["offset"])):
+    for fields in sorted(alerts, key=lambda fields: fields["event_type"] != EventKind.LOOP_EPISODE):
         by_rule[str(rule(fields))].append(fields)
     for name, found in by_rule.items():
         times = "" if len(found) == 1 else f" ({len(found)} times)"
-        yield Line.of(Span(f"      {name}{times}: {sentence(found[0])}"))
+        # The newest event of an episode says how it ended and what it has cost.
+        which = found[-1 if name == EventKind.LOOP_EPISODE else 0]
+        yield Line.of(Span(f"      {name}{times}: {sentence(which)}"))
+    newest = {fields["event_type"]: fields for fields in advised if is_serious(fields)}
+    for fields in newest.values():
+        yield Line.of(Span(f"      ▷ {advice(fields)}", "cyan"))
 
 
 def _reasons(account: Account) -> str:

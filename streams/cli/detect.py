@@ -44,8 +44,8 @@ from streams.sources.reading import InputFormat, entries
     show_default=True,
     help="How the records are written down; auto tells JSON lines from Avro containers.",
 )
-@click.option("--all-steps", is_flag=True, help="Show the quiet steps too.")
-@click.option("--fail-on-loop", is_flag=True, help="Exit with 1 when a session is in a loop.")
+@click.option("--all-steps", is_flag=True, help="Show the quiet steps, and all advice.")
+@click.option("--fail-on-loop", is_flag=True, help="Exit with 1 when the verdict on a session was LOOP.")
 def detect(
     *,
     files: tuple[str, ...],
@@ -61,9 +61,11 @@ def detect(
     read one after the other as one partition: the number of a record, from 0, is its offset. Blank lines
     are not records. Lines that are not a record are reported and counted, as the worker would.
 
-    The report shows a timeline per session and ends with a summary. A session is in a loop when an
-    entropy alert, a drift pattern or an episode at LOOP was told; a suspected divergence alone is not
-    enough. With --json each record gives one line:
+    The report shows a timeline per session and ends with a summary. Each step has its uniqueness ratio
+    and the level of the verdict. A session is in a loop when the verdict was LOOP at some step: an
+    episode says by which rule (R1 to R5), since when, and what it has cost. Entropy alerts, suspected
+    divergences and drift patterns are scores; they make a session suspicious. Drift and budgets are
+    told of such sessions only, unless --all-steps is given. With --json each record gives one line:
 
     \b
       {"status": "ok|duplicate|rejected", "session_id": ..., "event_id": ...,
@@ -76,7 +78,7 @@ def detect(
     \b
     Examples:
       eddy detect agent.jsonl
-      eddy detect --json - < agent.jsonl | jq 'select(.node_state == "alert_entropy")'
+      eddy detect --json - < agent.jsonl | jq 'select(.eddy.verdict.level == "LOOP")'
       eddy detect --fail-on-loop --settings strict.json nightly/*.avro
     """  # noqa: D301
     settings = settings_in_force(settings_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from streams.cli.episode_text import episode_sentence
 from streams.cli.printable import printable
 from streams.domain.event import EventKind
 
@@ -36,14 +37,20 @@ def is_news(fields: Mapping[str, Any]) -> bool:
 
 
 def is_loop(fields: Mapping[str, Any]) -> bool:
-    """Whether this alert says that the session is in a loop; a suspected divergence does not."""
-    match fields["event_type"]:
-        case EventKind.ENTROPY_ALERT | EventKind.DRIFT_PATTERN:
-            return True
-        case EventKind.LOOP_EPISODE:
-            return fields.get("level") == "LOOP"
-        case _:
-            return False
+    """Whether this alert says that the session is in a loop: an episode at LOOP does, scores do not."""
+    return rule(fields) == EventKind.LOOP_EPISODE and bool(fields["level"] == "LOOP")
+
+
+def mark(fields: Mapping[str, Any]) -> str:
+    """The sign before an alert: up when something is wrong, down when it is over."""
+    return "▼" if fields.get("phase") == "recovered" else "▲"
+
+
+def style(fields: Mapping[str, Any]) -> str:
+    """How a terminal shows an alert."""
+    if fields.get("phase") == "recovered":
+        return "green"
+    return "bold red" if is_loop(fields) else "yellow"
 
 
 def sentence(fields: Mapping[str, Any]) -> str:
@@ -67,8 +74,7 @@ def sentence(fields: Mapping[str, Any]) -> str:
         case {"event_type": EventKind.DRIFT_PATTERN, "pattern": pattern} if pattern in _PATTERNS:
             target = printable(fields["target"] or "the file", 60)
             return _PATTERNS[pattern].format(target=target)
-        case {"event_type": EventKind.LOOP_EPISODE, "phase": phase}:
-            tools = printable(", ".join(fields["tools"] or ()), 60)
-            return f"{phase} at {fields['level']}: {fields['rule']}, {fields['count']} times, {tools}"
+        case {"event_type": EventKind.LOOP_EPISODE}:
+            return episode_sentence(fields)
         case _:
             return str(fields["event_type"])

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from streams.cli.finding_text import is_loop, rule
+from streams.cli.finding_text import rule
 from streams.cli.printable import printable
 from streams.cli.timeline import Line, Span, Timeline
+from streams.domain.level import Level
 from streams.domain.outcome import Duplicate, Rejected, Scored
 from streams.offline import Judgement
 
@@ -31,7 +32,7 @@ class Tally:
     sessions: dict[str, Counter[str]] = field(default_factory=dict)
     """Published alerts by rule, for every session."""
     loops: set[str] = field(default_factory=set)
-    """Sessions with an alert that says loop."""
+    """Sessions whose verdict was LOOP at some record, told or not."""
 
     def add(self, judgement: Judgement) -> None:
         """Count one record."""
@@ -41,15 +42,15 @@ class Tally:
             case Rejected(problems=problems):
                 self.rejected += 1
                 self.problems.update(problems)
-            case Scored(decision=decision, events=events):
+            case Scored(decision=decision, enriched=enriched, events=events):
                 self.scored += 1
                 rules = self.sessions.setdefault(decision.session_id, Counter())
                 for event in events:
                     name = rule(event.fields) if event.topic is not None else None
                     if name is not None:
                         rules[name] += 1
-                        if is_loop(event.fields):
-                            self.loops.add(decision.session_id)
+                if enriched["eddy"]["verdict"]["level"] == Level.LOOP:
+                    self.loops.add(decision.session_id)
 
 
 class Report:

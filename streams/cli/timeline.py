@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
-from streams.cli.finding_text import is_loop, is_news, rule, sentence
+from streams.cli.advice_text import advice, is_serious
+from streams.cli.finding_text import is_news, mark, rule, sentence, style
 from streams.cli.printable import printable
+from streams.cli.time_text import clock, duration
 from streams.domain.decision import Decision
+from streams.domain.event import Event, EventKind
 from streams.domain.level import Level, higher
 from streams.domain.outcome import Scored
 
@@ -69,20 +71,36 @@ class Timeline:
         self._tokens += decision.tokens_used
         self._cost = self._cost if decision.cumulative_cost is None else decision.cumulative_cost
         self._to = max(self._to, decision.timestamp)
-        uniqueness = eddy["uniqueness"]
-        level = Level(uniqueness["severity"]) if uniqueness is not None else self._level
-        told = [event.fields for event in scored.events if event.topic is not None]
-        news = [fields for fields in told if rule(fields) is not None and is_news(fields)]
+        level = Level(eddy["verdict"]["level"])
+        told = any(event.topic is not None and rule(event.fields) is not None for event in scored.events)
+        self._worst = higher(self._worst, higher(level, Level.WARNING) if told else level)
+        lines = [line for event in scored.events if (line := self._line(event)) is not None]
         row = _Row(_step_line(decision, eddy), level)
-        if news or level != self._level or self._every_step:
+        if lines or level != self._level or self._every_step:
             self._show_context()
             self.lines.append(row.line)
-            self.lines += [_finding_line(fields) for fields in news]
+            self.lines += lines
         else:
             self._quiet.append(row)
             self._hide_all_but(CONTEXT_STEPS)
         self._level = level
-        self._worst = higher(self._worst, Level.LOOP if any(map(is_loop, told)) else level)
+
+    def _line(self, event: Event) -> Line | None:
+        """What an event is worth telling, if anything.
+
+        An episode is told wherever it goes, because it explains the level of the steps; one that never
+        reached LOOP just ends. Drift and budgets are told of sessions that are suspicious anyway, and of all
+        with every step.
+        """
+        fields = event.fields
+        if fields["event_type"] == EventKind.LOOP_EPISODE:
+            over = fields["phase"] == "recovered" and fields["level"] != Level.LOOP
+            return _finding_line(fields) if is_news(fields) and not over else None
+        if rule(fields) is not None:
+            return _finding_line(fields) if event.topic is not None and is_news(fields) else None
+        asked_for = self._every_step or (self._worst is not Level.NORMAL and is_serious(fields))
+        words = advice(fields) if asked_for else None
+        return None if words is None else Line.of(Span("         ▷ ", "cyan"), Span(words))
 
     def close(self, *, goes_on: bool = False) -> list[Line]:
         """Return the heading and all lines, ending with the last step; ``goes_on`` when more is to come."""
@@ -126,44 +144,19 @@ class Timeline:
         return Line.of(bullet, name, Span(f" · {', '.join(parts)}"))
 
 
-def duration(milliseconds: float) -> str:
-    """A time span in the two largest units that matter.
-
-    >>> duration(80), duration(72_000), duration(7_260_000)
-    ('80 ms', '1 min 12 s', '2 h 1 min')
-    """
-    if milliseconds < 1000:
-        return f"{milliseconds:.0f} ms"
-    seconds = int(milliseconds // 1000)
-    if seconds < 60:
-        return f"{seconds} s"
-    if seconds < 3600:
-        return f"{seconds // 60} min {seconds % 60} s"
-    return f"{seconds // 3600:,} h {seconds % 3600 // 60} min"
-
-
-def clock(timestamp: int) -> str:
-    """The time of day, UTC; a time no calendar has as its milliseconds.
-
-    >>> clock(1_700_000_000_000), clock(2**63 - 1)
-    ('22:13:20', '9223372036854775807')
-    """
-    try:
-        return f"{datetime.fromtimestamp(timestamp / 1000, UTC):%H:%M:%S}"
-    except (ValueError, OverflowError, OSError):
-        return str(timestamp)
-
-
 def _step_line(decision: Decision, eddy: Mapping[str, Any]) -> Line:
-    """Step, time, score and level, status; then what was done, which a narrow terminal may cut."""
+    """Step, time, uniqueness and verdict, status; then what was done, which a narrow terminal may cut."""
     step = "-" if eddy["step"] is None else str(eddy["step"])
-    uniqueness = eddy["uniqueness"]
-    score, level = ("", "") if uniqueness is None else (f"{uniqueness['score']:.2f}", uniqueness["severity"])
+    uniqueness, level = eddy["uniqueness"], Level(eddy["verdict"]["level"])
+    score, severity = "", Level.NORMAL
+    if uniqueness is not None:
+        score, severity = f"{uniqueness['score']:.2f}", Level(uniqueness["severity"])
     about = decision.target or decision.action.get("tool_input") or ""
     did = [decision.tool or decision.kind, decision.intent or "", about]
     spans = (
         Span(f"{step:>7}  {clock(decision.timestamp)}  "),
-        Span(f"{score:>4} {level:<7}  ", _STYLES[Level(level)] if level else ""),
+        Span(f"{score:>4} ", _STYLES[severity]),
+        Span(f"{level:<7}  ", _STYLES[level]),
         Span(f"{decision.status:<7}  ", _STATUS_STYLES.get(decision.status, "")),
         Span(" · ".join(printable(text, 60) for text in did if text)),
     )
@@ -171,5 +164,7 @@ def _step_line(decision: Decision, eddy: Mapping[str, Any]) -> Line:
 
 
 def _finding_line(fields: Mapping[str, Any]) -> Line:
-    style = "bold red" if is_loop(fields) else "yellow"
-    return Line.of(Span("         ▲ ", style), Span(f"{rule(fields)}: ", style), Span(sentence(fields)))
+    shown = style(fields)
+    return Line.of(
+        Span(f"         {mark(fields)} ", shown), Span(f"{rule(fields)}: ", shown), Span(sentence(fields))
+    )

@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from streams.domain.detection_settings import DEFAULTS
 from streams.domain.event import EventKind
+from streams.domain.topic import Topic
+from streams.policy.routing import topic_of
 
-#: Published under the default settings, on topics the demo follows.
-_ALERTS = frozenset({EventKind.ENTROPY_ALERT, EventKind.DIVERGENCE_SUSPECTED, EventKind.DRIFT_PATTERN})
+#: The topics with what the job has to tell, as far as the demo follows them.
+ALERTS = frozenset({Topic.ENTROPY_ALERTS, Topic.SESSION_ALERTS})
+ADVICE = frozenset({Topic.SESSION_RESPONSES, Topic.SESSION_BUDGETS})
 
 
 @dataclass(slots=True)
@@ -25,8 +29,10 @@ class Account:
     """The newest `eddy` block by session."""
     alerts: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Published alerts by id."""
+    advice: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Published responses and budgets by id."""
     announced: set[str] = field(default_factory=set)
-    """Ids of the alerts that the enriched records speak of."""
+    """Ids of the alerts, responses and budgets that the enriched records speak of."""
 
     def enriched(self, record: dict[str, Any]) -> bool:
         """Take in an enriched record; False when it was seen before."""
@@ -35,7 +41,7 @@ class Account:
             return False
         self.scored.add(block["id"])
         self.sessions[record["session_id"]] = block
-        self.announced.update(event["id"] for event in block["events"] if event["event_type"] in _ALERTS)
+        self.announced.update(event["id"] for event in block["events"] if _is_followed(event))
         return True
 
     def dead_letter(self, partition: int, offset: int, reason: str) -> None:
@@ -49,8 +55,17 @@ class Account:
         self.alerts[fields["id"]] = fields
         return True
 
+    def advised(self, fields: dict[str, Any]) -> None:
+        """Take in a response or a budget."""
+        self.advice[fields["id"]] = fields
+
     @property
     def lost(self) -> int:
-        """How many records sent, and alerts announced, have not come back."""
+        """How many records sent, and events announced, have not come back."""
         records = len(self.sent) - len(self.scored) - len(self.dead)
-        return records + len(self.announced - self.alerts.keys())
+        return records + len(self.announced - self.alerts.keys() - self.advice.keys())
+
+
+def _is_followed(event: dict[str, Any]) -> bool:
+    """Whether an event is published where the demo looks; its workers have the default settings."""
+    return topic_of(EventKind(event["event_type"]), event, DEFAULTS) in ALERTS | ADVICE

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, Protocol
 
 from schemas.codec import Codec
-from streams.demo.account import Account
+from streams.demo.account import ADVICE, ALERTS, Account
 from streams.demo.cluster import PARTITIONS, Cluster
 from streams.domain.outgoing import Outgoing
 from streams.domain.topic import Topic
@@ -26,7 +26,7 @@ _PATIENCE_SECONDS = 30.0
 
 Decode = Callable[[bytes | None, Sequence[tuple[str, bytes]]], dict[str, Any]]
 
-_FOLLOWED = (Topic.ENRICHED, Topic.ENTROPY_ALERTS, Topic.SESSION_ALERTS, Topic.DEAD_LETTERS)
+_FOLLOWED = (Topic.ENRICHED, *ALERTS, *ADVICE, Topic.DEAD_LETTERS)
 
 
 class Audience(Protocol):
@@ -110,6 +110,8 @@ async def _follow(cluster: Cluster, account: Account, audience: Audience) -> Non
             account.dead_letter(*_source(record))
         elif topic == Topic.ENRICHED:
             account.enriched(decode[topic](record.value, record.headers))
+        elif topic in ADVICE:
+            account.advised(decode[topic](record.value, record.headers))
         elif account.alert(fields := decode[topic](record.value, record.headers)):
             audience.alerted(fields)
         audience.scored(account)

@@ -17,9 +17,9 @@ class Recording:
         name: name of the file, without its ending.
         shows: what happens in it, for people.
         goes_in_circles: the truth about it, as a person sees it.
-        findings: what is told today under the default settings: ``entropy_alert``,
-            ``divergence_suspected``, or the pattern of a ``drift_pattern``. Where this disagrees with
-            ``goes_in_circles``, ``shows`` says why.
+        findings: what is told today under the default settings: ``loop_episode`` (the verdict, at LOOP),
+            ``entropy_alert``, ``divergence_suspected``, or the pattern of a ``drift_pattern``. Where this
+            disagrees with ``goes_in_circles``, ``shows`` says why.
         records: how many messages it has, ``rejected`` ones included.
         rejected: how many of them break the contract.
     """
@@ -66,13 +66,15 @@ RECORDINGS: Final = (
     _circular(
         "edit_test_loop",
         23,
-        "A coding agent changes the rounding again and again; the same test fails with the same error.",
+        "A coding agent changes the rounding again and again; the same test fails with the same error. Each "
+        "edit is a new one, so there is no verdict: work towards a fix looks the same for a while.",
         "test_fail_loop",
     ),
     _circular(
         "read_loop",
         18,
         "A coding agent reads one unchanged file over and over instead of following the hint in it.",
+        "loop_episode",
         "entropy_alert",
         "divergence_suspected",
         "read_loop",
@@ -81,12 +83,14 @@ RECORDINGS: Final = (
         "flip_flop",
         23,
         "A coding agent removes an import and puts it back, A-B-A-B: each of two errors leads to the other.",
+        "loop_episode",
         "edit_revert",
     ),
     _circular(
         "same_call",
         18,
         "A support agent repeats one search that finds nothing, nine times, then finds its way out.",
+        "loop_episode",
         "entropy_alert",
         "divergence_suspected",
     ),
@@ -94,7 +98,8 @@ RECORDINGS: Final = (
         "paraphrased_loop",
         15,
         "A research agent rewords one search thirteen times and gets the same three rows. Every step differs "
-        "in its words, so only the repeat rule speaks, and it would say the same of thirteen good searches.",
+        "in its words; that the result never does gives it away.",
+        "loop_episode",
         "divergence_suspected",
     ),
     _healthy("polling", 17, "An operator agent waits for a rollout and looks at it every 75 s or so."),

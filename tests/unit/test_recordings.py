@@ -35,11 +35,9 @@ def findings(judgements: list[Judgement]) -> Counter[str]:
 
 
 def levels(judgements: list[Judgement]) -> set[str]:
-    return {
-        judgement.outcome.enriched["eddy"]["uniqueness"]["severity"]
-        for judgement in judgements
-        if isinstance(judgement.outcome, Scored)
-    }
+    """Those of the ratio and of the verdict."""
+    blocks = [j.outcome.enriched["eddy"] for j in judgements if isinstance(j.outcome, Scored)]
+    return {eddy["uniqueness"]["severity"] for eddy in blocks} | {eddy["verdict"]["level"] for eddy in blocks}
 
 
 @pytest.mark.parametrize("recording", RECORDINGS, ids=NAMES)
@@ -62,6 +60,24 @@ def test_a_session_that_gets_on_never_reaches_loop(recording: Recording) -> None
 @pytest.mark.parametrize("recording", [r for r in RECORDINGS if r.goes_in_circles], ids=lambda r: r.name)
 def test_every_loop_is_at_least_suspected(recording: Recording) -> None:
     assert findings(judged(recording))
+
+
+@pytest.mark.parametrize(
+    ("name", "rule", "at"),
+    [("read_loop", "R1", 10), ("same_call", "R1", 8), ("flip_flop", "R2", 19), ("paraphrased_loop", "R4", 7)],
+)
+def test_the_verdict_names_its_rule_at_the_record_that_gives_it(name: str, rule: str, at: int) -> None:
+    [recording] = [each for each in RECORDINGS if each.name == name]
+    first = next(
+        event.fields
+        for judgement in judged(recording)
+        if isinstance(judgement.outcome, Scored)
+        for event in judgement.outcome.events
+        if event.fields["event_type"] == "loop_episode" and event.fields["level"] == Level.LOOP
+    )
+    assert (first["phase"], first["rule"], first["offset"] + 1) == ("escalated", rule, at)
+    assert first["tokens_since_onset"] > 0
+    assert first["cost_since_onset"] > 0
 
 
 @pytest.mark.parametrize("recording", [r for r in RECORDINGS if r.name != "broken"], ids=lambda r: r.name)

@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 
 from schemas.bundled import latest
 from streams.cli import main
+from streams.domain.digest import digest
 
 KEYS = [
     "status",
@@ -119,7 +120,11 @@ def test_a_completed_task_says_what_the_next_one_should_be_granted(tmp_path: Pat
 def test_a_loop_is_told_with_its_events(tmp_path: Path) -> None:
     last = lines(write(tmp_path / "a.jsonl", *(log(number) for number in range(5))))[-1]
     assert (last["entropy_score"], last["node_state"]) == (0.2, "alert_entropy")
-    alert, node = last["eddy"]["events"]
+    alert, node = [
+        event for event in last["eddy"]["events"] if event["event_type"] in {"entropy_alert", "node_state"}
+    ]
+    episode_id = digest("s1|0|2")
+    assert (last["eddy"]["verdict"]["level"], last["eddy"]["verdict"]["episode_id"]) == ("LOOP", episode_id)
     assert alert == {
         "id": "s1/0/4/entropy_alert",
         "event_type": "entropy_alert",
@@ -133,8 +138,8 @@ def test_a_loop_is_told_with_its_events(tmp_path: Path) -> None:
         "window_size": 5,
         "repeated_pattern": {"intent": "find the order", "tool_call": "search", "action_status": "success"},
         "occurrence_count": 5,
-        "verdict_level": "NORMAL",
-        "episode_id": None,
+        "verdict_level": "LOOP",
+        "episode_id": episode_id,
         "reason": "entered",
     }
     assert (node["event_type"], node["state"], node["offset"]) == ("node_state", "alert_entropy", 4)
@@ -294,12 +299,29 @@ def test_a_damaged_input_gives_the_records_before_the_damage_and_2(tmp_path: Pat
     assert "cut.jsonl.gz" in result.stderr
 
 
-@pytest.mark.parametrize(("repetitions", "code"), [(4, 0), (5, 1)])
+@pytest.mark.parametrize(("repetitions", "code"), [(3, 0), (4, 1)])
 def test_a_loop_is_a_failure_only_on_request(tmp_path: Path, repetitions: int, code: int) -> None:
     path = write(tmp_path / "a.jsonl", *(log(number) for number in range(repetitions)))
     assert detect("--json", path).exit_code == 0
     assert detect("--json", "--fail-on-loop", path).exit_code == code
     assert detect("--fail-on-loop", path).exit_code == code
+
+
+def test_scores_alone_are_no_loop(tmp_path: Path) -> None:
+    """Five steps with one intent, tool and status alarm the ratio; each has a result of its own."""
+    results = (
+        {"status": "success", "tool_call": "read", "tool_output_summary": f"chunk {n}"} for n in range(9)
+    )
+    path = write(tmp_path / "a.jsonl", *(log(number, action=action) for number, action in enumerate(results)))
+    result = detect("--fail-on-loop", path)
+    assert (result.exit_code, "entropy_alert: " in result.stdout) == (0, True)
+    assert "1 session: 0 in a loop, 1 suspicious" in result.stdout
+
+
+def test_a_loop_that_is_not_published_fails_too(tmp_path: Path) -> None:
+    settings = write(tmp_path / "settings.json", '{"alert_families": []}')
+    path = write(tmp_path / "a.jsonl", *(log(number) for number in range(4)))
+    assert detect("--fail-on-loop", "--settings", settings, path).exit_code == 1
 
 
 class TestInstalled:

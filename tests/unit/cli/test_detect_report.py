@@ -13,7 +13,8 @@ from streams.cli.finding_text import sentence
 from streams.cli.printable import printable
 from streams.cli.report import MOST_SESSIONS_NAMED
 from streams.cli.screen import line_writer
-from streams.cli.timeline import Line, Span, clock, duration
+from streams.cli.time_text import clock, duration
+from streams.cli.timeline import Line, Span
 from streams.recordings.catalogue import RECORDINGS, Recording
 
 
@@ -29,7 +30,7 @@ def log(number: int, session: str = "s1", intent: str = "find the order", **chan
         "meta": {"trace_id": "t1", "timestamp": 1_700_000_000_000 + 1000 * number},
         "identity": {"agent_id": "agent-1", "agent_type": "coder"},
         "cognition": {"intent": intent},
-        "action": {"status": "success", "tool_call": f"tool{number % 3}"},
+        "action": {"status": "success", "tool_call": f"tool{number % 3}", "tool_output_summary": f"{number}"},
         **changes,
     }
 
@@ -56,8 +57,60 @@ def test_a_loop_is_shown_with_the_steps_that_lead_to_it_and_the_reason() -> None
         "“Search the knowledge base for the refund policy”, search_knowledge_base, success"
     )
     steps = [line for line in shown[:reason] if "search_knowledge_base · " in line]
-    assert len(steps) == 5
-    assert "0.20 LOOP" in steps[-1]
+    assert [" ".join(line.split()[2:4]) for line in steps] == [
+        "1.00 NORMAL",
+        "0.80 NORMAL",
+        "0.60 WARNING",
+        "0.40 LOOP",
+        "0.20 LOOP",
+    ]
+
+
+def test_an_episode_is_told_from_the_warning_to_its_end() -> None:
+    what = "search_knowledge_base: the same call with the same result, {} times in a row (R1)"
+    over, since = "out of the loop, noticed 10 records before: ", "since 09:02:20, offset 4"
+    assert [line.strip() for line in of("same_call") if "loop_episode: " in line] == [
+        f"▲ loop_episode: may become a loop: {what.format(3)}; {since}: 4,392 tokens, cost 0.0052",
+        f"▲ loop_episode: {what.format(4)}; {since}: 6,174 tokens, cost 0.0073",
+        f"▼ loop_episode: {over}{what.format(9)}; {since}: 25,630 tokens, cost 0.0307",
+    ]
+
+
+def test_a_warning_that_comes_to_nothing_just_ends(tmp_path: Path) -> None:
+    again = {"status": "success", "tool_call": "x", "tool_output_summary": "no rows"}
+    records = [log(number, action=again) for number in range(3)] + [log(number) for number in range(3, 9)]
+    shown = report(tmp_path, *records)
+    [episode] = [line.strip() for line in shown if "loop_episode" in line]
+    assert episode.startswith("▲ loop_episode: may become a loop: x: the same call")
+    assert "0 in a loop" in shown[-2]
+
+
+def test_a_suspicious_session_is_told_what_can_be_done() -> None:
+    advice = [line.strip() for line in of("edit_test_loop") if "▷" in line]
+    why = "(risk of a loop 0.20, little progress 0.16)"
+    assert advice == [
+        f"▷ drift 0.53 {why}. Summarise what was done and make a new plan.",
+        "▷ the budget of 18 steps is used up after 14% of the task",
+    ]
+
+
+@pytest.mark.parametrize("name", [r.name for r in RECORDINGS if not r.findings and not r.rejected])
+def test_a_healthy_session_stays_quiet(name: str) -> None:
+    heading, steps, *_ = of(name)
+    assert heading.startswith("● ")
+    assert steps.strip().startswith("… ")
+    assert steps.endswith(" steps, NORMAL")
+
+
+def test_with_every_step_all_advice_is_shown(tmp_path: Path) -> None:
+    goal = {"intent": "look around", "goal": "migrate the billing database"}
+    progress = {"progress_delta": 0.1, "tokens_consumed": 10}
+    records = [log(number, cognition=goal, state_delta=progress) for number in range(10)]
+    assert [line.strip() for line in report(tmp_path, *records, options=("--all-steps",)) if "▷" in line] == [
+        "▷ drift 0.35 (away from its goal 0.35). Remind the agent of its goal in the next prompt.",
+        "▷ budget x 1.5: 75 steps, 150,000 tokens",
+    ]
+    assert not [line for line in report(tmp_path, *records) if "▷" in line]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +131,7 @@ def test_the_summary_names_the_sessions_to_look_at() -> None:
     assert of("same_call")[-3:] == [
         "18 records: 18 scored, 0 duplicate, 0 rejected",
         "1 session: 1 in a loop, 0 suspicious",
-        "  ▲ ticket-48213-refund  divergence_suspected (1), entropy_alert (5)",
+        "  ▲ ticket-48213-refund  divergence_suspected (1), entropy_alert (5), loop_episode (2)",
     ]
 
 
@@ -222,17 +275,6 @@ def test_colours_are_for_terminals_that_want_them(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("fields", "text"),
     [
-        (
-            {
-                "event_type": "loop_episode",
-                "phase": "opened",
-                "level": "LOOP",
-                "rule": "R2",
-                "count": 3,
-                "tools": ["Edit", "Bash"],
-            },
-            "opened at LOOP: R2, 3 times, Edit, Bash",
-        ),
         (
             {"event_type": "divergence_suspected", "signature": ["llm", ""], "repeat_count": 5},
             "llm was called 5 times in a row",

@@ -9,11 +9,15 @@ from streams.demo.account import Account
 
 
 def enriched(
-    partition: int, offset: int, events: Iterable[tuple[str, str]] = (), session: str = "s"
+    partition: int,
+    offset: int,
+    events: Iterable[tuple[str, str]] = (),
+    session: str = "s",
+    level: str = "LOOP",
 ) -> dict[str, Any]:
     """Return an enriched record that tells of (event type, sub) events."""
     key = f"{session}/{partition}/{offset}"
-    told = [{"event_type": kind, "id": f"{key}/{kind}{sub}"} for kind, sub in events]
+    told = [{"event_type": kind, "id": f"{key}/{kind}{sub}", "level": level} for kind, sub in events]
     return {"session_id": session, "eddy": {"id": f"{key}/score", "events": told}}
 
 
@@ -43,7 +47,7 @@ def test_what_comes_twice_counts_once(account: Account) -> None:
     assert (len(account.scored), len(account.dead), len(account.alerts), account.lost) == (1, 1, 1, 1)
 
 
-@pytest.mark.parametrize("kind", ["entropy_alert", "divergence_suspected", "drift_pattern"])
+@pytest.mark.parametrize("kind", ["entropy_alert", "loop_episode", "divergence_suspected", "drift_pattern"])
 def test_an_alert_that_was_announced_and_does_not_come_is_lost(kind: str) -> None:
     account = Account(sent={(0, 0)})
     account.enriched(enriched(0, 0, [(kind, "")]))
@@ -52,10 +56,19 @@ def test_an_alert_that_was_announced_and_does_not_come_is_lost(kind: str) -> Non
     assert account.lost == 0
 
 
-@pytest.mark.parametrize("kind", ["node_state", "loop_episode", "budget", "response"])
-def test_an_event_that_is_told_in_the_record_alone_is_not_waited_for(kind: str) -> None:
+@pytest.mark.parametrize("kind", ["budget", "response"])
+def test_advice_that_was_announced_and_does_not_come_is_lost(kind: str) -> None:
     account = Account(sent={(0, 0)})
-    account.enriched(enriched(0, 0, [(kind, "/x")]))
+    account.enriched(enriched(0, 0, [(kind, "")]))
+    assert account.lost == 1
+    account.advised({"id": f"s/0/0/{kind}"})
+    assert (account.lost, len(account.alerts), len(account.advice)) == (0, 0, 1)
+
+
+@pytest.mark.parametrize(("kind", "level"), [("node_state", "LOOP"), ("loop_episode", "WARNING")])
+def test_an_event_that_comes_nowhere_else_is_not_waited_for(kind: str, level: str) -> None:
+    account = Account(sent={(0, 0)})
+    account.enriched(enriched(0, 0, [(kind, "/x")], level=level))
     assert account.lost == 0
 
 

@@ -23,9 +23,38 @@ def alert(session: str, offset: int, **fields: Any) -> dict[str, Any]:
     }
 
 
+def pattern(session: str, offset: int, **fields: Any) -> dict[str, Any]:
+    found = {"event_type": "drift_pattern", "pattern": "read_loop", "target": "a.py"}
+    return alert(session, offset, **(found | fields))
+
+
 def looping(session: str, offset: int, **fields: Any) -> dict[str, Any]:
-    loop = {"event_type": "drift_pattern", "pattern": "read_loop", "target": "a.py"}
-    return alert(session, offset, **(loop | fields))
+    episode = {
+        "event_type": "loop_episode",
+        "phase": "escalated",
+        "level": "LOOP",
+        "rule": "R3",
+        "period": None,
+        "count": 6,
+        "tools": ["Edit"],
+        "first_offset": 1,
+        "first_timestamp": 0,
+        "records": 3,
+    }
+    return alert(session, offset, **(episode | fields))
+
+
+def response(session: str, offset: int, level: str) -> dict[str, Any]:
+    return {
+        **alert(session, offset),
+        "id": f"{session}/0/{offset}/response",
+        "event_type": "response",
+        "level": level,
+        "previous_level": "CONTINUE",
+        "overall": 0.5,
+        "contributions": {},
+        "suggestion": "Stop.",
+    }
 
 
 def plain(lines: Any) -> list[str]:
@@ -40,15 +69,23 @@ def screen() -> tuple[Screen, list[Line]]:
 
 def test_an_alert_is_told_with_session_rule_and_reason(screen: tuple[Screen, list[Line]]) -> None:
     told, lines = screen
-    told.alerted(looping("s-1", 3))
+    told.alerted(pattern("s-1", 3))
     [text] = plain(lines)
     assert text.endswith(" s  ▲ s-1  read_loop: read a.py once more, though nothing has changed it since")
 
 
 def test_an_alert_without_news_is_not_told(screen: tuple[Screen, list[Line]]) -> None:
     told, lines = screen
-    told.alerted(looping("s-1", 3, reason="every_record"))
+    told.alerted(pattern("s-1", 3, reason="every_record"))
+    told.alerted(looping("s-1", 3, phase="still_open"))
     assert lines == []
+
+
+def test_the_end_of_a_loop_is_told_too(screen: tuple[Screen, list[Line]]) -> None:
+    told, lines = screen
+    told.alerted(looping("s-1", 3, phase="recovered", reason="quiet"))
+    [text] = plain(lines)
+    assert " s  ▼ s-1  loop_episode: out of the loop, noticed 3 records before: Edit: " in text
 
 
 def test_progress_is_told_once_a_second(
@@ -65,31 +102,53 @@ def test_progress_is_told_once_a_second(
     ] * 2
 
 
-def outcome(*alerts: dict[str, Any], lost: int = 0, seconds: float = 2.0) -> Outcome:
+def outcome(*told: dict[str, Any], lost: int = 0, seconds: float = 2.0) -> Outcome:
+    advice = [each for each in told if each["event_type"] == "response"]
     account = Account(
         sent={(0, offset) for offset in range(4 + lost)},
         scored={"a", "b"},
         dead={(0, 0): "key", (0, 1): "future"},
         sessions={"s-1": {}, "s-2": {}},
-        alerts={each["id"]: each for each in alerts},
+        alerts={each["id"]: each for each in told if each not in advice},
+        advice={each["id"]: each for each in advice},
     )
     return Outcome(account, seconds)
 
 
 def test_the_summary_groups_alerts_by_session_and_rule_with_the_first_reason() -> None:
-    alerts = (looping("s-2", 7), alert("s-2", 9), looping("s-2", 3), looping("s-1", 5))
+    alerts = (pattern("s-2", 7), alert("s-2", 9), pattern("s-2", 3), alert("s-3", 5), looping("s-3", 8))
+    since = "since 00:00:00, offset 1"
     assert plain(summary(outcome(*alerts))) == [
         "",
         "4 records: 2 scored, 2 dead-lettered (future 1, key 1)",
-        "2 sessions: 2 with alerts, 4 alerts",
-        "  ▲ s-1",
-        "      read_loop: read a.py once more, though nothing has changed it since",
+        "2 sessions: 1 in a loop, 1 suspicious; 5 alerts, 0 responses, 0 budget changes",
+        "  ▲ s-3",
+        f"      loop_episode: Edit: the same error 6 times, whatever the arguments (R3); {since}",
+        "      divergence_suspected: Read was called 3 times in a row",
         "  ▲ s-2",
         "      read_loop (2 times): read a.py once more, though nothing has changed it since",
         "      divergence_suspected: Read was called 3 times in a row",
         "2 events/s in 2.0 s, through Kafka and back",
         "0 records unaccounted for",
     ]
+
+
+def test_of_an_episode_the_newest_event_is_shown() -> None:
+    over = looping("s-1", 9, phase="recovered", reason="quiet")
+    texts = plain(summary(outcome(looping("s-1", 5), over)))
+    [episode] = [text for text in texts if "loop_episode" in text]
+    assert episode.startswith("      loop_episode (2 times): out of the loop")
+
+
+def test_serious_advice_is_shown_of_sessions_with_alerts() -> None:
+    advice = [
+        response("s-1", 3, "INJECT_REMINDER"),
+        response("s-1", 4, "ASK_USER"),
+        response("s-2", 5, "ASK_USER"),
+    ]
+    texts = plain(summary(outcome(looping("s-1", 5), *advice)))
+    assert [text for text in texts if "▷" in text] == ["      ▷ drift 0.50. Stop."]
+    assert "2 sessions: 1 in a loop, 0 suspicious; 1 alerts, 3 responses, 0 budget changes" in texts
 
 
 def test_the_numbers_are_those_of_the_account() -> None:
@@ -116,7 +175,7 @@ def test_a_long_list_of_sessions_is_cut() -> None:
 
 def test_names_of_sessions_cannot_move_the_cursor(screen: tuple[Screen, list[Line]]) -> None:
     told, lines = screen
-    evil = looping("s\x1b[2J\n", 1, target="\x1b[31m")
+    evil = pattern("s\x1b[2J\n", 1, target="\x1b[31m")
     told.alerted(evil)
     texts = plain(lines) + plain(summary(outcome(evil)))
     assert all(text.isprintable() for text in texts)

@@ -1,0 +1,33 @@
+"""Times in words."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def duration(milliseconds: float) -> str:
+    """A time span in the two largest units that matter.
+
+    >>> duration(80), duration(72_000), duration(7_260_000)
+    ('80 ms', '1 min 12 s', '2 h 1 min')
+    """
+    if milliseconds < 1000:
+        return f"{milliseconds:.0f} ms"
+    seconds = int(milliseconds // 1000)
+    if seconds < 60:
+        return f"{seconds} s"
+    if seconds < 3600:
+        return f"{seconds // 60} min {seconds % 60} s"
+    return f"{seconds // 3600:,} h {seconds % 3600 // 60} min"
+
+
+def clock(timestamp: int) -> str:
+    """The time of day, UTC; a time no calendar has as its milliseconds.
+
+    >>> clock(1_700_000_000_000), clock(2**63 - 1)
+    ('22:13:20', '9223372036854775807')
+    """
+    try:
+        return f"{datetime.fromtimestamp(timestamp / 1000, UTC):%H:%M:%S}"
+    except (ValueError, OverflowError, OSError):
+        return str(timestamp)
