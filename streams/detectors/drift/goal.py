@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from streams.domain.decision import Decision
-from streams.domain.marks import WIDTH, Marks
+from streams.domain.marks import WIDTH, Marks, mark
 from streams.domain.shared_window import NOTHING, append
 from streams.domain.tokens import tokens
 
@@ -28,21 +29,20 @@ class GoalState(NamedTuple):
 
     Attributes:
         goal: the words of the goal; empty until one is seen.
-        size: how many of the newest records are in the window.
-        ages: for each word of the goal its age, 0 for the newest record, `NOTHING` outside the window.
+        ages: for each word of the goal its age, 0 for the newest record, `NOTHING` once it left the window.
         spoken, order: the window (`streams.domain.shared_window`) of the words of records before the goal.
     """
 
     goal: str = ""
-    size: int = 0
     ages: Sequence[int] = ()
     spoken: Sequence[str | None] = ()
     order: Sequence[int] = ()
 
     @property
     def drift(self) -> float | None:
-        """The share of the goal that nothing in the window speaks of, 0 to 1; None without a goal."""
-        return self.ages.count(NOTHING) / len(self.ages) if self.ages else None
+        """1 - the share of the goal that something in the window speaks of; None without a goal."""
+        words = len(self.ages)
+        return 1 - (words - self.ages.count(NOTHING)) / words if words else None
 
 
 def goal_words(text: str | None) -> list[str]:
@@ -64,31 +64,28 @@ def advance(state: GoalState, decision: Decision, window: int) -> GoalState:
         window: setting `goal_window`.
     """
     parts = (decision.intent, decision.tool, decision.canonical_input, decision.target)
-    words = Marks.of(goal_words(" ".join([part for part in parts if part])))
+    words = goal_words(" ".join([part for part in parts if part]))
     if state.goal:
-        return _spoken_of(state, words, window)
-    spoken, order = append(state.spoken, state.order, str(words), window)
+        return _spoken_of(state, set(map(mark, words)), window)
+    spoken, order = append(state.spoken, state.order, str(Marks.of(words)), window)
     goal = Marks.of(goal_words(decision.goal))
     if not goal:
         return GoalState(spoken=spoken, order=order)
     # From here on it is as if the goal had been known from the start.
     state = GoalState(str(goal), ages=[NOTHING] * (len(goal) // WIDTH))
     for place in order:
-        state = _spoken_of(state, Marks(spoken[place] or ""), window)
+        state = _spoken_of(state, Marks(spoken[place] or "").set, window)
     return state
 
 
-def _spoken_of(state: GoalState, words: Marks, window: int) -> GoalState:
-    """Return a state with a goal with the words of one more record."""
-    goal, size, ages, *_ = state
-    size = min(size + 1, window)
+def _spoken_of(state: GoalState, spoken: AbstractSet[str], window: int) -> GoalState:
+    """Return a state that has a goal with one more record, in which these marks were spoken of."""
+    goal = state.goal
     marks = [goal[at : at + WIDTH] for at in range(0, len(goal), WIDTH)]
-    spoken = words.set
-    return GoalState(
-        goal,
-        size,
-        [
-            0 if mark in spoken else age + 1 if NOTHING < age < size - 1 else NOTHING
-            for mark, age in zip(marks, ages, strict=True)
-        ],
-    )
+    # What left a window stays out of it, so a window that grows again finds only what it still held.
+    oldest = window - 1
+    ages = [
+        0 if each in spoken else age + 1 if NOTHING < age < oldest else NOTHING
+        for each, age in zip(marks, state.ages, strict=True)
+    ]
+    return GoalState(goal, ages)

@@ -43,4 +43,4 @@ def _entering(name: str, signal: float | None) -> float:
 
 def clamped(value: float) -> float:
     """Return the value, or the nearer end of 0 to 1."""
-    return min(max(value, 0.0), 1.0)
+    return 0.0 if value <= 0.0 else min(1.0, value)
