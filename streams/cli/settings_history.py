@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from streams.cli.printable import printable
 from streams.domain.detection_settings import DEFAULTS
-from streams.domain.settings_document import resolve
+from streams.domain.settings_document import SettingWarning, is_empty, resolve
 from streams.engine.config_feed import read_document
 
 #: What is told of a change. Anybody may write to the topic: nothing else is taken over.
@@ -42,16 +42,41 @@ def history(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
         except ValueError as error:
             yield {"offset": record.offset, "problem": str(error)}
             continue
-        changed = document.get("changed")
-        entry = {"offset": record.offset, "version": version}
-        if isinstance(changed, dict):
-            entry |= {name: changed[name] for name in _TOLD if name in changed}
+        entry = _entry(record.offset, version, document)
         if version <= in_force.version:
             yield entry | {"problem": f"version {in_force.version} was in force already"}
             continue
         in_force, warnings = resolve(document, in_force, version)
-        refused = [f"{warning.setting}: {warning.problem}" for warning in warnings]
-        yield entry | ({"refused": refused} if refused else {})
+        yield entry | _refused(warnings)
+
+
+def shadow_history(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
+    """Yield what became of each record of the shadow topic, as `history` for the settings.
+
+    ``ended`` says that from there on nothing is tried out.
+    """
+    tried, newest = DEFAULTS, 0
+    for record in records:
+        if record.value is None:
+            tried, newest = DEFAULTS, 0
+            yield {"offset": record.offset, "ended": True}
+            continue
+        try:
+            version, document = read_document(record.value)
+        except ValueError as error:
+            yield {"offset": record.offset, "problem": str(error)}
+            continue
+        entry = _entry(record.offset, version, document)
+        if version <= newest:
+            yield entry | {"problem": f"there was version {newest} already"}
+            continue
+        newest = version
+        if is_empty(document):
+            tried = DEFAULTS
+            yield entry | {"ended": True}
+            continue
+        tried, warnings = resolve(document, tried, version)
+        yield entry | _refused(warnings)
 
 
 def line(entry: Mapping[str, Any]) -> str:
@@ -65,9 +90,24 @@ def line(entry: Mapping[str, Any]) -> str:
     parts = [_description(entry)] if "version" in entry else []
     if "problem" in entry:
         parts.insert(0, f"ignored at offset {entry['offset']}: {_text(entry['problem'])}")
+    if "ended" in entry:
+        parts.append("nothing is tried out" if parts else f"offset {entry['offset']}: nothing is tried out")
     if "refused" in entry:
         parts.append("refused: " + "; ".join(_text(each) for each in entry["refused"]))
     return "  ".join(parts)
+
+
+def _entry(offset: int, version: int, document: Mapping[str, Any]) -> dict[str, Any]:
+    changed = document.get("changed")
+    entry = {"offset": offset, "version": version}
+    if isinstance(changed, dict):
+        entry |= {name: changed[name] for name in _TOLD if name in changed}
+    return entry
+
+
+def _refused(warnings: Iterable[SettingWarning]) -> dict[str, Any]:
+    refused = [f"{warning.setting}: {warning.problem}" for warning in warnings]
+    return {"refused": refused} if refused else {}
 
 
 def _description(entry: Mapping[str, Any]) -> str:

@@ -12,7 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from streams.cli import main
-from streams.cli.config import KEY, SettingsConflictError, changed_document, publish, records
+from streams.cli.config import SettingsConflictError, changed_document, publish
+from streams.cli.settings_topic import KEY, records
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.outgoing import Outgoing
 from streams.domain.settings_document import to_document

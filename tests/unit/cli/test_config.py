@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.cli import main
-from streams.cli.config import _user, changed_document, in_force
+from streams.cli.config import changed_document, in_force
 from streams.cli.settings_history import history, line
+from streams.cli.settings_topic import user
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.settings_document import to_document
 from streams.engine.client import Stored
@@ -115,9 +116,9 @@ def test_who_changes_settings_has_a_name_even_without_one(monkeypatch: pytest.Mo
     for variable in ("LOGNAME", "USER", "LNAME", "USERNAME"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr(os, "getuid", lambda: 2_000_000_123)
-    assert _user() == "user 2000000123"
+    assert user() == "user 2000000123"
     monkeypatch.setenv("LOGNAME", "ann")
-    assert _user() == "ann"
+    assert user() == "ann"
 
 
 # -- history -------------------------------------------------------------------------------------------------

@@ -1,0 +1,175 @@
+"""`eddy config shadow`: settings that are tried out on the live stream and alert nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from streams.app import connection
+from streams.cli.settings_history import line, shadow_history
+from streams.cli.settings_topic import (
+    AS_JSON,
+    BOOTSTRAP,
+    PAIRS,
+    UNSET,
+    WHY,
+    assignments,
+    changed_now,
+    in_force,
+    next_document,
+    read,
+    records,
+    tried_out,
+    write,
+)
+from streams.domain.detection_settings import DEFAULTS, DetectionSettings
+from streams.domain.settings_document import resolve, to_document
+from streams.domain.topic import Topic
+from streams.engine.client import Brokers, connect
+from streams.errors import ConfigurationError
+from streams.proof import warnings
+from streams.settings import ConnectionSettings, load
+
+_NOTHING = "Nothing is tried out."
+
+
+class ShadowConflictError(ConfigurationError):
+    """Somebody else changed the shadow settings at the same moment. Look at them and try again."""
+
+
+async def publish(brokers: Brokers, document: Mapping[str, Any]) -> None:
+    """Write the document and make sure that it is the one that counts.
+
+    Raises:
+        ShadowConflictError: another document of the same version, or a later one, came first.
+    """
+    offset = await write(brokers, Topic.SHADOW_CONFIG, document)
+    until = [record for record in await records(brokers, Topic.SHADOW_CONFIG) if record.offset <= offset]
+    if tried_out(until).position != offset + 1:
+        raise ShadowConflictError(
+            f"Shadow settings version {document['version']} or later were published by somebody else at the "
+            "same moment; yours are ignored by the workers. Look at `eddy config shadow history` and try "
+            "again."
+        )
+
+
+def differing(live: DetectionSettings, tried: DetectionSettings) -> dict[str, tuple[Any, Any]]:
+    """Return each setting that is tried out with another value: (the one in force, the one tried out).
+
+    >>> from dataclasses import replace
+    >>> differing(DEFAULTS, replace(DEFAULTS, version=3, cycle_loop=4))
+    {'cycle_loop': (3, 4)}
+    """
+    before, after = to_document(live), to_document(tried)
+    return {name: (before[name], value) for name, value in after.items() if value != before[name]}
+
+
+@click.group()
+def shadow() -> None:
+    """Try settings out on the live stream before they are set. Nobody is alerted.
+
+    Workers judge each record under them too, with a state of its own. What they would change is counted in
+    metrics (eddy_shadow_differences_total) and told on the topic shadow-differences.
+    """
+
+
+@shadow.command("set")
+@PAIRS
+@UNSET
+@WHY
+@BOOTSTRAP
+def set_command(
+    pairs: tuple[str, ...], unset: tuple[str, ...], why: str, bootstrap_servers: str | None
+) -> None:
+    """Try settings out: what is tried out already, else what is in force, with these changes.
+
+    VALUE is JSON, or text where it is none:
+
+        eddy config shadow set entropy_window_size=8 --why "fewer pages?"
+    """
+    changes = assignments(pairs, unset)
+    settings = load(ConnectionSettings, bootstrap_servers=bootstrap_servers)
+
+    async def change() -> tuple[DetectionSettings, dict[str, Any]]:
+        async with connect(connection(settings)) as brokers:
+            live = in_force(await records(brokers))
+            tried = tried_out(await records(brokers, Topic.SHADOW_CONFIG))
+            changed = changed_now(why, list(changes))
+            document = next_document(tried.settings or live, tried.version + 1, changes, changed)
+            await publish(brokers, document)
+            return live, document
+
+    live, document = asyncio.run(change())
+    tried, _ = resolve(document, DEFAULTS, document["version"])
+    click.echo(f"Shadow settings version {tried.version} are published.")
+    _show(live, tried)
+    for problem in warnings(tried):
+        click.echo(f"Warning: {problem}", err=True)
+
+
+@shadow.command("get")
+@click.argument("name", required=False)
+@AS_JSON
+@BOOTSTRAP
+def get_command(name: str | None, as_json: bool, bootstrap_servers: str | None) -> None:
+    """Print what is tried out and differs from what is in force; with NAME, that setting."""
+    live_records, shadow_records = asyncio.run(
+        read(bootstrap_servers, Topic.DETECTOR_CONFIG, Topic.SHADOW_CONFIG)
+    )
+    live, tried = in_force(live_records), tried_out(shadow_records).settings
+    if name is not None and name not in to_document(DEFAULTS):
+        raise click.UsageError(f"There is no setting {name}. `eddy config list` shows all.")
+    if tried is None:
+        click.echo(json.dumps({"version": None}) if as_json else _NOTHING)
+    elif name is not None:
+        value = to_document(tried)[name]
+        click.echo(json.dumps({name: value} if as_json else value))
+    elif as_json:
+        values = {name: value for name, (_, value) in differing(live, tried).items()}
+        click.echo(json.dumps({"version": tried.version, "in_force": live.version, **values}))
+    else:
+        click.echo(f"version {tried.version}, beside version {live.version} in force")
+        _show(live, tried)
+
+
+@shadow.command("clear")
+@WHY
+@BOOTSTRAP
+def clear_command(why: str, bootstrap_servers: str | None) -> None:
+    """Try nothing out any more."""
+    settings = load(ConnectionSettings, bootstrap_servers=bootstrap_servers)
+
+    async def clear() -> int | None:
+        async with connect(connection(settings)) as brokers:
+            tried = tried_out(await records(brokers, Topic.SHADOW_CONFIG))
+            if tried.settings is None:
+                return None
+            # No tombstone: who ended it, when and why would be lost with the versions before.
+            await publish(brokers, {"version": tried.version + 1, "changed": changed_now(why, [])})
+            return tried.version
+
+    version = asyncio.run(clear())
+    ended = f"Shadow settings version {version} are not tried out any more."
+    click.echo(_NOTHING if version is None else ended)
+
+
+@shadow.command("history")
+@AS_JSON
+@BOOTSTRAP
+def history_command(as_json: bool, bootstrap_servers: str | None) -> None:
+    """Print the changes that the topic still holds, oldest first."""
+    [stored] = asyncio.run(read(bootstrap_servers, Topic.SHADOW_CONFIG))
+    for entry in shadow_history(stored):
+        click.echo(json.dumps(entry) if as_json else line(entry))
+
+
+def _show(live: DetectionSettings, tried: DetectionSettings) -> None:
+    found = differing(live, tried)
+    for name, (before, after) in found.items():
+        click.echo(f"  {name} = {json.dumps(after)}, in force {json.dumps(before)}")
+    if not found:
+        click.echo("  No setting differs from what is in force.")

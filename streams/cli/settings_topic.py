@@ -1,0 +1,129 @@
+"""A topic of settings documents, as `eddy config` reads and writes it."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+import orjson
+
+from streams.app import connection
+from streams.domain.detection_settings import DEFAULTS, DetectionSettings
+from streams.domain.outgoing import Outgoing
+from streams.domain.settings_document import resolve, to_document
+from streams.domain.shadow import ShadowDocument
+from streams.domain.topic import Topic
+from streams.engine.client import Brokers, Stored, connect
+from streams.engine.config_feed import apply_document, apply_shadow
+from streams.errors import ConfigurationError
+from streams.settings import ConnectionSettings, load
+
+#: The one key of a settings topic.
+KEY = b"settings"
+
+BOOTSTRAP = click.option("--bootstrap-servers", help="Brokers [EDDY_BOOTSTRAP_SERVERS].")
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="For machines.")
+PAIRS = click.argument("pairs", nargs=-1, metavar="NAME=VALUE...")
+UNSET = click.option("--unset", multiple=True, metavar="NAME", help="Back to the default.")
+WHY = click.option("--why", default="", help="Kept in the history.")
+
+
+async def records(brokers: Brokers, topic: str = Topic.DETECTOR_CONFIG) -> list[Stored]:
+    """Return what stands on a settings topic, oldest first."""
+    return [record async for record in brokers.read(topic, [0])]
+
+
+async def read(bootstrap_servers: str | None, *topics: str) -> list[list[Stored]]:
+    """Return what stands on each of the topics.
+
+    Raises:
+        InfrastructureError: no broker answers, or a topic is missing.
+    """
+    settings = load(ConnectionSettings, bootstrap_servers=bootstrap_servers)
+    async with connect(connection(settings)) as brokers:
+        return [await records(brokers, topic) for topic in topics]
+
+
+async def write(brokers: Brokers, topic: str, document: Mapping[str, Any]) -> int:
+    """Append a document to a settings topic; return its offset."""
+    record = Outgoing(KEY, orjson.dumps(document), int(time.time() * 1000))
+    [(_, offset)] = await brokers.write(topic, [(0, record)])
+    return offset
+
+
+def in_force(stored: Sequence[Stored]) -> DetectionSettings:
+    """Return the settings a worker that has read these records has in force."""
+    settings = DEFAULTS
+    for record in stored:
+        settings = apply_document(settings, record.value)
+    return settings
+
+
+def tried_out(stored: Sequence[Stored]) -> ShadowDocument:
+    """Return what a worker that has read these records of the shadow topic tries out."""
+    tried = ShadowDocument()
+    for record in stored:
+        tried = apply_shadow(tried, record.value, record.offset)
+    return tried
+
+
+def next_document(
+    before: DetectionSettings, version: int, changes: Mapping[str, Any], changed: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return a document that is ``before`` with ``changes``, complete and checked.
+
+    Raises:
+        ConfigurationError: names each change that is not acceptable. Nothing was published.
+    """
+    resolved, warnings = resolve({**to_document(before), **changes}, before, version)
+    if warnings:
+        problems = "; ".join(f"{warning.setting}: {warning.problem}" for warning in warnings)
+        raise ConfigurationError(f"Not changed: {problems}. `eddy config list` shows what is in force.")
+    return {"version": version, "changed": dict(changed), **to_document(resolved)}
+
+
+def assignments(pairs: Sequence[str], unset: Sequence[str]) -> dict[str, Any]:
+    """Return the changes that the words of a command ask for.
+
+    Raises:
+        UsageError: a word is no assignment, a name no setting, or there is nothing to change.
+    """
+    defaults = to_document(DEFAULTS)
+    changes: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals:
+            raise click.UsageError(f"{pair!r} is no NAME=VALUE.")
+        changes[name] = _value(text)
+    for name in unset:
+        if name not in defaults:
+            raise click.UsageError(f"There is no setting {name}.")
+        changes[name] = defaults[name]
+    if not changes:
+        raise click.UsageError("Nothing to change: give NAME=VALUE or --unset NAME.")
+    return changes
+
+
+def changed_now(why: str, settings: Sequence[str]) -> dict[str, Any]:
+    """Return what the history tells of a change that is made now, by this user."""
+    return {"at": int(time.time() * 1000), "by": user(), "why": why, "settings": sorted(settings)}
+
+
+def user() -> str:
+    """Return who runs the command."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container may run under a number that no user has
+        return f"user {os.getuid()}"
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
