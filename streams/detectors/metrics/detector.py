@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from streams.detectors.detector import Block, Detector, Eddy, Observation
-from streams.detectors.metrics.figures import Figures, figures_of
-from streams.detectors.metrics.window import append, letter
+from streams.detectors.metrics.figures import figures_of
+from streams.detectors.metrics.groups import grouped
+from streams.detectors.metrics.window import append
 from streams.domain.bounded import bounded
 from streams.domain.decision import Decision
 from streams.domain.detection_settings import DetectionSettings
-from streams.domain.tool_group import grouping
 
 
 class MetricsState(NamedTuple):
@@ -70,12 +70,11 @@ class Metrics(Detector[MetricsState]):
         settings: DetectionSettings,
     ) -> Observation[MetricsState]:
         """Append the name of the tool; report what the window says."""
-        newest = bounded(decision.tool_call or "")
-        names, order = append(state.names, state.order, newest, settings.metrics_window)
-        group_of = grouping(settings.tool_groups)
+        name = bounded(decision.tool_call or "")
+        names, order = append(state.names, state.order, name, settings.metrics_window)
+        group, groups = grouped(names, order, settings.tool_groups)
         figures = figures_of(order, settings.metrics_ngram)
-        grouped = _grouped(order, [None if name is None else group_of(name) for name in names])
-        of_groups: Figures = figures if grouped is order else figures_of(grouped, settings.metrics_ngram)
+        of_groups = figures if groups == order else figures_of(groups, settings.metrics_ngram)
         bits, normalised, period, repeats, _, top_count = figures
         block: Block = {
             "shannon_bits": bits,
@@ -83,20 +82,10 @@ class Metrics(Detector[MetricsState]):
             "period": period,
             "period_repeats": repeats,
             "ngram_top_count": top_count,
-            "group": group_of(newest),
+            "group": group,
             "group_run": of_groups.run,
             "group_shannon_bits": of_groups.shannon_bits,
             "group_period": of_groups.period,
             "group_period_repeats": of_groups.period_repeats,
         }
         return MetricsState(names, order), block, ()
-
-
-def _grouped(order: str, groups: list[str | None]) -> str:
-    """Return the window with one letter for each group; the same window when no two names share a group."""
-    free = groups.count(None)
-    if len(set(groups)) == len(groups) - max(0, free - 1):
-        return order
-    return order.translate(
-        {ord(letter(index)): letter(groups.index(group)) for index, group in enumerate(groups)}
-    )

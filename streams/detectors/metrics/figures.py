@@ -44,20 +44,19 @@ def figures_of(order: str, n: int) -> Figures:
 
 
 def _figures(order: str, n: int) -> Figures:
-    size = len(order)
-    bits = shannon_bits([order.count(letter) for letter in dict.fromkeys(order)])
+    bits, normalised = _evenness(tuple(map(order.count, dict.fromkeys(order))))
     period, repeats = _period(order)
-    return Figures(
-        r4(bits),
-        r4(bits / log2(size)) if size > 1 else 1.0,
-        period,
-        repeats,
-        size - len(order.rstrip(order[-1])),
-        _top_count(order, n),
-    )
+    run = len(order) - len(order.rstrip(order[-1]))
+    return Figures(bits, normalised, period, repeats, run, _top_count(order, n))
 
 
 _remembered = lru_cache(maxsize=4_096)(_figures)
+
+
+@lru_cache(maxsize=4_096)
+def _evenness(counted: tuple[int, ...]) -> tuple[float, float]:
+    bits, size = shannon_bits(counted), sum(counted)
+    return r4(bits), r4(bits / log2(size)) if size > 1 else 1.0
 
 
 def _period(order: str) -> tuple[int | None, int | None]:
@@ -72,8 +71,14 @@ def _period(order: str) -> tuple[int | None, int | None]:
 
 
 def _top_count(order: str, n: int) -> int:
+    if len(order) < n:
+        return 0
     counted: dict[str, int] = {}
-    for start in range(len(order) - n + 1):
-        gram = order[start : start + n]
+    for gram in map(order.__getitem__, _slices(len(order), n)):
         counted[gram] = counted.get(gram, 0) + 1
-    return max(counted.values(), default=0)
+    return max(counted.values())
+
+
+@lru_cache(maxsize=256)
+def _slices(size: int, n: int) -> list[slice]:
+    return [slice(start, start + n) for start in range(size - n + 1)]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-_FIRST = ord("A")
+FIRST = "A"
+_FIRST = ord(FIRST)
 
 
 def letter(index: int) -> str:
