@@ -17,8 +17,9 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
 from schemas.codec import Codec
-from streams.cli.config import changed_document, in_force, publish
-from streams.cli.config import records as settings_records
+from streams.cli.config import changed_document, publish
+from streams.cli.settings_topic import in_force
+from streams.cli.settings_topic import records as settings_records
 from streams.cli.topics import compare
 from streams.domain.topic import Topic
 from streams.engine.client import Stored, connect
