@@ -167,8 +167,12 @@ def test_files_for_machines_end_with_one_line_of_numbers(demo: Demo, tmp_path: P
     assert numbers["records"] == numbers["scored"] + numbers["dead_lettered"] == 13
     assert (numbers["sessions"], numbers["dead_lettered"]) == (2, 2)
     assert 0 < numbers["seconds"] < PATIENCE_SECONDS
-    # Three in a row of one tool in each session; five of the same step in the one.
-    assert set(findings_by_session(stderr)["s-1"]) == {"entropy_alert", "divergence_suspected"}
+    # Three in a row of one tool in each session; eight of the same step in the one.
+    assert set(findings_by_session(stderr)["s-1"]) == {
+        "loop_episode",
+        "entropy_alert",
+        "divergence_suspected",
+    }
     assert f"{numbers['alerts']} alerts" in stderr
     assert "0 records unaccounted for" in stderr
 

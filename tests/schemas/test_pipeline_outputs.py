@@ -12,9 +12,17 @@ from hypothesis import strategies as st
 from schemas.bundled import latest
 from schemas.codec import Codec, UndecodableError
 from schemas.encoder import check_fields
+from streams.detectors.registry import DETECTORS
+from streams.domain.detection_settings import DEFAULTS
+from streams.domain.event import EventKind
 from streams.domain.outcome import Scored
-from streams.domain.topic import Topic
+from streams.job import OUTPUTS
+from streams.offline import judge
+from streams.recordings.catalogue import RECORDINGS
+from streams.sources.reading import entries
+from tests.conftest import VECTORS
 from tests.stream import Stream
+from tests.streams_strategy import Change, partitions
 from tests.unit.schemas.samples import fullest
 
 CODEC = Codec.bundled()
@@ -22,7 +30,7 @@ DECODER = CODEC.decoder("decision-logs-value")
 ENRICHED = CODEC.encoder("decision-logs-enriched-value")
 FULL = fullest(latest("decision-logs-value").definition) | {"session_id": "s"}
 FULL["action"] = FULL["action"] | {"status": "failure", "kind": "tool", "tool_call": "pytest"}
-VECTORS = ("seed000", "seed001", "seed003", "engine")
+VECTOR_FILES = sorted(path.stem for path in VECTORS.glob("*.json") if path.stem != "functions")
 
 
 def check(outcome):
@@ -36,11 +44,9 @@ def check(outcome):
             CODEC.encoder(f"{event.topic}-value").encode(event.fields)
 
 
-@pytest.mark.parametrize("name", VECTORS)
-def test_the_outcomes_of_the_vectors_fit(conformance_dir, name):
-    vectors = json.loads((conformance_dir / f"{name}.json").read_text(encoding="utf-8"))["vectors"]
-    topics = set()
-    for vector in vectors:
+def outcomes_of_the_vectors(directory, name):
+    """What the records of every vector of a file lead to."""
+    for vector in json.loads((directory / f"{name}.json").read_text(encoding="utf-8"))["vectors"]:
         stream = Stream(**vector["settings"])
         for entry in vector["events"]:
             if "set" in entry:
@@ -48,11 +54,97 @@ def test_the_outcomes_of_the_vectors_fit(conformance_dir, name):
                 continue
             outcome = stream.apply(stream.record(**entry))
             if isinstance(outcome, Scored):
-                check(outcome)
-                topics |= {event.topic for event in outcome.events}
-    if name == "seed003":
-        assert Topic.ENTROPY_ALERTS in topics
-        assert Topic.TOPOLOGY in topics
+                yield outcome
+
+
+@pytest.mark.parametrize("name", VECTOR_FILES)
+def test_the_outcomes_of_the_vectors_fit(conformance_dir, name):
+    for outcome in outcomes_of_the_vectors(conformance_dir, name):
+        check(outcome)
+
+
+@pytest.mark.parametrize("recording", RECORDINGS, ids=lambda recording: recording.name)
+def test_the_outcomes_of_the_recordings_fit(recording):
+    for judgement in judge(entries([str(recording.path)], recording.input_format), DEFAULTS):
+        if isinstance(judgement.outcome, Scored):
+            check(judgement.outcome)
+
+
+@given(partitions())
+def test_the_outcomes_of_any_stream_fit(stream_of_entries):
+    stream = Stream()
+    for entry in stream_of_entries:
+        if isinstance(entry, Change):
+            stream.set(**entry.settings)
+            continue
+        outcome = stream.send(entry.value, partition=entry.partition, offset=entry.offset)
+        if isinstance(outcome, Scored):
+            check(outcome)
+
+
+def filled(value, path=""):
+    """The paths of a record at which there is something."""
+    match value:
+        case dict():
+            for name, inner in value.items():
+                yield from filled(inner, f"{path}.{name}")
+        case list() | tuple():
+            for inner in value:
+                yield from filled(inner, path)
+        case None:
+            return
+        case _:
+            yield path
+
+
+def leaves(schema, path="", types=None):
+    """The paths of a schema at which there may be something."""
+    types = {} if types is None else types
+    match schema:
+        case {"type": "record", "name": name, "fields": fields}:
+            types[name] = schema
+            for field in fields:
+                yield from leaves(field["type"], f"{path}.{field['name']}", types)
+        case {"type": "map"}:
+            return  # its keys are data
+        case {"type": "array", "items": inner}:
+            yield from leaves(inner, path, types)
+        case list():
+            for branch in schema:
+                yield from leaves(branch, path, types)
+        case str() if schema in types:
+            yield from leaves(types[schema], path, types)
+        case "null":
+            return
+        case str():
+            yield path
+
+
+WITHOUT_CYCLES = ("exact_hash", "semantic", "dead_end")
+
+
+def test_every_field_of_the_output_schemas_is_filled_by_some_vector(conformance_dir):
+    """No field stands there that nothing writes, and no block or event is missing from this test."""
+    records = {topic: set() for topic in OUTPUTS}
+    kinds, blocks = set(), set()
+    for name in VECTOR_FILES:
+        for outcome in outcomes_of_the_vectors(conformance_dir, name):
+            eddy = outcome.enriched["eddy"]
+            blocks |= {name for name, block in eddy.items() if block is not None}
+            records["decision-logs-enriched"] |= {f".eddy{path}" for path in filled(eddy)}
+            for event in outcome.events:
+                kinds.add(event.fields["event_type"])
+                if event.topic is not None:
+                    records[event.topic] |= set(filled(event.fields))
+    assert kinds == set(EventKind)
+    assert blocks >= {detector.name for detector in DETECTORS} | {"completion"}
+    for topic, found in records.items():
+        wanted = set(leaves(latest(f"{topic}-value").definition))
+        if topic == "decision-logs-enriched":
+            wanted = {path for path in wanted if path.startswith(".eddy.")}
+            # The detections are of one type, and oscillation is the one with cycles.
+            wanted -= {f".eddy.loop.all_detections.{name}.cycles" for name in WITHOUT_CYCLES}
+        assert sorted(wanted - found) == [], topic
 
 
 LEAF = (
