@@ -12,7 +12,7 @@ from streams.cli.printable import printable
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.settings_document import SettingWarning, resolve
 from streams.errors import ConfigurationError
-from streams.policy.reachability import reachability
+from streams.proof import warnings as unproven
 
 FIRST_VERSION = 1
 
@@ -47,7 +47,6 @@ def settings_in_force(path: Path | None, option: str = "--settings") -> Detectio
     for warning in warnings:
         name, problem = printable(warning.setting, 200), printable(warning.problem, 200)
         click.echo(f"warning: {name}: {problem}; kept {json.dumps(warning.kept)}", err=True)
-    for reach in reachability(settings):
-        if not (reach.reachable or reach.disabled):
-            click.echo(f"warning: {reach.rule} can never reach {reach.level}: {reach.why}", err=True)
+    for problem in unproven(settings):
+        click.echo(f"warning: {problem}", err=True)
     return settings

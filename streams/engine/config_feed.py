@@ -20,7 +20,7 @@ from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.settings_document import is_empty, resolve
 from streams.domain.shadow import ShadowDocument
 from streams.errors import InfrastructureError
-from streams.policy.reachability import reachability
+from streams.proof import Finding, prove, sentence
 
 _POLL_MS = 1000
 
@@ -109,20 +109,19 @@ def _resolved(document: dict[str, Any], in_force: DetectionSettings, version: in
     return settings
 
 
-def unreachable(settings: DetectionSettings) -> tuple[str, ...]:
-    """Return a sentence for each rule and level that can never fire under ``settings``, but should.
+async def announce_proofs(settings: DetectionSettings, about: str = "") -> None:
+    """Log which rules and levels can never fire under ``settings`` but should (SEMANTICS 4.3).
 
-    >>> from dataclasses import replace
-    >>> unreachable(DEFAULTS)
-    ()
-    >>> len(unreachable(replace(DEFAULTS, pattern_window=3, pattern_theta=4)))
-    2
+    Each rule proves itself by its shortest sequence; that takes some 50 ms, so it happens in a thread.
     """
-    return tuple(
-        f"{reach.rule} can never reach {reach.level}: {reach.why}. Change the settings, or switch it off."
-        for reach in reachability(settings)
-        if not reach.reachable and not reach.disabled
-    )
+    proofs = await asyncio.to_thread(prove, settings)
+    proven = [proof for proof in proofs if proof.finding is Finding.PROVEN]
+    log.info("%s%s of %s rules and levels proved that they can fire.", about, len(proven), len(proofs))
+    for proof in proofs:
+        if proof.is_dead:
+            log.warning("%s%s. Change the settings, or switch it off.", about, sentence(proof))
+        elif proof.finding is Finding.TOO_LONG:
+            log.info("%s%s.", about, sentence(proof))
 
 
 class ConfigFeed:
@@ -163,14 +162,14 @@ class ConfigFeed:
                     starting = not ready.is_set()
                     if starting and await self._caught_up(consumer, ends):
                         await self._place_nothing(consumer)
-                        self._announce()
-                        self._announce_shadow()
+                        await self._announce()
+                        await self._announce_shadow()
                         ready.set()
                     elif not starting:
                         if self.in_force is not before[0]:
-                            self._announce()
+                            await self._announce()
                         if self.shadow is not before[1]:
-                            self._announce_shadow()
+                            await self._announce_shadow()
         except KafkaError as error:
             raise InfrastructureError(
                 f"The settings topics {self._live.topic} and {self._tried.topic} cannot be read: {error!r}. "
@@ -189,13 +188,12 @@ class ConfigFeed:
         if self.shadow.position == 0:
             self.shadow = ShadowDocument(await consumer.position(self._tried))
 
-    def _announce(self) -> None:
-        """Tell which settings are in force, and which of their rules can never fire (SEMANTICS 4.3)."""
+    async def _announce(self) -> None:
+        """Tell which settings are in force, and which of their rules can never fire."""
         log.info("Settings version %s is in force.", self.in_force.version)
-        for problem in unreachable(self.in_force):
-            log.warning("%s", problem)
+        await announce_proofs(self.in_force)
 
-    def _announce_shadow(self) -> None:
+    async def _announce_shadow(self) -> None:
         """Tell what is tried out; a worker that tries nothing out and never has says nothing."""
         settings = self.shadow.settings
         if settings is None:
@@ -203,5 +201,4 @@ class ConfigFeed:
                 log.info("No shadow settings are tried out.")
             return
         log.info("Shadow settings version %s are tried out.", settings.version)
-        for problem in unreachable(settings):
-            log.warning("In the shadow settings, %s", problem)
+        await announce_proofs(settings, "In the shadow settings, ")

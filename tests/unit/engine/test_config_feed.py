@@ -1,6 +1,7 @@
 """One record of the settings topic after another: what is good is taken, nothing stops the job."""
 
 import logging
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.settings_document import to_document
 from streams.domain.shadow import ShadowDocument
-from streams.engine.config_feed import apply_document, apply_shadow, read_document
+from streams.engine.config_feed import announce_proofs, apply_document, apply_shadow, read_document
 
 IN_FORCE = apply_document(DEFAULTS, b'{"version": 3, "entropy_window_size": 7}')
 
@@ -127,3 +128,20 @@ def test_a_record_that_is_no_new_shadow_document_changes_nothing_and_is_told(
 ) -> None:
     assert apply_shadow(TRIED, value, 9) is TRIED
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
+
+
+async def test_a_rule_that_cannot_fire_is_a_warning_and_one_that_was_not_run_is_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    await announce_proofs(replace(DEFAULTS, read_tools=(), same_error_loop=101), "In the shadow settings, ")
+    counted, dead, *others = caplog.records
+    assert counted.message == "In the shadow settings, 32 of 36 rules and levels proved that they can fire."
+    assert dead.levelno == logging.WARNING
+    assert dead.message.startswith("In the shadow settings, A3:read_loop can never reach WARNING: ")
+    (long,) = others
+    assert (long.levelno, long.message) == (
+        logging.INFO,
+        "In the shadow settings, R3 is not proven to reach LOOP: "
+        "101 records are more than the 100 that are run.",
+    )

@@ -1,0 +1,65 @@
+"""Tool names that the settings class and treat in a given way."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from streams.domain.detection_settings import DetectionSettings
+from streams.domain.glob import matches
+from streams.domain.tool_class import ToolClass, tool_class
+from streams.domain.tool_policy import PolicyMode
+
+ANY_CLASS = frozenset(ToolClass)
+
+# Tried first, because a person knows what they do.
+_FAMILIAR = ("search", "read_file", "edit_file", "bash", "fetch_page", "lookup", "query", "x", "a1", "z9")
+
+
+def tool_name(
+    settings: DetectionSettings,
+    classes: Collection[ToolClass] = ANY_CLASS,
+    policies: Collection[PolicyMode | None] | None = None,
+) -> str | None:
+    """Return a name of one of the classes, under one of the policies (None: without one); any when not given.
+
+    None when there is none among the familiar names and those made of the globs in the settings.
+
+    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> tool_name(DEFAULTS, {ToolClass.command}), tool_name(DEFAULTS, policies={PolicyMode.polling})
+    ('bash', None)
+    """
+    for name in _candidates(settings):
+        if tool_class(name, settings) in classes and (policies is None or _mode(name, settings) in policies):
+            return name
+    return None
+
+
+def _candidates(settings: DetectionSettings) -> Iterator[str]:
+    yield from _FAMILIAR
+    for globs in (settings.read_tools, settings.write_tools, settings.command_tools):
+        yield from filter(None, map(_sample, globs))
+    yield from filter(None, (_sample(policy.glob) for policy in settings.tool_policies))
+
+
+def _mode(name: str, settings: DetectionSettings) -> PolicyMode | None:
+    return next((policy.mode for policy in settings.tool_policies if matches(name, policy.glob)), None)
+
+
+def _sample(glob: str) -> str:
+    """Return a name that may fit a glob: the least text for each wildcard.
+
+    >>> _sample("get_*"), _sample("v[0-9]?"), _sample("[!a]x")
+    ('get_', 'v0a', '_x')
+    """
+    name, at = "", 0
+    while at < len(glob):
+        letter = glob[at]
+        at += 1
+        if letter == "?":
+            name += "a"
+        elif letter == "[" and (end := glob.find("]", at + 1)) > 0:
+            name += "_" if glob[at] == "!" else glob[at]
+            at = end + 1
+        elif letter != "*":
+            name += letter
+    return name

@@ -1,0 +1,130 @@
+"""Witnesses of the rules R1 to R5 of the verdict (SEMANTICS 6.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+
+from streams.domain.detection_settings import DetectionSettings
+from streams.domain.tool_class import ToolClass
+from streams.domain.tool_policy import PolicyMode
+from streams.policy.witness.record import record
+from streams.policy.witness.tool_name import ANY_CLASS, tool_name
+from streams.policy.witness.witness import DecisionLog, Obstacle, Witness
+
+Make = Callable[[int], DecisionLog]
+
+_FAILURE = "failure"
+_NOT_FAILING = ("success", "skipped", "pending")
+_ERROR = "test_login failed"
+_RESULT = "three rows about pricing"
+_WORDS = ("basic", "price", "list")
+
+_LIMITED = frozenset({None, PolicyMode.limits})
+_POLLED = _LIMITED | {PolicyMode.polling}
+# Tools whose results say nothing of progress are no evidence for R4.
+_ASKING = ANY_CLASS - {ToolClass.write, ToolClass.command}
+
+
+def rule(name: str, records: int, settings: DetectionSettings) -> Witness | Obstacle:
+    """Return the witness of a rule, named as in `streams.policy.reachability`."""
+    match name.partition(":"):
+        case "R1", _, "":
+            return _identical(records, settings, _NOT_FAILING)
+        case "R1", _, _:
+            return _identical(records, settings, (_FAILURE,))
+        case "R2", _, period:
+            return _cycle(records, settings, int(period.removeprefix("period")))
+        case "R3", _, _:
+            return _same_error(records, settings)
+        case "R4", _, _:
+            return _same_result(records, settings)
+        case _:
+            return _near_duplicate(records, settings)
+
+
+def _identical(records: int, settings: DetectionSettings, wanted: Collection[str]) -> Witness | Obstacle:
+    status = _judged_status(settings, wanted)
+    if isinstance(status, Obstacle):
+        return status
+    failed = {"error": _ERROR} if status == _FAILURE else {}
+    # A step without a tool has no policy: what it does is what it intends.
+    tool = tool_name(settings, policies={None})
+    if tool is None:
+        thought = {"status": status, **failed}
+        return Witness(records, lambda number: record(number, settings, thought, intent="think it over"))
+    action = {"status": status, "tool_call": tool, "tool_input": '{"q":"price list"}', **failed}
+    return Witness(records, lambda number: record(number, settings, action))
+
+
+def _cycle(records: int, settings: DetectionSettings, period: int) -> Witness | Obstacle:
+    status = _judged_status(settings, (*_NOT_FAILING, _FAILURE))
+    if isinstance(status, Obstacle):
+        return status
+    tool = tool_name(settings, policies=_LIMITED)
+
+    def make(number: int) -> DecisionLog:
+        turn = "abcde"[(number - 1) % period]
+        if tool is None:
+            return record(number, settings, {"status": status}, intent=f"consider {turn}")
+        action = {"status": status, "tool_call": tool, "tool_input": f'{{"q":"{turn}"}}'}
+        return record(number, settings, action)
+
+    return Witness(records, make)
+
+
+def _same_error(records: int, settings: DetectionSettings) -> Witness | Obstacle:
+    if _FAILURE not in settings.verdict_statuses:
+        return Obstacle("verdict_statuses lacks failure")
+    tool = tool_name(settings, policies=_POLLED)
+    if tool is None:
+        return Obstacle("no tool name was found that tool_policies does not exempt")
+    return Witness(records, _searches(settings, {"status": _FAILURE, "tool_call": tool, "error": _ERROR}))
+
+
+def _same_result(records: int, settings: DetectionSettings) -> Witness | Obstacle:
+    status = _judged_status(settings, _NOT_FAILING)
+    if isinstance(status, Obstacle):
+        return status
+    tool = tool_name(settings, policies=_LIMITED)
+    if tool is None:
+        return Obstacle("no tool name was found that tool_policies neither exempts nor takes as polling")
+    action = {"status": status, "tool_call": tool, "tool_output_summary": _RESULT}
+    asking = tool_name(settings, _ASKING, _LIMITED)
+    if asking is not None:
+        action["tool_call"] = asking
+    else:
+        action["kind"] = "service"  # only tools of kind `tool` have a class
+    return Witness(records, _searches(settings, action))
+
+
+def _searches(settings: DetectionSettings, action: Mapping[str, str]) -> Make:
+    """Do the same with other arguments each time."""
+
+    def make(number: int) -> DecisionLog:
+        return record(number, settings, {**action, "tool_input": f'{{"q":"idea {number}"}}'})
+
+    return make
+
+
+def _near_duplicate(records: int, settings: DetectionSettings) -> Witness | Obstacle:
+    status = _judged_status(settings, (*_NOT_FAILING, _FAILURE))
+    if isinstance(status, Obstacle):
+        return status
+    tool = tool_name(settings, policies=_LIMITED)
+    if tool is None:
+        return Obstacle("no tool name was found that tool_policies neither exempts nor takes as polling")
+    told = "error" if status == _FAILURE else "tool_output_summary"
+    action = {"status": status, "tool_call": tool, told: _RESULT}
+
+    def make(number: int) -> DecisionLog:
+        # The same words in another order: alike at any threshold, and not the same call.
+        turn = number % len(_WORDS)
+        words = " ".join(_WORDS[turn:] + _WORDS[:turn])
+        return record(number, settings, {**action, "tool_input": f'{{"q":"{words}"}}'})
+
+    return Witness(records, make)
+
+
+def _judged_status(settings: DetectionSettings, wanted: Collection[str]) -> str | Obstacle:
+    status = next((status for status in wanted if status in settings.verdict_statuses), None)
+    return status or Obstacle(f"verdict_statuses has none of {', '.join(wanted)}")

@@ -1,0 +1,144 @@
+"""Sequences are what a person would write down, are made lazily, and give way to what else is set."""
+
+from itertools import islice
+
+import pytest
+
+from streams.domain.detection_settings import DEFAULTS, DetectionSettings
+from streams.domain.settings_document import resolve
+from streams.domain.validation import problems
+from streams.policy.reachability import Reach, reachability
+from streams.policy.witness.sequence import witness
+from streams.policy.witness.witness import Obstacle, Witness
+
+
+def under(**changes: object) -> DetectionSettings:
+    settings, warnings = resolve(changes, DEFAULTS, 1)
+    assert not warnings
+    return settings
+
+
+def row(settings: DetectionSettings, rule: str, level: str = "WARNING") -> Reach:
+    (found,) = (each for each in reachability(settings) if (each.rule, each.level) == (rule, level))
+    return found
+
+
+def sequence(settings: DetectionSettings, rule: str, level: str = "WARNING") -> Witness:
+    found = witness(row(settings, rule, level), settings)
+    assert isinstance(found, Witness), found
+    return found
+
+
+def obstacle(settings: DetectionSettings, rule: str, level: str = "WARNING") -> str:
+    found = witness(row(settings, rule, level), settings)
+    assert isinstance(found, Obstacle), found
+    return found.why
+
+
+def test_every_record_is_a_valid_decision_log():
+    for each in reachability(DEFAULTS):
+        if each.reachable:
+            for value in sequence(DEFAULTS, each.rule, each.level).values():
+                assert list(problems(value)) == []
+
+
+def test_the_records_have_ids_and_times_of_their_own():
+    values = list(sequence(DEFAULTS, "R1", "LOOP").values())
+    assert len({value["event_id"] for value in values}) == len(values) == 4
+    times = [value["meta"]["timestamp"] for value in values]
+    assert times == sorted(set(times))
+
+
+def test_a_sequence_reads_like_the_rule():
+    actions = [value["action"] for value in sequence(DEFAULTS, "A3:edit_revert").values()]
+    assert [(action["tool_call"], action["content_hash"]) for action in actions] == [
+        ("edit_file", "a"),
+        ("edit_file", "b"),
+        ("edit_file", "a"),
+    ]
+
+
+def test_a_long_sequence_is_made_only_as_far_as_it_is_read():
+    found = sequence(under(pattern_alpha=1e-9), "A3:escalation")
+    assert found.records > 10**8
+    assert len(list(islice(found.values(), 3))) == 3
+
+
+def test_what_cannot_be_reached_has_no_sequence():
+    settings = under(entropy_window_size=4)
+    with pytest.raises(ValueError, match="A1 cannot reach LOOP"):
+        witness(row(settings, "A1", "LOOP"), settings)
+
+
+@pytest.mark.parametrize("changes", [{"poll_gap_ms": 1}, {"poll_gap_ms": 900}, {"session_ttl_ms": 1}])
+def test_records_come_fast_enough_not_to_count_as_polling_or_as_another_session(changes):
+    first, second = islice(sequence(under(**changes), "R1").values(), 2)
+    pace = second["meta"]["timestamp"] - first["meta"]["timestamp"]
+    assert 0 <= 5 * pace < changes.get("poll_gap_ms", 6)
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule", "level", "why"),
+    [
+        ({"score_statuses": []}, "A1", "LOOP", "score_statuses"),
+        ({"score_statuses": []}, "A5", "ASK_USER", "score_statuses"),
+        ({"score_statuses": ["success"]}, "A3:test_fail_loop", "WARNING", "score_statuses lacks failure"),
+        ({"score_statuses": ["failure"]}, "A3:edit_revert", "WARNING", "score_statuses lacks success"),
+        ({"read_tools": []}, "A3:read_loop", "WARNING", "read_tools"),
+        ({"write_tools": ["*"]}, "A3:test_fail_loop", "WARNING", "neither write_tools nor read_tools"),
+        (
+            {"read_tools": [], "write_tools": [], "command_tools": []},
+            "A3:escalation",
+            "WARNING",
+            "none of the patterns",
+        ),
+        ({"verdict_statuses": ["success"]}, "R1:failing", "LOOP", "verdict_statuses"),
+        ({"verdict_statuses": ["failure"]}, "R1", "LOOP", "verdict_statuses"),
+        ({"verdict_statuses": ["failure"]}, "R4", "LOOP", "verdict_statuses"),
+        ({"tool_policies": {"*": {"mode": "exempt"}}}, "R3", "LOOP", "tool_policies"),
+        ({"tool_policies": {"*": {"mode": "polling"}}}, "R5", "LOOP", "tool_policies"),
+    ],
+)
+def test_other_settings_in_the_way_are_named(changes, rule, level, why):
+    assert why in obstacle(under(**changes), rule, level)
+
+
+def test_where_every_tool_has_a_policy_a_thought_is_repeated_instead():
+    settings = under(tool_policies={"*": {"mode": "exempt"}})
+    (first, *_) = sequence(settings, "R1").values()
+    assert (first["cognition"], first["action"]) == ({"intent": "think it over"}, {"status": "success"})
+
+
+def test_an_escalation_takes_the_pattern_that_starts_soonest():
+    assert sequence(under(pattern_theta=9), "A3:escalation").records == 2 + 2
+    assert sequence(under(pattern_theta=2), "A3:escalation").records == 1 + 2
+
+
+def test_a_response_may_need_more_records_than_the_table_says():
+    assert row(DEFAULTS, "A5", "ASK_USER").shortest == 1
+    assert sequence(DEFAULTS, "A5", "ASK_USER").records == 2
+
+
+@pytest.mark.parametrize(
+    ("weights", "records"),
+    [
+        ((1, 0, 0, 0, 0), 1),
+        ((0, 1, 0, 0, 0), 2),
+        ((0, 0, 0, 1, 0), 2),
+        ((0, 0, 0, 0, 1), 18),
+    ],
+)
+def test_a_response_takes_as_long_as_the_signals_it_weighs(weights, records):
+    settings = under(signal_weights=dict(zip(DEFAULTS.signal_weights, weights, strict=True)))
+    assert sequence(settings, "A5", "ASK_USER").records == records
+
+
+def test_a_response_between_two_values_of_the_signals_is_not_reached():
+    weights = {**dict.fromkeys(DEFAULTS.signal_weights, 0), "budget_velocity": 1}
+    assert "between 0.3 and 0.5" in obstacle(under(signal_weights=weights), "A5", "INJECT_REMINDER")
+
+
+def test_a_response_that_weights_cannot_add_up_to_is_not_reached():
+    weights = {**dict.fromkeys(DEFAULTS.signal_weights, 0), "loop_risk": 1}
+    settings = under(signal_weights=weights, enable_all_strategies=False, exact_hash_threshold=11)
+    assert "cannot add up to stop_threshold" in obstacle(settings, "A5", "ASK_USER")

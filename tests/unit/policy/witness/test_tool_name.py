@@ -1,0 +1,44 @@
+"""Names are found for what the settings allow, and none where they allow nothing."""
+
+import pytest
+
+from streams.domain.detection_settings import DEFAULTS, DetectionSettings
+from streams.domain.settings_document import resolve
+from streams.domain.tool_class import ToolClass
+from streams.domain.tool_policy import PolicyMode
+from streams.policy.witness.tool_name import tool_name
+
+
+def under(**changes: object) -> DetectionSettings:
+    settings, warnings = resolve(changes, DEFAULTS, 1)
+    assert not warnings
+    return settings
+
+
+@pytest.mark.parametrize(
+    ("globs", "name"),
+    [
+        (["get_*"], "get_"),
+        (["v[0-9]?"], "v0a"),
+        (["[!a-z]up"], "_up"),
+        (["[]x]y"], "]y"),
+        (["open["], "open["),
+        (["Read*", "cat"], "cat"),
+        (["Read*"], None),
+        ([], None),
+        (["edit*"], None),
+    ],
+)
+def test_a_name_is_made_of_a_glob_unless_no_lower_case_name_fits_or_another_class_takes_it(globs, name):
+    assert tool_name(under(read_tools=globs), {ToolClass.read}) == name
+
+
+def test_a_familiar_name_is_preferred():
+    assert tool_name(under(read_tools=["zzz", "*"]), {ToolClass.read}) == "search"
+
+
+def test_the_first_policy_that_fits_decides():
+    settings = under(tool_policies={"s*": {"mode": "exempt"}, "*": {"mode": "polling"}})
+    assert tool_name(settings, policies={PolicyMode.exempt}) == "search"
+    assert tool_name(settings, policies={PolicyMode.polling}) == "read_file"
+    assert tool_name(settings, policies={None}) is None
