@@ -1,32 +1,17 @@
-"""The state an earlier version left in a changelog: this version goes on from it.
+"""The state an earlier version left in a changelog: this version goes on from it."""
 
-`tests/changelogs/README.md` says what the files hold.
-"""
+from typing import Any
 
-from pathlib import Path
-from typing import Any, NamedTuple
-
-import orjson
 import pytest
 
-from schemas.codec import Codec, OutputFormat
 from streams.detectors.registry import DETECTORS
 from streams.domain.event import EventKind
-from streams.domain.run import Run
-from streams.domain.session import Session
-from streams.domain.topic import Topic
 from streams.engine.changelog import SETTINGS_KEY, decode_session, encode_session, session_key
-from streams.engine.client import Stored
 from streams.engine.settings_ledger import SettingsLedger
-from streams.job import Folded, Job
 from streams.policy.activity import ACTIVITY
-from streams.recordings.catalogue import RECORDINGS
-from streams.recordings.replay import messages
+from tests.earlier_state import CUT, LEDGER, RECORDED, Sessions, changelog, fold, restored
 
-CHANGELOG = Path(__file__).parents[2] / "changelogs" / "scores_only.jsonl"
-JOB = Job(Codec.bundled(OutputFormat.JSON), group="g", version="1")
-
-# What that version computed, and the recordings it saw: later ones would move the offsets.
+# What that version computed.
 SCORES = ("uniqueness", "repeat", "patterns")
 EVENTS = {
     EventKind.ENTROPY_ALERT,
@@ -34,71 +19,6 @@ EVENTS = {
     EventKind.DRIFT_PATTERN,
     EventKind.NODE_STATE,
 }
-SEEN = (
-    "healthy_bugfix",
-    "healthy_feature",
-    "healthy_refactor",
-    "healthy_upgrade",
-    "healthy_research",
-    "healthy_analysis",
-    "edit_test_loop",
-    "read_loop",
-    "flip_flop",
-    "same_call",
-    "paraphrased_loop",
-    "polling",
-    "rate_limit_retry",
-    "broken",
-)
-
-
-class Sessions(dict[str, Session]):
-    """Sessions as the job wants them."""
-
-    def put(self, session: Session, session_id: str) -> None:
-        self[session_id] = session
-
-
-class Entry(NamedTuple):
-    """A record of the changelog."""
-
-    key: bytes
-    value: bytes
-
-
-def changelog() -> list[Entry]:
-    lines = map(orjson.loads, CHANGELOG.read_bytes().splitlines())
-    return [Entry(line["key"].encode(), line["value"].encode()) for line in lines]
-
-
-def recorded() -> list[Stored]:
-    """The messages that version read, as records of partition 0."""
-    replayed = messages([recording for recording in RECORDINGS if recording.name in SEEN])
-    return [
-        Stored(0, offset, message.timestamp or -1, message.key, message.value, ())
-        for offset, message in enumerate(replayed)
-    ]
-
-
-RECORDED = recorded()
-CUT = len(RECORDED) * 60 // 100
-[LEDGER] = [SettingsLedger.decode(entry.value) for entry in changelog() if entry.key == SETTINGS_KEY]
-
-
-def restored() -> Sessions:
-    sessions = [entry for entry in changelog() if entry.key != SETTINGS_KEY]
-    return Sessions({entry.key.decode()[1:]: decode_session(entry.value) for entry in sessions})
-
-
-def fold(sessions: Sessions, records: list[Stored]) -> dict[int, dict[str, Any]]:
-    """The enriched records by offset."""
-    enriched = {}
-    for record in records:
-        folded = Folded()
-        JOB.fold(Run(Topic.DECISION_LOGS, 0, [record]), sessions, LEDGER.newest.settings, folded)
-        for out in folded.outputs.get(Topic.ENRICHED, ()):
-            enriched[record.offset] = orjson.loads(out.value or b"")
-    return enriched
 
 
 def scores(enriched: dict[str, Any]) -> dict[str, Any]:

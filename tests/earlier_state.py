@@ -1,0 +1,97 @@
+"""What an earlier version left behind: its changelog, and the messages it had read and those still to come.
+
+`tests/changelogs/README.md` says what the files hold.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from schemas.codec import Codec, OutputFormat
+from streams.domain.run import Run
+from streams.domain.session import Session
+from streams.domain.topic import Topic
+from streams.engine.changelog import SETTINGS_KEY, decode_session
+from streams.engine.client import Stored
+from streams.engine.settings_ledger import SettingsLedger
+from streams.job import Folded, Job
+from streams.recordings.catalogue import RECORDINGS
+from streams.recordings.replay import messages
+
+CHANGELOG = Path(__file__).parent / "changelogs" / "scores_only.jsonl"
+
+# The recordings there were: others would move the offsets.
+SEEN = (
+    "healthy_bugfix",
+    "healthy_feature",
+    "healthy_refactor",
+    "healthy_upgrade",
+    "healthy_research",
+    "healthy_analysis",
+    "edit_test_loop",
+    "read_loop",
+    "flip_flop",
+    "same_call",
+    "paraphrased_loop",
+    "polling",
+    "rate_limit_retry",
+    "broken",
+)
+
+_JOB = Job(Codec.bundled(OutputFormat.JSON), group="g", version="1")
+
+
+class Sessions(dict[str, Session]):
+    """Sessions as the job wants them."""
+
+    def put(self, session: Session, session_id: str) -> None:
+        """Set the session's state."""
+        self[session_id] = session
+
+
+class Entry(NamedTuple):
+    """A record of the changelog."""
+
+    key: bytes
+    value: bytes
+
+
+def changelog() -> list[Entry]:
+    """Return the records of the changelog."""
+    lines = map(orjson.loads, CHANGELOG.read_bytes().splitlines())
+    return [Entry(line["key"].encode(), line["value"].encode()) for line in lines]
+
+
+def recorded() -> list[Stored]:
+    """Return the messages of the recordings as records of partition 0."""
+    replayed = messages([recording for recording in RECORDINGS if recording.name in SEEN])
+    return [
+        Stored(0, offset, message.timestamp or -1, message.key, message.value, ())
+        for offset, message in enumerate(replayed)
+    ]
+
+
+RECORDED = recorded()
+CUT = len(RECORDED) * 60 // 100
+"""That version had read the records before this offset."""
+[LEDGER] = [SettingsLedger.decode(entry.value) for entry in changelog() if entry.key == SETTINGS_KEY]
+
+
+def restored() -> Sessions:
+    """Return the sessions of the changelog."""
+    sessions = [entry for entry in changelog() if entry.key != SETTINGS_KEY]
+    return Sessions({entry.key.decode()[1:]: decode_session(entry.value) for entry in sessions})
+
+
+def fold(sessions: Sessions, records: list[Stored]) -> dict[int, dict[str, Any]]:
+    """Process records under the settings of the ledger; return the enriched ones by offset."""
+    enriched = {}
+    for record in records:
+        folded = Folded()
+        _JOB.fold(Run(Topic.DECISION_LOGS, 0, [record]), sessions, LEDGER.newest.settings, folded)
+        for out in folded.outputs.get(Topic.ENRICHED, ()):
+            enriched[record.offset] = orjson.loads(out.value or b"")
+    return enriched
