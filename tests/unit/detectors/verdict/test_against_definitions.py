@@ -84,6 +84,15 @@ CHANGES = st.one_of(
         ]
     ),
 )
+# Small windows and quick recoveries, so that much happens at their edges.
+FIRST = st.fixed_dictionaries(
+    {
+        "verdict_window": st.sampled_from([6, 7, 8, 30]),
+        "recover_records": st.sampled_from([1, 2, 3]),
+        "same_error_warn": st.sampled_from([2, 4]),
+        "same_result_warn": st.sampled_from([2, 3]),
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -102,6 +111,24 @@ class Turn:
         intent = action.pop("intent")
         value = decision_log(intent, action.pop("tool"), number=number, at_ms=now, **action)
         return {**value, "state_delta": self.delta} if self.delta else value
+
+
+def turn(tool: str, arguments: str, result: str, status: str = "success") -> Turn:
+    told = "error" if status == "failure" else "tool_output_summary"
+    action = {"tool": tool, "status": status, "tool_input": arguments, told: result, "intent": "work"}
+    return Turn(action, {}, 1000)
+
+
+SOMETHING_NEW = turn("look_at_{}", '{"at": {}}', "new result {}")
+# Each is a loop of one of the rules; between the others they are what a rule must tell from it.
+LOOPS = st.sampled_from(
+    [
+        turn("get_page", '{"q": 1}', "three rows were found"),
+        turn("edit_file", '{"q": {}}', "the old string was not found", "failure"),
+        turn("get_page", '{"q": {}}', "three rows were found"),
+        turn("get_page", f'{{"q": "{WORDS} w{{}}"}}', f"{WORDS} r{{}}"),
+    ]
+)
 
 
 @st.composite
@@ -123,19 +150,21 @@ def turns(draw: st.DrawFn) -> Turn:
 @st.composite
 def histories(draw: st.DrawFn) -> list[dict[str, Any]]:
     """Segments in which a few turns alternate, some coming back later, under settings that change."""
-    known = draw(st.lists(turns(), min_size=2, max_size=4))
-    entries: list[dict[str, Any]] = []
-    number, now = 0, 1_000_000
+    known = draw(st.lists(st.one_of(LOOPS, turns()), min_size=2, max_size=4))
+    entries: list[dict[str, Any]] = [{"set": draw(FIRST)}]
+    now = 1_000_000
     for _ in range(draw(st.integers(1, 7))):
         if draw(st.integers(0, 2)) == 0:
             entries.append({"set": draw(CHANGES)})
         turn_takers = draw(st.lists(st.sampled_from(known), min_size=1, max_size=5))
         length = draw(st.sampled_from([1, 2, 3, 4, 7, 12]))
+        if draw(st.integers(0, 3)) == 0:
+            # Something new each time pushes what was before to the edge of the window, and out of it.
+            turn_takers, length = [SOMETHING_NEW], draw(st.integers(1, 9))
         for turn in range(length):
             taker = turn_takers[turn % len(turn_takers)]
             now = max(0, now + taker.pause_ms)
-            entries.append({"value": taker.value(number, now)})
-            number += 1
+            entries.append({"value": taker.value(len(entries), now)})
         if draw(st.integers(0, 4)) == 0:
             known.append(draw(turns()))
     return entries
