@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from streams.app import connection
+from streams.cli.config_explain import explain
 from streams.cli.config_shadow import shadow
 from streams.cli.settings_history import history, line
 from streams.cli.settings_topic import (
@@ -75,6 +76,7 @@ def config() -> None:
     """Read and change the detection settings. Every worker follows from its next run on; no restart."""
 
 
+config.add_command(explain)
 config.add_command(shadow)
 
 

@@ -33,13 +33,25 @@ def read_settings(path: Path) -> tuple[DetectionSettings, tuple[SettingWarning, 
 
 
 def settings_in_force(path: Path | None, option: str = "--settings") -> DetectionSettings:
-    """The defaults, changed by the document an option names; what is wrong with it goes to standard error.
+    """The settings of `named_settings`; rules that cannot fire under them go to standard error too.
 
     Raises:
         click.BadParameter: the file cannot be read, or does not hold one JSON object.
     """
     if path is None:
         return DEFAULTS
+    settings = named_settings(path, option)
+    for problem in unproven(settings):
+        click.echo(f"warning: {problem}", err=True)
+    return settings
+
+
+def named_settings(path: Path, option: str = "--settings") -> DetectionSettings:
+    """The defaults, changed by the document an option names; what is wrong with it goes to standard error.
+
+    Raises:
+        click.BadParameter: the file cannot be read, or does not hold one JSON object.
+    """
     try:
         settings, warnings = read_settings(path)
     except ConfigurationError as error:
@@ -47,6 +59,4 @@ def settings_in_force(path: Path | None, option: str = "--settings") -> Detectio
     for warning in warnings:
         name, problem = printable(warning.setting, 200), printable(warning.problem, 200)
         click.echo(f"warning: {name}: {problem}; kept {json.dumps(warning.kept)}", err=True)
-    for problem in unproven(settings):
-        click.echo(f"warning: {problem}", err=True)
     return settings
