@@ -11,6 +11,7 @@ from streams.detectors.loop.resolutions import dead_end, exact_hash, oscillation
 from streams.detectors.loop.state import LoopState, advance
 from streams.domain.decision import Decision
 from streams.domain.detection_settings import DetectionSettings
+from streams.domain.marks import Marks
 
 #: What each detector advises, in the order in which they win a tie.
 SUGGESTIONS = {
@@ -67,7 +68,7 @@ class Loop(Detector[LoopState]):
         self, state: LoopState, decision: Decision, eddy: Eddy, settings: DetectionSettings
     ) -> Observation[LoopState]:
         """Add the step, ask each detector, and believe the most confident."""
-        before, step = state.marks, eddy["step"]
+        before, step = Marks(state.marks), eddy["step"]
         state = advance(state, decision, settings.loop_window_size)
         every = settings.enable_all_strategies
         detections = {

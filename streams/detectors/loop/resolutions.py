@@ -7,7 +7,6 @@ from typing import Any
 from streams.detectors.loop.state import LoopState
 from streams.domain.detection_settings import DetectionSettings
 from streams.domain.marks import Marks
-from streams.domain.number import r4
 
 OSCILLATION_CONFIDENCE = 0.95
 DEAD_END_CONFIDENCE = 0.8
@@ -24,7 +23,7 @@ def exact_hash(state: LoopState, step: int, settings: DetectionSettings) -> dict
     return _detection(1.0, run, step) if run >= settings.exact_hash_threshold else None
 
 
-def semantic(before: str, newest: Marks, step: int, settings: DetectionSettings) -> dict[str, Any] | None:
+def semantic(before: Marks, newest: Marks, step: int, settings: DetectionSettings) -> dict[str, Any] | None:
     """Detect a step that shares nearly all its words with the one just before.
 
     >>> from streams.domain.detection_settings import DEFAULTS
@@ -32,15 +31,8 @@ def semantic(before: str, newest: Marks, step: int, settings: DetectionSettings)
     >>> semantic(Marks.of(eight), Marks.of([*eight, "iota"]), 2, DEFAULTS)
     {'confidence': 0.8889, 'steps': [1, 2]}
     """
-    if not before or not newest:
-        return None
-    threshold = settings.semantic_threshold
-    # Two sets share at most the smaller one, and how large they are is known without taking them apart.
-    shorter, longer = sorted((len(before), len(newest)))
-    if r4(shorter / longer) < threshold:
-        return None
-    similarity = r4(newest.jaccard(Marks(before)))
-    return _detection(similarity, 2, step) if similarity >= threshold else None
+    similarity = newest.similarity(before, settings.semantic_threshold)
+    return None if similarity is None else _detection(similarity, 2, step)
 
 
 def oscillation(state: LoopState, step: int, settings: DetectionSettings) -> dict[str, Any] | None:
