@@ -45,6 +45,14 @@ class Marks(str):
             self._set = frozenset(_one_by_one(self))
             return self._set
 
+    def without(self, other: Marks) -> Marks:
+        """Return the marks that are not in another set.
+
+        >>> Marks.of({"alpha", "beta"}).without(Marks.of({"beta"})) == Marks.of({"alpha"})
+        True
+        """
+        return Marks("".join([each for each in _one_by_one(self) if each not in other.set]))
+
     def jaccard(self, other: Marks) -> float:
         """Return |a and b| / |a or b|, unrounded; 0 when both are empty (SEMANTICS 3.3)."""
         if self == other:

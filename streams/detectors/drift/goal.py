@@ -30,12 +30,15 @@ class GoalState(NamedTuple):
     Attributes:
         goal: the words of the goal; empty until one is seen.
         ages: for each word of the goal its age, 0 for the newest record, `NOTHING` once it left the window.
-        spoken, order: the window (`streams.domain.shared_window`) of the words of records before the goal.
+        newest: while there is no goal, the words of the newest record; None before the first.
+        earlier, order: the window (`streams.domain.shared_window`) of the records before that, each with the
+            words that the next one did not use again.
     """
 
     goal: str = ""
     ages: Sequence[int] = ()
-    spoken: Sequence[str | None] = ()
+    newest: str | None = None
+    earlier: Sequence[str | None] = ()
     order: Sequence[int] = ()
 
     @property
@@ -51,7 +54,7 @@ def goal_words(text: str | None) -> list[str]:
     >>> sorted(goal_words("Fix the login bug in auth module"))
     ['auth', 'bug', 'fix', 'login', 'module']
     """
-    words = [word for word in tokens(text) if len(word) >= _SHORTEST and word not in _STOP_WORDS]
+    words = [word for word in tokens(text) - _STOP_WORDS if len(word) >= _SHORTEST]
     return words if len(words) <= _MOST_WORDS else sorted(words)[:_MOST_WORDS]
 
 
@@ -67,15 +70,19 @@ def advance(state: GoalState, decision: Decision, window: int) -> GoalState:
     words = goal_words(" ".join([part for part in parts if part]))
     if state.goal:
         return _spoken_of(state, set(map(mark, words)), window)
-    spoken, order = append(state.spoken, state.order, str(Marks.of(words)), window)
+    newest, earlier, order = Marks.of(words), state.earlier, state.order
+    if window == 1:
+        earlier, order = (), ()
+    elif state.newest is not None:
+        earlier, order = append(earlier, order, str(Marks(state.newest).without(newest)), window - 1)
     goal = Marks.of(goal_words(decision.goal))
     if not goal:
-        return GoalState(spoken=spoken, order=order)
+        return GoalState(newest=str(newest), earlier=earlier, order=order)
     # From here on it is as if the goal had been known from the start.
-    state = GoalState(str(goal), ages=[NOTHING] * (len(goal) // WIDTH))
+    state = GoalState(str(goal), [NOTHING] * (len(goal) // WIDTH))
     for place in order:
-        state = _spoken_of(state, Marks(spoken[place] or "").set, window)
-    return state
+        state = _spoken_of(state, Marks(earlier[place] or "").set, window)
+    return _spoken_of(state, newest.set, window)
 
 
 def _spoken_of(state: GoalState, spoken: AbstractSet[str], window: int) -> GoalState:
