@@ -81,17 +81,26 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
         "velocity_window": draw(st.sampled_from([1, 10])),
         "goal_window": draw(st.sampled_from([1, 10])),
         "verdict_enabled": draw(st.sampled_from([True, True, True, False])),
-        "verdict_rules": draw(st.lists(st.sampled_from(["R1", "R2", "R3", "R4", "R5"]), unique=True)),
+        "verdict_rules": draw(st.lists(st.sampled_from(["R1", "R2", "R3", "R4", "R5", "R6"]), unique=True)),
         "verdict_window": draw(st.integers(6, 40)),
         "cycle_max_period": draw(st.integers(2, 5)),
         "near_duplicate_similarity": draw(SHARES.filter(bool)),
+        "same_error_similarity": draw(SHARES),
         "poll_gap_ms": draw(st.sampled_from([0, 1, 6, 1000, 60_000])),
         "recover_records": draw(st.integers(1, 5)),
         "tool_policies": draw(_policies()),
     }
     names = ("nudge_threshold", "replan_threshold", "checkpoint_threshold", "stop_threshold")
     settings |= zip(names, rising, strict=True)
-    for rule in ("identical", "identical_failing", "cycle", "same_error", "same_result", "near_duplicate"):
+    for rule in (
+        "identical",
+        "identical_failing",
+        "cycle",
+        "same_error",
+        "same_result",
+        "near_duplicate",
+        "nothing_new",
+    ):
         warn, limit = draw(LIMITS)
         settings |= {f"{rule}_warn": warn, f"{rule}_loop": limit}
     kept = draw(st.sets(st.sampled_from(sorted(settings)), min_size=3))

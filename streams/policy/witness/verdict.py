@@ -1,4 +1,4 @@
-"""Witnesses of the rules R1 to R5 of the verdict (SEMANTICS 6.5)."""
+"""Witnesses of the rules of the verdict (SEMANTICS 6.5, and R6)."""
 
 from __future__ import annotations
 
@@ -38,8 +38,10 @@ def rule(name: str, records: int, settings: DetectionSettings) -> Witness | Obst
             return _same_error(records, settings)
         case "R4", _, _:
             return _same_result(records, settings)
-        case _:
+        case "R5", _, _:
             return _near_duplicate(records, settings)
+        case _:
+            return _nothing_new(records, settings)
 
 
 def _identical(records: int, settings: DetectionSettings, wanted: Collection[str]) -> Witness | Obstacle:
@@ -78,7 +80,8 @@ def _same_error(records: int, settings: DetectionSettings) -> Witness | Obstacle
     tool = tool_name(settings, policies=_POLLED)
     if tool is None:
         return Obstacle("no tool name was found that tool_policies does not exempt")
-    return Witness(records, _searches(settings, {"status": _FAILURE, "tool_call": tool, "error": _ERROR}))
+    # The setting `same_error_similarity` may ask for words in common.
+    return Witness(records, _rewords(settings, {"status": _FAILURE, "tool_call": tool, "error": _ERROR}))
 
 
 def _same_result(records: int, settings: DetectionSettings) -> Witness | Obstacle:
@@ -94,16 +97,11 @@ def _same_result(records: int, settings: DetectionSettings) -> Witness | Obstacl
         action["tool_call"] = asking
     else:
         action["kind"] = "service"  # only tools of kind `tool` have a class
-    return Witness(records, _searches(settings, action))
-
-
-def _searches(settings: DetectionSettings, action: Mapping[str, str]) -> Make:
-    """Do the same with other arguments each time."""
 
     def make(number: int) -> DecisionLog:
         return record(number, settings, {**action, "tool_input": f'{{"q":"idea {number}"}}'})
 
-    return make
+    return Witness(records, make)
 
 
 def _near_duplicate(records: int, settings: DetectionSettings) -> Witness | Obstacle:
@@ -114,15 +112,30 @@ def _near_duplicate(records: int, settings: DetectionSettings) -> Witness | Obst
     if tool is None:
         return Obstacle("no tool name was found that tool_policies neither exempts nor takes as polling")
     told = "error" if status == _FAILURE else "tool_output_summary"
-    action = {"status": status, "tool_call": tool, told: _RESULT}
+    return Witness(records, _rewords(settings, {"status": status, "tool_call": tool, told: _RESULT}))
+
+
+def _rewords(settings: DetectionSettings, action: Mapping[str, str]) -> Make:
+    """Do the same with the same words in another order: alike at any threshold, and not the same call."""
 
     def make(number: int) -> DecisionLog:
-        # The same words in another order: alike at any threshold, and not the same call.
         turn = number % len(_WORDS)
         words = " ".join(_WORDS[turn:] + _WORDS[:turn])
         return record(number, settings, {**action, "tool_input": f'{{"q":"{words}"}}'})
 
-    return Witness(records, make)
+    return make
+
+
+def _nothing_new(records: int, settings: DetectionSettings) -> Witness | Obstacle:
+    status = _judged_status(settings, (*_NOT_FAILING, _FAILURE))
+    if isinstance(status, Obstacle):
+        return status
+    tool = tool_name(settings, policies=_LIMITED)
+    if tool is None:
+        thought = {"status": status}
+        return Witness(records, lambda number: record(number, settings, thought, intent="think it over"))
+    action = {"status": status, "tool_call": tool, "tool_input": '{"q":"price list"}'}
+    return Witness(records, lambda number: record(number, settings, action))
 
 
 def _judged_status(settings: DetectionSettings, wanted: Collection[str]) -> str | Obstacle:

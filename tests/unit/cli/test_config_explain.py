@@ -102,10 +102,10 @@ def test_a_problem_with_another_rule_does_not_count(under: Any) -> None:
 
 
 def test_a_long_sequence_is_cut_in_the_middle(under: Any) -> None:
-    told = explain("R3", *under(same_error_warn=2, same_error_loop=1000)).stdout.splitlines()
+    told = explain("R4", *under(same_result_warn=2, same_result_loop=1000)).stdout.splitlines()
     assert told[-8:-1] == [
         *(
-            f'    {number}. search {{"q":"idea {number}"}} failure: test_login failed'
+            f'    {number}. search {{"q":"idea {number}"}} success: three rows about pricing'
             for number in range(1, 7)
         ),
         "    …",
