@@ -21,10 +21,8 @@ NOT_ADAPTED = {"recommendation"}
 
 
 def test_every_file_is_listed_with_its_number_of_vectors() -> None:
-    listed = {
-        name: int(count)
-        for name, count in re.findall(r"^\| `vectors/(\S+)` \| (\d+) \|", README, re.MULTILINE)
-    }
+    rows = re.findall(r"^\| `vectors/(\S+)` \| (\d+) \|", README, re.MULTILINE)
+    listed = {name: int(count) for name, count in rows}
     counted = {path.name: json.loads(path.read_text())["count"] for path in VECTORS.glob("*.json")}
     assert listed == counted
     functions = counted.pop("functions.json")
