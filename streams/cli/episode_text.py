@@ -15,6 +15,7 @@ _RULES: Final = {
     "R3": "{tools}: the same error {count} times, whatever the arguments",
     "R4": "{tools}: the same result {count} times in a row, whatever the arguments",
     "R5": "{tools}: {count} calls in a row in nearly the same words, with nearly the same results",
+    "R6": "{tools}: {count} calls in a row that were all made before, with the same results",
 }
 
 _ENDS: Final = {

@@ -33,6 +33,11 @@ class RepeatDedup(StrEnum):
 class DetectionSettings:
     """The settings of SEMANTICS 4.1 with their defaults: one attribute per row, units as there.
 
+    Three are not in that table, and change nothing as they stand (docs/quality.md has what they are worth):
+    `same_error_similarity`, the least share of words that neighbouring calls of R3 have in common, 0 for any
+    arguments; `nothing_new_warn` and `nothing_new_loop`, the limits of R6, in records, which count when
+    `verdict_rules` has R6.
+
     A value built by `streams.domain.settings_document.resolve` is always within the ranges; one built
     directly is not checked. Maps are read-only views. ``version`` counts documents; 0 is the built-in
     defaults before any document (SEMANTICS 4.4).
@@ -184,11 +189,14 @@ class DetectionSettings:
     cycle_loop: int = 3
     same_error_warn: int = 4
     same_error_loop: int = 6
+    same_error_similarity: float = 0.0
     same_result_warn: int = 4
     same_result_loop: int = 5
     near_duplicate_similarity: float = 0.8
     near_duplicate_warn: int = 4
     near_duplicate_loop: int = 6
+    nothing_new_warn: int = 3
+    nothing_new_loop: int = 5
     poll_gap_ms: int = 60_000
     recover_records: int = 3
     tool_policies: tuple[ToolPolicy, ...] = ()

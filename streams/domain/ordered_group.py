@@ -39,4 +39,5 @@ ORDERED_GROUPS = (
     OrderedGroup(("same_error_warn", "same_error_loop")),
     OrderedGroup(("same_result_warn", "same_result_loop")),
     OrderedGroup(("near_duplicate_warn", "near_duplicate_loop")),
+    OrderedGroup(("nothing_new_warn", "nothing_new_loop")),
 )

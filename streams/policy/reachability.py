@@ -48,7 +48,8 @@ def reachability(settings: DetectionSettings) -> tuple[Reach, ...]:
     """Return a row for each (rule, level), in the order of SEMANTICS 4.3.
 
     Rules: A1, A2:<kind>, A3:<pattern>, A3:escalation, A4:<detector>, A5, R1, R1:failing, R2:period<p>, R3,
-    R4, R5. Levels are those of SEMANTICS 1.5; for A5 they are its response levels.
+    R4, R5, and R6 where `verdict_rules` has it. Levels are those of SEMANTICS 1.5; for A5 they are its
+    response levels.
 
     >>> from streams.domain.detection_settings import DEFAULTS
     >>> loop, warning = reachability(DEFAULTS)[:2]
@@ -141,20 +142,26 @@ def _verdict(settings: DetectionSettings) -> Iterator[Reach]:
     yield from _limits(settings, "R3", "same_error")
     yield from _limits(settings, "R4", "same_result")
     yield from _limits(settings, "R5", "near_duplicate")
+    # Not of SEMANTICS: no row where it is not asked for.
+    if "R6" in settings.verdict_rules:
+        yield from _limits(settings, "R6", "nothing_new", before=1)
 
 
-def _limits(settings: DetectionSettings, rule: str, name: str, period: int | None = None) -> Iterator[Reach]:
+def _limits(
+    settings: DetectionSettings, rule: str, name: str, period: int | None = None, before: int = 0
+) -> Iterator[Reach]:
+    """Rows of a rule that counts periods of records up to its limits; ``before`` records do not count yet."""
     warn, loop = getattr(settings, f"{name}_warn"), getattr(settings, f"{name}_loop")
     why, disabled = _obstacle(settings, rule[:2], period)
     records = period or 1
     yield _row(
         rule,
         Level.WARNING,
-        None if why or warn >= loop else records * warn,
+        None if why or warn >= loop else before + records * warn,
         why or f"{name}_warn = {name}_loop",
         disabled=disabled,
     )
-    yield _row(rule, Level.LOOP, None if why else records * loop, why, disabled=disabled)
+    yield _row(rule, Level.LOOP, None if why else before + records * loop, why, disabled=disabled)
 
 
 def _obstacle(settings: DetectionSettings, rule: str, period: int | None) -> tuple[str, bool]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams.detectors.verdict import cycle, identical, near_duplicate, same_error, same_result
+from streams.detectors.verdict import cycle, identical, near_duplicate, nothing_new, same_error, same_result
 from streams.detectors.verdict.rearm import within
 from streams.detectors.verdict.signature_window import push
 from streams.detectors.verdict.state import RECENT, VerdictState, outcome_of
@@ -20,17 +20,20 @@ def advanced(
     decision: Decision,
     tokens: float,
     policy: ToolPolicy | None,
+    repeat_distance: int | None,
     settings: DetectionSettings,
 ) -> VerdictState:
     """Return the state with a judged record counted in, the episode as it was.
 
-    Rules that are switched off are counted too, so that switching one on takes effect at once.
+    Rules that are switched off are counted too, so that switching one on takes effect at once; only R6, which
+    is off by default, takes neither time nor room until then.
 
     Args:
         state: before the record.
         decision: the record.
         tokens: of the session so far, the record included.
         policy: what the operator says about its tool.
+        repeat_distance: judged records since its signature was last seen, None when it is not in the window.
         settings: the settings in force.
     """
     polling = policy is not None and policy.mode is _POLLING
@@ -41,6 +44,7 @@ def advanced(
     gap, window = settings.poll_gap_ms, settings.verdict_window
     number = state.judged + 1
 
+    last_signature = state.signatures[-1] if state.signatures else ""
     signatures, tools = [*state.signatures, signature], [*state.tools, tool]
     outcomes, moments = state.outcomes + outcome, [*state.moments, moment]
     older = state.older
@@ -51,6 +55,14 @@ def advanced(
 
     repeats = same_result.may_count(decision, polling=polling, settings=settings)
     resembles = near_duplicate.may_count(decision, polling=polling)
+    argument_marks = result_marks = ""
+    if resembles:
+        # The same words as before need not be looked for again.
+        called, told = signature == last_signature, decision.result_digest == state.result
+        argument_marks = state.argument_marks if called else ""
+        result_marks = state.result_marks if told else ""
+        argument_marks = argument_marks or decision.argument_marks
+        result_marks = result_marks or decision.result_marks
     return VerdictState(
         number,
         tokens,
@@ -62,14 +74,17 @@ def advanced(
         older,
         identical.run_of(state, decision, gap),
         cycle.cycles_of(state, decision, outcome, gap),
-        same_error.errors_of(state, decision, tool, moment, window),
+        same_error.errors_of(state, decision, tool, moment, settings),
         same_result.row_of(state, decision, tool, gap) if repeats else NO_STREAK,
         near_duplicate.row_of(state, decision, tool, outcome, settings) if resembles else NO_STREAK,
         decision.call_digest if repeats else "",
         decision.result_digest,
         None if content_hash is None else bounded_hash(content_hash),
-        decision.argument_marks if resembles else "",
-        decision.result_marks if resembles else "",
+        argument_marks,
+        result_marks,
         within(state.keys, number, window),
         state.episode,
+        nothing_new.row_of(state, decision, moment, repeat_distance, gap, polling=polling)
+        if "R6" in settings.verdict_rules
+        else NO_STREAK,
     )

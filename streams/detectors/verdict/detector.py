@@ -35,6 +35,7 @@ class Verdict(Detector[VerdictState]):
     R4 one tool giving one result, whatever the arguments; R5 near-duplicates without progress. Waiting
     (`poll_gap_ms`), infrastructure errors and what `tool_policies` exempts are no loop. An episode opens when
     a rule fires, never falls in level, and ends after `recover_records` quiet records or with the session.
+    A sixth rule, off by default: R6 calls in a row that were all made before, with the same results.
 
     Looks at every record; judges those that `visibility` does not leave out.
 
@@ -88,7 +89,7 @@ class Verdict(Detector[VerdictState]):
             return state, _block_unseen(state, unseen), ()
 
         repeat_distance = _repeat_distance(state, decision.signature, settings.verdict_window)
-        state = advanced(state, decision, tokens, policy, settings)
+        state = advanced(state, decision, tokens, policy, repeat_distance, settings)
         firing = fired(state, policy, settings)
         if firing or state.episode is not None:
             state, findings = _follow(state, _strongest(firing), decision, settings)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from streams.detectors.verdict.rearm import key_of
 from streams.detectors.verdict.standing import Standing
-from streams.detectors.verdict.state import VerdictState
+from streams.detectors.verdict.state import RECENT, VerdictState
 from streams.detectors.verdict.streak import Moment
 from streams.domain.detection_settings import DetectionSettings
 from streams.domain.digest import digest
@@ -36,7 +36,8 @@ class Episode(NamedTuple):
         quiet: judged records in a row on which no rule fired.
         onset: first record of the pattern it opened with.
         rule, period, counted, tools, signatures: evidence, of the newest record with at least its level. Of a
-            cycle each record of one repetition, oldest first; of other rules the newest record.
+            cycle each record of one repetition, oldest first; of R6 the newest of the row, up to `RECENT`; of
+            other rules the newest record.
     """
 
     id: str
@@ -109,6 +110,6 @@ def followed(
 def _evidence(
     state: VerdictState, standing: Standing
 ) -> tuple[str, int | None, int, Sequence[str], Sequence[str]]:
-    size = standing.period or 1
+    size = min(standing.count, RECENT) if standing.rule == "R6" else standing.period or 1
     tools = [tool or "" for tool in state.tools[-size:]]
     return standing.rule, standing.period, standing.count, tools, [*state.signatures[-size:]]

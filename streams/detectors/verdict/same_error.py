@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 from streams.detectors.verdict.state import VerdictState
 from streams.detectors.verdict.streak import Moment
 from streams.domain.decision import Decision
+from streams.domain.detection_settings import DetectionSettings
+from streams.domain.marks import Marks
 
 
 class Failure(NamedTuple):
@@ -19,6 +21,7 @@ class Failure(NamedTuple):
         times: calls of the tool in a row that failed with this result.
         onset: the first of them.
         varied: whether not all of these calls are equal.
+        words: marks of the arguments, empty while `same_error_similarity` asks for none.
     """
 
     number: int
@@ -27,13 +30,18 @@ class Failure(NamedTuple):
     times: int
     onset: Moment
     varied: bool
+    words: str = ""
 
 
 Errors = Mapping[str, Sequence[Any]]
 
 
 def errors_of(
-    state: VerdictState, decision: Decision, tool: str | None, moment: Moment, window: int
+    state: VerdictState,
+    decision: Decision,
+    tool: str | None,
+    moment: Moment,
+    settings: DetectionSettings,
 ) -> Errors:
     """Return the last failures of the tools after a record. Other tools in between do not matter.
 
@@ -42,9 +50,9 @@ def errors_of(
         decision: the record.
         tool: its tool, bounded.
         moment: where it stands.
-        window: setting `verdict_window`; a failure that left the window is forgotten.
+        settings: the settings in force; a failure that left `verdict_window` is forgotten.
     """
-    errors = state.errors
+    errors, window = state.errors, settings.verdict_window
     number = state.judged + 1
     if errors and next(iter(errors.values()))[0] <= number - window:
         errors = {name: last for name, last in errors.items() if last[0] > number - window}
@@ -53,19 +61,26 @@ def errors_of(
         return errors
     others = {name: last for name, last in errors.items() if name != tool}
     if fails:
-        others[tool] = [*_next(errors.get(tool), decision, number, moment)]
+        last = _next(errors.get(tool), decision, number, moment, settings.same_error_similarity)
+        # Without words, as by default, they take no room.
+        others[tool] = [*last] if last.words else [*last[:-1]]
     return others
 
 
-def _next(stored: Sequence[Any] | None, decision: Decision, number: int, moment: Moment) -> Failure:
+def _next(
+    stored: Sequence[Any] | None, decision: Decision, number: int, moment: Moment, least: float
+) -> Failure:
     signature, result = decision.signature, decision.result_digest or ""
+    words = decision.argument_marks if least else Marks()
     if stored is not None:
         last = Failure(*stored)
-        if last.result == result:
-            # Status and result are equal, so the signatures differ exactly when the calls do.
-            varied = last.varied or last.signature != signature
-            return Failure(number, signature, result, last.times + 1, last.onset, varied)
-    return Failure(number, signature, result, 1, moment, False)
+        # Status and result being equal, the signatures differ exactly when the calls do.
+        varies = last.signature != signature
+        unlike = varies and least > 0 and words.similarity(Marks(last.words), least) is None
+        if last.result == result and not unlike:
+            times, varied = last.times + 1, last.varied or varies
+            return Failure(number, signature, result, times, last.onset, varied, words)
+    return Failure(number, signature, result, 1, moment, False, words)
 
 
 def failure_of(state: VerdictState, tool: str | None) -> Failure | None:

@@ -20,11 +20,11 @@ class Standing:
     """What a rule counts at the newest judged record, and from which count on it fires.
 
     Attributes:
-        rule: R1 to R5.
+        rule: R1 to R6.
         period: records of one repetition for R1 (1) and R2, None for the others.
         count: records, for R2 repetitions; 0 when the newest record does not count for the rule.
         warn, loop: limits on ``count`` for WARNING and LOOP.
-        tool: the tool the rule speaks of, bounded; None where it speaks of none, or of several (R2).
+        tool: the tool the rule speaks of, bounded; None where it speaks of none, or of several (R2, R6).
         onset: the first record of what is counted, None when the count is 0 or the record is the first.
     """
 
@@ -49,7 +49,7 @@ class Standing:
 
 
 def standings(state: VerdictState, settings: DetectionSettings) -> tuple[Standing, ...]:
-    """Return where each rule stands after the newest judged record, in the order R1, R2 (short first) to R5.
+    """Return where each rule stands after the newest judged record, in the order R1, R2 (short first) to R6.
 
     Rules that are switched off, and periods above `cycle_max_period`, are left out. R3 speaks of the tool of
     the newest record; when that did not fail, of the tool with the longest row of failures in the window.
@@ -90,6 +90,10 @@ def _all(
         count, onset = _row(state.near_duplicates)
         warn, loop = settings.near_duplicate_warn, settings.near_duplicate_loop
         yield Standing("R5", None, count, warn, loop, tool, onset)
+    if "R6" in rules:
+        count, onset = (state.nothing_new[0], state.nothing_new[1]) if state.nothing_new else (0, None)
+        warn, loop = settings.nothing_new_warn, settings.nothing_new_loop
+        yield Standing("R6", None, count, warn, loop, None, onset)
 
 
 def _row(streak: Streak) -> tuple[int, Moment | None]:
@@ -116,7 +120,8 @@ def fired(state: VerdictState, policy: ToolPolicy | None, settings: DetectionSet
     tool = state.tools[-1]
     last = failure_of(state, tool)
     # No limit is below two, so where nothing came twice nothing fires; that is most records.
-    if not (state.run or state.cycles or state.same_results or state.near_duplicates or last is not None):
+    rows = state.run or state.cycles or state.same_results or state.near_duplicates or state.nothing_new
+    if not rows and last is None:
         return []
     return [
         standing

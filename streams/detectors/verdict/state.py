@@ -36,6 +36,8 @@ class VerdictState(NamedTuple):
         keys: what the records of the window fired with, oldest first: key of the rule to the number of the
             last such record and its episode.
         episode: the open one, `episode.Episode` as a list; None when none is open.
+        nothing_new: R6, records in a row that were all in the window before, in the form of a `Streak` from
+            one on.
     """
 
     judged: int = 0
@@ -58,6 +60,7 @@ class VerdictState(NamedTuple):
     result_marks: str = ""
     keys: Mapping[str, Sequence[Any]] = {}
     episode: Sequence[Any] | None = None
+    nothing_new: Streak = ()
 
 
 _LETTERS = {"success": "s", "failure": "f", "skipped": "k", "pending": "p"}

@@ -128,6 +128,9 @@ GOLDEN = {
     "tool_policies": (),
 }
 
+# Beyond SEMANTICS: they change nothing as they stand (docs/quality.md).
+BEYOND = {"same_error_similarity": 0.0, "nothing_new_warn": 3, "nothing_new_loop": 5}
+
 
 @pytest.mark.parametrize("name", GOLDEN)
 def test_default(name):
@@ -136,8 +139,14 @@ def test_default(name):
     assert isinstance(default, bool) == isinstance(GOLDEN[name], bool)
 
 
-def test_there_are_no_settings_beyond_the_table():
-    assert {field.name for field in dataclasses.fields(DetectionSettings)} == GOLDEN.keys() | {"version"}
+def test_there_are_no_other_settings():
+    names = {field.name for field in dataclasses.fields(DetectionSettings)}
+    assert names == GOLDEN.keys() | BEYOND.keys() | {"version"}
+
+
+def test_what_is_beyond_the_table_is_off():
+    assert {name: getattr(DEFAULTS, name) for name in BEYOND} == BEYOND
+    assert "R6" not in DEFAULTS.verdict_rules
 
 
 def test_version_0_is_the_built_in_defaults():

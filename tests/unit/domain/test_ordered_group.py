@@ -5,7 +5,7 @@ import pytest
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.ordered_group import ORDERED_GROUPS, OrderedGroup
 
-# SEMANTICS 4.2: loop <= warning, clear <= saturation, the four drift thresholds, each warn <= loop.
+# SEMANTICS 4.2: loop <= warning, clear <= saturation, the four drift thresholds, each warn <= loop; R6 alike.
 PAIRS = [
     ("entropy_loop_threshold", "entropy_warning_threshold"),
     ("pattern_clear", "pattern_saturation"),
@@ -15,6 +15,7 @@ PAIRS = [
     ("same_error_warn", "same_error_loop"),
     ("same_result_warn", "same_result_loop"),
     ("near_duplicate_warn", "near_duplicate_loop"),
+    ("nothing_new_warn", "nothing_new_loop"),
 ]
 DRIFT = ("nudge_threshold", "replan_threshold", "checkpoint_threshold", "stop_threshold")
 

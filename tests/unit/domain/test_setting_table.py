@@ -6,7 +6,7 @@ import pytest
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.setting_table import RANGES
 
-# SEMANTICS 4.1: the ranges of the numbers.
+# SEMANTICS 4.1: the ranges of the numbers; then those of the settings beyond it.
 NUMBERS = """
 session_ttl_ms                      int     0..31536000000
 state_grace_ms                      int     0..31536000000
@@ -65,6 +65,9 @@ same_result_loop                    int     2..1000
 near_duplicate_similarity           number  (0..1
 near_duplicate_warn                 int     2..1000
 near_duplicate_loop                 int     2..1000
+nothing_new_warn                    int     2..1000
+nothing_new_loop                    int     2..1000
+same_error_similarity               number  0..1
 poll_gap_ms                         int     0..86400000
 recover_records                     int     1..1000
 """
@@ -83,7 +86,7 @@ WORDS = {
     "score_statuses": ["success", "failure", "pending", "skipped"],
     "verdict_statuses": ["success", "failure", "pending", "skipped"],
     "alert_families": ["entropy_alert", "loop_episode", "divergence_suspected", "drift_pattern"],
-    "verdict_rules": ["R1", "R2", "R3", "R4", "R5"],
+    "verdict_rules": ["R1", "R2", "R3", "R4", "R5", "R6"],
 }
 CHOICES = {
     "node_state_source": ["uniqueness", "verdict", "max"],
