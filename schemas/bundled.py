@@ -19,12 +19,10 @@ SUBJECT_NUMBERS = {
     "session-budgets-value": 6,
     "session-responses-value": 7,
     "task-profiles-value": 8,
+    "agent-health-value": 9,
     "shadow-differences-value": 10,
 }
-"""Part of the bundled ids, so a number once given is never given to another subject.
-
-9 is kept for agent-health-value.
-"""
+"""Part of the bundled ids, so a number once given is never given to another subject."""
 
 INPUT_SUBJECTS = ("decision-logs-value",)
 OUTPUT_SUBJECTS = tuple(subject for subject in SUBJECT_NUMBERS if subject not in INPUT_SUBJECTS)

@@ -15,7 +15,8 @@ from mode import Service
 
 from schemas.codec import Codec, OutputFormat, RegistryAddress
 from streams import agents
-from streams.engine.app import RunApp
+from streams.aggregation import Aggregation
+from streams.engine.app import Folds, RunApp
 from streams.engine.connection import Connection
 from streams.engine.health import Health, Watchdog, status
 from streams.engine.options import EngineOptions
@@ -106,6 +107,7 @@ def engine_options(settings: WorkerSettings) -> EngineOptions:
         ),
         cached_sessions=settings.session_cache,
         lane_max_runs=settings.lane_max_runs,
+        aggregate_pause_s=settings.aggregate_pause_s,
         faust={
             "broker_session_timeout": settings.session_timeout_s,
             "broker_heartbeat_interval": settings.heartbeat_interval_s,
@@ -137,15 +139,16 @@ def build(settings: WorkerSettings) -> RunApp:
     metrics = WorkerMetrics(__version__)
 
     @asynccontextmanager
-    async def new_job() -> AsyncIterator[Job]:
+    async def new_folds() -> AsyncIterator[Folds]:
         codec = await open_codec(settings)
         try:
-            yield Job(codec, group=settings.application_id, version=__version__)
+            job = Job(codec, group=settings.application_id, version=__version__)
+            yield Folds(job, Aggregation(codec))
         finally:
             await codec.close()
 
     try:
-        app = RunApp(engine_options(settings), new_job, metrics)
+        app = RunApp(engine_options(settings), new_folds, metrics)
     except (ValueError, TypeError, ImproperlyConfigured) as error:
         raise ConfigurationError(f"Faust refuses a setting: {error}. Check EDDY_FAUST.") from error
     agents.register(app)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from schemas.codec import Codec, Reason, UndecodableError
+from streams.contribution_record import health_record, task_record
 from streams.dead_letter import Headers, Source, reason_for, rejected_headers, undecodable_headers
 from streams.domain.detection_settings import DetectionSettings
 from streams.domain.outcome import Duplicate, Rejected, Scored
@@ -33,7 +34,7 @@ OUTPUTS = (
     Topic.SESSION_RESPONSES,
     Topic.SHADOW_DIFFERENCES,
 )
-"""What a run may put out, dead letters aside; all of it under the key of the record."""
+"""What a run may publish, dead letters aside; all of it under the key of the record."""
 
 
 class Sessions(Protocol):
@@ -166,6 +167,7 @@ class Job:
                 case Scored() as scored:
                     after = done.session
                     self._emit(folded, message, scored)
+                    self._contribute(folded, message, scored, settings)
                     if shadow is not None:
                         folded.tried += 1
                         after, differs = try_out(session, after, record, scored, settings, shadow)
@@ -189,6 +191,15 @@ class Job:
             folded.violations.append(
                 Violation(message.offset, decision.session_id, decision.event_id, scored.violations)
             )
+
+    @staticmethod
+    def _contribute(folded: Folded, message: Message, scored: Scored, settings: DetectionSettings) -> None:
+        for contribution in scored.contributions:
+            folded.add(Topic.REPARTITION, health_record(contribution, message.timestamp))
+        completed = scored.enriched["eddy"]["completion"]
+        if completed is not None:
+            record = task_record(completed, scored.decision, settings, message.timestamp)
+            folded.add(Topic.REPARTITION, record)
 
     def _tell(self, folded: Folded, message: Message, record: dict[str, Any], differs: Difference) -> None:
         folded.differences.update(map(str, differs.kinds))

@@ -123,6 +123,9 @@ class WorkerSettings(ConnectionSettings):
     )
     run_max_bytes: int = Field(MEBIBYTE, ge=1_000, description="Value bytes of a run at most.")
     lane_max_runs: int = Field(16, ge=1, description="Runs of a partition that may wait for their turn.")
+    aggregate_pause_s: float = Field(
+        1.0, ge=0.0, le=60.0, description="An agent's health is published at most so often."
+    )
     fetch_max_wait_ms: int = Field(
         50, ge=0, le=30_000, description="How long a broker may hold a fetch that finds nothing."
     )
@@ -174,6 +177,8 @@ class WorkerSettings(ConnectionSettings):
             raise ValueError("EDDY_SESSION_TIMEOUT_S must not be larger than EDDY_REQUEST_TIMEOUT_S")
         if self.heartbeat_interval_s >= self.session_timeout_s:
             raise ValueError("EDDY_HEARTBEAT_INTERVAL_S must be smaller than EDDY_SESSION_TIMEOUT_S")
+        if self.aggregate_pause_s >= self.stall_timeout_s:
+            raise ValueError("EDDY_AGGREGATE_PAUSE_S must be smaller than EDDY_STALL_TIMEOUT_S")
         return self
 
 

@@ -10,7 +10,7 @@ greatest event time seen of the agent.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import starmap
 from typing import Any, NamedTuple
 
@@ -48,7 +48,7 @@ class AgentHealth(NamedTuple):
     """
 
     latest: int = 0
-    positions: dict[int, int] = {}  # noqa: RUF012 - never changed in place
+    positions: Mapping[int, int] = {}
     hour: Counts = _NO_COUNTS
     day: Counts = _NO_COUNTS
     chains: Chains = _NO_CHAINS
@@ -176,7 +176,7 @@ def _total(counts: Counts, series: str) -> int:
     return max(0, sum(counts.get(series, {}).values()))
 
 
-def _pairs(counts: dict[Any, int]) -> list[tuple[Any, int]]:
+def _pairs(counts: Mapping[Any, int]) -> list[tuple[Any, int]]:
     return sorted(counts.items())
 
 

@@ -6,7 +6,10 @@ from enum import StrEnum
 
 
 class Topic(StrEnum):
-    """A topic name. Settings of the topics themselves are in `topics/topics.yaml`."""
+    """A topic name. Settings of the topics themselves are in `topics/topics.yaml`.
+
+    That of `REPARTITION`, which each job has for itself, begins with the job's application id instead.
+    """
 
     DECISION_LOGS = "decision-logs"
     ENRICHED = "decision-logs-enriched"
@@ -21,3 +24,4 @@ class Topic(StrEnum):
     SHADOW_DIFFERENCES = "shadow-differences"
     DEAD_LETTERS = "decision-logs-dlq"
     DETECTOR_CONFIG = "detector-config"
+    REPARTITION = "eddy-aggregates-repartition"

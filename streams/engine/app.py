@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import faust
 from aiokafka import AIOKafkaConsumer
@@ -14,19 +14,25 @@ from faust.app.base import BootStrategy
 from faust.types import TP
 from mode import CrashingSupervisor, Service
 
+from streams.aggregation import Aggregation
 from streams.domain.run import Run
 from streams.domain.topic import Topic
 from streams.engine import transport
+from streams.engine.aggregates_epoch import AGGREGATE_FORM, AggregatesEpoch
 from streams.engine.config_feed import ConfigFeed
+from streams.engine.crash_point import crash_point
 from streams.engine.epoch import AtLeastOnceEpoch
 from streams.engine.lanes import Lanes
-from streams.engine.options import SESSIONS, EngineOptions
+from streams.engine.options import AGGREGATES, SESSIONS, EngineOptions, repartition_topic
 from streams.engine.producer import RunProducer
 from streams.engine.recovery import RunTableManager
-from streams.engine.table import SessionTable
+from streams.engine.table import SessionTable, StateTable
 from streams.engine.topic_check import check_topics
 from streams.engine.transport import RunConsumer, RunSchema
 from streams.job import Job
+
+#: Contributions of an epoch of the aggregates at most, where the runs of decisions are not larger anyway.
+_TOGETHER = 5_000
 
 
 class _Boot(BootStrategy):
@@ -37,19 +43,29 @@ class _Boot(BootStrategy):
         return [*app.companions, *super().server()]
 
 
+class Folds(NamedTuple):
+    """What is done with the runs of the two topics that feed tables."""
+
+    job: Job
+    aggregation: Aggregation
+
+
 class RunApp(faust.App):
-    """A Faust app whose one table is written by epochs.
+    """A Faust app whose tables are written by epochs.
 
     Args:
         options: Names, addresses and sizes.
-        new_job: Opens what is done with a run; entered when the worker starts, left when it has stopped.
+        new_folds: Opens what is done with a run; entered when the worker starts, left when it has stopped.
         metrics: Told about epochs and restores.
     """
 
     BootStrategy = _Boot
 
     def __init__(
-        self, options: EngineOptions, new_job: Callable[[], AbstractAsyncContextManager[Job]], metrics: Any
+        self,
+        options: EngineOptions,
+        new_folds: Callable[[], AbstractAsyncContextManager[Folds]],
+        metrics: Any,
     ) -> None:
         transport.register()
         #: Services that start before everything else and stop after it.
@@ -76,31 +92,41 @@ class RunApp(faust.App):
             env_prefix="EDDY_FAUST_",
             **options.faust,
         )
-        self.source = self.topic(str(Topic.DECISION_LOGS), schema=RunSchema())
-        self.sessions = SessionTable(
-            self,
-            name=SESSIONS,
-            directory=options.directory / "sessions",
-            options=options.store,
-            cached=options.cached_sessions,
+        self._sources = str(Topic.DECISION_LOGS), repartition_topic(options.application_id)
+        self.source = self.topic(self._sources[0], schema=RunSchema())
+        self.repartition = self.topic(self._sources[1], schema=RunSchema())
+        stored: dict[str, Any] = {"options": options.store, "cached": options.cached_sessions}
+        self.sessions = SessionTable(self, name=SESSIONS, directory=options.directory / SESSIONS, **stored)
+        self.aggregates = StateTable(
+            self, name=AGGREGATES, form=AGGREGATE_FORM, directory=options.directory / AGGREGATES, **stored
         )
-        self.tables.add(self.sessions)
+        self.state_tables = (self.sessions, self.aggregates)
+        for table in self.state_tables:
+            self.tables.add(table)
         self.feed = ConfigFeed(self.new_consumer, str(Topic.DETECTOR_CONFIG), str(Topic.SHADOW_CONFIG))
         self.companions.append(SettingsFollower(self))
-        self.lanes = Lanes(
-            self._process,
-            self.crash,
-            max_runs=options.lane_max_runs,
-            max_records=options.transport.run_max_records,
-            max_bytes=options.transport.run_max_bytes,
-        )
-        self._new_job = new_job
+        limits: dict[str, Any] = {
+            "max_runs": options.lane_max_runs,
+            "max_records": options.transport.run_max_records,
+            "max_bytes": options.transport.run_max_bytes,
+        }
+        #: Of each table, the runs that change it.
+        self.lanes = {
+            SESSIONS: Lanes(self._process, self.crash, **limits),
+            AGGREGATES: Lanes(
+                self._process,
+                self.crash,
+                **{**limits, "max_records": max(_TOGETHER, options.transport.run_max_records)},
+                pause_s=options.aggregate_pause_s,
+                reach=crash_point(scope=AGGREGATES),
+            ),
+        }
+        self._new_folds = new_folds
         self._open = AsyncExitStack()
-        self._epoch: AtLeastOnceEpoch | None = None
+        self._epochs: dict[str, Callable[[Run], Awaitable[None]]] = {}
 
     async def _process(self, run: Run) -> None:
-        assert self._epoch is not None, "the agent starts after the app"
-        await self._epoch(run)
+        await self._epochs[run.topic](run)
         self.progress_at[run.topic, run.partition] = time.monotonic()
 
     def new_consumer(self) -> AIOKafkaConsumer:
@@ -130,19 +156,26 @@ class RunApp(faust.App):
         return {
             (tp.topic, tp.partition): lag
             for tp in consumer.assignment()
-            if tp.topic == Topic.DECISION_LOGS and (lag := consumer.lag(tp)) is not None
+            if tp.topic in self._sources and (lag := consumer.lag(tp)) is not None
         }
 
     async def on_first_start(self) -> None:
         """Refuse to start on topics that do not fit together."""
         await check_topics(self.options)
-        self._epoch = AtLeastOnceEpoch(
-            job=await self._open.enter_async_context(self._new_job()),
+        folds = await self._open.enter_async_context(self._new_folds())
+        producer = cast("RunProducer", self.producer)
+        decisions, contributions = self._sources
+        self._epochs[decisions] = AtLeastOnceEpoch(
+            job=folds.job,
             table=self.sessions,
-            producer=cast("RunProducer", self.producer),
+            producer=producer,
             settings=self.feed,
             offsets=self,
             metrics=self.metrics,
+            by_key={Topic.REPARTITION: contributions},
+        )
+        self._epochs[contributions] = AggregatesEpoch(
+            aggregation=folds.aggregation, table=self.aggregates, producer=producer, metrics=self.metrics
         )
         self.options.directory.mkdir(parents=True, exist_ok=True)
         await super().on_first_start()
@@ -152,7 +185,8 @@ class RunApp(faust.App):
         try:
             await super().on_stop()
         finally:
-            await self.lanes.stop()
+            for lanes in self.lanes.values():
+                await lanes.stop()
             await self._open.aclose()
 
 

@@ -2,15 +2,17 @@
 
 The same bytes stand in the changelog topic and in RocksDB, so restoring is copying.
 
-| key | value |
-|---|---|
-| ``s`` + session_id | the session's snapshot |
-| ``m`` + ``settings`` | the partition's settings ledger |
+| table | key | value |
+|---|---|---|
+| sessions | ``s`` + session_id | the session's snapshot |
+| sessions | ``m`` + ``settings`` | the partition's settings ledger |
+| aggregates | ``h`` + key of an agent or a tool, ``t`` + task_type | the aggregate's snapshot |
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -66,13 +68,23 @@ def decode_session(stored: bytes) -> Session:
     Raises:
         StateError: the bytes are of a newer version, or damaged.
     """
-    try:
+    with restoring("session"):
         return Session.restore(orjson.loads(stored))
+
+
+@contextmanager
+def restoring(what: str) -> Iterator[None]:
+    """Say what to do about stored bytes that cannot be read.
+
+    Raises:
+        StateError: the block did not understand them.
+    """
+    try:
+        yield
     except (ValueError, TypeError, KeyError, IndexError) as error:
         raise StateError(
-            f"A stored session cannot be read ({error}). If an older version of Eddy was started on the "
-            "state of a "
-            "newer one, start the newer one again; else delete the data directory and let the changelog "
+            f"A stored {what} cannot be read ({error}). If an older version of Eddy was started on the state "
+            "of a newer one, start the newer one again; else delete the data directory and let the changelog "
             "restore it."
         ) from error
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Mapping
 from typing import Protocol
 
 from streams.domain.detection_settings import DetectionSettings
@@ -74,6 +75,7 @@ class AtLeastOnceEpoch:
         settings: What is in force for records nobody has seen.
         offsets: Bound what a replay can need and what a predecessor can have put out.
         metrics: Told about each epoch.
+        by_key: Topics whose records go where their key says, and how each is called on the broker.
     """
 
     def __init__(
@@ -85,6 +87,7 @@ class AtLeastOnceEpoch:
         settings: InForce,
         offsets: Offsets,
         metrics: EpochMetrics,
+        by_key: Mapping[str, str],
     ) -> None:
         self._job = job
         self._table = table
@@ -93,7 +96,7 @@ class AtLeastOnceEpoch:
         self._offsets = offsets
         self._metrics = metrics
         self._reach = crash_point()
-        self._effects = Effects(table=table, producer=producer, reach=self._reach)
+        self._effects = Effects(table=table, producer=producer, reach=self._reach, by_key=by_key)
 
     async def __call__(self, run: Run) -> None:
         """Process ``run`` to the end; returns when it may be acknowledged.

@@ -1,11 +1,12 @@
-"""The topics of one job: the catalogue, with the changelog named after the job's application id."""
+"""The topics of one job: the catalogue, with the internal topics named after the job's application id."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from streams.engine.options import changelog_topic
-from topics.catalogue import Catalogue
+from topics.catalogue import Catalogue, TopicSpec
+
+_OF_EDDY = "eddy-"
 
 
 def job_topics(application_id: str, *, partitions: int, replicas: int) -> Catalogue:
@@ -15,9 +16,18 @@ def job_topics(application_id: str, *, partitions: int, replicas: int) -> Catalo
     4
     """
     loaded = Catalogue.load(partitions=partitions, replicas=replicas)
-    return Catalogue(
-        tuple(
-            replace(topic, name=changelog_topic(application_id)) if topic.internal else topic
-            for topic in loaded.topics
-        )
+    own = {
+        topic.name: f"{application_id}-{topic.name.removeprefix(_OF_EDDY)}"
+        for topic in loaded.topics
+        if topic.internal
+    }
+    return Catalogue(tuple(_renamed(topic, own) for topic in loaded.topics))
+
+
+def _renamed(topic: TopicSpec, own: dict[str, str]) -> TopicSpec:
+    partner = topic.co_partitioned_with
+    return replace(
+        topic,
+        name=own.get(topic.name, topic.name),
+        co_partitioned_with=None if partner is None else own.get(partner, partner),
     )

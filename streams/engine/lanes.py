@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, Protocol
 
 from streams.domain.run import Run
@@ -37,9 +38,23 @@ class Delivery(Protocol):
 
 
 class _Waiting(asyncio.Queue[Delivery]):
-    """The runs that wait in a lane."""
+    """The runs that wait in a lane; ``urgent`` while they take up half of it."""
 
     _queue: deque[Delivery]
+
+    def __init__(self, maxsize: int) -> None:
+        super().__init__(maxsize)
+        self.urgent = asyncio.Event()
+
+    def _put(self, item: Delivery) -> None:
+        super()._put(item)
+        if 2 * self.qsize() >= self.maxsize:
+            self.urgent.set()
+
+    def _get(self) -> Delivery:
+        if 2 * self.qsize() <= self.maxsize:
+            self.urgent.clear()
+        return super()._get()
 
     def take_fitting(self, records: int, size: int) -> Delivery | None:
         """Take the next run if it has at most so many records and bytes of values."""
@@ -59,6 +74,8 @@ class Lanes:
             deep partition blocks the others.
         max_records: Waiting runs are joined up to so many records. Default: they are not.
         max_bytes: And up to so many bytes of values.
+        pause_s: A lane rests so long after each epoch, unless it fills up: what comes meanwhile is one run.
+        reach: Told when a run is acknowledged.
     """
 
     def __init__(
@@ -69,6 +86,8 @@ class Lanes:
         max_runs: int,
         max_records: int = 1,
         max_bytes: int = 1 << 20,
+        pause_s: float = 0.0,
+        reach: Callable[[CrashPoint], None] | None = None,
     ) -> None:
         self._process = process
         self._fail = fail
@@ -77,7 +96,8 @@ class Lanes:
         self._max_bytes = max_bytes
         self._queues: dict[int, _Waiting] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
-        self._reach = crash_point()
+        self._pause_s = pause_s
+        self._reach = reach or crash_point()
         self._stopping = False
         self._last_words: asyncio.Future[None] | None = None
 
@@ -110,6 +130,9 @@ class Lanes:
                 await self._fail(error)
                 return
             self._reach(CrashPoint.ACKED)
+            if self._pause_s:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(queue.urgent.wait(), self._pause_s)
 
     def _join(self, first: Delivery, queue: _Waiting) -> deque[Delivery]:
         """Take what waits behind ``first`` and fits into one run with it."""

@@ -11,8 +11,8 @@ from streams.engine.connection import Connection
 from streams.engine.store import StoreOptions
 from streams.engine.transport import TransportOptions
 
-#: Name of the session table; part of the changelog topic's name.
-SESSIONS = "sessions"
+#: Names of the tables; part of their changelog topics' names.
+SESSIONS, AGGREGATES = "sessions", "aggregates"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +28,25 @@ class EngineOptions:
     cached_sessions: int
     """Decoded sessions kept in memory at most."""
     lane_max_runs: int
+    aggregate_pause_s: float
+    """Between two epochs of a partition of the aggregates, while not much waits."""
     faust: Mapping[str, Any]
     """Settings of Faust, as `faust.App` takes them."""
 
 
-def changelog_topic(application_id: str) -> str:
-    """Return the name Faust gives the changelog of the session table.
+def changelog_topic(application_id: str, table: str = SESSIONS) -> str:
+    """Return the name Faust gives the changelog of a table.
 
     >>> changelog_topic("eddy")
     'eddy-sessions-changelog'
     """
-    return f"{application_id}-{SESSIONS}-changelog"
+    return f"{application_id}-{table}-changelog"
+
+
+def repartition_topic(application_id: str) -> str:
+    """Return the topic that brings contributions to the aggregates.
+
+    >>> repartition_topic("eddy")
+    'eddy-aggregates-repartition'
+    """
+    return f"{application_id}-{AGGREGATES}-repartition"

@@ -172,16 +172,26 @@ class RunRecovery(Recovery):
     async def _restore_actives(self) -> None:
         app: Any = self.app
         self._set_recovery_started()
+        for table in app.state_tables:
+            await self._restore_table(app, table)
+
+    async def _restore_table(self, app: Any, table: Any) -> None:
         started = time.monotonic()
-        table = app.sessions
-        partitions = {tp.partition for tp in self.active_tps if tp.topic == table.changelog_topic_name}
+        changelog = table.changelog_topic_name
+        partitions = {tp.partition for tp in self.active_tps if tp.topic == changelog}
         applied = 0
         if partitions:
             async with app.new_consumer() as consumer:
-                applied = await restore(consumer, table.changelog_topic_name, partitions, table.stores)
+                applied = await restore(consumer, changelog, partitions, table.stores)
         elapsed = time.monotonic() - started
-        self.log.info("Restored %s records of %s partitions in %.2f s", applied, len(partitions), elapsed)
-        app.metrics.restored(applied, elapsed)
+        self.log.info(
+            "Restored %s records of %s partitions of %s in %.2f s",
+            applied,
+            len(partitions),
+            table.name,
+            elapsed,
+        )
+        app.metrics.restored(table.name, applied, elapsed)
 
     @Service.task
     async def _slurp_changelogs(self) -> None:

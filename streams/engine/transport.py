@@ -177,7 +177,7 @@ class RunConsumer(Consumer):
     def stop_flow(self) -> None:
         """Stop delivering, and let the lanes drop what they have not begun."""
         super().stop_flow()
-        if (lanes := getattr(self.app, "lanes", None)) is not None:
+        for lanes in getattr(self.app, "lanes", {}).values():
             lanes.abandon()
 
     def verify_event_path(self, now: float, tp: TP) -> None:

@@ -13,7 +13,9 @@
 | eddy_shadow_settings_version | partition | settings tried out on the partition's records, 0 for none |
 | eddy_shadow_decisions_total | | records judged under those too |
 | eddy_shadow_differences_total | kind | of those, records judged otherwise, by what differs |
-| eddy_restored_records_total, eddy_restore_seconds | | from the changelog; the latest restore's time |
+| eddy_contributions_total | result | what sessions add to the aggregates: counted, repeated |
+| eddy_aggregates_epoch_seconds | | as eddy_epoch_seconds, of a run of those |
+| eddy_restored_records_total, eddy_restore_seconds | table | from the changelog; the latest restore's time |
 | eddy_build_info | version | 1 |
 
 The client adds ``..._created`` to each counter and histogram: when it began, in seconds since 1970.
@@ -27,6 +29,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from streams.aggregation import Tallied
 from streams.job import Folded
 
 Lags = Callable[[], Mapping[tuple[str, int], int]]
@@ -61,8 +64,21 @@ class WorkerMetrics:
         self._differences = Counter(
             "eddy_shadow_differences", "Records judged otherwise by those.", ["kind"], registry=registry
         )
-        self._restored = Counter("eddy_restored_records", "Changelog records restored.", registry=registry)
-        self._restore = Gauge("eddy_restore_seconds", "Time of the latest restore.", registry=registry)
+        self._contributions = Counter(
+            "eddy_contributions", "Contributions by result.", ["result"], registry=registry
+        )
+        self._aggregates_epoch = Histogram(
+            "eddy_aggregates_epoch_seconds",
+            "From the start of a run of contributions to its state being durable.",
+            buckets=(0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5),
+            registry=registry,
+        )
+        self._restored = Counter(
+            "eddy_restored_records", "Changelog records restored.", ["table"], registry=registry
+        )
+        self._restore = Gauge(
+            "eddy_restore_seconds", "Time of the latest restore.", ["table"], registry=registry
+        )
         Gauge("eddy_build_info", "Version of the worker.", ["version"], registry=registry).labels(
             version
         ).set(1)
@@ -90,10 +106,17 @@ class WorkerMetrics:
         self._fold.inc(fold_seconds)
         self._epoch.observe(seconds)
 
-    def restored(self, records: int, seconds: float) -> None:
-        """Take note of a finished restore."""
-        self._restored.inc(records)
-        self._restore.set(seconds)
+    def tallied(self, tallied: Tallied, seconds: float) -> None:
+        """Take note of a finished epoch of the aggregates."""
+        for result, count in (("counted", tallied.counted), ("repeated", tallied.repeated)):
+            if count:
+                self._contributions.labels(result).inc(count)
+        self._aggregates_epoch.observe(seconds)
+
+    def restored(self, table: str, records: int, seconds: float) -> None:
+        """Take note of a finished restore of a table."""
+        self._restored.labels(table).inc(records)
+        self._restore.labels(table).set(seconds)
 
     def watch(self, lags: Lags, settings_versions: Versions, shadow_versions: Versions) -> None:
         """Report at each scrape how far the partitions are and which settings they are processed under."""

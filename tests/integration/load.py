@@ -67,13 +67,20 @@ def load(partitions: int, sessions: int = 40) -> Iterator[Sending]:
 
     A fourth of them repeats one call, a fourth goes to and fro between two, a fourth fails, and a fourth is
     healthy. Each ends from time to time and begins anew, one way or the other, and about one record in
-    forty is not acceptable. Every second session speaks Avro.
+    forty is not acceptable. Every second session speaks Avro. There are three agents and two types of task.
     """
     for number in itertools.count():
         which = number % sessions
         session_id = f"s{which}"
         turn = number // sessions
         value = _turn(session_id, which % 4, number, turn)
+        value["identity"]["agent_id"] = f"agent-{which % 3}"
+        value["task_type"] = ("api", "refactoring")[which % 2]
+        value["state_delta"] = {
+            "tokens_consumed": 100 + which,
+            "cumulative_session_cost": turn * 0.01,
+            "progress_delta": (0.0, 0.01, 0.0, 0.05)[which % 4],
+        }
         if turn % 11 == 10 and which % 3 == 0:
             value["control"] = {"is_terminal": True}
         if which % 7 == 6:

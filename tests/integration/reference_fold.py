@@ -17,7 +17,10 @@ import fastavro
 import orjson
 
 from schemas.bundled import by_id
+from streams.aggregation import Aggregate, Aggregation, encode_aggregate, parts
+from streams.domain.agent_health import AgentHealth
 from streams.domain.detection_settings import DEFAULTS
+from streams.domain.outgoing import Outgoing
 from streams.domain.run import Run
 from streams.domain.session import Session
 from streams.domain.shadow import Shadow, ShadowDocument
@@ -25,6 +28,7 @@ from streams.domain.topic import Topic
 from streams.engine.changelog import SETTINGS_KEY, encode_session, session_key
 from streams.engine.client import Stored
 from streams.engine.config_feed import apply_document, apply_shadow
+from streams.engine.effects import key_partition
 from streams.engine.settings_ledger import Entry, SettingsLedger, ShadowEntry
 from streams.job import OUTPUTS, Folded, Job
 
@@ -40,10 +44,14 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What there must be: each output under its id, in order, by topic; and the state by (partition, key)."""
+    """What there must be: each output under its id, in order, by topic; and the state by (partition, key).
+
+    ``contributions`` are what the aggregates are made of, each source partition in its order.
+    """
 
     outputs: Mapping[str, Mapping[str, Written]]
     state: Mapping[tuple[int, bytes], bytes]
+    contributions: Sequence[Outgoing] = ()
 
 
 @dataclass(slots=True)
@@ -60,6 +68,11 @@ class Verdict:
         if culprits:
             shown = "; ".join(map(str, culprits[:_SHOWN]))
             self.problems.append(f"{problem}: {len(culprits)}, such as {shown}")
+
+
+class _Aggregates(dict[str, Aggregate]):
+    def put(self, value: Aggregate, name: str) -> None:
+        self[name] = value
 
 
 class _Sessions(dict[str, Session]):
@@ -158,6 +171,7 @@ def fold(
     """Return what must come of ``inputs``, each partition in the order of its offsets."""
     outputs: dict[str, dict[str, Written]] = {topic: {} for topic in OUTPUT_TOPICS}
     sessions: dict[int, _Sessions] = defaultdict(_Sessions)
+    contributions: list[Outgoing] = []
     for stored in inputs:
         partition = stored.partition
         settings = DEFAULTS
@@ -172,6 +186,7 @@ def fold(
         run = Run(Topic.DECISION_LOGS, partition, [stored])
         job.fold(run, sessions[partition], settings, folded, shadow)
         _account_for(stored, folded)
+        contributions += folded.outputs.pop(Topic.REPARTITION, [])
         for topic, records in folded.outputs.items():
             for record in records:
                 out = Stored(partition, -1, record.timestamp, record.key, record.value, record.headers)
@@ -183,7 +198,7 @@ def fold(
         for partition, of_partition in sessions.items()
         for session_id, session in of_partition.items()
     }
-    return Expected(outputs, state)
+    return Expected(outputs, state, contributions)
 
 
 def _account_for(stored: Stored, folded: Folded) -> None:
@@ -261,3 +276,91 @@ def _written(stored: Stored) -> Written:
 def by_partition(records: Iterable[Stored]) -> Iterator[Stored]:
     """Yield records in the order of partition and offset."""
     yield from sorted(records, key=lambda stored: (stored.partition, stored.offset))
+
+
+def judge_aggregates(
+    verdict: Verdict,
+    expected: Expected,
+    aggregation: Aggregation,
+    *,
+    repartition: Sequence[Stored],
+    changelog: Iterable[Stored],
+    published: Mapping[str, Iterable[Stored]],
+    partitions: int,
+) -> None:
+    """Compare the views across sessions with what the contributions of all records add up to.
+
+    Args:
+        verdict: Added to.
+        expected: What there must be.
+        aggregation: Adds up, and encodes.
+        repartition: All of the repartition topic.
+        changelog: All of the aggregates' changelog.
+        published: All of `agent-health` and `task-profiles`.
+        partitions: How many the repartition topic has.
+    """
+    _judge_contributions(verdict, expected.contributions, repartition, partitions)
+    sent = [
+        Stored(0, offset, record.timestamp, record.key, record.value, ())
+        for offset, record in enumerate(expected.contributions)
+    ]
+    aggregates = _Aggregates()
+    aggregation.fold(parts(Run("all", 0, sent)), aggregates)
+    wanted = {name.encode(): encode_aggregate(aggregate) for name, aggregate in aggregates.items()}
+    found = {stored.key: stored for stored in changelog}
+    verdict.blame("aggregates are missing", sorted(wanted.keys() - found.keys()))
+    verdict.blame("aggregates of nobody", sorted(found.keys() - wanted.keys(), key=str))
+    verdict.blame(
+        "aggregates are wrong",
+        [
+            f"{key!r}: {found[key].value!r}, not {value!r}"
+            for key, value in wanted.items()
+            if key in found and found[key].value != value
+        ],
+    )
+    verdict.blame(
+        "aggregates are in the wrong partition",
+        [key for key in wanted if key in found and _astray(key[1:], found[key], partitions)],
+    )
+    for topic, records in published.items():
+        last = {stored.key: value_of(stored) for stored in records}
+        reports = {
+            name[1:].encode(): aggregate.report(name[1:])
+            for name, aggregate in aggregates.items()
+            if (topic == Topic.AGENT_HEALTH) is isinstance(aggregate, AgentHealth)
+        }
+        verdict.blame(
+            f"{topic}: the newest are other ones",
+            [
+                f"{key!r}: {last.get(key)}, not {reports.get(key)}"
+                for key in {**reports, **last}
+                if last.get(key) != reports.get(key)
+            ],
+        )
+
+
+def _judge_contributions(
+    verdict: Verdict, wanted: Sequence[Outgoing], found: Sequence[Stored], partitions: int
+) -> None:
+    """Each contribution stands where its key says, and the first of each in the order of its source."""
+    seen = Counter((stored.key, stored.value, stored.timestamp) for stored in found)
+    known = Counter((record.key, record.value, record.timestamp) for record in wanted)
+    verdict.blame("contributions: come about twice", [each for each, n in known.items() if n > 1])
+    verdict.blame("contributions: lost", list(known.keys() - seen.keys()))
+    verdict.blame("contributions: from nowhere", list(seen.keys() - known.keys()))
+    astray = [stored for stored in found if _astray(stored.key, stored, partitions)]
+    verdict.blame("contributions: in the wrong partition", astray)
+    verdict.repeated["contributions"] += sum(n - 1 for n in seen.values())
+    orders: list[dict[tuple[bytes | None, int], dict[bytes | None, None]]] = []
+    for records in (wanted, by_partition(found)):
+        order: dict[tuple[bytes | None, int], dict[bytes | None, None]] = defaultdict(dict)
+        for record in records:
+            source = orjson.loads(record.value or b"")[2]
+            order[record.key, source].setdefault(record.value)
+        orders.append(order)
+    swapped = [each for each, values in orders[0].items() if list(orders[1].get(each, {})) != list(values)]
+    verdict.blame("contributions: out of order", swapped)
+
+
+def _astray(key: bytes | None, stored: Stored, partitions: int) -> bool:
+    return stored.partition != key_partition(key, partitions)

@@ -17,6 +17,8 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
 from schemas.codec import Codec
+from streams.aggregation import OUTPUTS as AGGREGATE_TOPICS
+from streams.aggregation import Aggregation
 from streams.cli.config import changed_document, publish
 from streams.cli.settings_topic import in_force
 from streams.cli.settings_topic import records as settings_records
@@ -24,7 +26,7 @@ from streams.cli.topics import compare
 from streams.domain.topic import Topic
 from streams.engine.client import Stored, connect
 from streams.engine.connection import Connection
-from streams.engine.options import changelog_topic
+from streams.engine.options import AGGREGATES, changelog_topic, repartition_topic
 from streams.job import Job
 from streams.settings import ConnectionSettings, load
 from tests.integration.brokers import Broker
@@ -34,6 +36,7 @@ from tests.integration.reference_fold import (
     Verdict,
     fold,
     judge,
+    judge_aggregates,
     published_settings,
     published_shadows,
     settings_history,
@@ -82,7 +85,7 @@ class Stage:
 
     def __init__(self, broker: Broker, directory: Path, *, application_id: str, partitions: int = 4) -> None:
         self.broker = broker
-        self.partitions = partitions
+        self.partitions = self.aggregate_partitions = partitions
         self.application_id = application_id
         self.workers: list[WorkerProcess] = []
         self.sent: dict[int, int] = dict.fromkeys(range(partitions), 0)
@@ -138,6 +141,7 @@ class Stage:
             "heartbeat_interval_s": 1,
             "commit_interval_s": 0.2,
             "run_max_records": 50,
+            "aggregate_pause_s": 0.05,
         }
         inherited = {
             name: os.environ[name] for name in ("PATH", "HOME", "LANG", "PYTHONPATH") if name in os.environ
@@ -229,23 +233,31 @@ class Stage:
     # -- what comes out -----------------------------------------------------------------------------------
 
     async def processed(self, application_id: str | None = None, within: float = PATIENCE_SECONDS) -> None:
-        """Wait until the group has committed all that was sent."""
+        """Wait until the group has committed all that was sent, and all that this contributed."""
         group = application_id or self.application_id
         admin = AIOKafkaAdminClient(bootstrap_servers=self.broker.bootstrap)
         await admin.start()
 
-        async def all_committed() -> bool:
-            wanted = {
-                TopicPartition(Topic.DECISION_LOGS, partition): end for partition, end in self.sent.items()
-            }
+        async def all_committed(wanted: dict[TopicPartition, int]) -> bool:
             try:
                 committed = await admin.list_consumer_group_offsets(group, partitions=list(wanted))
             except KafkaError:
                 return False  # the first group of a broker has no coordinator for a moment
             return all(committed[tp].offset >= end for tp, end in wanted.items())
 
+        wanted = {TopicPartition(Topic.DECISION_LOGS, partition): end for partition, end in self.sent.items()}
         try:
-            await until(all_committed, within, "the commit of all that was sent", *self.workers)
+            await until(
+                lambda: all_committed(wanted), within, "the commit of all that was sent", *self.workers
+            )
+            # What the sessions contribute is all there now.
+            contributed = {
+                TopicPartition(repartition_topic(group), stored.partition): stored.offset + 1
+                for stored in await self.read(repartition_topic(group))
+            }
+            await until(
+                lambda: all_committed(contributed), within, "the commit of all contributions", *self.workers
+            )
         finally:
             await admin.close()
 
@@ -292,7 +304,20 @@ class Stage:
             for stored in outputs[Topic.DEAD_LETTERS]
             if dict(stored.headers)["x-dlq-consumer-group"] == group.encode()
         ]
-        verdict = judge(fold(job, inputs, history, tried), outputs, changelog)
+        expected = fold(job, inputs, history, tried)
+        verdict = judge(expected, outputs, changelog)
+        # The aggregates of another group are published to the same topics.
+        if group == self.application_id:
+            repartition = repartition_topic(group)
+            judge_aggregates(
+                verdict,
+                expected,
+                Aggregation(codec),
+                repartition=await self.read(repartition),
+                changelog=await self.read(changelog_topic(group, AGGREGATES)),
+                published={topic: await self.read(topic) for topic in AGGREGATE_TOPICS},
+                partitions=self.aggregate_partitions,
+            )
         assert not verdict.problems, "\n".join(verdict.problems)
         return verdict
 

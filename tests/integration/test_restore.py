@@ -16,7 +16,7 @@ pytestmark = pytest.mark.integration
 async def live(stage: Stage, worker: WorkerProcess, start: int, stop: int) -> int:
     """Let a worker process some of the load and leave; return how many records it had restored."""
     await worker.ready()
-    restored = await worker.metric("eddy_restored_records_total")
+    restored = await worker.metric("eddy_restored_records_total", table="sessions")
     await stage.send(itertools.islice(load(stage.partitions), start, stop))
     await stage.processed()
     worker.terminate()

@@ -17,7 +17,8 @@ async def share(worker: WorkerProcess, partitions: int) -> None:
 
     async def shares() -> bool:
         _, metrics = await worker.get("/metrics")
-        mine = sum(line.startswith("eddy_consumer_lag{") for line in metrics.splitlines())
+        lags = [line for line in metrics.splitlines() if line.startswith("eddy_consumer_lag{")]
+        mine = sum('topic="decision-logs"' in line for line in lags)
         return mine == partitions and (await worker.get("/readyz"))[0] == 200
 
     await until(shares, PATIENCE_SECONDS, f"a share of {partitions} partitions", worker)

@@ -8,11 +8,11 @@ import pytest
 
 from streams.engine.client import connect
 from streams.engine.connection import Connection
-from streams.engine.options import changelog_topic
+from streams.engine.job_topics import job_topics
+from streams.engine.options import AGGREGATES, SESSIONS, changelog_topic
 from tests.integration.brokers import Broker
 from tests.integration.load import load
 from tests.integration.stage import Stage
-from topics.catalogue import Catalogue
 from topics.plan import CreateTopic
 
 pytestmark = pytest.mark.integration
@@ -42,14 +42,30 @@ async def test_without_its_topics_it_ends_and_says_what_to_do(stage_broker: Brok
     stage.close()
 
 
-async def test_with_a_changelog_of_another_size_it_ends_and_says_what_to_do(stage: Stage) -> None:
-    catalogue = Catalogue.load(partitions=3, replicas=1)
-    smaller = replace(catalogue[changelog_topic("eddy")], name=changelog_topic("other"))
+@pytest.mark.parametrize("table", [SESSIONS, AGGREGATES])
+async def test_with_a_changelog_of_another_size_it_ends_and_says_what_to_do(stage: Stage, table: str) -> None:
+    catalogue = job_topics("other", partitions=stage.partitions, replicas=1)
+    smaller = replace(catalogue[changelog_topic("other", table)], partitions=stage.partitions - 1)
+    others = [topic for topic in catalogue.topics if topic.internal and topic.name != smaller.name]
     async with connect(Connection(stage.broker.bootstrap)) as brokers:
-        await brokers.apply([CreateTopic(smaller)])
+        await brokers.apply([CreateTopic(topic) for topic in (smaller, *others)])
     worker = stage.worker(application_id="other")
     assert await worker.ended() not in {0, 128 + 9, 128 + 15}
+    assert f"{smaller.name} has {smaller.partitions}" in worker.log
     assert "EDDY_APPLICATION_ID" in worker.log
+
+
+async def test_on_the_topics_of_a_version_without_aggregates_it_ends_and_says_what_to_do(
+    stage: Stage,
+) -> None:
+    catalogue = job_topics("before", partitions=stage.partitions, replicas=1)
+    sessions_only = CreateTopic(catalogue[changelog_topic("before")])
+    async with connect(Connection(stage.broker.bootstrap)) as brokers:
+        await brokers.apply([sessions_only])
+    worker = stage.worker(application_id="before")
+    assert await worker.ended() not in {0, 128 + 9, 128 + 15}
+    assert "before-aggregates-repartition, before-aggregates-changelog" in worker.log
+    assert "eddy topics apply" in worker.log
 
 
 async def test_fausts_own_command_runs_the_same_worker(stage: Stage) -> None:

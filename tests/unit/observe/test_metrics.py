@@ -7,6 +7,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from schemas.codec import Reason
+from streams.aggregation import Tallied
 from streams.domain.event import EventKind
 from streams.job import Folded
 from streams.observe import metrics as documented
@@ -29,7 +30,8 @@ def metrics() -> WorkerMetrics:
     """Return metrics in which everything has happened once."""
     metrics = WorkerMetrics("1.2.3")
     metrics.epoch(0, folded(), 0.25, 0.5)
-    metrics.restored(1000, 1.5)
+    metrics.restored("sessions", 1000, 1.5)
+    metrics.tallied(Tallied(counted=6, repeated=1), 0.125)
     metrics.watch(lambda: {("decision-logs", 3): 42}, lambda: {3: 8}, lambda: {3: 2})
     return metrics
 
@@ -64,7 +66,7 @@ def test_the_table_is_what_is_exposed(metrics: WorkerMetrics) -> None:
             exposed[name] = labels
     assert exposed == table()
     assert created <= {name.removesuffix("_total") for name in exposed}
-    assert len(exposed) == 14
+    assert len(exposed) == 16
 
 
 def test_a_run_is_counted_by_result_reason_and_event(metrics: WorkerMetrics) -> None:
@@ -91,13 +93,24 @@ def test_runs_add_up(metrics: WorkerMetrics) -> None:
     assert counted["eddy_run_records_count", frozenset()] == 2
 
 
+def test_what_is_added_to_the_aggregates_is_counted_by_result(metrics: WorkerMetrics) -> None:
+    metrics.tallied(Tallied(counted=4), 0.5)
+    counted = samples(metrics)
+    assert counted["eddy_contributions_total", frozenset({("result", "counted")})] == 10
+    assert counted["eddy_contributions_total", frozenset({("result", "repeated")})] == 1
+    assert counted["eddy_aggregates_epoch_seconds_sum", frozenset()] == 0.625
+
+
 def test_settings_lag_and_restore_are_as_they_were_last(metrics: WorkerMetrics) -> None:
-    metrics.restored(5, 0.5)
+    metrics.restored("sessions", 5, 0.5)
+    metrics.restored("aggregates", 7, 2.5)
     counted = samples(metrics)
     assert counted["eddy_settings_version", frozenset({("partition", "3")})] == 8
     assert counted["eddy_shadow_settings_version", frozenset({("partition", "3")})] == 2
-    assert counted["eddy_restored_records_total", frozenset()] == 1005
-    assert counted["eddy_restore_seconds", frozenset()] == 0.5
+    sessions = frozenset({("table", "sessions")})
+    assert counted["eddy_restored_records_total", sessions] == 1005
+    assert counted["eddy_restore_seconds", sessions] == 0.5
+    assert counted["eddy_restore_seconds", frozenset({("table", "aggregates")})] == 2.5
     assert counted["eddy_consumer_lag", frozenset({("topic", "decision-logs"), ("partition", "3")})] == 42
 
 
@@ -112,5 +125,5 @@ def test_lag_is_asked_for_at_each_scrape_and_forgotten_with_its_partition() -> N
 
 def test_two_workers_in_a_process_do_not_count_together() -> None:
     one, other = WorkerMetrics("1"), WorkerMetrics("1")
-    one.restored(7, 1)
-    assert samples(other)["eddy_restored_records_total", frozenset()] == 0
+    one.epoch(0, folded(), 0.25, 0.5)
+    assert samples(other)["eddy_run_records_count", frozenset()] == 0

@@ -47,6 +47,7 @@ def test_ids_are_unique_and_stay():
         9006001: "session-budgets-value/1",
         9007001: "session-responses-value/1",
         9008001: "task-profiles-value/1",
+        9009001: "agent-health-value/1",
         9010001: "shadow-differences-value/1",
     }
     assert len(by_id()) == len(EVERY)

@@ -20,11 +20,14 @@ NAMES = (
     "session-budgets",
     "session-responses",
     "task-profiles",
+    "agent-health",
     "detector-config",
     "shadow-config",
     "shadow-differences",
     "decision-logs-dlq",
     "eddy-sessions-changelog",
+    "eddy-aggregates-repartition",
+    "eddy-aggregates-changelog",
 )
 
 

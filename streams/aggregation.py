@@ -1,0 +1,135 @@
+"""What happens to a run of contributions: add each to its aggregate, publish the aggregates that changed.
+
+Bytes in, bytes out, and the changed aggregates; no Kafka and no clock. An aggregate is published once per
+run, however many of the run's records changed it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import orjson
+
+from schemas.codec import Codec
+from streams.contribution_record import read
+from streams.domain.agent_health import AgentHealth
+from streams.domain.contribution import Contribution
+from streams.domain.outgoing import Outgoing
+from streams.domain.run import Run
+from streams.domain.task_needs import Completion, TaskNeeds
+from streams.domain.topic import Topic
+
+Aggregate = AgentHealth | TaskNeeds
+
+OUTPUTS = (Topic.AGENT_HEALTH, Topic.TASK_PROFILES)
+
+_HEALTH, _TASK = "h", "t"
+
+
+class Aggregates(Protocol):
+    """The aggregates of the run's partition, by name."""
+
+    def get(self, name: str) -> Aggregate | None:
+        """Return the aggregate, None when there is none."""
+
+    def put(self, value: Aggregate, name: str) -> None:
+        """Set the aggregate."""
+
+
+class Part(NamedTuple):
+    """One contribution of a run: the name of its aggregate, what it adds, when it was sent (ms)."""
+
+    name: str
+    adds: Contribution | Completion
+    timestamp: int
+
+
+@dataclass(slots=True)
+class Tallied:
+    """What a run of contributions led to. ``outputs`` by topic."""
+
+    outputs: dict[str, list[Outgoing]] = field(default_factory=dict)
+    counted: int = 0
+    repeated: int = 0
+    """Contributions that had been counted before."""
+
+
+def parts(run: Run) -> list[Part]:
+    """Return the contributions of a run.
+
+    Raises:
+        StateError: one of them cannot be read.
+    """
+    found = []
+    for message in run.messages:
+        adds = read(message)
+        name = _HEALTH + adds.key if isinstance(adds, Contribution) else _TASK + adds.task_type
+        found.append(Part(name, adds, message.timestamp))
+    return found
+
+
+class Aggregation:
+    """The fold of a run of contributions, with the codec it needs."""
+
+    def __init__(self, codec: Codec) -> None:
+        encoders = {topic: codec.encoder(f"{topic}-value") for topic in OUTPUTS}
+        self._outputs = {
+            topic: (encoder.encode, list(encoder.headers)) for topic, encoder in encoders.items()
+        }
+
+    def fold(self, run: list[Part], aggregates: Aggregates) -> Tallied:
+        """Add the contributions of a run, in their order, to the aggregates."""
+        tallied = Tallied()
+        changed: dict[str, int] = {}
+        for name, adds, timestamp in run:
+            before = aggregates.get(name)
+            after: Aggregate
+            if isinstance(adds, Contribution):
+                health = AgentHealth() if before is None else before
+                assert isinstance(health, AgentHealth)
+                after = health.plus(adds)
+            else:
+                needs = TaskNeeds() if before is None else before
+                assert isinstance(needs, TaskNeeds)
+                after = needs.plus(adds)
+            if after is before:
+                tallied.repeated += 1
+                continue
+            tallied.counted += 1
+            aggregates.put(after, name)
+            changed[name] = timestamp
+        for name, timestamp in changed.items():
+            aggregate = aggregates.get(name)
+            assert aggregate is not None
+            topic, record = self._published(aggregate, name, timestamp)
+            tallied.outputs.setdefault(topic, []).append(record)
+        return tallied
+
+    def _published(self, aggregate: Aggregate, name: str, timestamp: int) -> tuple[str, Outgoing]:
+        topic = Topic.AGENT_HEALTH if isinstance(aggregate, AgentHealth) else Topic.TASK_PROFILES
+        encode, headers = self._outputs[topic]
+        key = name[1:]
+        return topic, Outgoing(key.encode(), encode(aggregate.report(key)), timestamp, headers)
+
+
+def encode_aggregate(aggregate: Aggregate) -> bytes:
+    """Return the bytes an aggregate is stored as; equal aggregates give equal bytes."""
+    kind = _HEALTH if isinstance(aggregate, AgentHealth) else _TASK
+    return orjson.dumps([kind, *aggregate.snapshot()])
+
+
+def decode_aggregate(stored: bytes) -> Aggregate:
+    """Return the aggregate that `encode_aggregate` stored.
+
+    Raises:
+        ValueError, TypeError: the bytes are of a newer version, or damaged.
+    """
+    content: Any = orjson.loads(stored)
+    match content:
+        case ["h", *snapshot]:
+            return AgentHealth.restore(snapshot)
+        case ["t", *snapshot]:
+            return TaskNeeds.restore(snapshot)
+        case _:
+            raise ValueError("not an aggregate")

@@ -1,0 +1,76 @@
+"""What a record contributes across sessions, on its way through the repartition topic: JSON by subject.
+
+| key | value |
+|---|---|
+| agent or tool (`streams.domain.contribution`) | ``[1, "health", partition, offset, at, counts, chains]`` |
+| task_type | ``[1, "task", partition, offset, {steps_used, tokens_used}, settings_version, buffer]`` |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from streams.domain.bounded import bounded
+from streams.domain.contribution import Contribution
+from streams.domain.decision import Decision
+from streams.domain.detection_settings import DetectionSettings
+from streams.domain.outgoing import Outgoing
+from streams.domain.run import Message
+from streams.domain.task_needs import Completion
+from streams.errors import StateError
+
+FORMAT = 1
+
+_HEALTH, _TASK = "health", "task"
+
+
+def health_record(contribution: Contribution, timestamp: int) -> Outgoing:
+    """Return the record that carries what a session contributes to the health of an agent or a tool."""
+    value = orjson.dumps([FORMAT, _HEALTH, *contribution.snapshot()])
+    return Outgoing(contribution.key.encode(), value, timestamp)
+
+
+def task_record(
+    completed: Mapping[str, Any], decision: Decision, settings: DetectionSettings, timestamp: int
+) -> Outgoing:
+    """Return the record that carries the completion of a task.
+
+    Args:
+        completed: `eddy.completion` of the record.
+        decision: the record.
+        settings: those it was processed under.
+        timestamp: of the Kafka record, ms.
+    """
+    used = {"steps_used": completed["steps_used"], "tokens_used": completed["tokens_used"]}
+    place = decision.partition, decision.offset
+    value = orjson.dumps([FORMAT, _TASK, *place, used, settings.version, settings.profile_buffer])
+    return Outgoing(bounded(completed["task_type"]).encode(), value, timestamp)
+
+
+def read(message: Message) -> Contribution | Completion:
+    """Return what a record of the repartition topic carries.
+
+    Raises:
+        StateError: a newer version of Eddy wrote it, or nobody did.
+    """
+    try:
+        return _restored((message.key or b"").decode(), orjson.loads(message.value or b""))
+    except (ValueError, TypeError) as error:
+        raise StateError(
+            f"The record at offset {message.offset} of the repartition topic cannot be read ({error}). If "
+            "an older version of Eddy was started after a newer one, start the newer one again; else "
+            "somebody else writes to this topic: start under a new EDDY_APPLICATION_ID."
+        ) from error
+
+
+def _restored(key: str, content: Any) -> Contribution | Completion:
+    match content:
+        case [1, "health", *snapshot]:
+            return Contribution.restore(key, snapshot)
+        case [1, "task", partition, offset, used, version, buffer]:
+            return Completion(key, partition, offset, used, version, buffer)
+        case _:
+            raise ValueError("of no kind this version knows")
