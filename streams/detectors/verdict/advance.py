@@ -44,7 +44,6 @@ def advanced(
     gap, window = settings.poll_gap_ms, settings.verdict_window
     number = state.judged + 1
 
-    last_signature = state.signatures[-1] if state.signatures else ""
     signatures, tools = [*state.signatures, signature], [*state.tools, tool]
     outcomes, moments = state.outcomes + outcome, [*state.moments, moment]
     older = state.older
@@ -55,14 +54,7 @@ def advanced(
 
     repeats = same_result.may_count(decision, polling=polling, settings=settings)
     resembles = near_duplicate.may_count(decision, polling=polling)
-    argument_marks = result_marks = ""
-    if resembles:
-        # The same words as before need not be looked for again.
-        called, told = signature == last_signature, decision.result_digest == state.result
-        argument_marks = state.argument_marks if called else ""
-        result_marks = state.result_marks if told else ""
-        argument_marks = argument_marks or decision.argument_marks
-        result_marks = result_marks or decision.result_marks
+    argument_marks, result_marks = near_duplicate.marks_of(state, decision) if resembles else ("", "")
     return VerdictState(
         number,
         tokens,

@@ -33,7 +33,9 @@ def row_of(
         settings: the settings in force.
     """
     # What costs least is asked first: most records differ from the one before in tool or outcome.
-    if not state.argument_marks or state.tools[-1] != tool or state.outcomes[-1] != outcome:
+    if not (state.argument_marks and state.result_marks):
+        return NO_STREAK
+    if state.tools[-1] != tool or state.outcomes[-1] != outcome:
         return NO_STREAK
     content_hash = decision.content_hash
     if content_hash is not None and bounded_hash(content_hash) != state.content_hash:
@@ -43,12 +45,27 @@ def row_of(
     if is_spaced(decision.timestamp, previous[1], settings.poll_gap_ms, failing=failing):
         return NO_STREAK
     least = settings.near_duplicate_similarity
-    if not _similar(decision.argument_marks, state.argument_marks, least):
-        return NO_STREAK
-    if not _similar(decision.result_marks, state.result_marks, least):
-        return NO_STREAK
     varies = state.signatures[-1] != decision.signature
+    if varies and not _similar(decision.argument_marks, state.argument_marks, least):
+        return NO_STREAK
+    told_anew = state.result != decision.result_digest
+    if told_anew and not _similar(decision.result_marks, state.result_marks, least):
+        return NO_STREAK
     return longer(state.near_duplicates, previous, varies=varies)
+
+
+def marks_of(state: VerdictState, decision: Decision) -> tuple[str, str]:
+    """Return the words of arguments and result, with which the next record is compared.
+
+    Args:
+        state: before the record; the words it has of an equal text are not looked for again.
+        decision: the record, which `may_count`.
+    """
+    called = bool(state.signatures) and state.signatures[-1] == decision.signature
+    told = state.result == decision.result_digest
+    argument_marks = state.argument_marks if called else ""
+    result_marks = state.result_marks if told else ""
+    return argument_marks or decision.argument_marks, result_marks or decision.result_marks
 
 
 def _similar(words: Marks, earlier: str, least: float) -> bool:

@@ -34,6 +34,7 @@ def row_of(state: VerdictState, decision: Decision, tool: str | None, poll_gap_m
     previous = state.moments[-1]
     if is_spaced(decision.timestamp, previous[1], poll_gap_ms, failing=False):
         return NO_STREAK
-    if is_trivial(decision.result_marks):
+    # A row that there is already has this result, so it is none that says nothing.
+    if not state.same_results and is_trivial(decision.result_marks):
         return NO_STREAK
     return longer(state.same_results, previous, varies=state.call != decision.call_digest)

@@ -245,3 +245,12 @@ def test_repeat_distance_counts_judged_records_within_the_window() -> None:
     narrow = [each["repeat_distance"] for each in verdicts(values, verdict_window=7)]
     assert (wide[6], wide[13]) == (6, 7)
     assert (narrow[6], narrow[13]) == (6, None)
+
+
+@pytest.mark.parametrize(("before", "expected"), [(6, 7), (7, None)])
+def test_a_window_that_grows_restores_nothing(before: int, expected: int | None) -> None:
+    stream = Stream(verdict_window=7)
+    *first, last = spread([call(), *map(other, range(before)), call()])
+    stream.run(first)
+    stream.set(verdict_window=30)
+    assert block(stream.scored(last), "verdict")["repeat_distance"] == expected

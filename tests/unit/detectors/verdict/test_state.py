@@ -1,0 +1,58 @@
+"""What a session costs to keep, and what is never kept."""
+
+from typing import Any
+
+import orjson
+
+from streams.detectors.verdict.detector import Verdict
+from streams.detectors.verdict.state import VerdictState
+from streams.domain.decision import Decision
+from streams.domain.detection_settings import DEFAULTS
+from tests.unit.detectors.verdict.sequences import call, failing, spread
+
+TOOLS = ("read_file", "search", "list_dir", "run_query")
+DELTA = {"tokens_consumed": 1234, "cumulative_session_cost": 0.4321}
+
+
+def after(values: list[dict[str, Any]]) -> VerdictState:
+    detector, state = Verdict(), Verdict().fresh()
+    for offset, value in enumerate(spread(values), 120_000):
+        observation = detector.observe(state, Decision.of(0, offset, value), {}, DEFAULTS)
+        assert observation is not None
+        state = observation[0]
+    return state
+
+
+def size(values: list[dict[str, Any]]) -> int:
+    return len(orjson.dumps([*after(values)]))
+
+
+def healthy(number: int) -> dict[str, Any]:
+    result = " ".join(f"word{number}{at}" for at in range(25))
+    path = f'{{"path": "src/app/module_{number}.py", "limit": {number}}}'
+    return call(path, result, tool=TOOLS[number % len(TOOLS)], delta=DELTA)
+
+
+def test_a_healthy_session_takes_little_more_than_a_kilobyte() -> None:
+    assert size([healthy(number) for number in range(100)]) < 1200
+
+
+def test_a_looping_session_takes_less() -> None:
+    assert size([failing(delta=DELTA)] * 100) < 1000
+
+
+def test_no_text_of_a_record_is_kept_but_the_names_of_tools() -> None:
+    secret = "hunter2"
+    values = [
+        call(f'{{"password": "{secret}{n}"}}', f"the password was {secret} {n}", content_hash=secret * 9)
+        for n in range(6)
+    ]
+    values += [failing(f"{secret} was refused", f"{secret}{n}") for n in range(8)]
+    stored = orjson.dumps([*after(values)]).decode()
+    assert secret not in stored
+    assert "get_user" in orjson.dumps([*after(values[:3])]).decode()
+
+
+def test_names_of_tools_are_bounded() -> None:
+    values = [failing(tool="t" * 9000 + str(number % 3)) for number in range(40)]
+    assert size(values) < 20_000
