@@ -1,6 +1,7 @@
 """Hypothesis strategies for what a partition really carries: loops, ends, gaps, nonsense, new settings."""
 
 from dataclasses import dataclass
+from reprlib import Repr
 from typing import Any
 
 from hypothesis import strategies as st
@@ -8,6 +9,10 @@ from hypothesis import strategies as st
 from tests.stream import decision_log
 
 DAY_MS = 86_400_000
+
+# How a failing example shows its records: what differs most, and no long texts.
+_SHORT = Repr()
+_SHORT.maxdict, _SHORT.maxstring = 8, 24
 
 
 @dataclass(frozen=True)
@@ -17,6 +22,10 @@ class Send:
     value: dict[str, Any]
     partition: int
     offset: int
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        told = {name: _SHORT.repr(self.value.get(name)) for name in ("session_id", "action", "state_delta")}
+        printer.text(f"Send({', '.join(told.values())}, {self.partition}, {self.offset})")
 
 
 @dataclass(frozen=True)
@@ -28,9 +37,13 @@ class Change:
 
 Entry = Send | Change
 
+# What stands for the number of the record in a text, so that texts differ a little from one another.
+NUMBER = "{n}"
+TEN_WORDS = "these ten words come back each time as they were"
+
 # Few of each, so that windows fill with equal things; long and odd texts among them.
 INTENTS = st.sampled_from(["search", "plan", "Search", "", "größer ☃", "x" * 3000, None])
-CALLS = st.sampled_from(
+FILES = st.sampled_from(
     [
         {"tool": "read_file", "target": "/f", "content_hash": "h0"},
         {"tool": "read_file", "target": "/f", "content_hash": "h1" * 40},
@@ -38,15 +51,59 @@ CALLS = st.sampled_from(
         {"tool": "write_file", "target": "/f", "content_hash": "h0"},
         {"tool": "write_file", "target": "/f", "content_hash": "h1" * 40},
         {"tool": "write_file", "target": ""},
+    ]
+)
+COMMANDS = st.sampled_from(
+    [
         {"tool": "bash", "tool_input": '{"command": "pytest"}', "error": "1 failed in 0.1s"},
         {"tool": "bash", "tool_input": '{"command":"ruff"}', "tool_output_summary": "ok"},
+        {"tool": "bash", "tool_input": "{}", "tool_output_summary": f"part {NUMBER}: {TEN_WORDS}\n" * 80},
+        {"tool": "get_status", "tool_output_summary": "the build is running since 2024-05-13 10:00:00"},
+        {"tool": "get_status", "error": "HTTP 429: too many requests"},
+    ]
+)
+# The same work again and again in other words: what exact matching misses.
+ALMOST_THE_SAME = st.sampled_from(
+    [
+        {"tool": "Search_v2", "tool_input": f'{{"query": "{NUMBER}"}}', "tool_output_summary": TEN_WORDS},
+        {"tool": "list", "tool_input": NUMBER, "tool_output_summary": "no orders for this customer"},
+        {"tool": "list", "tool_input": f"page {NUMBER}", "tool_output_summary": "no orders of that kind"},
+        {"tool": "search_v3", "tool_input": f'{{"query": "{NUMBER}"}}', "error": "no such index here"},
+        {
+            "tool": "get_page",
+            "tool_input": f"{TEN_WORDS} {NUMBER}",
+            "tool_output_summary": f"{TEN_WORDS} {NUMBER}",
+        },
+    ]
+)
+ODD = st.sampled_from(
+    [
         {"tool": "", "kind": "tool"},
         {"tool": None},
+        {"tool": None, "tool_output_summary": f"{TEN_WORDS}, thought {NUMBER}"},
         {"tool": "generate", "kind": "llm"},
+        {"tool": "note", "kind": "system"},
         {"tool": "t" * 2000, "kind": "k" * 2000},
     ]
 )
-STATUSES = st.sampled_from(["failure", "success", "failure", "pending", "skipped"])
+# What a session is at for a while. Most of it is one kind of work.
+THEMES = st.sampled_from([FILES, COMMANDS, ALMOST_THE_SAME, ODD, FILES | COMMANDS | ODD])
+STATUSES = st.sampled_from(["failure", "success", "failure", "success", "pending", "skipped"])
+GOALS = st.sampled_from([None, None, "Fix the login bug in the auth module", "search and plan", "!"])
+DELTAS = st.sampled_from(
+    [
+        None,
+        None,
+        {"tokens_consumed": 100, "cumulative_session_cost": 0.25},
+        {"tokens_consumed": 1500, "progress_delta": 0.05, "context_quality": 0.9},
+        {"progress_delta": 0.0},
+        {"progress_delta": -0.01, "context_quality": 0.25, "cumulative_session_cost": 3},
+        {"progress_delta": 0.46, "tokens_consumed": 60_000},
+        {"added_to_memory": ["a fact"], "tokens_consumed": 0.5},
+        {"progress_delta": 1e308, "tokens_consumed": 2**62, "context_quality": -1e308},
+    ]
+)
+TASK_TYPES = st.sampled_from([None, "", "api", "api"])
 AGENTS = st.sampled_from(["agent-1", "agent-1", "agent-1", "", "  "])
 
 CHANGES = st.sampled_from(
@@ -65,6 +122,28 @@ CHANGES = st.sampled_from(
         {"repeat_thresholds": {"tool": 2, "llm": 2, "system": 999, "default": 2}},
         {"pattern_window": 4, "pattern_cooldown": 0, "pattern_alpha": 1.0},
         {"pattern_adaptive_cooldown": True, "pattern_theta": 2},
+        {"loop_window_size": 3, "oscillation_threshold": 2, "dead_end_threshold": 2},
+        {"loop_window_size": 12, "exact_hash_threshold": 3, "semantic_threshold": 0.5},
+        {"enable_all_strategies": False},
+        {"goal_window": 1, "trend_window": 2, "stuck_horizon": 2, "trend_velocity": 0.0},
+        {"goal_window": 12, "trend_window": 6, "nudge_threshold": 0.05, "replan_threshold": 0.1},
+        {"initial_steps": 3, "initial_tokens": 5000, "velocity_window": 2, "stuck_steps": 2},
+        {"velocity_window": 1, "emergency_progress": 0.2, "emergency_steps": 1, "emergency_tokens": 0},
+        {"enable_emergency_extensions": False, "budget_cap_factor": 1.0},
+        {"enable_historical_profiling": False},
+        {"metrics_window": 2, "metrics_ngram": 2},
+        {
+            "metrics_window": 20,
+            "tool_groups": [{"group": "look", "patterns": ["search*", "read_*", "get_*"]}],
+        },
+        {"verdict_window": 6, "recover_records": 1, "episode_min_level": "WARNING"},
+        {"verdict_statuses": ["success", "failure", "pending"], "verdict_rules": ["R2", "R4", "R5"]},
+        {"verdict_enabled": False},
+        {"identical_warn": 2, "identical_loop": 2, "cycle_max_period": 2, "poll_gap_ms": 0},
+        {"same_error_warn": 2, "same_error_loop": 3, "same_result_warn": 2, "near_duplicate_warn": 2},
+        {"tool_policies": {"get_status": {"mode": "polling"}, "*a*": {"mode": "exempt"}}},
+        {"tool_policies": {"read_*": {"mode": "limits", "warn": 2, "loop": 4}}},
+        {"tool_policies": {"*": {"mode": "polling", "warn": 2}}},
         {"session_ttl_ms": 5000},
         {"session_ttl_ms": 0},
     ]
@@ -72,9 +151,34 @@ CHANGES = st.sampled_from(
 
 
 @st.composite
-def decisions(draw: st.DrawFn) -> dict[str, Any]:
+def decisions(draw: st.DrawFn, calls: st.SearchStrategy[dict[str, Any]]) -> dict[str, Any]:
     """A decision without its place in time."""
-    return {"intent": draw(INTENTS), "status": draw(STATUSES), "agent": draw(AGENTS), **draw(CALLS)}
+    return {
+        "intent": draw(INTENTS),
+        "status": draw(STATUSES),
+        "agent": draw(AGENTS),
+        "goal": draw(GOALS),
+        "delta": draw(DELTAS),
+        "task_type": draw(TASK_TYPES),
+        **draw(calls),
+    }
+
+
+def placed(decision: dict[str, Any], number: int, **place: Any) -> dict[str, Any]:
+    """Give a decision its place in a session, and its number to the texts that have one."""
+    texts = {
+        name: text.replace(NUMBER, str(number)) if isinstance(text, str) else text
+        for name, text in decision.items()
+    }
+    goal, delta, task_type = texts.pop("goal"), texts.pop("delta"), texts.pop("task_type")
+    value = decision_log(number=number, **texts, **place)
+    if goal is not None and "cognition" in value:
+        value["cognition"]["goal"] = goal
+    if delta is not None:
+        value["state_delta"] = dict(delta)
+    if task_type is not None:
+        value["task_type"] = task_type
+    return value
 
 
 def spoilt(value: dict[str, Any], how: str) -> dict[str, Any]:
@@ -93,6 +197,7 @@ def spoilt(value: dict[str, Any], how: str) -> dict[str, Any]:
 
 
 SPOILING = st.sampled_from(["no", "no", "no", "no", "no", "status", "timestamp", "group", "unknown"])
+PACES_MS = st.sampled_from([1000, 1000, 1000, 59_999, 60_000])
 PAUSES_MS = st.sampled_from([0, 1000, 1000, 1000, -5000, 6000, DAY_MS, DAY_MS + 1])
 
 
@@ -106,25 +211,26 @@ def partitions(draw: st.DrawFn, *, sessions: int = 2, moving: bool = True) -> li
     next_offsets = {0: 0, 1: 0}
     partition, number, now = 0, 0, 0
     for _ in range(draw(st.integers(1, 6))):
-        if draw(st.integers(0, 3)) == 0:
+        if draw(st.integers(0, 1)) == 0:
             entries.append(Change(draw(CHANGES)))
         if moving and draw(st.integers(0, 5)) == 0:
             partition = 1 - partition
         session = f"s{draw(st.integers(1, sessions))}"
-        turns = draw(st.lists(decisions(), min_size=1, max_size=3))
+        turns = draw(st.lists(decisions(draw(THEMES)), min_size=1, max_size=3))
         pause = draw(PAUSES_MS)
+        pace = draw(PACES_MS)
         spoiling = draw(SPOILING)
         gap = draw(st.sampled_from([1, 1, 1, 7]))
         length = draw(st.integers(1, 12))
         ends = draw(st.integers(0, 4)) == 0
         for turn in range(length):
-            now += pause if turn == 0 else 1000
-            value = decision_log(
-                number=number,
+            now += pause if turn == 0 else pace
+            value = placed(
+                turns[turn % len(turns)],
+                number,
                 session=session,
                 at_ms=now,
                 terminal=ends and turn == length - 1,
-                **turns[turn % len(turns)],
             )
             if turn == length // 2:
                 value = spoilt(value, spoiling)

@@ -3,8 +3,10 @@
 import doctest
 import importlib
 import inspect
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from copy import deepcopy
+from types import FrameType
 from typing import Any
 
 import orjson
@@ -34,6 +36,9 @@ MOST_BYTES_OF_SHORT_TEXTS = 4 * 1024
 
 # Of a session of equal records. A judge also keeps where each of the newest records stands, and its episode.
 MOST_BYTES_OF_A_LOOP = {Layer.SCORES: 300, Layer.JUDGES: 900}
+
+# Of a whole session that does ordinary work.
+MOST_BYTES_OF_A_SESSION = 3 * 1024
 
 # By which a state may grow for ever: its counters and offsets by a digit now and then.
 DIGITS = 40
@@ -131,6 +136,24 @@ def test_it_reports_and_tells_in_json(detector: Detector[Any], entries: list[Ent
         assert detector.level(state) in Level
 
 
+def lines_run(call: Callable[[], Any]) -> int:
+    """Count the lines of Python that a call runs: its work, whatever the machine is busy with."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+    return count
+
+
 def state_sizes(detector: Detector[Any], values: Iterator[dict[str, Any]]) -> list[int]:
     state, sizes = detector.fresh(), []
     eddy = {"step": 0}
@@ -154,6 +177,13 @@ HISTORIES = {
     },
     "runs of three": lambda at: {"tool": f"bash_{at // 3:06}", "error": f"error {at // 3:06}"},
     "turns of two": lambda at: {"tool": ("read_file", "write_file")[at % 2], "target": "/f"},
+    "nearly the same results": lambda at: {
+        "tool": "get_page",
+        "status": "success",
+        "tool_input": f"the same words but for one each time and that is {at:06}",
+        "tool_output_summary": f"what came back is always the same text but for {at:06}",
+    },
+    "thoughts without a tool": lambda at: {"tool": None, "intent": f"think about part {at % 5} again"},
     "one command, other errors": lambda at: {"tool": "bash", "error": f"{at:06} failed"},
 }
 
@@ -164,6 +194,47 @@ def test_a_long_history_costs_no_more_than_a_short_one(detector: Detector[Any], 
     sizes = state_sizes(detector, (decision_log(number=at, **fields(at)) for at in range(2000)))
     assert max(sizes[1000:]) <= max(sizes[:1000]) + DIGITS
     assert max(sizes) <= MOST_BYTES_OF_SHORT_TEXTS + 256 * len('["tool","bash_000000"],')
+
+
+@pytest.mark.parametrize("fields", HISTORIES.values(), ids=HISTORIES)
+def test_a_record_is_no_more_work_after_a_long_history(fields: Any) -> None:
+    stream, work = Stream(), []
+    for at in range(1500):
+        value = working(decision_log(number=at, **fields(at)), at)
+        # All windows and counters of the defaults are full long before the first of these.
+        if 400 <= at < 500 or at >= 1400:
+            work.append(lines_run(lambda value=value: stream.scored(value)))
+        else:
+            stream.scored(value)
+    assert max(work[100:]) <= max(work[:100]) * 1.05
+
+
+def working(value: dict[str, Any], at: int) -> dict[str, Any]:
+    """Let a record use tokens, cost money and come a little further now and then."""
+    delta = {
+        "tokens_consumed": 700 + at % 7,
+        "cumulative_session_cost": at / 100,
+        "progress_delta": (0.02, 0.0, None)[at % 3],
+        "context_quality": 0.75,
+    }
+    return value | {"state_delta": delta}
+
+
+def test_a_session_of_ordinary_work_is_stored_in_about_two_kilobytes() -> None:
+    """Reading, editing and testing a few files, each time in other words, with a test that fails."""
+    deeds = [
+        {"tool": "read_file", "target": "/src/{}.py", "content_hash": "{:016x}"},
+        {"tool": "edit_file", "target": "/src/{}.py", "content_hash": "{:016x}"},
+        {"tool": "bash", "tool_input": '{{"command": "pytest {}"}}', "error": "{} failed, 12 passed"},
+    ]
+    stream, sizes = Stream(), []
+    for at in range(120):
+        fields = {name: text.format(at // 6 % 4) for name, text in deeds[at % 3].items()}
+        value = decision_log(f"work on part {at // 6 % 4}", number=at, **fields)
+        value["cognition"]["goal"] = "Make the failing tests of the parser pass again"
+        stream.scored(working(value, at))
+        sizes.append(len(orjson.dumps(stream.sessions["s1"].snapshot())))
+    assert max(sizes) < MOST_BYTES_OF_A_SESSION
 
 
 @EACH
