@@ -33,7 +33,7 @@ VARIABLE = re.compile(r"\bEDDY_[A-Z_]*")
 CALL = re.compile(r"`eddy ([a-z][^`]*)`")
 
 #: Written like paths in the README, and none.
-NO_PATHS = {"session_id/partition/offset/kind", "entropy-alerts-value/1"}
+NO_PATHS = {"session_id/partition/offset/kind", "session-alerts-value/2"}
 
 
 def every_command(
@@ -197,6 +197,16 @@ def test_the_numbers_of_the_readme_are_the_defaults() -> None:
         f"LOOP below {loop:.2f}, WARNING below {warning:.2f}",
         f"{thresholds['tool']} for tools, {thresholds['llm']} for LLM calls",
         f"one file read {patterns} times",
+        f"window {DEFAULTS.loop_window_size} | `eddy.loop`",
+        f"5 levels from {DEFAULTS.nudge_threshold:.2f} to {DEFAULTS.stop_threshold:.2f}",
+        f"{DEFAULTS.initial_steps} steps, {DEFAULTS.initial_tokens:,} tokens",
+        f"{DEFAULTS.identical_loop} in a row, {DEFAULTS.identical_failing_loop} when it fails",
+        f"2 to {DEFAULTS.cycle_max_period} steps that go round",
+        f"with the same results | {DEFAULTS.cycle_loop} rounds",
+        f"the same error, whatever the arguments | {DEFAULTS.same_error_loop} |",
+        f"the same result, whatever the arguments | {DEFAULTS.same_result_loop} in a row",
+        f"without progress | {DEFAULTS.near_duplicate_loop} in a row",
+        f"circles of more than {DEFAULTS.cycle_max_period} steps",
         f"one command fails {patterns} times",
         f"loopback port {WorkerSettings.model_fields['web_port'].default} ",
     ):

@@ -76,14 +76,13 @@ async def test_from_the_topics_to_an_alert_and_to_other_settings(stage: Stage, t
     assert any((tmp_path / "state").rglob("*"))
 
     _, printed = await asyncio.gather(python(stage, PRODUCER), python(stage, CONSUMER))
-    alert_id, session_id, entropy, pattern = printed.split(maxsplit=3)
-    session, partition, offset, kind = alert_id.split("/")
-    assert (session, kind) == (session_id, "entropy_alert") == ("s-1", "entropy_alert")
-    assert 0 <= float(entropy) < 0.25
-    assert "find the config file" in pattern
-    [alert, *_] = await stage.read(Topic.ENTROPY_ALERTS)
-    assert (alert.partition, int(offset)) == (int(partition), 4)
-    assert dict(alert.headers)["eddy-schema"] == b"entropy-alerts-value/1"
+    alert_id, level, rule, count, tools = printed.split()
+    assert (level, rule, count, tools) == ("LOOP", "R1", "3", "['search']")
+    session, partition, offset, kind = alert_id.split("/", 3)
+    assert (session, kind) == ("s-1", "loop_episode/escalated")
+    [alert, *_] = await stage.read(Topic.SESSION_ALERTS)
+    assert (alert.partition, int(offset)) == (int(partition), 2)
+    assert dict(alert.headers)["eddy-schema"] == b"session-alerts-value/2"
 
     assert await stage.command(*typed("config", "set")) == "Settings version 1 is published.\n"
     await until(
