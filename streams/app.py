@@ -21,6 +21,7 @@ from streams.engine.connection import Connection
 from streams.engine.health import Health, Watchdog, status
 from streams.engine.options import EngineOptions
 from streams.engine.pass_through import check_pass_through
+from streams.engine.session_lookup import SessionLookup
 from streams.engine.store import StoreOptions
 from streams.engine.transport import TransportOptions
 from streams.errors import ConfigurationError
@@ -156,15 +157,18 @@ def build(settings: WorkerSettings) -> RunApp:
     health = Health(
         app, stall_timeout_s=settings.stall_timeout_s, restore_timeout_s=settings.restore_timeout_s
     )
-    app.companions.append(_Observation(settings, health, metrics))
+    app.companions.append(_Observation(settings, health, metrics, SessionLookup(app, health)))
     return app
 
 
 class _Observation(Service):
     """Answers health checks and watches over the worker, from before the first restore on."""
 
-    def __init__(self, settings: WorkerSettings, health: Health, metrics: WorkerMetrics) -> None:
+    def __init__(
+        self, settings: WorkerSettings, health: Health, metrics: WorkerMetrics, session: SessionLookup
+    ) -> None:
         super().__init__()
+        token = settings.web_token
         self._watchdog = Watchdog(health, stall_timeout_s=settings.stall_timeout_s)
         self._server = HealthServer(
             settings.web_host,
@@ -172,6 +176,8 @@ class _Observation(Service):
             live=lambda: status(health.live()),
             ready=lambda: status(health.ready()),
             metrics=metrics.exposition,
+            session=session,
+            token=None if token is None else token.get_secret_value(),
         )
 
     async def on_start(self) -> None:

@@ -150,8 +150,15 @@ class WorkerSettings(ConnectionSettings):
         True, description="Off only for brokers that do not know it, such as the embedded one."
     )
 
-    web_host: str = Field("127.0.0.1", description="Where /livez, /readyz and /metrics listen.")
+    web_host: str = Field(
+        "127.0.0.1", description="Where /livez, /readyz, /metrics and /sessions/{id} listen."
+    )
     web_port: int = Field(8066, ge=0, le=65_535, description="0 chooses a free one and logs it.")
+    web_token: SecretStr | None = Field(
+        None,
+        min_length=16,
+        description="Needed to read /sessions/{id}, which shows what agents did, from another machine.",
+    )
     stall_timeout_s: float = Field(
         120.0, ge=1.0, description="Lag and no progress for so long: /livez fails and the worker exits."
     )

@@ -17,7 +17,7 @@ from faust.stores.base import SerializedStore
 from faust.types import TP
 
 from streams.domain.session import Session
-from streams.engine.changelog import SESSION_FORM, SETTINGS_KEY, Form
+from streams.engine.changelog import SESSION_FORM, SETTINGS_KEY, Form, decode_session, session_key
 from streams.engine.settings_ledger import SettingsLedger
 from streams.engine.store import PartitionStores, StoreOptions
 
@@ -250,6 +250,18 @@ class SessionTable(StateTable[Session]):
             reserved = state.ledger.reserved
             state.unseen = reserved if end is None else min(reserved, end)
         return state.unseen
+
+    def find(self, session_id: str) -> tuple[int, Session] | None:
+        """Return the partition that has a session and its state as last written, None when none here has."""
+        try:
+            key = session_key(session_id)
+        except UnicodeEncodeError:  # half a surrogate pair: no record can have such an id
+            return None
+        for partition, store in self.stores.opened().items():
+            stored = store.get(key)
+            if stored is not None:
+                return partition, decode_session(stored)
+        return None
 
     def settings_versions(self) -> dict[int, int]:
         """Return the version of the newest settings of each partition in use."""

@@ -1,4 +1,4 @@
-"""The worker's HTTP answers: `/livez`, `/readyz`, `/metrics`. Loopback unless told otherwise."""
+"""The worker's HTTP answers: its health, its metrics, its sessions. Loopback unless told otherwise."""
 
 from __future__ import annotations
 
@@ -9,14 +9,19 @@ from typing import Any
 from aiohttp import web
 
 from streams.errors import ConfigurationError
+from streams.observe.access import refusal
 
 log = logging.getLogger(__name__)
 
 Check = Callable[[], tuple[int, dict[str, Any]]]
+Lookup = Callable[[str], tuple[int, dict[str, Any]]]
+
+#: Other people's text: no browser shall guess at it, nothing on the way keep it.
+_PRIVATE = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
 class HealthServer:
-    """Serves health and metrics on one address.
+    """Serves health, metrics and the standing of sessions on one address. Read only.
 
     Args:
         host: Address to bind.
@@ -24,10 +29,20 @@ class HealthServer:
         live: Answers `/livez`.
         ready: Answers `/readyz`.
         metrics: Returns Prometheus' text format.
+        session: Answers `/sessions/{id}`, which shows what agents did: see `streams.observe.access`.
+        token: Needed for that, where it is set.
     """
 
     def __init__(
-        self, host: str, port: int, *, live: Check, ready: Check, metrics: Callable[[], bytes]
+        self,
+        host: str,
+        port: int,
+        *,
+        live: Check,
+        ready: Check,
+        metrics: Callable[[], bytes],
+        session: Lookup,
+        token: str | None = None,
     ) -> None:
         self._host = host
         self._port = port
@@ -37,6 +52,7 @@ class HealthServer:
                 web.get("/livez", _answering(live)),
                 web.get("/readyz", _answering(ready)),
                 web.get("/metrics", _exposing(metrics)),
+                web.get("/sessions/{id:.+}", _showing(session, host, token)),
             ]
         )
         self._runner: web.AppRunner | None = None
@@ -82,5 +98,18 @@ def _exposing(metrics: Callable[[], bytes]) -> Callable[[web.Request], Any]:
         return web.Response(
             body=metrics(), headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}
         )
+
+    return handle
+
+
+def _showing(lookup: Lookup, bound: str, token: str | None) -> Callable[[web.Request], Any]:
+    async def handle(request: web.Request) -> web.Response:
+        why = refusal(bound, token, request.url.host, request.headers.get("Authorization"))
+        if why is None:
+            status, body = lookup(request.match_info["id"])
+        else:
+            status, body = (403 if token is None else 401), {"problem": why}
+        headers = _PRIVATE if status != 401 else {**_PRIVATE, "WWW-Authenticate": "Bearer"}
+        return web.json_response(body, status=status, headers=headers)
 
     return handle

@@ -7,12 +7,14 @@ from typing import Any
 import aiohttp
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from yarl import URL
 
 from streams.errors import ConfigurationError
 from streams.observe.metrics import WorkerMetrics
 from streams.observe.web import HealthServer
 from streams.settings import WorkerSettings
 
+TOKEN = "a-token-of-sixteen"
 DEFAULT_HOST = WorkerSettings.model_fields["web_host"].default
 
 
@@ -23,15 +25,22 @@ class Worker:
         self.live: tuple[int, dict[str, Any]] = (200, {"ok": True, "detail": "no lag"})
         self.ready: tuple[int, dict[str, Any]] = (503, {"ok": False, "detail": "restoring state"})
         self.metrics = WorkerMetrics("1.2.3")
+        self.asked: list[str] = []
+
+    def session(self, session_id: str) -> tuple[int, dict[str, Any]]:
+        self.asked.append(session_id)
+        return 200, {"session_id": session_id, "agent_id": "<script>\u202e"}
 
 
-def server_of(worker: Worker, host: str, port: int = 0) -> HealthServer:
+def server_of(worker: Worker, host: str, port: int = 0, token: str | None = None) -> HealthServer:
     return HealthServer(
         host,
         port,
         live=lambda: worker.live,
         ready=lambda: worker.ready,
         metrics=worker.metrics.exposition,
+        session=worker.session,
+        token=token,
     )
 
 
@@ -78,6 +87,83 @@ async def test_nothing_else_is_answered(client: aiohttp.ClientSession, path: str
 async def test_nothing_can_be_changed(client: aiohttp.ClientSession) -> None:
     async with client.post("/livez") as answer:
         assert answer.status == 405
+
+
+@pytest.mark.parametrize(
+    ("path", "session_id"), [("s-1", "s-1"), ("a%2Fb%20c", "a/b c"), ("a/b", "a/b"), ("%E2%98%83", "☃")]
+)
+async def test_a_session_is_shown_whatever_its_id(
+    client: aiohttp.ClientSession, worker: Worker, path: str, session_id: str
+) -> None:
+    async with client.get(URL(f"/sessions/{path}", encoded=True)) as answer:
+        assert answer.status == 200
+        assert (await answer.json())["session_id"] == session_id
+    assert worker.asked == [session_id]
+
+
+async def test_what_agents_wrote_is_escaped_and_not_kept_on_the_way(client: aiohttp.ClientSession) -> None:
+    async with client.get("/sessions/s-1") as answer:
+        assert answer.content_type == "application/json"
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert b"\\u202e" in await answer.read()
+
+
+async def test_a_page_that_has_pointed_its_own_name_here_is_refused(
+    client: aiohttp.ClientSession, worker: Worker
+) -> None:
+    async with client.get("/sessions/s-1", headers={"Host": "evil.example"}) as answer:
+        assert answer.status == 403
+    assert worker.asked == []
+
+
+async def test_beyond_this_machine_sessions_need_a_token(worker: Worker) -> None:
+    server = server_of(worker, "0.0.0.0")
+    port = await server.start()
+    try:
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(f"http://127.0.0.1:{port}/sessions/s-1") as answer,
+        ):
+            assert answer.status == 403
+            assert "EDDY_WEB_TOKEN" in (await answer.json())["problem"]
+    finally:
+        await server.stop()
+    assert worker.asked == []
+
+
+@pytest.mark.parametrize(
+    ("authorization", "status"),
+    [
+        (f"Bearer {TOKEN}", 200),
+        ("Bearer wrong", 401),
+        (f"Basic {TOKEN}", 401),
+        (TOKEN, 401),
+        ("Bearer \u2603", 401),
+        (None, 401),
+    ],
+)
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+async def test_a_token_that_is_set_has_to_be_sent(
+    worker: Worker, host: str, authorization: str | None, status: int
+) -> None:
+    server = server_of(worker, host, token=TOKEN)
+    port = await server.start()
+    headers = {} if authorization is None else {"Authorization": authorization}
+    try:
+        async with (
+            aiohttp.ClientSession(f"http://127.0.0.1:{port}") as session,
+            session.get("/sessions/s-1", headers=headers) as answer,
+        ):
+            assert answer.status == status
+            assert ("WWW-Authenticate" in answer.headers) == (status == 401)
+        async with (
+            aiohttp.ClientSession(f"http://127.0.0.1:{port}") as session,
+            session.get("/livez") as answer,
+        ):
+            assert answer.status == 200
+    finally:
+        await server.stop()
 
 
 async def test_only_this_machine_is_answered_unless_told_otherwise(worker: Worker) -> None:
