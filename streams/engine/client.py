@@ -146,20 +146,62 @@ class Brokers:
 
     async def read(self, topic: str, partitions: Iterable[int] | None = None) -> AsyncIterator[Stored]:
         """Yield the records of a topic from its beginning to what was its end at the call, by partition."""
-        # Asked of the admin client: a consumer knows no topic that it is not assigned.
-        counts = await self.partition_counts([topic])
-        if topic not in counts:
-            raise InfrastructureError(
-                f"There is no topic {topic}. Create the topics with `eddy topics apply`."
-            )
-        wanted = sorted(set(range(counts[topic]) if partitions is None else partitions))
-        tps = [TopicPartition(topic, partition) for partition in wanted]
+        tps = await self._partitions(topic)
+        if partitions is not None:
+            tps = [TopicPartition(topic, partition) for partition in sorted(set(partitions))]
         async with _consumer(self._connection) as consumer:
             begin, end = await consumer.beginning_offsets(tps), await consumer.end_offsets(tps)
             for tp in tps:
                 if begin[tp] < end[tp]:  # else it is empty, and a fetch would wait for its first record
                     async for record in _partition(consumer, tp, end[tp]):
                         yield record
+
+    async def offsets_at(self, topic: str, timestamp: int) -> dict[int, int]:
+        """Return by partition the offset of the first record from ``timestamp`` (ms) on, or the end."""
+        tps = await self._partitions(topic)
+        async with _consumer(self._connection) as consumer:
+            consumer.assign(tps)
+            found = await consumer.offsets_for_times(dict.fromkeys(tps, timestamp))
+            end = await consumer.end_offsets(tps)
+        return {tp.partition: end[tp] if found[tp] is None else found[tp].offset for tp in tps}
+
+    async def read_range(
+        self, topic: str, partition: int, start: int = 0, stop: int | None = None
+    ) -> AsyncIterator[Stored]:
+        """Yield the records of a partition from ``start`` to before ``stop``, by default what is its end now.
+
+        What the topic no longer holds is left out.
+        """
+        tp = TopicPartition(topic, partition)
+        async with _consumer(self._connection) as consumer:
+            begin = (await consumer.beginning_offsets([tp]))[tp]
+            end = (await consumer.end_offsets([tp]))[tp]
+            if max(start, begin) >= (end if stop is None else min(stop, end)):
+                return  # empty, and a fetch would wait for its first record
+            consumer.assign([tp])
+            consumer.seek(tp, max(start, begin))
+            while True:
+                fetched = await consumer.getmany(tp, timeout_ms=_POLL_MS)
+                # The first fetch tells the end better than the look-up on some brokers; later ones would
+                # chase an end that moves on.
+                known: int | None = consumer.highwater(tp)
+                end = max(end, known or 0)
+                stop = end if stop is None and known is not None else stop
+                for record in fetched.get(tp, ()):
+                    if stop is not None and record.offset >= stop:
+                        return
+                    yield _stored(record)
+                if stop is not None and await consumer.position(tp) >= min(stop, end):
+                    return
+
+    async def _partitions(self, topic: str) -> list[TopicPartition]:
+        # Asked of the admin client: a consumer knows no topic that it is not assigned.
+        counts = await self.partition_counts([topic])
+        if topic not in counts:
+            raise InfrastructureError(
+                f"There is no topic {topic}. Create the topics with `eddy topics apply`."
+            )
+        return [TopicPartition(topic, partition) for partition in range(counts[topic])]
 
     async def follow(self, topics: Iterable[str]) -> AsyncIterator[tuple[str, Stored]]:
         """Yield (topic, record) from the beginning of ``topics`` on, for ever."""

@@ -1,0 +1,203 @@
+"""`eddy backtest`: what other settings would have changed, on files or on a part of the topic."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+import click
+
+from schemas.codec import UndecodableError
+from streams.app import connection, open_codec
+from streams.backtest import Backtest
+from streams.cli.backtest_report import (
+    heading_lines,
+    session_line,
+    session_lines,
+    summary_line,
+    summary_lines,
+)
+from streams.cli.lazy_group import PROBLEM_FOUND
+from streams.cli.screen import line_writer
+from streams.cli.settings_choice import Chosen, choose
+from streams.cli.topic_range import Bound, BoundType, TopicRange
+from streams.domain.record import Record
+from streams.domain.topic import Topic
+from streams.engine.client import connect
+from streams.job import key_text
+from streams.offline import PARTITION
+from streams.policy.session_comparison import SessionComparison
+from streams.settings import WorkerSettings, load
+from streams.sources.reading import InputFormat, entries
+
+_CHOICE = "default, live, shadow, a version of detector-config, or a file with a JSON document."
+
+
+@click.command()
+@click.argument(
+    "files",
+    metavar="[FILE...|-]",
+    nargs=-1,
+    type=click.Path(exists=True, dir_okay=False, readable=True, allow_dash=True),
+)
+@click.option("--a", "word_a", metavar="SETTINGS", required=True, help=f"The one document: {_CHOICE}")
+@click.option("--b", "word_b", metavar="SETTINGS", required=True, help="The other document, named likewise.")
+@click.option(
+    "--format",
+    "input_format",
+    type=click.Choice([str(name) for name in InputFormat]),
+    default=str(InputFormat.AUTO),
+    show_default=True,
+    help="How the records of FILEs are written down, as for detect.",
+)
+@click.option("--topic", metavar="TOPIC", help="Read a topic instead of files, outside any consumer group.")
+@click.option(
+    "--from",
+    "starts",
+    metavar="BOUND",
+    type=BoundType(),
+    multiple=True,
+    help="Where to begin in the topic; its beginning when left out.",
+)
+@click.option(
+    "--to",
+    "stops",
+    metavar="BOUND",
+    type=BoundType(),
+    multiple=True,
+    help="Where to stop, this record not included; its end when left out.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON line per session, then one with the summary.")
+@click.option("--fail-on-difference", is_flag=True, help="Exit with 1 when a session would differ.")
+@click.option("--bootstrap-servers", help="Brokers [EDDY_BOOTSTRAP_SERVERS].")
+def backtest(
+    *,
+    files: tuple[str, ...],
+    word_a: str,
+    word_b: str,
+    input_format: str,
+    topic: str | None,
+    starts: tuple[Bound, ...],
+    stops: tuple[Bound, ...],
+    as_json: bool,
+    fail_on_difference: bool,
+    bootstrap_servers: str | None,
+) -> None:
+    """Judge the same records under two settings documents and show what would have changed.
+
+    Of each record is compared what somebody acts on: levels, the node, the budget, what is published; of each
+    session who found a loop, by which rule at which record, and how many alerts there were. A loop is an
+    episode at LOOP. Both documents judge from the first record given on: a session that began before it
+    is judged as if it began there.
+
+    BOUND is OFFSET, PARTITION:OFFSET or a time such as 2026-01-31T08:00Z (UTC unless it says otherwise), and
+    can be given several times. A session ends with its terminal record; in a topic, also when it has been
+    quiet for as long as both documents let it live. What comes later is another session of that name.
+
+    The report shows the sessions that would differ, --json all of them. They come as they end, those
+    under way at the end of the input or of a partition in the order in which they began; the same input
+    gives the same output. Exit codes: 0 whether or not anything differs, unless --fail-on-difference is
+    given, then 1 when something does; 2 when an input or a document cannot be read, 3 when no broker answers.
+
+    \b
+    Examples:
+      eddy backtest --a default --b strict.json nightly/*.jsonl
+      eddy backtest --a live --b strict.json --topic decision-logs --from 2026-01-31T08:00Z
+      eddy backtest --a 7 --b 8 --topic decision-logs --from 3:120000 --to 3:140000 --json
+    """  # noqa: D301
+    if (topic is None) == (not files):
+        raise click.UsageError("Give FILEs or --topic, one of them.")
+    if topic is None and (starts or stops):
+        raise click.UsageError("--from and --to are for --topic.")
+    a, b = choose([("--a", word_a), ("--b", word_b)], bootstrap_servers)
+    test = Backtest(a.settings, b.settings)
+    write, finish = _json_lines(a, b, test) if as_json else _report(a, b, test)
+    if topic is None:
+        _write_all(_of_files(test, files, InputFormat(input_format)), write)
+    else:
+        asyncio.run(_of_topic(test, TopicRange(topic, starts, stops), bootstrap_servers, write))
+    finish()
+    if fail_on_difference and test.totals.differing_sessions:
+        click.get_current_context().exit(PROBLEM_FOUND)
+
+
+def _of_files(
+    test: Backtest, files: tuple[str, ...], input_format: InputFormat
+) -> Iterator[SessionComparison]:
+    for offset, entry in enumerate(entries(files, input_format)):
+        if entry.value is None:
+            test.unreadable()
+        else:
+            yield from test.add(Record(PARTITION, offset, entry.key, entry.timestamp, entry.value))
+    yield from test.finish()
+
+
+async def _of_topic(
+    test: Backtest,
+    wanted: TopicRange,
+    bootstrap_servers: str | None,
+    write: Callable[[SessionComparison], None],
+) -> None:
+    settings = load(WorkerSettings, bootstrap_servers=bootstrap_servers)
+    async with connect(connection(settings)) as brokers:
+        codec = await open_codec(settings)
+        decoder = codec.decoder(f"{Topic.DECISION_LOGS}-value")
+        partition = None
+        try:
+            async for stored in wanted.records(brokers):
+                if stored.partition != partition:
+                    _write_all(test.finish(), write)
+                    partition = stored.partition
+                await decoder.prepare([(stored.value, stored.headers)])
+                try:
+                    value = decoder.decode(stored.value, stored.headers)
+                except UndecodableError:
+                    test.unreadable()
+                    continue
+                timestamp = stored.timestamp if stored.timestamp >= 0 else None
+                record = Record(partition, stored.offset, key_text(stored.key), timestamp, value)
+                _write_all(test.add(record), write)
+        finally:
+            await codec.close()
+    _write_all(test.finish(), write)
+
+
+def _write_all(sessions: Iterator[SessionComparison], write: Callable[[SessionComparison], None]) -> None:
+    for session in sessions:
+        write(session)
+
+
+def _json_lines(
+    a: Chosen, b: Chosen, test: Backtest
+) -> tuple[Callable[[SessionComparison], None], Callable[[], None]]:
+    out = click.get_binary_stream("stdout")
+
+    def write(session: SessionComparison) -> None:
+        out.write(session_line(session))
+
+    def finish() -> None:
+        out.write(summary_line(a, b, test.totals))
+        out.flush()
+
+    return write, finish
+
+
+def _report(
+    a: Chosen, b: Chosen, test: Backtest
+) -> tuple[Callable[[SessionComparison], None], Callable[[], None]]:
+    out = click.get_text_stream("stdout", errors="backslashreplace")
+    show = line_writer(out)
+    for line in heading_lines(a, b):
+        show(line)
+
+    def write(session: SessionComparison) -> None:
+        if session.differing:
+            for line in session_lines(session):
+                show(line)
+
+    def finish() -> None:
+        for line in summary_lines(test.totals):
+            show(line)
+        out.flush()
+
+    return write, finish
