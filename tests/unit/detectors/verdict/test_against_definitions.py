@@ -209,7 +209,7 @@ def check(entries: list[dict[str, Any]], *, stored: bool) -> set[str]:
     return met
 
 
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(histories(), st.booleans())
 def test_the_detector_does_what_the_definitions_say(entries: list[dict[str, Any]], stored: bool) -> None:
     check(entries, stored=stored)
