@@ -88,12 +88,13 @@ def test_options_win_over_the_environment(operator: Operator) -> None:
     assert "+ create decision-logs: 7 partitions, 3 replicas\n" in planned.stdout
 
 
-def test_the_changelog_is_named_after_the_job(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_internal_topics_are_named_after_the_job(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
     assert operator.topics("apply").exit_code == 0
     monkeypatch.setenv("EDDY_APPLICATION_ID", "other")
     planned = operator.topics("plan")
     creations = [line for line in planned.stdout.splitlines() if line.startswith("+ ")]
-    assert creations == ["+ create other-sessions-changelog: 2 partitions, 1 replicas"]
+    own = ("sessions-changelog", "aggregates-repartition", "aggregates-changelog")
+    assert creations == [f"+ create other-{name}: 2 partitions, 1 replicas" for name in own]
 
 
 @pytest.mark.parametrize("partitions", ["1", "3"])
@@ -105,7 +106,7 @@ def test_another_number_of_partitions_is_refused_topic_by_topic(operator: Operat
     refused = [
         line.split()[2].rstrip(":") for line in applied.stdout.splitlines() if line.startswith("! refused ")
     ]
-    assert refused == [name for name in NAMES if name != "detector-config"]
+    assert refused == [name for name in NAMES if name not in {"detector-config", "shadow-config"}]
     assert operator.found(NAMES) == before
 
 
