@@ -88,7 +88,9 @@ def test_options_win_over_the_environment(operator: Operator) -> None:
     assert "+ create decision-logs: 7 partitions, 3 replicas\n" in planned.stdout
 
 
-def test_the_internal_topics_are_named_after_the_job(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_internal_topics_are_named_after_the_job(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert operator.topics("apply").exit_code == 0
     monkeypatch.setenv("EDDY_APPLICATION_ID", "other")
     planned = operator.topics("plan")
