@@ -1,6 +1,8 @@
 """FRD-009, requirement by requirement: what must happen, and what must not."""
 
 from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import grimp
@@ -20,6 +22,13 @@ STORE = "streams.engine.store"
 @cache
 def imports() -> grimp.ImportGraph:
     return grimp.build_graph("streams", "schemas", "topics", include_external_packages=True)
+
+
+def source_of(module: str) -> str:
+    spec = find_spec(module)
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).read_text(encoding="utf-8")
 
 
 def scores(outcomes: list[Any]) -> list[float]:
@@ -82,7 +91,8 @@ class TestFR91SingleOwnerOfWindowState:
             for importer in imports().find_modules_that_directly_import(detector)
             if not importer.startswith("streams.detectors.")
         }
-        assert importers == {"streams.pipeline"}
+        # Others read states and words of the detectors; to show one a record is another matter.
+        assert {name for name in importers if ".observe(" in source_of(name)} == {"streams.pipeline"}
 
 
 class TestFR92SlidingWindow:
