@@ -8,17 +8,19 @@ from pathlib import Path
 import click
 import orjson
 
+from streams.cli.difference_table import difference_lines
 from streams.cli.evaluation_table import part_lines
 from streams.cli.printable import printable
 from streams.cli.settings_file import settings_in_force
 from streams.evaluation.alarms import DETECTORS
-from streams.evaluation.document import part_document
+from streams.evaluation.difference import Difference, differences
+from streams.evaluation.document import difference_document, part_document
 from streams.evaluation.evaluation import Part
 from streams.evaluation.evaluation import evaluate as compare
 from streams.evaluation.intervals import DRAWS, SEED
-from streams.evaluation.sessions import gather
+from streams.evaluation.sessions import Gathered, gather
 from streams.offline import judge
-from streams.sources.labelled import read
+from streams.sources.labelled import Labelled, read
 
 _DETECTORS = "\n".join(f"  {name:16} {detector.asks}" for name, detector in DETECTORS.items())
 
@@ -61,6 +63,13 @@ _DETECTORS = "\n".join(f"  {name:16} {detector.asks}" for name, detector in DETE
     type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
     help="JSON document of settings that differ from the defaults.",
 )
+@click.option(
+    "--against",
+    "against_path",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
+    help="A second document: tell what changes from it to --settings, pair by pair.",
+)
 @click.option("--rules", "with_rules", is_flag=True, help="Tell what each rule contributes.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document instead of tables.")
 def evaluate(
@@ -70,6 +79,7 @@ def evaluate(
     loop_free: tuple[str, ...],
     least: int,
     settings_path: Path | None,
+    against_path: Path | None,
     with_rules: bool,
     as_json: bool,
 ) -> None:
@@ -82,34 +92,47 @@ def evaluate(
     The tables give precision, recall and F1 over records and over sessions, alarms of healthy sessions, the
     delay in records, and, with --rules, what each rule contributes; for all sources and for each. Intervals
     are 95 %. A session without labels counts neither as looping nor as healthy, unless its source is named
-    by --loop-free. The same files give the same bytes.
+    by --loop-free. With --against there is a last table: each figure under --settings less that under the
+    other document, for the same sessions. The same files give the same bytes.
 
     \b
     Examples:
       eddy evaluate trajectories/ --loop-free 'tau_*'
       eddy evaluate trajectories/ --detector verdict-warning --rules --settings strict.json
     """  # noqa: D301
-    settings = settings_in_force(settings_path)
     found = read(labelled)
-    gathered = gather(judge(found.entries, settings), found.labels)
+    gathered = _gathered(found, settings_path, "--settings")
     for problem in gathered.problems:
         click.echo(f"warning: {printable(problem, 200)}", err=True)
-    parts = compare(
-        gathered.sessions,
-        # In the order of the tables, each once.
-        [name for name in DETECTORS if name in detectors or not detectors],
-        lambda source: any(fnmatch.fnmatchcase(source, pattern) for pattern in loop_free),
-        least,
-    )
+    # In the order of the tables, each once.
+    names = [name for name in DETECTORS if name in detectors or not detectors]
+
+    def is_loop_free(source: str) -> bool:
+        return any(fnmatch.fnmatchcase(source, pattern) for pattern in loop_free)
+
+    parts = compare(gathered.sessions, names, is_loop_free, least)
+    changes: tuple[Difference, ...] = ()
+    if against_path is not None:
+        others = _gathered(found, against_path, "--against").sessions
+        changes = differences(gathered.sessions, others, names, is_loop_free, least)
     if as_json:
-        _write_document(parts, least, loop_free)
-    else:
-        for part in parts:
-            for line in part_lines(part, with_rules=with_rules):
-                click.echo(line)
+        _write_document(parts, changes, least, loop_free)
+        return
+    for part in parts:
+        for line in part_lines(part, with_rules=with_rules):
+            click.echo(line)
+    if against_path is not None:
+        for line in difference_lines(changes, printable(against_path.name, 80)):
+            click.echo(line)
 
 
-def _write_document(parts: tuple[Part, ...], least: int, loop_free: tuple[str, ...]) -> None:
+def _gathered(found: Labelled, path: Path | None, option: str) -> Gathered:
+    return gather(judge(found.entries, settings_in_force(path, option)), found.labels)
+
+
+def _write_document(
+    parts: tuple[Part, ...], changes: tuple[Difference, ...], least: int, loop_free: tuple[str, ...]
+) -> None:
     document = {
         "method": {
             "repetitions_of_a_loop": least,
@@ -117,5 +140,6 @@ def _write_document(parts: tuple[Part, ...], least: int, loop_free: tuple[str, .
             "bootstrap": {"of": "sessions", "draws": DRAWS, "seed": SEED},
         },
         "parts": [part_document(part) for part in parts],
+        "changes": [difference_document(each) for each in changes],
     }
     click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())

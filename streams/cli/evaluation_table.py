@@ -7,10 +7,14 @@ from collections.abc import Iterator, Sequence
 from streams.evaluation.alarm_rate import AlarmRate
 from streams.evaluation.evaluation import Part, Row
 from streams.evaluation.intervals import Interval
+from streams.evaluation.kind import Kind
 from streams.evaluation.scores import Scores
 
 _NOTHING = "-"
 _SCORES = ("detector", "hits", "false", "missed", "precision", "recall", "F1")
+# The first record of a session repeats nothing.
+_KINDS = [kind for kind in Kind if kind is not Kind.FIRST]
+_BY_KIND = "Records by kind: found of labelled, and false"
 _DELAY = ("detector", "noticed", "unnoticed", "median", "longest")
 _ALARMS = ("detector", "sessions", "per 100", "alarms per 100")
 _RULES = ("detector", "rule", "finds", "false", "only it finds", "only it, false", "healthy sessions")
@@ -26,14 +30,16 @@ def part_lines(part: Part, *, with_rules: bool) -> Iterator[str]:
         f"Healthy: {part.healthy} sessions."
     )
     if part.labelled:
-        yield from _table("Records", _SCORES, [_scores(row.detector, row.steps) for row in part.rows])
-        yield from _table("Sessions", _SCORES, [_scores(row.detector, row.sessions) for row in part.rows])
-        yield from _table("Delay, in records", _DELAY, [_delay(row) for row in part.rows])
+        yield from table("Records", _SCORES, [_scores(row.detector, row.steps) for row in part.rows])
+        yield from table("Sessions", _SCORES, [_scores(row.detector, row.sessions) for row in part.rows])
+        header = ("detector", *(kind.value for kind in _KINDS))
+        yield from table(_BY_KIND, header, [_kinds(row) for row in part.rows])
+        yield from table("Delay, in records", _DELAY, [_delay(row) for row in part.rows])
     if part.healthy:
-        yield from _table("Alarms, healthy sessions", _ALARMS, [_rate(row, row.healthy) for row in part.rows])
-    yield from _table("Alarms, all sessions", _ALARMS, [_rate(row, row.every) for row in part.rows])
+        yield from table("Alarms, healthy sessions", _ALARMS, [_rate(row, row.healthy) for row in part.rows])
+    yield from table("Alarms, all sessions", _ALARMS, [_rate(row, row.every) for row in part.rows])
     if with_rules and (rules := [line for row in part.rows for line in _rules(row)]):
-        yield from _table("Rules", _RULES, rules)
+        yield from table("Rules", _RULES, rules)
     yield ""
 
 
@@ -46,6 +52,13 @@ def _scores(detector: str, scores: Scores) -> list[str]:
         _figure(counts.recall, scores.recall),
         _figure(counts.f1, scores.f1),
     ]
+
+
+def _kinds(row: Row) -> list[str]:
+    cells = (
+        f"{of.hits} of {of.hits + of.missed}, {of.false} false" for of in map(row.kinds.__getitem__, _KINDS)
+    )
+    return [row.detector, *cells]
 
 
 def _delay(row: Row) -> list[str]:
@@ -85,7 +98,8 @@ def _figure(value: float | None, interval: Interval | None, times: int = 1, deci
     return f"{text} ({low} to {high})"
 
 
-def _table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Write a table with its title, the columns padded to their widest cell."""
     yield ""
     yield f"**{title}**"
     yield ""

@@ -83,6 +83,13 @@ def _episode(*levels: Level) -> Callable[[Block], Rules]:
     return rules
 
 
+def _seen_before(eddy: Block) -> Rules:
+    block = eddy.get("verdict")
+    if block is None or block["repeat_distance"] is None:
+        return ()
+    return ("next",) if block["repeat_distance"] == 1 else ("returning",)
+
+
 def _none(eddy: Block) -> Rules:  # noqa: ARG001 - every detector is asked alike
     return ()
 
@@ -92,6 +99,7 @@ _RAISED = (Level.WARNING, Level.LOOP)
 DETECTORS: Final = MappingProxyType(
     {
         BASELINE: Detector("the same call as the record before", _none),
+        "seen-before": Detector("the same call and result stood in the verdict's window", _seen_before),
         "entropy-warning": Detector("A1 at WARNING or LOOP", _severity(*_RAISED)),
         "entropy-loop": Detector("A1 at LOOP", _severity(Level.LOOP)),
         "repeat": Detector("A2: the run has reached its threshold", _repeat),

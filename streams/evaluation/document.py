@@ -9,6 +9,7 @@ from streams.evaluation.alarm_rate import AlarmRate
 from streams.evaluation.contribution import Contribution
 from streams.evaluation.counts import Counts
 from streams.evaluation.delay import Delay
+from streams.evaluation.difference import Change, Difference
 from streams.evaluation.evaluation import Part, Row
 from streams.evaluation.intervals import Interval
 from streams.evaluation.scores import Scores
@@ -29,6 +30,18 @@ def part_document(part: Part) -> dict[str, Any]:
     }
 
 
+def difference_document(each: Difference) -> dict[str, Any]:
+    """Return the document of what changes for one detector."""
+    return {
+        "detector": each.detector,
+        "precision": _change(each.precision),
+        "recall": _change(each.recall),
+        "f1": _change(each.f1),
+        "sessions_f1": _change(each.sessions_f1),
+        "healthy_sessions_with_alarm": list(each.healthy),
+    }
+
+
 def _row(row: Row) -> dict[str, Any]:
     return {
         "detector": row.detector,
@@ -38,6 +51,7 @@ def _row(row: Row) -> dict[str, Any]:
         "every_session": _rate(row.every),
         "delay": _delay(row.delay),
         "rules": [_contribution(each) for each in row.rules],
+        "kinds": {kind.value: _counts(counts) for kind, counts in row.kinds.items()},
     }
 
 
@@ -56,6 +70,10 @@ def _scores(scores: Scores) -> dict[str, Any]:
         "f1": _rounded(counts.f1),
         "f1_interval": _interval(scores.f1),
     }
+
+
+def _change(change: Change) -> dict[str, Any]:
+    return {"change": _rounded(change.value), "interval": _interval(change.interval)}
 
 
 def _rate(rate: AlarmRate) -> dict[str, Any]:

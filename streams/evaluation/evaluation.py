@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from streams.evaluation.alarm_rate import AlarmRate, alarm_rate
 from streams.evaluation.contribution import Contribution, contributions
-from streams.evaluation.counts import counts_of
+from streams.evaluation.counts import Counts, counts_of, total
 from streams.evaluation.delay import Delay, delay
 from streams.evaluation.intervals import resamples
+from streams.evaluation.kind import Kind
 from streams.evaluation.labels import SessionLabel
 from streams.evaluation.scores import Scores, session_scores, step_scores
 from streams.evaluation.watch import Watch
@@ -38,6 +39,7 @@ class Row:
         every: alarms of all sessions, labelled or not; nobody knows which are false.
         delay: over the sessions with labelled repetitions.
         rules: what each of its rules brings, on the labelled and the healthy sessions.
+        kinds: ``steps`` taken apart by the kind of the record.
     """
 
     detector: str
@@ -47,6 +49,7 @@ class Row:
     every: AlarmRate
     delay: Delay
     rules: tuple[Contribution, ...]
+    kinds: Mapping[Kind, Counts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,7 @@ def _part(
     least: int,
 ) -> Part:
     labelled = [(watch, label.repetitions) for label, watch in sessions if label.repetitions is not None]
-    healthy = [each.watch for each in sessions if _is_healthy(each.label, is_loop_free)]
+    healthy = [each.watch for each in sessions if is_healthy(each.label, is_loop_free)]
     looping = [len(marked) >= least for _, marked in labelled]
     drawn = resamples(len(labelled))
 
@@ -120,6 +123,10 @@ def _part(
                 [(watch.raised[detector], marked) for watch, marked in labelled],
                 [watch.raised[detector] for watch in healthy],
             ),
+            {
+                kind: total(_of_kind(kind, watch, detector, marked) for watch, marked in labelled)
+                for kind in Kind
+            },
         )
 
     return Part(
@@ -135,7 +142,13 @@ def _part(
     )
 
 
-def _is_healthy(label: SessionLabel, is_loop_free: Callable[[str], bool]) -> bool:
+def _of_kind(kind: Kind, watch: Watch, detector: str, marked: frozenset[int]) -> Counts:
+    of_kind = watch.kinds.get(kind, set())
+    return counts_of(watch.positions(detector) & of_kind, marked & of_kind)
+
+
+def is_healthy(label: SessionLabel, is_loop_free: Callable[[str], bool]) -> bool:
+    """Tell whether a session is known not to loop: by its labels, and without labels by its source."""
     if label.repetitions is None:
         return is_loop_free(label.source)
     return not label.repetitions

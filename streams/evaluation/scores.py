@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from streams.evaluation.counts import Counts, counts_of, total
+from streams.evaluation.counts import Counts, total
 from streams.evaluation.intervals import Interval, percentiles, redrawn, wilson
 
 
@@ -41,14 +41,24 @@ def session_scores(raised: Sequence[bool], looping: Sequence[bool], drawn: Seque
     Sessions are independent and precision and recall are proportions of them: Wilson's intervals. F1 is no
     proportion: bootstrapped.
     """
-    each = [
-        counts_of(frozenset({0} if alarm else ()), frozenset({0} if loop else ()))
-        for alarm, loop in zip(raised, looping, strict=True)
-    ]
+    each = [session_counts(alarm, loop) for alarm, loop in zip(raised, looping, strict=True)]
     counts = total(each)
     return Scores(
         counts,
         wilson(counts.hits, counts.hits + counts.false),
         wilson(counts.hits, counts.hits + counts.missed),
         percentiles(resampled.f1 for resampled in redrawn(each, drawn)),
+    )
+
+
+def session_counts(raised: object, looping: object) -> Counts:
+    """Count one session, by whether anything was raised and whether it loops.
+
+    >>> session_counts(raised=True, looping=False)
+    Counts(hits=0, false=1, missed=0)
+    """
+    return Counts(
+        hits=int(bool(raised and looping)),
+        false=int(bool(raised and not looping)),
+        missed=int(bool(looping and not raised)),
     )

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from streams.domain.decision import Decision
 from streams.domain.level import Level
 from streams.evaluation.alarms import BASELINE, DETECTORS, EVIDENCE, fired
+from streams.evaluation.kind import Kind, Kinds
 
 #: Rules whose records need not have one tool.
 _ANY_TOOL: Final = frozenset({"R2", "R6"})
@@ -26,12 +27,14 @@ class Watch:
     Attributes:
         records: number of records seen, those included that could not be judged.
         raised: for each detector and rule, the positions of the records on which it holds, from 0.
+        kinds: for each kind of record, the positions of these records.
     """
 
     def __init__(self) -> None:
         self.records = 0
         self.raised: dict[str, dict[str, set[int]]] = {name: {} for name in DETECTORS}
-        self._previous_call: str | None = None
+        self.kinds: dict[Kind, set[int]] = {}
+        self._kinds = Kinds()
         self._judged: list[_Visible] = []
 
     def skip(self) -> None:
@@ -45,9 +48,10 @@ class Watch:
         for name, detector in DETECTORS.items():
             for rule in detector.rules(eddy):
                 self._raise(name, rule, at)
-        if decision.call == self._previous_call:
+        kind = self._kinds.next(decision)
+        self.kinds.setdefault(kind, set()).add(at)
+        if kind is Kind.SAME_CALL:
             self._raise(BASELINE, "same_call", at)
-        self._previous_call = decision.call
         verdict = eddy.get("verdict")
         if verdict is not None and verdict["visible"]:
             self._judged.append(_Visible(at, decision.tool))

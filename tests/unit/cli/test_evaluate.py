@@ -78,6 +78,14 @@ Healthy: 2 sessions.
 | verdict-warning | 1    | 0     | 0      | 1.00 (0.21 to 1.00) | 1.00 (0.21 to 1.00) | 1.00 (1.00 to 1.00) |
 | verdict-loop    | 1    | 0     | 0      | 1.00 (0.21 to 1.00) | 1.00 (0.21 to 1.00) | 1.00 (1.00 to 1.00) |
 
+**Records by kind: found of labelled, and false**
+
+| detector        | same call       | returning       | same tool       | other tool      |
+| --------------- | --------------- | --------------- | --------------- | --------------- |
+| baseline        | 3 of 3, 1 false | 0 of 0, 0 false | 0 of 0, 0 false | 0 of 0, 0 false |
+| verdict-warning | 3 of 3, 0 false | 0 of 0, 0 false | 0 of 0, 0 false | 0 of 0, 0 false |
+| verdict-loop    | 2 of 3, 0 false | 0 of 0, 0 false | 0 of 0, 0 false | 0 of 0, 0 false |
+
 **Delay, in records**
 
 | detector        | noticed | unnoticed | median | longest |
@@ -186,7 +194,15 @@ def test_as_json_there_is_every_figure(folder: str) -> None:
                 "healthy_sessions": 0,
             }
         ],
+        "kinds": {
+            "first": {"hits": 0, "false": 0, "missed": 0},
+            "same call": {"hits": 3, "false": 0, "missed": 0},
+            "returning": {"hits": 0, "false": 0, "missed": 0},
+            "same tool": {"hits": 0, "false": 0, "missed": 0},
+            "other tool": {"hits": 0, "false": 0, "missed": 0},
+        },
     }
+    assert document["changes"] == []
 
 
 def test_a_source_without_labels_has_alarms_only(folder: str) -> None:
@@ -203,6 +219,42 @@ def test_settings_change_what_is_found(folder: str, tmp_path: Path) -> None:
     result = evaluate(folder, "--detector", "verdict-warning", "--settings", str(settings))
     assert "| verdict-warning | 2    | 0     | 1      |" in result.stdout
     assert "warning: nonsense" in result.stderr
+
+
+CHANGES = """\
+## all, less the same under strict.json
+
+**Records and sessions**
+
+| detector        | precision              | recall                 | F1                     \
+| F1 of sessions         | healthy with alarm |
+| --------------- | ---------------------- | ---------------------- | ---------------------- \
+| ---------------------- | ------------------ |
+| verdict-warning | +0.00 (+0.00 to +0.00) | +0.67 (+0.67 to +0.67) | +0.50 (+0.50 to +0.50) \
+| +0.00 (+0.00 to +0.00) | 0 for 0            |
+
+"""
+
+
+@pytest.fixture
+def strict(tmp_path: Path) -> str:
+    """Settings under which only the last of the four failures is a warning."""
+    path = tmp_path / "strict.json"
+    path.write_text('{"identical_failing_warn": 4, "identical_failing_loop": 5}')
+    return str(path)
+
+
+def test_against_other_settings_the_changes_stand_last(folder: str, strict: str) -> None:
+    result = evaluate(folder, "--against", strict, "--detector", "verdict-warning")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.endswith(CHANGES)
+
+
+def test_changes_stand_in_the_document(folder: str, strict: str) -> None:
+    result = evaluate(folder, "--json", "--against", strict, "--detector", "verdict-warning")
+    (change,) = json.loads(result.stdout)["changes"]
+    assert change["recall"] == {"change": 0.6667, "interval": [0.6667, 0.6667]}
+    assert change["healthy_sessions_with_alarm"] == [0, 0]
 
 
 def test_what_cannot_be_compared_is_named(tmp_path: Path) -> None:

@@ -3,9 +3,10 @@
 import pytest
 
 from streams.evaluation.alarm_rate import AlarmRate
-from streams.evaluation.counts import Counts
+from streams.evaluation.counts import Counts, total
 from streams.evaluation.delay import Delay
 from streams.evaluation.evaluation import Evaluated, Part, Row, evaluate
+from streams.evaluation.kind import Kind
 from streams.evaluation.labels import SessionLabel, source_of
 from streams.evaluation.watch import Watch
 
@@ -17,6 +18,8 @@ def session(name: str, marked: set[int] | None, **raised: set[int]) -> Evaluated
     watch = Watch()
     watch.records = RECORDS
     watch.raised["verdict-warning"] = raised
+    # Of the ten records the even ones called the same tool as the record before.
+    watch.kinds = {Kind.SAME_TOOL: set(range(2, RECORDS, 2)), Kind.OTHER: set(range(1, RECORDS, 2))}
     repetitions = None if marked is None else frozenset(marked)
     transitions = 0 if marked is None else RECORDS - 1
     return Evaluated(SessionLabel(name, source_of(name), repetitions, transitions), watch)
@@ -98,6 +101,13 @@ def test_each_rule_is_weighed() -> None:
     r1, r3 = row("all").rules
     assert (r1.rule, r1.alone, r1.only, r1.healthy) == ("R1", Counts(2, 0, 3), Counts(1, 0), 0)
     assert (r3.rule, r3.alone, r3.only, r3.healthy) == ("R3", Counts(2, 2, 3), Counts(1, 2), 2)
+
+
+def test_records_are_taken_apart_by_kind() -> None:
+    kinds = row("all").kinds
+    assert kinds[Kind.SAME_TOOL] == Counts(hits=2, false=0, missed=1)
+    assert kinds[Kind.OTHER] == Counts(hits=1, false=2, missed=1)
+    assert total(kinds.values()) == row("all").steps.counts
 
 
 def test_the_order_of_the_sessions_does_not_matter() -> None:

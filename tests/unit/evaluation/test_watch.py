@@ -7,6 +7,7 @@ import pytest
 from streams.domain.decision import Decision
 from streams.domain.validation import known_fields
 from streams.evaluation.alarms import DETECTORS
+from streams.evaluation.kind import Kind
 from streams.evaluation.watch import Watch
 from tests.stream import Stream, decision_log
 
@@ -16,10 +17,10 @@ def fire(rule: str, count: int, period: int | None = None, level: str = "WARNING
 
 
 def verdict(*fired: dict[str, Any], level: str = "NORMAL") -> dict[str, Any]:
-    return {"verdict": {"visible": True, "fired": list(fired), "level": level}}
+    return {"verdict": {"visible": True, "fired": list(fired), "level": level, "repeat_distance": None}}
 
 
-UNSEEN = {"verdict": {"visible": False, "fired": None, "level": "WARNING"}}
+UNSEEN = {"verdict": {"visible": False, "fired": None, "level": "WARNING", "repeat_distance": None}}
 
 
 def decision(tool: str = "search", arguments: str = "a") -> Decision:
@@ -40,6 +41,23 @@ def test_the_baseline_is_the_same_call_as_the_record_before() -> None:
     for arguments in ("a", "a", "b", "a", "a"):
         watch.add(decision(arguments=arguments), verdict())
     assert watch.positions("baseline") == {1, 4}
+
+
+def test_what_was_seen_before_came_next_or_is_returning() -> None:
+    blocks = [verdict() for _ in range(4)]
+    blocks[1]["verdict"]["repeat_distance"] = 1
+    blocks[3]["verdict"]["repeat_distance"] = 2
+    watch = watched(*(("search", block) for block in blocks))
+    assert watch.raised["seen-before"] == {"next": {1}, "returning": {3}}
+
+
+def test_records_are_sorted_by_kind() -> None:
+    assert watched(*((tool, verdict()) for tool in "aabba")).kinds == {
+        Kind.FIRST: {0},
+        Kind.SAME_CALL: {1, 3},
+        Kind.OTHER: {2},
+        Kind.RETURNING: {4},
+    }
 
 
 def test_a_refused_record_keeps_its_place() -> None:
@@ -110,6 +128,7 @@ def test_every_detector_answers_what_the_pipeline_reports() -> None:
     raised = {name: min(watch.positions(name), default=None) for name in DETECTORS}
     assert raised == {
         "baseline": 1,
+        "seen-before": 1,
         "entropy-warning": 2,
         "entropy-loop": 4,
         "repeat": 2,
