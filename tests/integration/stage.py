@@ -20,9 +20,11 @@ from schemas.codec import Codec
 from streams.aggregation import OUTPUTS as AGGREGATE_TOPICS
 from streams.aggregation import Aggregation
 from streams.cli.config import changed_document, publish
-from streams.cli.settings_topic import in_force
+from streams.cli.config_shadow import publish as publish_tried
+from streams.cli.settings_topic import in_force, next_document, tried_out
 from streams.cli.settings_topic import records as settings_records
 from streams.cli.topics import compare
+from streams.domain.detection_settings import DEFAULTS
 from streams.domain.topic import Topic
 from streams.engine.client import Stored, connect
 from streams.engine.connection import Connection
@@ -176,6 +178,14 @@ class Stage:
         async with connect(Connection(self.broker.bootstrap)) as brokers:
             settings = in_force(await settings_records(brokers))
             await publish(brokers, changed_document(settings, changes, {}))
+
+    async def publish_shadow(self, **changes: object) -> None:
+        """Do what `eddy config shadow set` does, and `clear` without changes."""
+        async with connect(Connection(self.broker.bootstrap)) as brokers:
+            tried = tried_out(await settings_records(brokers, Topic.SHADOW_CONFIG))
+            version = tried.version + 1
+            document = next_document(tried.settings or DEFAULTS, version, changes, {}) if changes else {}
+            await publish_tried(brokers, {"version": version, **document})
 
     def close(self) -> None:
         """End every worker."""

@@ -21,6 +21,7 @@ TIMES = dict.fromkeys(CrashPoint, 6) | {CrashPoint.SETTINGS_ACKED: 2, CrashPoint
 async def test_a_worker_killed_at(stage: Stage, point: CrashPoint) -> None:
     records = load(stage.partitions)
     await stage.publish_settings(entropy_window_size=4)
+    await stage.publish_shadow(entropy_window_size=3)
     await stage.send(itertools.islice(records, 800))
     # Nobody else is there who could be taken for dead too early.
     hasty = {"session_timeout_s": 2, "heartbeat_interval_s": 0.5, "run_max_records": RUN}
@@ -29,6 +30,7 @@ async def test_a_worker_killed_at(stage: Stage, point: CrashPoint) -> None:
 
     # What the first may have put out already keeps its settings; what comes later has the new ones.
     await stage.publish_settings(entropy_window_size=3)
+    await stage.publish_shadow(entropy_window_size=5)
     stage.worker(directory=first.directory / "data", **hasty)
     await stage.processed()
     # The first send may still count as seen by the predecessor: a partition's end when its first run came.
@@ -37,6 +39,7 @@ async def test_a_worker_killed_at(stage: Stage, point: CrashPoint) -> None:
         await stage.processed()
     verdict = await stage.verdict()
     assert verdict.repeated[Topic.ENRICHED] <= stage.partitions * RUN
+    assert verdict.outputs[Topic.SHADOW_DIFFERENCES] > 0
     by_partition = (await stage.versions_by_offset()).values()
     for versions in by_partition:
         assert versions == sorted(versions)

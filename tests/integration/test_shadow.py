@@ -5,12 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.cli.config_shadow import publish as publish_shadow
-from streams.cli.settings_topic import next_document, records, tried_out
-from streams.domain.detection_settings import DEFAULTS
 from streams.domain.topic import Topic
-from streams.engine.client import connect
-from streams.engine.connection import Connection
 from tests.integration.brokers import Broker
 from tests.integration.load import load
 from tests.integration.reference_fold import value_of
@@ -28,15 +23,6 @@ LIVE_TOPICS = (
     Topic.SESSION_BUDGETS,
     Topic.SESSION_RESPONSES,
 )
-
-
-async def try_out(stage: Stage, **changes: object) -> None:
-    """Do what `eddy config shadow set` does, and `clear` without changes."""
-    async with connect(Connection(stage.broker.bootstrap)) as brokers:
-        tried = tried_out(await records(brokers, Topic.SHADOW_CONFIG))
-        version = tried.version + 1
-        document = next_document(tried.settings or DEFAULTS, version, changes, {}) if changes else {}
-        await publish_shadow(brokers, {"version": version, **document})
 
 
 async def tried_everywhere(version: int, *workers: WorkerProcess, partitions: int) -> None:
@@ -60,11 +46,11 @@ async def test_differences_survive_a_kill_and_alert_nobody(stage: Stage) -> None
     first = stage.worker(commit_interval_s=600)
     async with stage.pouring(load(stage.partitions)):
         await first.has_processed(300)
-        await try_out(stage, entropy_window_size=3, entropy_loop_threshold=0.34)
+        await stage.publish_shadow(entropy_window_size=3, entropy_loop_threshold=0.34)
         await tried_everywhere(1, first, partitions=stage.partitions)
         seen = int(await first.metric("eddy_decisions_total"))
         await first.has_processed(seen + 300)
-        await try_out(stage, repeat_thresholds={"tool": 2, "llm": 2, "system": 999, "default": 999})
+        await stage.publish_shadow(repeat_thresholds={"tool": 2, "llm": 2, "system": 999, "default": 999})
         await tried_everywhere(2, first, partitions=stage.partitions)
         seen = int(await first.metric("eddy_decisions_total"))
         await first.has_processed(seen + 300)
@@ -73,7 +59,7 @@ async def test_differences_survive_a_kill_and_alert_nobody(stage: Stage) -> None
         first.kill()
     second = stage.worker()
     await stage.processed()
-    await try_out(stage)
+    await stage.publish_shadow()
     await stage.send(itertools.islice(load(stage.partitions), 200))
     await tried_everywhere(0, second, partitions=stage.partitions)
     await stage.send(itertools.islice(load(stage.partitions), 200))
@@ -100,7 +86,7 @@ async def test_what_is_live_is_the_same_bytes_with_and_without_a_trial(stage: St
     assert await alone.ended() == 0, alone.tail()
     before = {topic: [stored.value or b"" for stored in await stage.read(topic)] for topic in LIVE_TOPICS}
 
-    await try_out(stage, entropy_window_size=3, node_state_source="max", alert_every_record=False)
+    await stage.publish_shadow(entropy_window_size=3, node_state_source="max", alert_every_record=False)
     other = f"{stage.application_id}-tried"
     await stage.create_topics(other)
     beside = stage.worker(application_id=other)

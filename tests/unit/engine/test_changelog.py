@@ -37,6 +37,20 @@ def sessions() -> Sessions:
     return found
 
 
+def test_a_shadow_is_stored_where_it_differs_and_read_back(sessions: Sessions) -> None:
+    for session in sessions.values():
+        alone = encode_session(session)
+        assert encode_session(session._replace(shadow=session)) == alone
+        other = session._replace(step=session.step + 1, shadow=None)
+        if not session.ended:
+            stored = encode_session(session._replace(shadow=other))
+            assert stored.startswith(alone[:-1])
+            restored = decode_session(stored)
+            assert restored.shadow is not None
+            assert encode_session(restored.shadow) == encode_session(other)
+            assert encode_session(restored) == stored
+
+
 def test_a_session_comes_back_as_it_was_in_the_same_bytes(sessions: Sessions) -> None:
     assert len(sessions) == 40
     for session in sessions.values():
