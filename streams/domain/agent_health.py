@@ -125,7 +125,7 @@ class AgentHealth(NamedTuple):
         match snapshot:
             case [1, int(latest), positions, hour, day, chains]:
                 return cls(latest, dict(positions), *(_mapping(each) for each in (hour, day, chains)))
-            case [int(version), *_]:
+            case [int(version), *_] if version != FORMAT:
                 raise ValueError(f"health has format version {version}, this program reads version {FORMAT}")
             case _:
                 raise ValueError("not the snapshot of an agent's health")

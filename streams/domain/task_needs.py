@@ -80,7 +80,7 @@ class TaskNeeds(NamedTuple):
         match snapshot:
             case [1, positions, profile, int(version), buffer]:
                 return cls(dict(positions), TaskProfile.restore(profile), version, buffer)
-            case [int(version), *_]:
+            case [int(version), *_] if version != FORMAT:
                 raise ValueError(f"needs have format version {version}, this program reads version {FORMAT}")
             case _:
                 raise ValueError("not a snapshot of what tasks needed")

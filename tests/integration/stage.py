@@ -87,7 +87,7 @@ class Stage:
 
     def __init__(self, broker: Broker, directory: Path, *, application_id: str, partitions: int = 4) -> None:
         self.broker = broker
-        self.partitions = self.aggregate_partitions = partitions
+        self.partitions = partitions
         self.application_id = application_id
         self.workers: list[WorkerProcess] = []
         self.sent: dict[int, int] = dict.fromkeys(range(partitions), 0)
@@ -316,18 +316,20 @@ class Stage:
         ]
         expected = fold(job, inputs, history, tried)
         verdict = judge(expected, outputs, changelog)
-        # The aggregates of another group are published to the same topics.
-        if group == self.application_id:
-            repartition = repartition_topic(group)
-            judge_aggregates(
-                verdict,
-                expected,
-                Aggregation(codec),
-                repartition=await self.read(repartition),
-                changelog=await self.read(changelog_topic(group, AGGREGATES)),
-                published={topic: await self.read(topic) for topic in AGGREGATE_TOPICS},
-                partitions=self.aggregate_partitions,
-            )
+        repartition = repartition_topic(group)
+        async with connect(Connection(self.broker.bootstrap)) as brokers:
+            counts = await brokers.partition_counts([repartition])
+        # What one group publishes is overwritten by the next.
+        told = AGGREGATE_TOPICS if group == self.application_id else ()
+        judge_aggregates(
+            verdict,
+            expected,
+            Aggregation(codec),
+            repartition=await self.read(repartition),
+            changelog=await self.read(changelog_topic(group, AGGREGATES)),
+            published={topic: await self.read(topic) for topic in told},
+            partitions=counts[repartition],
+        )
         assert not verdict.problems, "\n".join(verdict.problems)
         return verdict
 
