@@ -135,6 +135,17 @@ def test_what_is_off_on_purpose_is_disabled(changes, rules):
     assert all(each.disabled and not each.reachable for each in rows)
 
 
+def test_r6_has_rows_where_it_is_asked_for():
+    asked = under(verdict_rules=["R6"])
+    # The first call is new: what counts are the records after it.
+    assert [row(asked, "R6", level).shortest for level in ("WARNING", "LOOP")] == [4, 6]
+    assert (
+        row(under(verdict_rules=["R6"], nothing_new_warn=5), "R6").why
+        == "nothing_new_warn = nothing_new_loop"
+    )
+    assert not [each for each in reachability(DEFAULTS) if each.rule == "R6"]
+
+
 def test_a_rule_that_can_fire_is_never_disabled():
     assert not row(under(repeat_ring_size=999), "A2:system").disabled
     assert row(under(enable_all_strategies=False), "A4:exact_hash").reachable
