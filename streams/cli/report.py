@@ -109,11 +109,13 @@ class Report:
 def summary(tally: Tally) -> list[Line]:
     """The last lines: how many records and sessions there were, and which sessions to look at."""
     records = tally.scored + tally.duplicates + tally.rejected
-    found = {name: rules for name, rules in tally.sessions.items() if rules}
-    # Loops first, then the sessions that only look suspicious; each in the order of the input.
-    ordered = sorted(found.items(), key=lambda item: item[0] not in tally.loops)
+    loops = [(name, rules) for name, rules in tally.sessions.items() if name in tally.loops]
+    suspicious = [
+        (name, rules) for name, rules in tally.sessions.items() if rules and name not in tally.loops
+    ]
+    ordered = loops + suspicious
     counts = f"{tally.scored:,} scored, {tally.duplicates:,} duplicate, {tally.rejected:,} rejected"
-    verdicts = f"{len(tally.loops):,} in a loop, {len(found) - len(tally.loops):,} suspicious"
+    verdicts = f"{len(loops):,} in a loop, {len(suspicious):,} suspicious"
     lines = [
         Line.of(Span(f"{_count(records, 'record')}: ", "bold"), Span(counts)),
         Line.of(Span(f"{_count(len(tally.sessions), 'session')}: ", "bold"), Span(verdicts)),
@@ -123,7 +125,7 @@ def summary(tally: Tally) -> list[Line]:
     for session_id, rules in ordered[:MOST_SESSIONS_NAMED]:
         style = "bold red" if session_id in tally.loops else "yellow"
         name = Span(printable(session_id, 80), style)
-        lines.append(Line.of(Span("  ▲ ", style), name, Span(f"  {_counted(rules)}")))
+        lines.append(Line.of(Span("  ▲ ", style), name, Span(f"  {_counted(rules) or 'no alert published'}")))
     if len(ordered) > MOST_SESSIONS_NAMED:
         lines.append(Line.of(Span(f"  … and {len(ordered) - MOST_SESSIONS_NAMED:,} more")))
     return lines

@@ -210,6 +210,15 @@ def test_the_summary_names_some_sessions_and_counts_the_others(tmp_path: Path) -
     assert len([line for line in shown if line.startswith("  ▲ s")]) == MOST_SESSIONS_NAMED
 
 
+def test_a_loop_is_a_loop_whether_its_alerts_are_published_or_not(tmp_path: Path) -> None:
+    settings = tmp_path / "settings.json"
+    settings.write_text('{"alert_families": []}')
+    records = [log(n, action={"status": "success", "tool_call": "x"}) for n in range(4)]
+    shown = report(tmp_path, *records, options=("--settings", str(settings)))
+    assert shown[-2:] == ["1 session: 1 in a loop, 0 suspicious", "  ▲ s1  no alert published"]
+    assert len([line for line in shown if "loop_episode" in line]) == 2
+
+
 def test_a_family_that_is_not_published_is_not_told(tmp_path: Path) -> None:
     settings = tmp_path / "settings.json"
     settings.write_text('{"alert_families": ["entropy_alert"]}')
