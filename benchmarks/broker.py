@@ -14,7 +14,7 @@ from aiokafka.structs import OffsetAndMetadata
 from benchmarks.stages import Input
 from streams.broker.embedded import EmbeddedBroker
 from streams.cli.topics import compare
-from streams.domain.topic import Topic
+from streams.job import OUTPUTS
 from streams.settings import ConnectionSettings, load
 
 # Both compilers: the broker is there to be quick, and lives for minutes.
@@ -137,6 +137,4 @@ class Client:
                     found[tp.partition] += [(message.key, message.value) for message in messages]
 
 
-OUTPUT_TOPICS = tuple(
-    str(topic) for topic in (Topic.ENRICHED, Topic.ENTROPY_ALERTS, Topic.SESSION_ALERTS, Topic.TOPOLOGY)
-)
+OUTPUT_TOPICS = tuple(map(str, OUTPUTS))

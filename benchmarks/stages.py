@@ -20,9 +20,8 @@ from streams.domain.record import Record
 from streams.domain.session import Session
 from streams.domain.topic import Topic
 from streams.engine.changelog import decode_session, encode_session
+from streams.job import OUTPUTS
 from streams.pipeline import admit, step
-
-OUTPUTS = (Topic.ENRICHED, Topic.ENTROPY_ALERTS, Topic.SESSION_ALERTS, Topic.TOPOLOGY)
 
 
 class Input(NamedTuple):

@@ -13,9 +13,8 @@ from streams.domain.outcome import Rejected, Scored
 from streams.domain.record import Record
 from streams.domain.topic import Topic
 from streams.engine.changelog import decode_session, encode_session
+from streams.job import OUTPUTS
 from streams.pipeline import admit, step
-
-OUTPUTS = (Topic.ENRICHED, Topic.ENTROPY_ALERTS, Topic.SESSION_ALERTS, Topic.TOPOLOGY)
 
 
 class Judged(NamedTuple):
