@@ -18,6 +18,7 @@ from streams.cli.lazy_group import LazyGroup
         ),
         "detect": "Find the loops in decision-log files, without Kafka.",
         "evaluate": "Compare what the detectors raise with what people marked.",
+        "explain": "Show one session, and why it is or is not considered looping.",
         "topics": "Compare the topics with the catalogue, and create or change them.",
         "worker": "Score decision logs until told to stop.",
     },

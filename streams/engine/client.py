@@ -12,6 +12,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
+from aiokafka.partitioner import murmur2
 
 from streams.domain.outgoing import Outgoing
 from streams.engine.connection import Connection
@@ -202,6 +203,12 @@ class Brokers:
                 f"There is no topic {topic}. Create the topics with `eddy topics apply`."
             )
         return [TopicPartition(topic, partition) for partition in range(counts[topic])]
+
+    async def likely_partitions(self, topic: str, key: bytes) -> list[int]:
+        """Return the partitions of a topic, the one first that Kafka's own clients choose for the key."""
+        partitions = [tp.partition for tp in await self._partitions(topic)]
+        chosen = (murmur2(key) & 0x7FFFFFFF) % len(partitions)
+        return [chosen, *(partition for partition in partitions if partition != chosen)]
 
     async def follow(self, topics: Iterable[str]) -> AsyncIterator[tuple[str, Stored]]:
         """Yield (topic, record) from the beginning of ``topics`` on, for ever."""

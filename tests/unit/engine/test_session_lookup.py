@@ -15,7 +15,6 @@ from streams.engine.session_lookup import SessionLookup
 from streams.settings import WorkerSettings
 from tests.stream import Stream, repeated
 
-
 READY = Answer(True, "ready")
 
 

@@ -1,0 +1,182 @@
+"""`eddy explain`: one session, and why it is or is not considered looping."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import AsyncIterator, Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from streams.cli.explanation import Explanation
+from streams.cli.explanation_text import explanation_lines
+from streams.cli.screen import line_writer
+from streams.cli.session_file import SessionFile
+from streams.cli.settings_file import settings_in_force
+from streams.cli.timeline import Timeline
+from streams.cli.verdict_text import verdict_sentence
+from streams.cli.worker_request import standing_at
+from streams.domain.outcome import Scored
+from streams.offline import Judgement
+from streams.policy.standing import standing
+from streams.sources.reading import InputFormat, entries
+
+_SHOWN = 40
+
+
+@click.command()
+@click.argument("session_id", metavar="SESSION")
+@click.argument(
+    "files",
+    metavar="[FILE...|-]",
+    nargs=-1,
+    type=click.Path(exists=True, dir_okay=False, readable=True, allow_dash=True),
+)
+@click.option("--topic", "from_brokers", is_flag=True, help="Read the job's topic of enriched records.")
+@click.option("--worker", metavar="URL", help="Ask this worker where the session stands now.")
+@click.option("--token", envvar="EDDY_WEB_TOKEN", help="For the worker [EDDY_WEB_TOKEN].")
+@click.option(
+    "--last", type=click.IntRange(1), default=_SHOWN, show_default=True, help="Steps of the timeline."
+)
+@click.option("--all", "every_step", is_flag=True, help="The whole timeline, with its quiet steps.")
+@click.option("--json", "as_json", is_flag=True, help="For machines.")
+@click.option(
+    "--settings",
+    "settings_path",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
+    help="To judge files under: JSON document of settings that differ from the defaults.",
+)
+@click.option(
+    "--format",
+    "input_format",
+    type=click.Choice([str(name) for name in InputFormat]),
+    default=str(InputFormat.AUTO),
+    show_default=True,
+    help="How the records in files are written down.",
+)
+@click.option("--bootstrap-servers", help="Brokers, for --topic [EDDY_BOOTSTRAP_SERVERS].")
+def explain(
+    *,
+    session_id: str,
+    files: tuple[str, ...],
+    from_brokers: bool,
+    worker: str | None,
+    token: str | None,
+    last: int,
+    every_step: bool,
+    as_json: bool,
+    settings_path: Path | None,
+    input_format: str,
+    bootstrap_servers: str | None,
+) -> None:
+    """Show one session, and why it is or is not considered looping.
+
+    From FILEs as `eddy detect` reads them; or, from a running job, what --topic still holds and what the
+    --worker that has the session says. Shows the timeline, which rule fired at which record on what
+    evidence, the course of its episodes, its scores, and which rules are near their limits.
+
+    \b
+    Examples:
+      eddy explain s-17 agent.jsonl
+      eddy explain s-17 --topic --worker http://127.0.0.1:8066
+      eddy explain s-17 --json agent.jsonl | jq .because
+    """  # noqa: D301
+    if files and from_brokers:
+        raise click.UsageError("Give files or --topic, not both.")
+    if not (files or from_brokers or worker):
+        raise click.UsageError("Give files, --topic or --worker: where the session is to be found.")
+    told = Explanation(session_id)
+    shown: deque[Scored] = deque(maxlen=None if every_step else last)
+    state: dict[str, Any] | None = None
+    if files:
+        settings = settings_in_force(settings_path)
+        source = SessionFile(session_id, settings)
+        _take(source.judge(entries(files, InputFormat(input_format))), told, shown)
+        if told.records == 0:
+            raise source.missing()
+        state = None if source.state is None else standing(source.state, settings)
+    elif from_brokers:
+        asyncio.run(_from_topic(bootstrap_servers, told, shown))
+    if worker:
+        state = asyncio.run(standing_at(worker, session_id, token))
+    if as_json:
+        click.echo(json.dumps(_document(told, shown, state)))
+    else:
+        _write(told, shown, state, every_step=every_step)
+
+
+def _take(judgements: Iterable[Judgement], told: Explanation, shown: deque[Scored]) -> None:
+    for judgement in judgements:
+        told.add(judgement)
+        if isinstance(judgement.outcome, Scored):
+            shown.append(judgement.outcome)
+
+
+async def _from_topic(bootstrap_servers: str | None, told: Explanation, shown: deque[Scored]) -> None:
+    # Imported here: they bring Faust, which takes half a second, and files do not need it.
+    from streams.app import connection, open_codec  # noqa: PLC0415
+    from streams.cli.session_topic import from_topic  # noqa: PLC0415
+    from streams.engine.client import connect  # noqa: PLC0415
+    from streams.settings import WorkerSettings, load  # noqa: PLC0415
+
+    settings = load(WorkerSettings, bootstrap_servers=bootstrap_servers, schema_registry_register=False)
+    codec = await open_codec(settings)
+    try:
+        async with connect(connection(settings)) as brokers:
+            judgements: AsyncIterator[Judgement] = from_topic(brokers, codec, told.session_id)
+            async for judgement in judgements:
+                _take([judgement], told, shown)
+    finally:
+        await codec.close()
+
+
+def _write(
+    told: Explanation, shown: deque[Scored], state: dict[str, Any] | None, *, every_step: bool
+) -> None:
+    out = click.get_text_stream("stdout", errors="backslashreplace")
+    write = line_writer(out)
+    try:
+        if shown:
+            if len(shown) < told.scored:
+                out.write(f"The last {len(shown):,} of {told.scored:,} records; --all shows every one.\n")
+            timeline = Timeline(shown[0].decision, every_step=every_step)
+            for scored in shown:
+                timeline.add(scored)
+            for line in timeline.close():
+                write(line)
+        for line in explanation_lines(told, state):
+            write(line)
+    finally:
+        out.flush()
+
+
+def _document(told: Explanation, shown: deque[Scored], state: dict[str, Any] | None) -> dict[str, Any]:
+    newest = told.newest
+    return {
+        "session_id": told.session_id,
+        "records": told.records,
+        "scored": told.scored,
+        "duplicates": told.duplicates,
+        "rejected": told.rejected,
+        "refusals": [{"offset": offset, "problems": problems} for offset, problems in told.refusals],
+        "timeline": [scored.enriched for scored in shown],
+        "fired": [
+            {
+                "rule": firing.rule,
+                "level": firing.level,
+                "times": firing.times,
+                "first_offset": firing.first,
+                "last_offset": firing.last,
+                "evidence": firing.evidence,
+            }
+            for firing in told.firings.values()
+        ],
+        "episodes": list(told.course),
+        "eddy": None if newest is None else newest.enriched["eddy"],
+        "standing": state,
+        "because": verdict_sentence(told, state),
+    }

@@ -1,0 +1,46 @@
+"""Asking a running worker where a session stands."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+import aiohttp
+from yarl import URL
+
+from streams.cli.printable import printable
+from streams.errors import ConfigurationError, InfrastructureError
+
+_PATIENCE = aiohttp.ClientTimeout(total=10)
+
+
+class WorkerUnreachableError(InfrastructureError):
+    """The worker does not answer. Check its address, EDDY_WEB_HOST and EDDY_WEB_PORT."""
+
+
+async def standing_at(worker: str, session_id: str, token: str | None) -> dict[str, Any]:
+    """Return what a worker says of a session (`streams.policy.standing`).
+
+    Raises:
+        ConfigurationError: the worker does not have the session, or refuses to say; or the address is none.
+        WorkerUnreachableError: it does not answer, or not as a worker does.
+    """
+    address = f"{worker.rstrip('/')}/sessions/{quote(session_id, safe='')}"
+    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=_PATIENCE) as client,
+            client.get(URL(address, encoded=True), headers=headers) as answer,
+        ):
+            body = await answer.json()
+    except aiohttp.InvalidURL as error:
+        raise ConfigurationError(f"{worker} is no address of a worker. Give http://HOST:PORT.") from error
+    except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+        raise WorkerUnreachableError(
+            f"The worker at {worker} does not answer ({error!r}). Check its address, EDDY_WEB_HOST and "
+            "EDDY_WEB_PORT."
+        ) from error
+    if answer.status == 200 and isinstance(body, dict):
+        return body
+    problem = printable(str(body.get("problem", body)) if isinstance(body, dict) else str(body), 300)
+    raise ConfigurationError(f"The worker at {worker} says: {problem}.")

@@ -1,0 +1,225 @@
+"""One session explained, from files: what fired, what nearly did, and the sentence that sums it up."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from click.testing import CliRunner, Result
+
+from streams.cli import main
+from streams.cli.explanation import MOST_NAMED, Explanation
+from streams.offline import Judgement
+from tests.stream import Stream, decision_log, repeated
+
+Write = Callable[..., str]
+
+
+def explain(*words: str) -> Result:
+    return CliRunner().invoke(main, ["explain", *words])
+
+
+def sentence(*words: str) -> str:
+    result = explain(*words)
+    assert result.exit_code == 0, result.output
+    return result.stdout.splitlines()[-1]
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Write:
+    def write(*values: dict[str, Any], settings: dict[str, Any] | None = None) -> str:
+        path = tmp_path / ("agent.jsonl" if settings is None else "settings.json")
+        lines = values if settings is None else (settings,)
+        path.write_bytes(b"".join(orjson.dumps(value) + b"\n" for value in lines))
+        return str(path)
+
+    return write
+
+
+def calls(count: int, session: str = "s1", **fields: Any) -> list[dict[str, Any]]:
+    return repeated(count, session=session, intent="find it", tool="search", **fields)
+
+
+LOOPING = """\
+● s1 · agent-1 · 3 steps in 2 s
+      1  22:13:20  1.00 NORMAL   failure  search · find it
+      2  22:13:21  0.50 WARNING  failure  search · find it
+         ▲ loop_episode: may become a loop: search: the same call with the same result, 2 times in a row (R1); since 22:13:20, offset 1
+      3  22:13:22  0.33 LOOP     failure  search · find it
+         ▲ loop_episode: search: the same call with the same result, 3 times in a row (R1); since 22:13:20, offset 1
+         ▲ divergence_suspected: search was called 3 times in a row
+1 rejected, no part of what follows
+  offset 4: event_id, meta.trace_id, meta.timestamp, identity.agent_id, identity.agent_type, action.status
+
+What fired
+  R1 WARNING  offset 2: count 2, search
+  A4:exact_hash WARNING  offsets 2 to 3, 2 times: confidence 1, steps 1 to 2
+  A4:semantic WARNING  offsets 2 to 3, 2 times: confidence 1, steps 1 to 2
+  R1 LOOP  offset 3: count 3, search
+  A1 WARNING  offset 3: 3 of the last 3 steps are the same: “find it”, search, failure
+  A2:tool WARNING  offset 3: search was called 3 times in a row
+
+Episodes
+  22:13:21  offset 2  opened, WARNING: may become a loop: search: the same call with the same result, 2 times in a row (R1); since 22:13:20, offset 1
+  22:13:22  offset 3  escalated, LOOP: search: the same call with the same result, 3 times in a row (R1); since 22:13:20, offset 1
+
+Where it stands
+  uniqueness 0.3333 WARNING
+  repeat     run of 3, fires at 3
+  drift      0.2575 CONTINUE: loop_risk 1, stuck_time 0.15
+  budget     47 of 50 steps left, 100,000 of 100,000 tokens left
+  node       blocked, after offset 3 of partition 0, settings version 0
+  at a limit R1 3, LOOP from 3; A2:tool 3, WARNING from 3; A4:exact_hash 3, WARNING from 2
+  near       A4:dead_end 3 of 5
+
+The session is considered looping: search: the same call with the same result, 3 times in a row (R1); since 22:13:20, offset 1.
+"""  # noqa: E501
+
+
+def test_a_looping_session_is_explained(written: Write) -> None:
+    other = decision_log(session="other")
+    path = written(other, *calls(3, error="no match"), {"session_id": "s1"}, other)
+    result = explain("s1", path)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == LOOPING
+
+
+def test_a_session_that_is_not_looping_tells_its_near_misses(written: Write) -> None:
+    path = written(*calls(2, status="success"))
+    assert "\n  near       R1 2 of 3 (search); A2:tool 2 of 3 (search)\n" in explain("s1", path).stdout
+    assert sentence("s1", path) == (
+        "The session is not considered looping: no rule of the verdict fired; "
+        "the nearest is R1 2 of 3 (search)."
+    )
+
+
+def test_decisions_that_repeat_with_other_results_are_told_apart_from_a_loop(written: Write) -> None:
+    values = [
+        decision_log(number=n, status="success", tool="next", tool_output_summary=f"page {n}")
+        for n in range(6)
+    ]
+    assert sentence("s1", written(*values)) == (
+        "The session is not considered looping: no rule of the verdict fired; yet its decisions repeat "
+        "(uniqueness 0.2, LOOP): calls or results differ."
+    )
+
+
+def test_a_loop_that_is_over_is_told_as_over(written: Write) -> None:
+    after = [
+        decision_log(number=n, status="success", intent=f"step {n}", tool=f"tool_{n}") for n in range(3, 6)
+    ]
+    path = written(*calls(3, error="no match"), *after)
+    assert sentence("s1", path) == (
+        "The session is not considered looping: it was, once, and came out of it at offset 5 (quiet)."
+    )
+
+
+def test_a_session_that_ended_in_its_loop_is_told_so(written: Write) -> None:
+    values = calls(3, error="no match")
+    values[-1]["control"] = {"is_terminal": True}
+    assert sentence("s1", written(*values)).startswith(
+        "The session was considered looping when it ended: search"
+    )
+
+
+def test_what_may_become_a_loop_is_told_so(written: Write) -> None:
+    told = sentence("s1", written(*calls(2, error="no match")))
+    assert told.startswith(
+        "The session is not considered looping, but it may become a loop: search: the same"
+    )
+
+
+def test_a_verdict_that_is_switched_off_is_told(written: Write) -> None:
+    settings = written(settings={"verdict_enabled": False})
+    told = sentence("s1", written(*calls(5, error="no match")), "--settings", settings)
+    assert told == "The session is not considered looping: the verdict is switched off (verdict_enabled)."
+
+
+def test_a_session_of_rejected_records_only_is_explained_too(written: Write) -> None:
+    told = explain("s1", written({"session_id": "s1"}, {"session_id": "s1", "event_id": "e"}))
+    assert told.exit_code == 0
+    assert told.stdout.startswith("2 rejected, no part of what follows\n  offset 0: event_id, ")
+    assert told.stdout.endswith("\nNothing is known of the session: none of its 2 records was scored.\n")
+
+
+def test_an_unknown_session_is_wrong_input_and_the_nearest_are_named(written: Write) -> None:
+    path = written(*(decision_log(session=name) for name in ("agent-17", "agent-18", "other")))
+    result = explain("agent-1", path)
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "eddy: No record of session agent-1 in the files. "
+        "The nearest of 3 sessions there: agent-18, agent-17.\n"
+    )
+
+
+def test_no_session_at_all_is_said_without_names(written: Write) -> None:
+    assert explain("s1", written()).stderr == "eddy: No record of session s1 in the files.\n"
+
+
+def test_a_long_session_shows_its_end_and_counts_all_of_it(written: Write) -> None:
+    path = written(*calls(300, error="no match"))
+    told = explain("s1", path).stdout
+    assert told.startswith("The last 40 of 300 records; --all shows every one.\n● s1 · agent-1 · 40 steps")
+    assert "\n  R1 LOOP  offsets 2 to 299, 298 times: count 3, search\n" in told
+    assert len(told.splitlines()) < 60
+    assert explain("s1", path, "--last", "2").stdout.startswith("The last 2 of 300 records;")
+    every = explain("s1", path, "--all").stdout
+    assert sum(" failure  search · find it" in line for line in every.splitlines()) == 300
+
+
+def test_of_many_rejected_records_the_newest_are_named(written: Write) -> None:
+    told = explain("s1", written(*({"session_id": "s1"} for _ in range(MOST_NAMED + 5)))).stdout
+    assert (
+        f"{MOST_NAMED + 5} rejected, no part of what follows\n  … the last {MOST_NAMED}:\n  offset 5: "
+        in told
+    )
+
+
+def test_machines_get_all_of_it(written: Write) -> None:
+    document = json.loads(explain("s1", written(*calls(3, error="no match")), "--json", "--last", "2").stdout)
+    assert (document["session_id"], document["records"], document["scored"]) == ("s1", 3, 3)
+    assert [record["event_id"] for record in document["timeline"]] == ["s1-e1", "s1-e2"]
+    assert document["fired"][0] == {
+        "rule": "R1",
+        "level": "WARNING",
+        "times": 1,
+        "first_offset": 1,
+        "last_offset": 1,
+        "evidence": "count 2, search",
+    }
+    assert [event["phase"] for event in document["episodes"]] == ["opened", "escalated"]
+    assert document["eddy"] == document["timeline"][-1]["eddy"]
+    assert document["standing"]["level"] == "LOOP"
+    assert document["because"].startswith("The session is considered looping")
+
+
+def test_what_agents_wrote_is_shown_and_never_obeyed(written: Write) -> None:
+    name = "s\x1b[2J\u202e"
+    values = repeated(3, session=name, tool="x\x1b]0;y\x07", intent="\x9b31m", error="\x1b[31m")
+    told = explain(name, written(*values)).stdout
+    assert "\\x1b[2J" in told
+    assert all(letter.isprintable() or letter == "\n" for letter in told)
+    assert explain("none\x1b[2J", written(*values)).stderr.isascii()
+
+
+def test_a_record_applied_before_is_counted_and_changes_nothing() -> None:
+    stream = Stream()
+    told = Explanation("s1")
+    record = stream.record(decision_log())
+    for _ in range(2):
+        told.add(Judgement(0, "s1", "e", stream.apply(record)))
+    assert (told.scored, told.duplicates, told.records) == (1, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ((), "Give files, --topic or --worker"),
+        (("--topic", __file__), "Give files or --topic, not both"),
+    ],
+)
+def test_a_session_needs_one_place_to_be_found_in(words: tuple[str, ...], complaint: str) -> None:
+    result = explain("s1", *words)
+    assert (result.exit_code, complaint in result.stderr) == (2, True)
