@@ -52,9 +52,10 @@ class _Waiting(asyncio.Queue[Delivery]):
             self.urgent.set()
 
     def _get(self) -> Delivery:
-        if 2 * self.qsize() <= self.maxsize:
+        item = super()._get()
+        if 2 * self.qsize() < self.maxsize:
             self.urgent.clear()
-        return super()._get()
+        return item
 
     def take_fitting(self, records: int, size: int) -> Delivery | None:
         """Take the next run if it has at most so many records and bytes of values."""

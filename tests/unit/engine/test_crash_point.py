@@ -49,6 +49,25 @@ def test_a_point_that_does_not_exist_is_an_error(specification: str) -> None:
         crash_point(specification)
 
 
+def test_a_point_of_somebody_else_is_passed() -> None:
+    died = live("aggregates.stored")
+    assert died.returncode == 0
+    with pytest.raises(ValueError):
+        crash_point("aggregates.nowhere", scope="aggregates")
+
+
+def test_a_point_with_a_scope_is_that_scopes() -> None:
+    program = PROGRAM.replace("crash_point()", 'crash_point(scope="aggregates")')
+    for specification, status in (("aggregates.folded", -signal.SIGKILL), ("folded", 0)):
+        died = subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, VARIABLE: specification},
+            capture_output=True,
+            check=False,
+        )
+        assert died.returncode == status
+
+
 def test_the_points_are_in_the_order_of_an_epoch() -> None:
     assert [*CrashPoint] == [
         "settings_acked",

@@ -262,3 +262,54 @@ async def test_what_is_joined_and_begun_is_not_dropped(failures: "asyncio.Queue[
         "abandoned",
     ]
     await lanes.stop()
+
+
+async def test_a_lane_that_pauses_makes_one_run_of_what_comes_meanwhile(
+    failures: "asyncio.Queue[BaseException]",
+) -> None:
+    epochs = Joining()
+    lanes = Lanes(epochs, failures.put, max_runs=8, max_records=100, pause_s=0.2)
+    began = asyncio.get_running_loop().time()
+    first = Delivered(0, 0)
+    await lanes.put(first)
+    await epochs.wait_for((0, 0))
+    epochs.end(0, 0)
+    await first.decided()
+    for number in (1, 2, 3):
+        await lanes.put(Delivered(0, number))
+    await epochs.wait_for((0, 1))
+    assert asyncio.get_running_loop().time() - began >= 0.2
+    assert epochs.runs == [[0], [1, 2, 3]]
+    await lanes.stop()
+
+
+async def test_a_pause_ends_when_the_lane_is_half_full(failures: "asyncio.Queue[BaseException]") -> None:
+    epochs = Joining()
+    lanes = Lanes(epochs, failures.put, max_runs=4, max_records=100, pause_s=3600)
+    first = Delivered(0, 0)
+    await lanes.put(first)
+    await epochs.wait_for((0, 0))
+    epochs.end(0, 0)
+    await first.decided()
+    await lanes.put(Delivered(0, 1))
+    assert lanes.waiting() == {0: 1}
+    await lanes.put(Delivered(0, 2))
+    await epochs.wait_for((0, 1))
+    assert epochs.runs == [[0], [1, 2]]
+    await lanes.stop()
+
+
+async def test_what_waits_in_a_lane_that_pauses_is_dropped_at_once(
+    failures: "asyncio.Queue[BaseException]",
+) -> None:
+    epochs = Joining()
+    lanes = Lanes(epochs, failures.put, max_runs=8, pause_s=3600)
+    first, second = Delivered(0, 0), Delivered(0, 1)
+    await lanes.put(first)
+    await epochs.wait_for((0, 0))
+    epochs.end(0, 0)
+    await first.decided()
+    await lanes.put(second)
+    lanes.abandon()
+    assert second.fate == "abandoned"
+    await lanes.stop()

@@ -1,0 +1,132 @@
+"""Contributions become records, records aggregates, and aggregates are published once per run."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import Any
+
+import fastavro
+import orjson
+import pytest
+
+from schemas.bundled import latest
+from schemas.codec import Codec, OutputFormat
+from streams.aggregation import (
+    Aggregate,
+    Aggregation,
+    Tallied,
+    decode_aggregate,
+    encode_aggregate,
+    parts,
+)
+from streams.contribution_record import health_record, read, task_record
+from streams.domain.contribution import Contribution
+from streams.domain.decision import Decision
+from streams.domain.detection_settings import DEFAULTS
+from streams.domain.outgoing import Outgoing
+from streams.domain.run import Run
+from streams.domain.topic import Topic
+from streams.engine.client import Stored
+from streams.errors import StateError
+from tests.stream import decision_log
+
+BUCKET = 5_000_000
+AT = BUCKET * 300_000
+
+
+class Aggregates(dict[str, Aggregate]):
+    """Aggregates as the fold wants them."""
+
+    def put(self, value: Aggregate, name: str) -> None:
+        self[name] = value
+
+
+def seen(key: str, offset: int, **counts: int) -> Outgoing:
+    """Return a record about an agent or a tool."""
+    buckets = {series: {BUCKET: n} for series, n in (counts or {"sessions": 1}).items()}
+    return health_record(Contribution(key, 3, offset, AT, buckets, {BUCKET: {"digest": 2}}), 77)
+
+
+def completed(task_type: str, offset: int) -> Outgoing:
+    decision = Decision.of(3, offset, decision_log())
+    used = {"task_type": task_type, "steps_used": 10, "tokens_used": 100.5, "total_progress": 1.0}
+    return task_record(used, decision, DEFAULTS, 78)
+
+
+def fold(
+    aggregates: Aggregates, *records: Outgoing, output_format: OutputFormat = OutputFormat.JSON
+) -> Tallied:
+    messages = [
+        Stored(0, offset, record.timestamp, record.key, record.value, ())
+        for offset, record in enumerate(records)
+    ]
+    return Aggregation(Codec.bundled(output_format)).fold(parts(Run("t", 0, messages)), aggregates)
+
+
+def test_an_aggregate_is_published_once_per_run_as_it_is_in_the_end() -> None:
+    tallied = fold(Aggregates(), seen("a", 1), seen("tool/b", 1), seen("a", 2), completed("api", 2))
+    assert (tallied.counted, tallied.repeated) == (4, 0)
+    health, profiles = (tallied.outputs[topic] for topic in (Topic.AGENT_HEALTH, Topic.TASK_PROFILES))
+    assert [(record.key, record.timestamp) for record in health] == [(b"a", 77), (b"tool/b", 77)]
+    assert [orjson.loads(record.value or b"")["sessions_hour"] for record in health] == [2, 1]
+    assert [(record.key, orjson.loads(record.value or b"")) for record in profiles] == [
+        (b"api", {"task_type": "api", "recommendation": {"steps": 12, "tokens": 121, "samples": 1}})
+    ]
+
+
+def test_what_was_counted_before_changes_and_publishes_nothing() -> None:
+    aggregates = Aggregates()
+    fold(aggregates, seen("a", 1), completed("api", 1))
+    before = dict(aggregates)
+    tallied = fold(aggregates, seen("a", 1), seen("a", 0), completed("api", 1))
+    assert (tallied.counted, tallied.repeated, tallied.outputs) == (0, 3, {})
+    assert aggregates == before
+
+
+def test_an_agent_and_a_task_of_one_name_are_counted_apart() -> None:
+    aggregates = Aggregates()
+    tallied = fold(aggregates, seen("api", 1), completed("api", 1))
+    assert aggregates.keys() == {"hapi", "tapi"}
+    assert set(tallied.outputs) == {Topic.AGENT_HEALTH, Topic.TASK_PROFILES}
+
+
+@pytest.mark.parametrize("topic", [Topic.AGENT_HEALTH, Topic.TASK_PROFILES])
+def test_in_avro_it_says_the_same(topic: Topic) -> None:
+    records = seen("a", 1, tokens=5, cost=12, episodes=1), completed("api", 2)
+    [as_json] = fold(Aggregates(), *records).outputs[topic]
+    [as_avro] = fold(Aggregates(), *records, output_format=OutputFormat.AVRO).outputs[topic]
+    schema = latest(f"{topic}-value")
+    assert as_avro.value is not None
+    assert as_avro.value[:5] == b"\0" + schema.id.to_bytes(4, "big")
+    told: Any = fastavro.schemaless_reader(BytesIO(as_avro.value[5:]), schema.parsed, None)
+    assert told == orjson.loads(as_json.value or b"")
+    assert dict(as_avro.headers)["eddy-schema"] == schema.name.encode()
+
+
+def test_aggregates_are_read_back_as_they_were_stored() -> None:
+    aggregates = Aggregates()
+    fold(aggregates, seen("a", 1), completed("api", 1))
+    for aggregate in aggregates.values():
+        stored = encode_aggregate(aggregate)
+        assert decode_aggregate(stored) == aggregate
+        assert encode_aggregate(decode_aggregate(stored)) == stored
+
+
+@pytest.mark.parametrize("stored", [b"{}", b"[]", b'["x",1]', b'["h",2,0]', b'["t",1]', b""])
+def test_what_is_no_aggregate_is_refused(stored: bytes) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        decode_aggregate(stored)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [b"", None, b"{}", b"[1]", b'[2,"health",0,1,2,[],[]]', b'[1,"health",0]', b'[1,"other",0]', b"\xff"],
+)
+def test_a_record_nobody_understands_stops_the_worker_and_says_what_to_do(value: bytes | None) -> None:
+    with pytest.raises(StateError, match=r"offset 9 .* newer one"):
+        read(Stored(0, 9, 0, b"a", value, ()))
+
+
+def test_a_key_that_is_no_text_is_nobodys() -> None:
+    with pytest.raises(StateError):
+        read(Stored(0, 9, 0, b"\xff", seen("a", 1).value, ()))
