@@ -25,7 +25,7 @@ async def standing_at(worker: str, session_id: str, token: str | None) -> dict[s
         ConfigurationError: the worker does not have the session, or refuses to say; or the address is none.
         WorkerUnreachableError: it does not answer, or not as a worker does.
     """
-    address = f"{worker.rstrip('/')}/sessions/{quote(session_id, safe='')}"
+    address = f"{worker.rstrip('/')}/sessions/{quote(session_id, safe='', errors='surrogateescape')}"
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     try:
         async with (
