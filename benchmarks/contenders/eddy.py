@@ -14,6 +14,7 @@ from streams.cli import main
 from streams.domain.detection_settings import DetectionSettings
 from streams.domain.outgoing import Outgoing
 from streams.domain.run import Run
+from streams.domain.shadow import Shadow
 from streams.job import Folded, Job, Sessions
 
 
@@ -28,6 +29,7 @@ class LookUpJob(Job):
         sessions: Sessions,
         settings: DetectionSettings,  # noqa: ARG002 - as `Job.fold` has it
         folded: Folded,
+        shadow: Shadow | None = None,  # noqa: ARG002
     ) -> None:
         """Look up each record's outputs and session."""
         entry, headers, partition = self.known.entry, self.known.headers, run.partition
