@@ -60,6 +60,9 @@ async def test_differences_survive_a_kill_and_alert_nobody(stage: Stage) -> None
     second = stage.worker()
     await stage.processed()
     await stage.publish_shadow()
+    # Who has read it ends the trial with the next run of each partition.
+    ended = "No shadow settings are tried out"
+    await until(lambda: ended in second.log, PATIENCE_SECONDS, "the end of the trial", second)
     await stage.send(itertools.islice(load(stage.partitions), 200))
     await tried_everywhere(0, second, partitions=stage.partitions)
     await stage.send(itertools.islice(load(stage.partitions), 200))
