@@ -67,11 +67,12 @@ class AgentHealth(NamedTuple):
         positions = {**self.positions, contribution.partition: contribution.offset}
         latest = max(self.latest, contribution.at)
         newest = latest // BUCKET_MS
+        slid = newest != self.latest // BUCKET_MS
         counts = contribution.counts
-        hour = _summed(self.hour, counts, newest - HOUR)
+        hour = _summed(self.hour, counts, newest - HOUR, slid)
         by_hour = {series: _by_hour(counts[series]) for series in _DAILY if series in counts}
-        day = _summed(self.day, by_hour, newest // HOUR - DAY)
-        chains = _chained(self.chains, contribution.chains, newest - HOUR)
+        day = _summed(self.day, by_hour, newest // HOUR - DAY, slid)
+        chains = _chained(self.chains, contribution.chains, newest - HOUR, slid)
         return AgentHealth(latest, positions, hour, day, chains)
 
     def report(self, key: str) -> dict[str, Any]:
@@ -138,25 +139,33 @@ def _by_hour(buckets: dict[int, int]) -> dict[int, int]:
     return hours
 
 
-def _summed(counts: Counts, added: Counts, gone: int) -> Counts:
-    """Return the sum of two sets of counts, without the buckets up to ``gone`` and without zeros."""
-    summed: Counts = {}
-    for series in {**counts, **added}:
-        buckets = dict(counts.get(series, {}))
-        for bucket, n in added.get(series, {}).items():
-            buckets[bucket] = buckets.get(bucket, 0) + n
-        if kept := {bucket: n for bucket, n in buckets.items() if bucket > gone and n}:
+def _summed(counts: Counts, added: Counts, gone: int, slid: bool) -> Counts:
+    """Return the sum of two sets of counts without zeros, and without the buckets up to ``gone``.
+
+    Those are only looked for when the window ``slid``, or in what is added.
+    """
+    summed = dict(counts)
+    for series, buckets in added.items():
+        summed[series] = merged = dict(summed.get(series, {}))
+        for bucket, n in buckets.items():
+            if bucket > gone:
+                merged[bucket] = merged.get(bucket, 0) + n
+    for series in list(summed) if slid else added:
+        kept = {bucket: n for bucket, n in summed[series].items() if bucket > gone and n}
+        if kept:
             summed[series] = kept
+        else:
+            del summed[series]
     return summed
 
 
-def _chained(chains: Chains, added: Chains, gone: int) -> Chains:
+def _chained(chains: Chains, added: Chains, gone: int, slid: bool) -> Chains:
     """Return the sum of two sets of signatures, without the buckets up to ``gone``.
 
     A signature that once made room for others never comes back: the greatest digest of a full bucket only
     falls. So what is kept in the end was there from its first mention on, in whatever order that came.
     """
-    if not added and all(bucket > gone for bucket in chains):
+    if not (added or slid):
         return chains
     summed = {bucket: signatures for bucket, signatures in chains.items() if bucket > gone}
     for bucket, signatures in added.items():
