@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shlex
 import sys
 import time
@@ -12,7 +13,7 @@ import click
 
 from benchmarks.contender import Contender
 from benchmarks.plan import PARTS, Plan
-from benchmarks.report import as_json, as_markdown, update_document
+from benchmarks.report import as_json, as_markdown, merged, update_document
 from benchmarks.session import measure
 
 _ROOT = Path(__file__).parents[1]
@@ -34,6 +35,11 @@ _RESULTS = _ROOT / "benchmarks" / "results.json"
 @click.option("--repeats", type=click.IntRange(1), help="Of each engine; the lowest counts.")
 @click.option("--broker", type=click.Choice(["kafka", "embedded"]), help="Default: Apache Kafka.")
 @click.option(
+    "--trajectories",
+    type=click.Path(exists=True, path_type=Path),
+    help="A file or folder of *.events.jsonl.gz: judge these sessions too.",
+)
+@click.option(
     "--write/--no-write",
     default=None,
     help="Update benchmarks/results.json and docs/benchmarks.md; default: when everything was measured.",
@@ -47,6 +53,7 @@ def main(
     records: int | None,
     repeats: int | None,
     broker: str | None,
+    trajectories: Path | None,
     write: bool | None,
 ) -> None:
     """Measure what Eddy costs beside plain aiokafka, Quix Streams and naive Faust.
@@ -62,6 +69,7 @@ def main(
         records=records,
         repeats=repeats,
         broker=broker,
+        trajectories=trajectories,
     )
     started = time.monotonic()
 
@@ -70,11 +78,12 @@ def main(
 
     results = asyncio.run(measure(plan, say=say))
     results["command"] = shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]])
-    text = as_markdown(results)
-    click.echo(text)
+    texts = as_markdown(results)
+    click.echo("\n".join(texts.values()))
     if plan.complete if write is None else write:
-        _RESULTS.write_text(as_json(results))
-        update_document(_DOCUMENT, text)
+        kept = json.loads(_RESULTS.read_text()) if _RESULTS.exists() else {}
+        _RESULTS.write_text(as_json(merged(kept, results)))
+        update_document(_DOCUMENT, texts)
 
 
 if __name__ == "__main__":

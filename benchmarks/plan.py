@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Self
 
 from benchmarks.contender import Contender
 from benchmarks.workload import Workload
 
-PARTS = ("cost", "latency", "recovery")
+PARTS = ("judging", "cost", "latency", "recovery")
 
 _RECORDS = 60_000
 _QUICK_RECORDS = 16_000
@@ -23,7 +24,8 @@ class Plan:
     """One run of the benchmark.
 
     ``seconds`` bounds each drain of a contender after its warm-up. ``repeats`` of an engine measurement are
-    interleaved over the contenders. ``rate`` is in events/s.
+    interleaved over the contenders. ``rate`` is in events/s. ``trajectories`` is a file or folder of recorded
+    sessions to judge too.
     """
 
     broker: str
@@ -37,6 +39,8 @@ class Plan:
     seconds: float
     repeats: int
     rate: int
+    quick: bool
+    trajectories: Path | None
     complete: bool
 
     @classmethod
@@ -50,6 +54,7 @@ class Plan:
         records: int | None,
         repeats: int | None,
         broker: str | None,
+        trajectories: Path | None,
     ) -> Self:
         """Make the plan of what the command line asks for; what it leaves open is the full run's."""
         size = records or (_QUICK_RECORDS if quick else _RECORDS)
@@ -70,6 +75,8 @@ class Plan:
             seconds=5.0 if quick else 15.0,
             repeats=repeats or (1 if quick else 2),
             rate=rate,
+            quick=quick,
+            trajectories=trajectories,
             complete=not (quick or parts or contenders or workloads or records or broker == "embedded"),
         )
 

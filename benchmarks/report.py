@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from benchmarks.contender import Contender
+from benchmarks.judging_tables import judging_tables
+from benchmarks.markdown import number, table
 
 Results = dict[str, Any]
 
-BEGIN = "<!-- results: written by python -m benchmarks -->"
-END = "<!-- end of results -->"
+#: What stands between two such lines of the document is written by the benchmark.
+_MARKERS = {
+    "judging": ("<!-- judging: written by python -m benchmarks -->", "<!-- end of judging -->"),
+    "engines": ("<!-- results: written by python -m benchmarks -->", "<!-- end of results -->"),
+}
 
 #: How much of a peer's engine Eddy's may cost.
 _ENGINE_AIMS = {Contender.FAUST: 0.1, Contender.QUIX: 0.5, Contender.PLAIN: 2.0}
@@ -37,9 +42,34 @@ def _plain(value: Any) -> Any:
             return value
 
 
-def as_markdown(results: Results) -> str:
-    """Return the results as text."""
-    parts = [_setting(results)]
+def merged(kept: Results, results: Results) -> Results:
+    """Return the kept results with those of a run; a run without a broker replaces its own part alone."""
+    own = {"judging": _with_circumstances(results)} if "judging" in results else {}
+    engines = {name: value for name, value in results.items() if name != "judging"}
+    return {**kept, **(engines if _on_broker(results) else {}), **own}
+
+
+def _with_circumstances(results: Results) -> Results:
+    told = ("started", "minutes", "command", "machine", "pace")
+    return {"cases": results["judging"], **{name: results[name] for name in told}}
+
+
+def _on_broker(results: Results) -> bool:
+    return any(part in results for part in ("cost", "latency", "recovery"))
+
+
+def as_markdown(results: Results) -> dict[str, str]:
+    """Return the results as text, by the place in the document they go to."""
+    texts = {}
+    if "judging" in results:
+        texts["judging"] = "\n\n".join([_setting(results), *judging_tables(results["judging"])]) + "\n"
+    if _on_broker(results):
+        texts["engines"] = "\n\n".join([_setting(results), *_engine_tables(results)]) + "\n"
+    return texts
+
+
+def _engine_tables(results: Results) -> list[str]:
+    parts = []
     if "cost" in results:
         parts += [
             _engine_table(results["cost"]),
@@ -50,38 +80,36 @@ def as_markdown(results: Results) -> str:
         parts.append(_latency_table(results["latency"]))
     if "recovery" in results:
         parts.append(_recovery_table(results["recovery"]))
-    return "\n\n".join(parts) + "\n"
+    return parts
 
 
-def update_document(document: Path, text: str) -> None:
-    """Replace what stands between the markers of a document."""
-    before, rest = document.read_text(encoding="utf-8").split(BEGIN)
-    _, after = rest.split(END)
-    document.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}", encoding="utf-8")
+def update_document(document: Path, texts: Mapping[str, str]) -> None:
+    """Replace what stands between the markers of a document for each of these places."""
+    written = document.read_text(encoding="utf-8")
+    for place, text in texts.items():
+        begin, end = _MARKERS[place]
+        before, rest = written.split(begin)
+        _, after = rest.split(end)
+        written = f"{before}{begin}\n\n{text}\n{end}{after}"
+    document.write_text(written, encoding="utf-8")
 
 
 def _setting(results: Results) -> str:
     machine, paces = results["machine"], results["pace"]
     loads = [pace["load_average"] for pace in paces]
     loops = [pace["loop_ns"] for pace in paces]
-    packages = ", ".join(f"{name} {number}" for name, number in machine["packages"].items())
+    packages = ", ".join(f"{name} {version}" for name, version in machine["packages"].items())
+    broker = (
+        f", broker: {results['broker']}, {results['partitions']} partitions" if _on_broker(results) else ""
+    )
     return (
-        f"Measured {results['started']} in {results['minutes']} minutes with `{results['command']}`, "
-        f"broker: {results['broker']}, {results['partitions']} partitions.\n\n"
-        f"{machine['processor']}, {machine['cores']} cores shared with the broker and the benchmark; "
+        f"Measured {results['started']} in {results['minutes']} minutes with `{results['command']}`"
+        f"{broker}.\n\n"
+        f"{machine['processor']}, {machine['cores']} cores shared with whatever else ran; "
         f"{machine['system']}; Python {machine['python']}; {packages}. "
         f"Load average {min(loads)} to {max(loads)}; "
         f"an empty turn of a Python loop cost {min(loops)} to {max(loops)} ns."
     )
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
-    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
-
-
-def _number(value: float | None, digits: int = 1) -> str:
-    return "" if value is None or math.isnan(value) else f"{value:,.{digits}f}"
 
 
 def _engine_table(cases: list[Results]) -> str:
@@ -96,15 +124,15 @@ def _engine_table(cases: list[Results]) -> str:
                 (
                     case["workload"],
                     peer.title,
-                    _number(one["engine_us"]),
-                    _number(one["engine_events_s"], 0),
-                    _number(one.get("total_minus_judging_us")),
-                    _number(ratio, 2),
+                    number(one["engine_us"]),
+                    number(one["engine_events_s"], 0),
+                    number(one.get("total_minus_judging_us")),
+                    number(ratio, 2),
                     _verdict(peer, ratio),
                 )
             )
     head = ("workload", "engine", "CPU µs/event", "events/s", "total less judging", "Eddy ÷ this", "aim")
-    return "### The engines alone\n\n" + _table(head, rows)
+    return "### The engines alone\n\n" + table(head, rows)
 
 
 def _verdict(peer: Contender, ratio: float | None) -> str:
@@ -129,11 +157,11 @@ def _whole_table(cases: list[Results]) -> str:
                 (
                     case["workload"],
                     peer.title,
-                    _number(one["total_us"]),
-                    _number(one["events_s"], 0),
-                    _number(one["rss_mb"], 0),
-                    _number(None if peer is Contender.EDDY else ratio, 2),
-                    _number(None if peer is Contender.EDDY else faster, 1),
+                    number(one["total_us"]),
+                    number(one["events_s"], 0),
+                    number(one["rss_mb"], 0),
+                    number(None if peer is Contender.EDDY else ratio, 2),
+                    number(None if peer is Contender.EDDY else faster, 1),
                 )
             )
     head = (
@@ -145,7 +173,7 @@ def _whole_table(cases: list[Results]) -> str:
         "Eddy's CPU ÷ this",
         "Eddy's rate ÷ this",
     )
-    return "### The whole job, one worker\n\n" + _table(head, rows)
+    return "### The whole job, one worker\n\n" + table(head, rows)
 
 
 def _stage_table(cases: list[Results]) -> str:
@@ -157,9 +185,9 @@ def _stage_table(cases: list[Results]) -> str:
         rows.append(
             (
                 case["workload"],
-                *(_number(stages[stage]) for stage in ("decode", "step", "encode", "snapshot")),
-                _number(rest),
-                _number(eddy.get("total_us")),
+                *(number(stages[stage]) for stage in ("decode", "step", "encode", "snapshot")),
+                number(rest),
+                number(eddy.get("total_us")),
             )
         )
     head = (
@@ -171,7 +199,7 @@ def _stage_table(cases: list[Results]) -> str:
         "rest of the engine",
         "measured total",
     )
-    return "### Where Eddy's time goes, CPU µs/event\n\n" + _table(head, rows)
+    return "### Where Eddy's time goes, CPU µs/event\n\n" + table(head, rows)
 
 
 def _latency_table(found: Results) -> str:
@@ -179,16 +207,16 @@ def _latency_table(found: Results) -> str:
     rows = [
         (
             Contender(name).title,
-            _number(one["events_s"], 0),
-            _number(one["p50_ms"]),
-            _number(one["p99_ms"]),
-            _number(one["longest_ms"]),
-            _number(eddy["p50_ms"] / one["p50_ms"] if eddy and name != Contender.EDDY else None, 2),
+            number(one["events_s"], 0),
+            number(one["p50_ms"]),
+            number(one["p99_ms"]),
+            number(one["longest_ms"]),
+            number(eddy["p50_ms"] / one["p50_ms"] if eddy and name != Contender.EDDY else None, 2),
         )
         for name, one in found["contenders"].items()
     ]
     head = ("job", "events/s", "p50 ms", "p99 ms", "longest ms", "Eddy's p50 ÷ this")
-    return f"### Event to enriched record at {found['rate']:,} events/s\n\n" + _table(head, rows)
+    return f"### Event to enriched record at {found['rate']:,} events/s\n\n" + table(head, rows)
 
 
 def _recovery_table(found: Results) -> str:
@@ -201,13 +229,13 @@ def _recovery_table(found: Results) -> str:
         rows.append(
             (
                 Contender(name).title,
-                _number(one["records"], 0),
-                _number(one["seconds"], 2),
-                _number(one["records_s"], 0),
-                _number(one["cpu_us"]),
-                _number(ratio, 1),
+                number(one["records"], 0),
+                number(one["seconds"], 2),
+                number(one["records_s"], 0),
+                number(one["cpu_us"]),
+                number(ratio, 1),
                 aim,
             )
         )
     head = ("worker", "sessions", "seconds", "records/s", "CPU µs/record", "Eddy's records/s ÷ this", "aim")
-    return "### Restoring sessions from the changelog\n\n" + _table(head, rows)
+    return "### Restoring sessions from the changelog\n\n" + table(head, rows)

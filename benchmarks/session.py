@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import broker, latency, recovery
+from benchmarks import broker, judging, latency, recovery
 from benchmarks.backlog import Backlog
 from benchmarks.contender import Contender
 from benchmarks.cost import Bench
@@ -41,16 +41,25 @@ async def measure(plan: Plan, *, say: Say) -> Results:
         "partitions": plan.partitions,
         "pace": [pace()],
     }
+    if "judging" in plan.parts:
+        results["judging"] = judging.measure(quick=plan.quick, trajectories=plan.trajectories)
+        results["pace"].append(pace())
+    on_broker = [part for part in plan.parts if part != "judging"]
+    if on_broker:
+        await _measure_on_broker(plan, on_broker, results, say)
+    results["pace"].append(pace())
+    results["minutes"] = round((time.time() - _epoch(results["started"])) / 60, 1)
+    return results
+
+
+async def _measure_on_broker(plan: Plan, parts: list[str], results: Results, say: Say) -> None:
     with broker.running(plan.broker) as node, tempfile.TemporaryDirectory(prefix="eddy-bench-") as directory:
         await broker.provision(node.bootstrap, "bench", plan.partitions)
         async with broker.Client(node.bootstrap, plan.partitions, plan.broker).open() as client:
             session = _Session(plan, Bench(client, say), Path(directory), results, say)
             await session.check()
-            for part in plan.parts:
+            for part in parts:
                 results[part] = await getattr(session, part)()
-    results["pace"].append(pace())
-    results["minutes"] = round((time.time() - _epoch(results["started"])) / 60, 1)
-    return results
 
 
 def _epoch(started: str) -> float:

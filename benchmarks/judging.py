@@ -1,0 +1,269 @@
+"""The pure pipeline with everything on, part by part: no broker, no engine, one process.
+
+Each round judges other sessions, record by record as they come in turns: that is the whole. Then the same
+records go through one part after another, each part over all records at once. What is left of `step` when
+its parts are taken off is its frame. Of the rounds the lowest counts: what disturbs only ever adds.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks import naive
+from benchmarks.agent_sessions import AgentSession, sessions
+from benchmarks.workload import UnusableWorkloadError
+from schemas.codec import Codec
+from streams.detectors.detector import Detector, Layer
+from streams.detectors.registry import DETECTORS
+from streams.domain.decision import Decision
+from streams.domain.detection_settings import DEFAULTS
+from streams.domain.outcome import Rejected, Scored
+from streams.domain.record import Record
+from streams.domain.session import Session
+from streams.domain.topic import Topic
+from streams.engine.changelog import encode_session
+from streams.pipeline import admit, step
+from streams.sources.reading import InputFormat, entries
+
+Results = dict[str, Any]
+
+#: Records of each session.
+LENGTH = 50
+
+# Records that are judged together by part: what a worker takes of a partition at once.
+_RUN = 500
+
+#: The parts of `step` that are text work, and the values of a record that belong to them.
+TEXT = {
+    "normalise the result": ("result_text", "result"),
+    "canonical form and signature": ("canonical_input", "result_digest", "call", "call_digest", "signature"),
+    "words and marks": ("argument_marks", "result_marks", "step_marks"),
+}
+
+#: Rows of the table in their order; those of the text and of the detectors make up `step`.
+PARTS = (
+    "decode",
+    "admit",
+    *TEXT,
+    *(detector.name for detector in DETECTORS),
+    "frame of step",
+    "encode the enriched record",
+    "encode events",
+)
+
+
+class _Item(NamedTuple):
+    key: str
+    encoded: bytes
+    session: int
+
+
+class _Cpu:
+    """CPU seconds by part, summed up over the runs of a round."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    def time(self, part: str, work: Callable[[], Any]) -> Any:
+        started = time.thread_time()
+        done = work()
+        self.seconds[part] = self.seconds.get(part, 0.0) + time.thread_time() - started
+        return done
+
+
+def measure(*, quick: bool, trajectories: Path | None) -> list[Results]:
+    """Measure results of 200 bytes and of 2 kB, and recorded trajectories if there are any."""
+    rounds, count = (2, 16) if quick else (6, 40)
+    cases = [
+        _case(f"results of {name}", [sessions(count, LENGTH, size, seed) for seed in range(rounds)])
+        for name, size in (("200 B", 200), ("2 kB", 2_000))
+    ]
+    if trajectories is not None:
+        cases.append(_case("recorded trajectories", [_recorded(trajectories)] * (2 if quick else 4)))
+    return cases
+
+
+def _case(name: str, rounds: Sequence[Sequence[AgentSession]]) -> Results:
+    lowest: dict[str, float] = {}
+    stored = _Stored()
+    characters: list[int] = []
+    for told in rounds:
+        seconds, lengths = _round(told, stored)
+        characters += lengths
+        for part, spent in seconds.items():
+            spent_us = spent / len(lengths) * 1e6
+            lowest[part] = min(spent_us, lowest.get(part, spent_us))
+    return {
+        "case": name,
+        "records": len(characters),
+        "result_characters": statistics.median(characters),
+        "parts_us": {part: lowest[part] for part in PARTS},
+        "snapshot_us": lowest["snapshot"],
+        "whole_us": lowest["whole"],
+        "naive_us": {part: lowest[part] for part in lowest if part.startswith("naive ")},
+        "state_bytes": stored.figures(),
+    }
+
+
+class _Stored:
+    """Bytes of sessions after `LENGTH` records, or at their end; by kind of session."""
+
+    def __init__(self) -> None:
+        self._sizes: dict[str, list[int]] = {}
+
+    def add(self, session: Session, *, looping: bool) -> None:
+        size = len(encode_session(session))
+        self._sizes.setdefault("looping" if looping else "healthy", []).append(size)
+
+    def figures(self) -> Results:
+        return {
+            kind: {
+                "median": statistics.median(sizes),
+                "p99": sorted(sizes)[min(len(sizes) - 1, int(len(sizes) * 0.99))],
+            }
+            for kind, sizes in sorted(self._sizes.items())
+        }
+
+
+def _round(told: Sequence[AgentSession], stored: _Stored) -> tuple[dict[str, float], list[int]]:
+    """Judge some sessions, their records in turns; return seconds by part and the lengths of the results."""
+    codec = Codec.bundled()
+    write = codec.encoder(f"{Topic.DECISION_LOGS}-value").encode
+    items = [
+        _Item(value["session_id"], write(value), number)
+        for turn in range(max(len(session.records) for session in told))
+        for number, session in enumerate(told)
+        if turn < len(session.records)
+        for value in (session.records[turn],)
+    ]
+    cpu = _Cpu()
+    held = cpu.time("whole", lambda: _whole(items, codec))
+    for session in told:
+        stored.add(held[session.records[0]["session_id"]], looping=session.looping)
+    by_parts = _ByParts(cpu, codec)
+    lengths: list[int] = []
+    for start in range(0, len(items), _RUN):
+        lengths += by_parts.run(start, items[start : start + _RUN])
+    seconds = cpu.seconds
+    inside = [seconds[part] for part in (*TEXT, *(detector.name for detector in DETECTORS))]
+    seconds["frame of step"] = max(0.0, seconds["step"] - sum(inside))
+    return seconds, lengths
+
+
+def _whole(items: Sequence[_Item], codec: Codec) -> dict[str, Session]:
+    """Do everything for one record after another; return the sessions as they are then."""
+    decode = codec.decoder(f"{Topic.DECISION_LOGS}-value").decode
+    encoders = {topic: codec.encoder(f"{topic}-value").encode for topic in _TOPICS}
+    held: dict[str, Session] = {}
+    for offset, item in enumerate(items):
+        decision = _admitted(item.key, offset, decode(item.encoded))
+        held[item.key], outcome = step(held.get(item.key), decision, DEFAULTS)
+        assert isinstance(outcome, Scored)
+        encoders[Topic.ENRICHED](outcome.enriched)
+        for event in outcome.events:
+            if event.topic is not None:
+                encoders[event.topic](event.fields)
+    return held
+
+
+_TOPICS = (
+    Topic.ENRICHED,
+    Topic.ENTROPY_ALERTS,
+    Topic.SESSION_ALERTS,
+    Topic.TOPOLOGY,
+    Topic.SESSION_BUDGETS,
+    Topic.SESSION_RESPONSES,
+)
+
+
+def _admitted(key: str, offset: int, value: dict[str, Any]) -> Decision:
+    decision = admit(Record(0, offset, key, value["meta"]["timestamp"], value), DEFAULTS)
+    if isinstance(decision, Rejected):
+        raise UnusableWorkloadError(decision.problems)
+    return decision
+
+
+class _ByParts:
+    """The parts one after another, each over a whole run of records as a worker meets them."""
+
+    def __init__(self, cpu: _Cpu, codec: Codec) -> None:
+        self._cpu = cpu
+        self._decode = codec.decoder(f"{Topic.DECISION_LOGS}-value").decode
+        self._encoders = {topic: codec.encoder(f"{topic}-value").encode for topic in _TOPICS}
+        self._held: dict[str, Session] = {}
+        self._states: dict[str, dict[str, Any]] = {detector.name: {} for detector in DETECTORS}
+
+    def run(self, start: int, items: Sequence[_Item]) -> list[int]:
+        """Judge a run whose first record has this offset; return the lengths of its results."""
+        cpu, encoders = self._cpu, self._encoders
+        keys, offsets = [item.key for item in items], range(start, start + len(items))
+        values = cpu.time("decode", lambda: [self._decode(item.encoded) for item in items])
+        decisions = cpu.time("admit", lambda: [*map(_admitted, keys, offsets, values)])
+        outcomes = cpu.time("step", lambda: [*map(self._step, decisions)])
+        self._inside(outcomes, [*map(_admitted, keys, offsets, values)])
+        cpu.time("snapshot", lambda: [encode_session(self._held[key]) for key in keys])
+        encode = encoders[Topic.ENRICHED]
+        records = [outcome.enriched for outcome in outcomes]
+        cpu.time("encode the enriched record", lambda: [encode(record) for record in records])
+        events = [event for outcome in outcomes for event in outcome.events if event.topic is not None]
+        cpu.time("encode events", lambda: [encoders[event.topic](event.fields) for event in events])
+
+        texts = [outcome.decision.result_text or "" for outcome in outcomes]
+        cpu.time("naive patterns", lambda: [naive.normalised(text) for text in texts])
+        cpu.time("naive tokens", lambda: [naive.words(text) for text in texts])
+        cpu.time("naive encode", lambda: [naive.encoded(record) for record in records])
+        return [*map(len, texts)]
+
+    def _step(self, decision: Decision) -> Scored:
+        key = decision.session_id
+        self._held[key], outcome = step(self._held.get(key), decision, DEFAULTS)
+        assert isinstance(outcome, Scored)
+        return outcome
+
+    def _inside(self, outcomes: Sequence[Scored], decisions: Sequence[Decision]) -> None:
+        """Time the text work that the outcomes needed, then each detector with the text work done."""
+        pairs = [*zip(decisions, outcomes, strict=True)]
+        for part, names in TEXT.items():
+            asked = [
+                (name, [decision for decision, outcome in pairs if name in outcome.decision.__dict__])
+                for name in names
+            ]
+            self._cpu.time(part, lambda asked=asked: [_read(name, some) for name, some in asked])
+        for detector in DETECTORS:
+            judges = detector.layer is Layer.JUDGES
+            shown = [
+                (decision, outcome.enriched["eddy"])
+                for decision, outcome in pairs
+                if judges or outcome.enriched["eddy"]["step"] is not None
+            ]
+            self._cpu.time(
+                detector.name, lambda detector=detector, shown=shown: self._observe(detector, shown)
+            )
+
+    def _observe(self, detector: Detector[Any], shown: Sequence[tuple[Decision, dict[str, Any]]]) -> None:
+        states = self._states[detector.name]
+        for decision, eddy in shown:
+            state = states.get(decision.session_id)
+            if state is None:
+                state = detector.begin(DEFAULTS)
+            seen = detector.observe(state, decision, eddy, DEFAULTS)
+            states[decision.session_id] = state if seen is None else seen[0]
+
+
+def _read(name: str, decisions: Iterable[Decision]) -> None:
+    for decision in decisions:
+        getattr(decision, name)
+
+
+def _recorded(path: Path) -> list[AgentSession]:
+    """Return the sessions of recorded trajectories, up to `LENGTH` records of each."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    files = sorted(path.glob("*.events.jsonl.gz")) if path.is_dir() else [path]
+    for entry in entries(map(str, files), InputFormat.TRAJECTORY):
+        if entry.value is not None and entry.key is not None:
+            found.setdefault(entry.key, []).append(entry.value)
+    return [AgentSession(looping=False, records=records[:LENGTH]) for records in found.values()]
