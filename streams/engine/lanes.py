@@ -103,7 +103,10 @@ class Lanes:
         self._last_words: asyncio.Future[None] | None = None
 
     async def put(self, delivery: Delivery) -> None:
-        """Queue a run; waits while its lane is full."""
+        """Queue a run; waits while its lane is full. One that is stale is dropped: a drain waits for it."""
+        if delivery.stale:
+            delivery.abandon()
+            return
         partition = delivery.run.partition
         queue = self._queues.get(partition)
         if queue is None:
@@ -111,6 +114,8 @@ class Lanes:
             task = self._tasks[partition] = asyncio.create_task(self._drive(queue), name=f"lane-{partition}")
             task.add_done_callback(self._ended)
         await queue.put(delivery)
+        if delivery.stale:  # since the lane was full; it is dropped when its turn comes
+            queue.urgent.set()
 
     async def _drive(self, queue: _Waiting) -> None:
         while True:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from io import BytesIO
 from typing import Any
 
@@ -25,13 +26,24 @@ from streams.domain.decision import Decision
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.outgoing import Outgoing
 from streams.domain.run import Run
+from streams.domain.session import Session
+from streams.domain.task_needs import Completion
 from streams.domain.topic import Topic
 from streams.engine.client import Stored
 from streams.errors import StateError
+from streams.job import Folded, Job
+from tests.integration.load import load
 from tests.stream import decision_log
 
 BUCKET = 5_000_000
 AT = BUCKET * 300_000
+
+
+class Sessions(dict[str, Session]):
+    """Sessions as the job wants them."""
+
+    def put(self, session: Session, session_id: str) -> None:
+        self[session_id] = session
 
 
 class Aggregates(dict[str, Aggregate]):
@@ -130,3 +142,31 @@ def test_a_record_nobody_understands_stops_the_worker_and_says_what_to_do(value:
 def test_a_key_that_is_no_text_is_nobodys() -> None:
     with pytest.raises(StateError):
         read(Stored(0, 9, 0, b"\xff", seen("a", 1).value, ()))
+
+
+def test_what_the_sessions_of_a_partition_contribute_comes_out_by_agent_tool_and_task() -> None:
+    messages = [
+        Stored(0, offset, record.timestamp, record.key, record.value, record.headers)
+        for offset, (_, record) in enumerate(itertools.islice(load(1), 1200))
+    ]
+    folded = Folded()
+    job = Job(Codec.bundled(), group="g", version="1")
+    job.fold(Run(Topic.DECISION_LOGS, 0, messages), Sessions(), DEFAULTS, folded)
+    sent = folded.outputs[Topic.REPARTITION]
+    # Far fewer than records: a session that goes on as it was has nothing to tell.
+    assert len(sent) < folded.scored
+    health, profiles = (
+        {record.key: orjson.loads(record.value or b"") for record in records}
+        for records in fold(Aggregates(), *sent).outputs.values()
+    )
+    agents = {key: told for key, told in health.items() if told["scope"] == "agent"}
+    assert agents.keys() == {b"agent-0", b"agent-1", b"agent-2"}
+    assert sum(told["sessions_day"] for told in agents.values()) == health[b"tool/shell"]["sessions_day"]
+    assert sum(told["episodes_day"] for told in agents.values()) == health[b"tool/shell"]["episodes_day"]
+    assert profiles.keys() == {b"api", b"refactoring"}
+    completions = [
+        event
+        for event in (read(Stored(0, 0, 0, each.key, each.value, ())) for each in sent)
+        if isinstance(event, Completion)
+    ]
+    assert sum(told["recommendation"]["samples"] for told in profiles.values()) == len(completions) > 0

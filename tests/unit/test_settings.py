@@ -130,6 +130,10 @@ def test_every_wrong_value_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -> 
         ({"SESSION_TIMEOUT_S": "50"}, ["EDDY_SESSION_TIMEOUT_S", "EDDY_REQUEST_TIMEOUT_S"]),
         ({"HEARTBEAT_INTERVAL_S": "15"}, ["EDDY_HEARTBEAT_INTERVAL_S", "EDDY_SESSION_TIMEOUT_S"]),
         (
+            {"AGGREGATE_PAUSE_S": "5", "STALL_TIMEOUT_S": "5"},
+            ["EDDY_AGGREGATE_PAUSE_S", "EDDY_STALL_TIMEOUT_S"],
+        ),
+        (
             {"SECURITY_PROTOCOL": "SASL_SSL", "SASL_USERNAME": "u"},
             ["EDDY_SASL_PASSWORD", "EDDY_SECURITY_PROTOCOL"],
         ),

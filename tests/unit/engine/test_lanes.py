@@ -313,3 +313,26 @@ async def test_what_waits_in_a_lane_that_pauses_is_dropped_at_once(
     lanes.abandon()
     assert second.fate == "abandoned"
     await lanes.stop()
+
+
+async def test_what_became_stale_before_a_full_lane_had_room_does_not_wait_for_the_pause(
+    failures: "asyncio.Queue[BaseException]",
+) -> None:
+    epochs = Joining()
+    lanes = Lanes(epochs, failures.put, max_runs=1, pause_s=3600)
+    first, second, third = (Delivered(0, number) for number in range(3))
+    await lanes.put(first)
+    await epochs.wait_for((0, 0))
+    await lanes.put(second)
+    late = asyncio.create_task(lanes.put(third))
+    await asyncio.sleep(0)
+    third.stale = True
+    lanes.abandon()
+    await late
+    epochs.end(0, 0)
+    assert [await one.decided() for one in (first, second, third)] == [
+        "acknowledged",
+        "abandoned",
+        "abandoned",
+    ]
+    await lanes.stop()

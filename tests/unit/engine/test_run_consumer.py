@@ -100,3 +100,13 @@ async def test_stopping_the_flow_drops_what_the_lanes_have_not_begun(
     consumer.stop_flow()
     assert dropped == ["sessions", "aggregates"]
     assert not consumer.flow_active
+
+
+async def test_lag_is_that_of_both_topics_that_feed_a_table_and_of_no_changelog(
+    app: RunApp, consumer: RunConsumer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topics = [TOPIC, "eddy-aggregates-repartition", "eddy-sessions-changelog", "eddy-aggregates-changelog"]
+    monkeypatch.setattr(consumer, "assignment", lambda: {TP(topic, 3) for topic in topics})
+    monkeypatch.setattr(consumer, "lag", lambda tp: len(tp.topic))
+    app.tables.actives_ready = True
+    assert app.lags() == {(topic, 3): len(topic) for topic in topics[:2]}
