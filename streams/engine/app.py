@@ -34,6 +34,9 @@ from streams.job import Job
 #: Contributions of an epoch of the aggregates at most, where the runs of decisions are not larger anyway.
 _TOGETHER = 5_000
 
+#: Decoded aggregates kept in memory at most, up to 50 kB each.
+_CACHED_AGGREGATES = 5_000
+
 
 class _Boot(BootStrategy):
     """Faust's start order with the app's companions first, so that health is answered during a restore."""
@@ -95,10 +98,20 @@ class RunApp(faust.App):
         self._sources = str(Topic.DECISION_LOGS), repartition_topic(options.application_id)
         self.source = self.topic(self._sources[0], schema=RunSchema())
         self.repartition = self.topic(self._sources[1], schema=RunSchema())
-        stored: dict[str, Any] = {"options": options.store, "cached": options.cached_sessions}
-        self.sessions = SessionTable(self, name=SESSIONS, directory=options.directory / SESSIONS, **stored)
+        self.sessions = SessionTable(
+            self,
+            name=SESSIONS,
+            directory=options.directory / SESSIONS,
+            options=options.store,
+            cached=options.cached_sessions,
+        )
         self.aggregates = StateTable(
-            self, name=AGGREGATES, form=AGGREGATE_FORM, directory=options.directory / AGGREGATES, **stored
+            self,
+            name=AGGREGATES,
+            form=AGGREGATE_FORM,
+            directory=options.directory / AGGREGATES,
+            options=options.store,
+            cached=_CACHED_AGGREGATES,
         )
         self.state_tables = (self.sessions, self.aggregates)
         for table in self.state_tables:

@@ -104,7 +104,7 @@ class Lanes:
 
     async def put(self, delivery: Delivery) -> None:
         """Queue a run; waits while its lane is full. One that is stale is dropped: a drain waits for it."""
-        if delivery.stale:
+        if _is_stale(delivery):
             delivery.abandon()
             return
         partition = delivery.run.partition
@@ -114,7 +114,7 @@ class Lanes:
             task = self._tasks[partition] = asyncio.create_task(self._drive(queue), name=f"lane-{partition}")
             task.add_done_callback(self._ended)
         await queue.put(delivery)
-        if delivery.stale:  # since the lane was full; it is dropped when its turn comes
+        if _is_stale(delivery):  # since the lane was full; it is dropped when its turn comes
             queue.urgent.set()
 
     async def _drive(self, queue: _Waiting) -> None:
@@ -178,6 +178,11 @@ class Lanes:
         await asyncio.gather(*tasks, return_exceptions=True)
         self._tasks.clear()
         self._queues.clear()
+
+
+def _is_stale(delivery: Delivery) -> bool:
+    """Tell it anew each time: it changes while a delivery waits."""
+    return delivery.stale
 
 
 class FaustDelivery:
