@@ -10,7 +10,7 @@ from streams.cli.lazy_group import LazyGroup
 @click.group(
     cls=LazyGroup,
     commands_in={
-        "backtest": "Show what other settings would have changed, on files or on a part of the topic.",
+        "backtest": "Judge the same records under two settings documents and show what would have changed.",
         "config": "Read and change the detection settings.",
         "demo": (
             "Start a broker and two workers here, replay recorded agent sessions, "
