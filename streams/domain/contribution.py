@@ -39,13 +39,22 @@ def tool_key(name: str) -> str:
     return _TOOL + name
 
 
+def is_tool(key: str) -> bool:
+    """Tell whether a key is a tool's.
+
+    >>> is_tool(tool_key("shell")), is_tool(agent_key("tool/shell"))
+    (True, False)
+    """
+    return key.startswith(_TOOL)
+
+
 def subject(key: str) -> tuple[str, str]:
     """Return scope and name of what a key stands for.
 
     >>> subject("planner"), subject("agent/tool/shell"), subject("tool/shell")
     (('agent', 'planner'), ('agent', 'tool/shell'), ('tool', 'shell'))
     """
-    if key.startswith(_TOOL):
+    if is_tool(key):
         return "tool", key[len(_TOOL) :]
     return "agent", key.removeprefix(_AGENT)
 

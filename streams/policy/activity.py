@@ -17,8 +17,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from streams.domain.agent_health import DAY, HOUR
 from streams.domain.bounded import bounded
-from streams.domain.contribution import BUCKET_MS, Changes, agent_key, tool_key
+from streams.domain.contribution import BUCKET_MS, Changes, agent_key, is_tool, tool_key
 from streams.domain.decision import Decision
 from streams.domain.event import EventKind, Finding
 from streams.domain.level import Level
@@ -26,9 +27,9 @@ from streams.domain.level import Level
 #: Name of the state among those of a session.
 ACTIVITY = "activity"
 
-#: Agents and tools a session remembers to have been seen with. The one that was seen longest ago gives way;
-#: if it comes back within the day, the session counts once more for it.
-MOST_SEEN = 12
+#: Agents and tools a session remembers to have been seen with in a day, and how many of them may be tools. It
+#: counts for no others: to forget one early would be to count the session twice when it comes back.
+MOST_SEEN, MOST_TOOLS = 16, 12
 
 #: Tools and signatures of an episode that are counted.
 MOST_EVIDENCE = 5
@@ -128,6 +129,8 @@ def leave(activity: Activity, findings: Iterable[Finding], changes: Changes) -> 
 
 
 _FRESH = Activity()
+# The sliding day begins with an hour, so it may go back nearly an hour further.
+_LONGEST_DAY = (DAY + 1) * HOUR
 _NO_WASTE = (0, None, 0, 0)
 
 
@@ -167,10 +170,14 @@ def _see(seen: Mapping[str, int], keys: Sequence[str], bucket: int, changes: Cha
             continue
         if before is not None:
             changes.add(key, "sessions", before, -1)
+        else:
+            most = MOST_TOOLS if is_tool(key) else MOST_SEEN
+            if len(now) >= most:
+                now = {name: when for name, when in now.items() if when > bucket - _LONGEST_DAY}
+            if len(now) >= most:
+                continue
         changes.add(key, "sessions", bucket)
         now[key] = bucket
-    while len(now) > MOST_SEEN:
-        del now[min(now, key=now.__getitem__)]
     return now
 
 

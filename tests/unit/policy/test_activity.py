@@ -9,7 +9,7 @@ import pytest
 
 from streams.domain.contribution import BUCKET_MS, Contribution
 from streams.engine.changelog import decode_session, encode_session
-from streams.policy.activity import ACTIVITY, MOST_SEEN, Activity, activity_of
+from streams.policy.activity import ACTIVITY, MOST_SEEN, MOST_TOOLS, Activity, activity_of
 from tests.stream import START_MS, Stream, decision_log
 
 BUCKET = START_MS // BUCKET_MS
@@ -88,13 +88,35 @@ def test_long_names_are_cut_and_stay_apart() -> None:
     assert max(map(len, keys)) < 250
 
 
-def test_of_too_many_tools_the_one_not_used_for_longest_is_forgotten() -> None:
+def test_a_session_counts_for_so_many_tools_in_a_day_and_never_twice_for_one() -> None:
     session = Session()
-    for number in range(MOST_SEEN + 3):
-        session.act(at_ms=number * BUCKET_MS, tool=f"tool-{number}")
+    tools = [f"tool-{number}" for number in range(MOST_TOOLS + 5)]
+    sent = [session.act(at_ms=bucket * BUCKET_MS, tool=tool) for bucket in range(3) for tool in tools]
+    counted = [total(sent, f"tool/{tool}", "sessions") for tool in tools]
+    # Its agent is one of those it remembers.
+    assert counted == [1] * (MOST_TOOLS - 1) + [0] * 6
+    assert total(sent, "agent-1", "sessions") == 1
+    assert len(session.activity.seen) == MOST_TOOLS
+
+
+def test_tools_leave_room_for_agents() -> None:
+    session = Session()
+    for number in range(MOST_TOOLS + 5):
+        session.act(tool=f"tool-{number}")
+    assert session.act(agent="another", tool=None) == {"another": {"sessions": {0: 1}}}
+    for number in range(MOST_SEEN):
+        session.act(agent=f"agent-{number}", tool=None)
     assert len(session.activity.seen) == MOST_SEEN
-    newest = MOST_SEEN + 2
-    assert session.act(at_ms=newest * BUCKET_MS, tool="tool-0") == {"tool/tool-0": {"sessions": {newest: 1}}}
+
+
+def test_what_was_not_used_for_a_day_makes_room() -> None:
+    session = Session(session_ttl_ms=0)
+    for number in range(MOST_TOOLS):
+        session.act(tool=f"tool-{number}")
+    later = 25 * 12
+    assert "tool/late" not in session.act(at_ms=(later - 1) * BUCKET_MS, tool="late")
+    assert session.act(at_ms=later * BUCKET_MS, tool="late")["tool/late"] == {"sessions": {later: 1}}
+    assert session.activity.seen.keys() == {"agent-1", "tool/late"}
 
 
 def test_an_episode_counts_when_it_reaches_loop_with_what_was_wasted_since_its_onset() -> None:
