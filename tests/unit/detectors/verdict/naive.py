@@ -200,6 +200,11 @@ class Naive:
         if len({each.signature for each in self.records[max(0, end - row + 1) :]}) > 1:
             limits = settings.near_duplicate_warn, settings.near_duplicate_loop
             count("R5", row, end - row + 1, *limits, (newest.tool,), None)
+
+        row = self.nothing_new()
+        if row:
+            limits = settings.nothing_new_warn, settings.nothing_new_loop
+            count("R6", row, end - row + 1, *limits, (), None)
         return found
 
     def identical_limits(self, record: Seen) -> tuple[int, int]:
@@ -242,11 +247,34 @@ class Naive:
             record = self.records[at]
             if record.tool != newest.tool:
                 continue
-            in_window = at >= self.records[streak[0]].window_start
+            later = self.records[streak[0]]
+            in_window = at >= later.window_start
             if not in_window or not record.failed or record.result != newest.result:
+                break
+            if record.call != later.call and not self.alike(record, later):
                 break
             streak.insert(0, at)
         return streak
+
+    @staticmethod
+    def alike(record: Seen, later: Seen) -> bool:
+        """Whether R3 takes the calls for one attempt; words are kept only while it asks for them."""
+        least = later.settings.same_error_similarity
+        kept = tokens(record.arguments) if record.settings.same_error_similarity else set()
+        return least == 0 or r4(jaccard(kept, tokens(later.arguments))) >= least
+
+    def nothing_new(self) -> int:
+        """Records in a row, each counted while R6 was on, whose signature was in the window before."""
+        at = len(self.records) - 1
+        while at > 0:
+            record, earlier = self.records[at], self.records[at - 1]
+            known = {each.signature for each in self.records[record.window_start : at]}
+            if "R6" not in record.settings.verdict_rules or record.signature not in known:
+                break
+            if record.polling or record.spaced(earlier, [record]):
+                break
+            at -= 1
+        return len(self.records) - 1 - at
 
     def row(self, may: Any, follows: Any) -> int:
         at = len(self.records) - 1
@@ -317,7 +345,7 @@ class Naive:
         return [] if episode is None or phase is None else [self.tell(episode, phase, reason)]
 
     def evidence(self, fired: Fired) -> dict[str, Any]:
-        last = self.records[-(fired.period or 1) :]
+        last = self.records[-(min(fired.count, 5) if fired.rule == "R6" else fired.period or 1) :]
         return {
             "rule": fired.rule,
             "period": fired.period,
