@@ -16,6 +16,7 @@ import time
 from typing import Protocol
 
 from streams.aggregation import (
+    OUTPUTS,
     Aggregate,
     Aggregation,
     Tallied,
@@ -70,7 +71,9 @@ class AggregatesEpoch:
         self._table = table
         self._metrics = metrics
         self._reach = crash_point(scope=AGGREGATES)
-        self._effects = Effects(table=table, producer=producer, reach=self._reach)
+        # An agent's record stands where its key says, whatever partition its contributions came through.
+        by_key = {str(topic): str(topic) for topic in OUTPUTS}
+        self._effects = Effects(table=table, producer=producer, reach=self._reach, by_key=by_key)
 
     async def __call__(self, run: Run) -> None:
         """Process ``run`` to the end; returns when it may be acknowledged.

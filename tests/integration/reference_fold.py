@@ -59,6 +59,8 @@ class Verdict:
     """How the job did. Without ``problems``, nothing is lost, different or too much, and no state wrong."""
 
     problems: list[str] = field(default_factory=list)
+    wrong: Counter[str] = field(default_factory=Counter)
+    """How many of each kind of problem."""
     repeated: Counter[str] = field(default_factory=Counter)
     """How many outputs came more than once, by topic, with the same id and bytes."""
     outputs: Counter[str] = field(default_factory=Counter)
@@ -66,6 +68,7 @@ class Verdict:
 
     def blame(self, problem: str, culprits: Sequence[object]) -> None:
         if culprits:
+            self.wrong[problem] += len(culprits)
             shown = "; ".join(map(str, culprits[:_SHOWN]))
             self.problems.append(f"{problem}: {len(culprits)}, such as {shown}")
 
@@ -285,8 +288,8 @@ def judge_aggregates(
     *,
     repartition: Sequence[Stored],
     changelog: Iterable[Stored],
-    published: Mapping[str, Iterable[Stored]],
-    partitions: int,
+    published: Mapping[str, Sequence[Stored]],
+    partitions: Mapping[str, int],
 ) -> None:
     """Compare the views across sessions with what the contributions of all records add up to.
 
@@ -297,9 +300,10 @@ def judge_aggregates(
         repartition: All of the repartition topic.
         changelog: All of the aggregates' changelog.
         published: All of `agent-health` and `task-profiles`.
-        partitions: How many the repartition topic has.
+        partitions: How many each of these topics has, by its name in `Topic`.
     """
-    _judge_contributions(verdict, expected.contributions, repartition, partitions)
+    between = partitions[Topic.REPARTITION]
+    _judge_contributions(verdict, expected.contributions, repartition, between)
     sent = [
         Stored(0, offset, record.timestamp, record.key, record.value, ())
         for offset, record in enumerate(expected.contributions)
@@ -320,9 +324,11 @@ def judge_aggregates(
     )
     verdict.blame(
         "aggregates are in the wrong partition",
-        [key for key in wanted if key in found and _astray(key[1:], found[key], partitions)],
+        [key for key in wanted if key in found and _astray(key[1:], found[key], between)],
     )
     for topic, records in published.items():
+        astray = [stored for stored in records if _astray(stored.key, stored, partitions[topic])]
+        verdict.blame(f"{topic}: in the wrong partition", astray)
         last = {stored.key: value_of(stored) for stored in records}
         reports = {
             name[1:].encode(): aggregate.report(name[1:])

@@ -31,7 +31,7 @@ from streams.engine.connection import Connection
 from streams.engine.options import AGGREGATES, changelog_topic, repartition_topic
 from streams.job import Job
 from streams.settings import ConnectionSettings, load
-from tests.integration.brokers import Broker
+from tests.integration.brokers import Broker, Reachable
 from tests.integration.load import Sending
 from tests.integration.reference_fold import (
     OUTPUT_TOPICS,
@@ -83,11 +83,21 @@ class Stage:
         directory: For the workers.
         partitions: Of the session topics.
         application_id: Of the workers, unless they are given another.
+        replicas: Of every topic.
     """
 
-    def __init__(self, broker: Broker, directory: Path, *, application_id: str, partitions: int = 4) -> None:
+    def __init__(
+        self,
+        broker: Reachable,
+        directory: Path,
+        *,
+        application_id: str,
+        partitions: int = 4,
+        replicas: int = 1,
+    ) -> None:
         self.broker = broker
         self.partitions = partitions
+        self.replicas = replicas
         self.application_id = application_id
         self.workers: list[WorkerProcess] = []
         self.sent: dict[int, int] = dict.fromkeys(range(partitions), 0)
@@ -103,7 +113,7 @@ class Stage:
             bootstrap_servers=self.broker.bootstrap,
             application_id=application_id or self.application_id,
             partitions=self.partitions,
-            replicas=1,
+            replicas=self.replicas,
         )
         await compare(wanted, carry_out=True)
 
@@ -200,14 +210,14 @@ class Stage:
             await self._send(producer, records)
 
     @asynccontextmanager
-    async def pouring(self, records: Iterator[Sending]) -> AsyncIterator[None]:
-        """Keep writing to the input topic for as long as the block lasts, up to 250 records a second."""
+    async def pouring(self, records: Iterator[Sending], at_once: int = _CHUNK) -> AsyncIterator[None]:
+        """Keep writing to the input topic for as long as the block lasts: so many, ten times a second."""
         enough = asyncio.Event()
 
         async def pour() -> None:
             async with self._producer() as producer:
                 while not enough.is_set():
-                    await self._send(producer, itertools.islice(records, _CHUNK))
+                    await self._send(producer, itertools.islice(records, at_once))
                     await asyncio.sleep(_CHUNK_SECONDS)
 
         pouring = asyncio.create_task(pour())
@@ -291,6 +301,12 @@ class Stage:
 
     async def verdict(self, application_id: str | None = None, codec: Codec = _CODEC) -> Verdict:
         """Compare all that came out with the reference fold of all that went in; everything must be right."""
+        verdict = await self.judged(application_id, codec)
+        assert not verdict.problems, "\n".join(verdict.problems)
+        return verdict
+
+    async def judged(self, application_id: str | None = None, codec: Codec = _CODEC) -> Verdict:
+        """Compare all that came out with the reference fold of all that went in."""
         group = application_id or self.application_id
         async with connect(Connection(self.broker.bootstrap)) as brokers:
             published = published_settings(await settings_records(brokers))
@@ -318,7 +334,7 @@ class Stage:
         verdict = judge(expected, outputs, changelog)
         repartition = repartition_topic(group)
         async with connect(Connection(self.broker.bootstrap)) as brokers:
-            counts = await brokers.partition_counts([repartition])
+            counts = await brokers.partition_counts([repartition, *AGGREGATE_TOPICS])
         judge_aggregates(
             verdict,
             expected,
@@ -327,9 +343,8 @@ class Stage:
             changelog=await self.read(changelog_topic(group, AGGREGATES)),
             # Of several groups, each has published the same in the end.
             published={topic: await self.read(topic) for topic in AGGREGATE_TOPICS},
-            partitions=counts[repartition],
+            partitions={**counts, Topic.REPARTITION: counts[repartition]},
         )
-        assert not verdict.problems, "\n".join(verdict.problems)
         return verdict
 
 

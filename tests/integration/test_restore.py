@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from streams.engine.options import changelog_topic
+from streams.engine.options import AGGREGATES, SESSIONS, changelog_topic
 from streams.engine.store import PartitionStores, StoreOptions
 from tests.integration.load import load
 from tests.integration.stage import Stage
@@ -13,34 +13,43 @@ from tests.integration.worker_process import WorkerProcess
 pytestmark = pytest.mark.integration
 
 
-async def live(stage: Stage, worker: WorkerProcess, start: int, stop: int) -> int:
-    """Let a worker process some of the load and leave; return how many records it had restored."""
+TABLES = (SESSIONS, AGGREGATES)
+
+
+async def live(stage: Stage, worker: WorkerProcess, start: int, stop: int) -> list[int]:
+    """Let a worker process some of the load and leave; return how many records it had restored, by table."""
     await worker.ready()
-    restored = await worker.metric("eddy_restored_records_total", table="sessions")
+    restored = [int(await worker.metric("eddy_restored_records_total", table=table)) for table in TABLES]
     await stage.send(itertools.islice(load(stage.partitions), start, stop))
     await stage.processed()
     worker.terminate()
     assert await worker.ended() == 0, worker.tail()
-    return int(restored)
+    return restored
 
 
 async def test_a_new_disk_restores_everything_and_an_intact_one_only_the_rest(stage: Stage) -> None:
-    changelog = changelog_topic(stage.application_id)
+    changelogs = [changelog_topic(stage.application_id, table) for table in TABLES]
+
+    async def written() -> list[int]:
+        return [len(await stage.read(changelog)) for changelog in changelogs]
+
     first = stage.worker()
-    assert await live(stage, first, 0, 800) == 0
-    written_first = len(await stage.read(changelog))
+    assert await live(stage, first, 0, 800) == [0, 0]
+    written_first = await written()
     assert await live(stage, stage.worker(), 800, 1200) == written_first
-    written_then = len(await stage.read(changelog)) - written_first
+    written_then = [now - before for now, before in zip(await written(), written_first, strict=True)]
+    assert min(written_then) > 0
     data = first.directory / "data"
     assert await live(stage, stage.worker(directory=data), 1200, 1600) == written_then
     verdict = await stage.verdict()
     assert sum(verdict.repeated.values()) == 0
 
     # What is on the disk is what is in the changelog.
-    latest = {(stored.partition, stored.key): stored for stored in await stage.read(changelog)}
-    stores = PartitionStores(data / stage.application_id / "sessions", StoreOptions())
-    for partition in range(stage.partitions):
-        mine = {key: stored for (owner, key), stored in latest.items() if owner == partition}
-        assert dict(stores[partition].items()) == {key: stored.value for key, stored in mine.items()}
-        assert stores[partition].offset() == max(stored.offset for stored in mine.values())
-    stores.close_all()
+    for table, changelog in zip(TABLES, changelogs, strict=True):
+        latest = {(stored.partition, stored.key): stored for stored in await stage.read(changelog)}
+        stores = PartitionStores(data / stage.application_id / table, StoreOptions())
+        for partition in {partition for partition, _ in latest}:
+            mine = {key: stored for (owner, key), stored in latest.items() if owner == partition}
+            assert dict(stores[partition].items()) == {key: stored.value for key, stored in mine.items()}
+            assert stores[partition].offset() == max(stored.offset for stored in mine.values())
+        stores.close_all()
