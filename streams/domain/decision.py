@@ -8,8 +8,8 @@ from streams.domain.canonical import canonical
 from streams.domain.digest import digest
 from streams.domain.lazy import lazy
 from streams.domain.marks import Marks
-from streams.domain.result_text import normalise_result
-from streams.domain.tokens import tokens
+from streams.domain.result_text import normalise_result, single_spaced, with_placeholders
+from streams.domain.tokens import USED, words
 
 
 class _Accepted(NamedTuple):
@@ -115,9 +115,14 @@ class Decision(_Accepted):
         return self.action.get("tool_output_summary")
 
     @lazy
+    def _placed(self) -> str | None:
+        """The result text with placeholders, its blanks as they are."""
+        return None if self.result_text is None else with_placeholders(self.result_text)
+
+    @lazy
     def result(self) -> str | None:
         """The normalised result text (SEMANTICS 3.2)."""
-        return normalise_result(self.result_text)
+        return None if self._placed is None else single_spaced(self._placed)
 
     @lazy
     def result_digest(self) -> str | None:
@@ -144,18 +149,51 @@ class Decision(_Accepted):
     @lazy
     def argument_marks(self) -> Marks:
         """The words of `canonical_input`."""
-        return Marks.of(tokens(self.canonical_input))
+        return Marks.of(words(self.canonical_input))
 
     @lazy
     def result_marks(self) -> Marks:
         """The words of `result`."""
-        return Marks.of(tokens(self.result))
+        # Most results have nothing to replace, and the blanks make no difference to the words.
+        if self._placed == self.result_text and len(self.result_text or "") <= self._room:
+            return Marks.of(self._told_words)
+        return Marks.of(words(self.result))
 
     @lazy
     def step_marks(self) -> Marks:
         """The words of intent, tool, arguments and result text together (SEMANTICS 5.4)."""
-        parts = (self.intent, self.tool, self.canonical_input, self.result_text)
-        return Marks.of(tokens(" ".join([part for part in parts if part])))
+        return Marks.of({**self.said_words, **self._told_words})
+
+    @lazy
+    def said(self) -> str:
+        """Intent, tool and arguments, as far as they are given, with blanks between them."""
+        return " ".join([part for part in (self.intent, self.tool, self.canonical_input) if part])
+
+    @lazy
+    def said_words(self) -> dict[str, None]:
+        """The words of `said`."""
+        return words(self.said)
+
+    @lazy
+    def spoken_words(self) -> dict[str, None]:
+        """The words of intent, tool, arguments and target together (SEMANTICS 5.5)."""
+        target = self.target
+        return self.said_words if target is None else {**self.said_words, **words(target[: self._room])}
+
+    @lazy
+    def _told_words(self) -> dict[str, None]:
+        """The words of the result text, as far as they count where it follows on `said`."""
+        text = self.result_text
+        return {} if text is None else words(text[: self._room])
+
+    @property
+    def _room(self) -> int:
+        """How many characters of another text count where it follows on `said`.
+
+        Words do not reach across a blank, so those of both together are the words of each.
+        """
+        said = len(self.said)
+        return max(0, USED - said - 1) if said else USED
 
     @property
     def tokens_used(self) -> float:

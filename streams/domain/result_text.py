@@ -102,10 +102,12 @@ def normalise_result(text: str | None) -> str | None:
     """
     if text is None:
         return None
-    return _single_spaced(_replaced(text[:_USED]))
+    return single_spaced(with_placeholders(text))
 
 
-def _replaced(text: str) -> str:
+def with_placeholders(text: str) -> str:
+    """Return the first 4,000 characters with placeholders, the blanks as they are."""
+    text = text[:_USED]
     if "\x1b[" in text:
         text = _ANSI.sub("", text)
     outline = text.encode("ascii", "replace").translate(_OUTLINE).decode("ascii")
@@ -135,8 +137,11 @@ def _hex_outline(outline: str) -> str:
     return outline.encode("ascii").translate(_HEX_OUTLINE).decode("ascii")
 
 
-def _single_spaced(text: str) -> str:
-    """Do what `" ".join(text.split())` does, sooner where no run of blanks is longer than one."""
+def single_spaced(text: str) -> str:
+    """Put one space for every run of blanks, none at the ends.
+
+    Does what `" ".join(text.split())` does, sooner where no run of blanks is longer than one.
+    """
     if text.isascii() and "  " not in text and "\n\n" not in text:
         spaced = text.encode("ascii").translate(_BLANK).decode("ascii")
         if "  " not in spaced:

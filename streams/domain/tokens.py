@@ -4,33 +4,44 @@ from __future__ import annotations
 
 import re
 
-_USED = 4_000
+#: Characters of a text that count.
+USED = 4_000
 _RUN = re.compile(r"[^\W_]+")
 # Lower case where there is one, a blank for everything in ASCII that is neither letter nor digit.
 _WORDS = bytes(ord(chr(byte).lower() if chr(byte).isalnum() else " ") for byte in range(128)) + bytes(128)
 
 
-def tokens(text: str | None) -> frozenset[str]:
-    """Return the words of a text: runs of Unicode letters and digits, lower-cased (SEMANTICS 3.3).
+def words(text: str | None) -> dict[str, None]:
+    """Return the words of a text in the order in which they first occur (SEMANTICS 3.3).
 
-    Only the first 4,000 characters count. Underscore and punctuation separate. None has no words.
+    Words are runs of Unicode letters and digits, lower-cased; underscore and punctuation separate. Only the
+    first 4,000 characters count. None has no words.
+
+    >>> [*words("Alpha-BETA, gamma_1 beta!")]
+    ['alpha', 'beta', 'gamma', '1']
+    """
+    if not text:
+        return {}
+    used = text[:USED]
+    if used.isascii():
+        return dict.fromkeys(used.encode("ascii").translate(_WORDS).decode("ascii").split())
+    # The pattern is slow, so it only sees what stands between blanks and is no word yet, and each piece once.
+    found: dict[str, None] = {}
+    for piece in dict.fromkeys(used.lower().split()):
+        if piece.isalnum():
+            found[piece] = None
+        else:
+            found.update(dict.fromkeys(_RUN.findall(piece)))
+    return found
+
+
+def tokens(text: str | None) -> frozenset[str]:
+    """Return the words of a text as a set.
 
     >>> sorted(tokens("Alpha-BETA, gamma_1!"))
     ['1', 'alpha', 'beta', 'gamma']
     """
-    if not text:
-        return frozenset()
-    used = text[:_USED]
-    if used.isascii():
-        return frozenset(used.encode("ascii").translate(_WORDS).decode("ascii").split())
-    # The pattern is slow, so it only sees what stands between blanks and is no word yet, and each piece once.
-    words = set()
-    for piece in set(used.lower().split()):
-        if piece.isalnum():
-            words.add(piece)
-        else:
-            words.update(_RUN.findall(piece))
-    return frozenset(words)
+    return frozenset(words(text))
 
 
 def jaccard(a: frozenset[str], b: frozenset[str]) -> float:

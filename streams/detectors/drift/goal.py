@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from streams.domain.decision import Decision
 from streams.domain.marks import WIDTH, Marks, mark
 from streams.domain.shared_window import NOTHING, append
-from streams.domain.tokens import tokens
+from streams.domain.tokens import words
 
 _MOST_WORDS = 256
 _SHORTEST = 3
@@ -51,11 +51,15 @@ class GoalState(NamedTuple):
 def goal_words(text: str | None) -> list[str]:
     """Return the words of a text that can be words of a goal: not short, not common, the first 256.
 
-    >>> sorted(goal_words("Fix the login bug in auth module"))
-    ['auth', 'bug', 'fix', 'login', 'module']
+    >>> goal_words("Fix the login bug in auth module")
+    ['fix', 'login', 'bug', 'auth', 'module']
     """
-    words = [word for word in tokens(text) - _STOP_WORDS if len(word) >= _SHORTEST]
-    return words if len(words) <= _MOST_WORDS else sorted(words)[:_MOST_WORDS]
+    return _telling(words(text))
+
+
+def _telling(found: Iterable[str]) -> list[str]:
+    telling = [word for word in found if len(word) >= _SHORTEST and word not in _STOP_WORDS]
+    return telling if len(telling) <= _MOST_WORDS else sorted(telling)[:_MOST_WORDS]
 
 
 def advance(state: GoalState, decision: Decision, window: int) -> GoalState:
@@ -66,11 +70,13 @@ def advance(state: GoalState, decision: Decision, window: int) -> GoalState:
         decision: the newest record. It gives the goal if it is the first that names one.
         window: setting `goal_window`.
     """
-    parts = (decision.intent, decision.tool, decision.canonical_input, decision.target)
-    words = goal_words(" ".join([part for part in parts if part]))
+    spoken: Collection[str] = decision.spoken_words
     if state.goal:
-        return _spoken_of(state, set(map(mark, words)), window)
-    newest, earlier, order = Marks.of(words), state.earlier, state.order
+        # No word of a goal is short or common, so only the limit of 256 needs the others left out.
+        if len(spoken) > _MOST_WORDS:
+            spoken = _telling(spoken)
+        return _spoken_of(state, set(map(mark, spoken)), window)
+    newest, earlier, order = Marks.of(_telling(spoken)), state.earlier, state.order
     if window == 1:
         earlier, order = (), ()
     elif state.newest is not None:

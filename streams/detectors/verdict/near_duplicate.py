@@ -8,8 +8,7 @@ from streams.detectors.verdict.streak import NO_STREAK, Streak, longer
 from streams.domain.bounded import bounded_hash
 from streams.domain.decision import Decision
 from streams.domain.detection_settings import DetectionSettings
-from streams.domain.marks import WIDTH, Marks
-from streams.domain.number import r4
+from streams.domain.marks import Marks
 
 
 def may_count(decision: Decision, *, polling: bool) -> bool:
@@ -46,10 +45,10 @@ def row_of(
         return NO_STREAK
     least = settings.near_duplicate_similarity
     varies = state.signatures[-1] != decision.signature
-    if varies and not _similar(decision.argument_marks, state.argument_marks, least):
+    if varies and not _alike(decision.argument_marks, state.argument_marks, least):
         return NO_STREAK
     told_anew = state.result != decision.result_digest
-    if told_anew and not _similar(decision.result_marks, state.result_marks, least):
+    if told_anew and not _alike(decision.result_marks, state.result_marks, least):
         return NO_STREAK
     return longer(state.near_duplicates, previous, varies=varies)
 
@@ -68,12 +67,5 @@ def marks_of(state: VerdictState, decision: Decision) -> tuple[str, str]:
     return argument_marks or decision.argument_marks, result_marks or decision.result_marks
 
 
-def _similar(words: Marks, earlier: str, least: float) -> bool:
-    """Tell whether two texts share enough words; when their lengths rule it out, nothing is compared."""
-    if words == earlier:
-        return bool(words)
-    few, many = sorted((len(words), len(earlier)))
-    # |a and b| / |a or b| is at most the ratio of the sizes, and one word counts `WIDTH` characters in both.
-    if few < WIDTH or r4(few / many) < least:
-        return False
-    return r4(words.jaccard(Marks(earlier))) >= least
+def _alike(words: Marks, earlier: str, least: float) -> bool:
+    return words.similarity(Marks(earlier), least) is not None

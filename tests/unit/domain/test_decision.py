@@ -1,9 +1,13 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from streams.domain.decision import Decision
 from streams.domain.digest import digest
+from streams.domain.marks import WIDTH, mark
+from streams.domain.tokens import tokens
 from tests.stream import decision_log
 
 
@@ -161,3 +165,24 @@ def test_the_goal_needs_a_cognition() -> None:
 def test_a_terminal_record_says_so(control: dict[str, bool] | None, terminal: bool) -> None:
     assert Decision.of(0, 0, {**decision_log(), "control": control}).is_terminal is terminal
     assert decision().is_terminal is False
+
+
+PARTS = st.none() | st.text(st.sampled_from("aA1_ -.,'éΑΣσςİſ读\n"), max_size=12)
+LONG = PARTS | st.builds(str.__mul__, st.sampled_from(["a1 ", "Σ_b ", "c"]), st.integers(900, 4_500))
+
+
+@given(
+    intent=PARTS, tool=PARTS, arguments=LONG, told=LONG | st.sampled_from(["12:30:45", "0x7f"]), target=LONG
+)
+def test_words_of_texts_that_are_joined_are_those_of_each(
+    intent: str | None, tool: str | None, arguments: str | None, told: str | None, target: str | None
+) -> None:
+    value = decision_log(intent or "", tool, "success", tool_input=arguments, tool_output_summary=told)
+    value["action"]["target"] = target
+    decision = Decision.of(0, 0, value)
+    said = [part for part in (intent, tool, decision.canonical_input) if part]
+    step, spoken = (" ".join([*said, part] if part else said) for part in (told, target))
+    assert decision.step_marks.set == {mark(word) for word in tokens(step)}
+    assert decision.spoken_words.keys() == tokens(spoken)
+    assert decision.result_marks.set == {mark(word) for word in tokens(decision.result)}
+    assert len(decision.step_marks) == WIDTH * len(tokens(step))
