@@ -364,7 +364,11 @@ def _judge_contributions(
             source = orjson.loads(record.value or b"")[2]
             order[record.key, source].setdefault(record.value)
         orders.append(order)
-    swapped = [each for each, values in orders[0].items() if list(orders[1].get(each, {})) != list(values)]
+    swapped = []
+    for each, right in orders[0].items():
+        came = orders[1].get(each, {})
+        if [value for value in came if value in right] != [value for value in right if value in came]:
+            swapped.append(each)
     verdict.blame("contributions: out of order", swapped)
 
 

@@ -2,21 +2,33 @@
 
 import itertools
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from schemas.codec import Codec
+from streams.aggregation import Aggregation, encode_aggregate, parts
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.outgoing import Outgoing
+from streams.domain.run import Run
 from streams.domain.settings_document import resolve
 from streams.domain.shadow import ShadowDocument
 from streams.domain.topic import Topic
 from streams.engine.changelog import SETTINGS_KEY
 from streams.engine.client import Stored
+from streams.engine.effects import key_partition
 from streams.engine.settings_ledger import Entry, SettingsLedger, ShadowEntry
 from streams.job import Job
 from tests.integration.load import load
-from tests.integration.reference_fold import OUTPUT_TOPICS, Expected, fold, judge, settings_history
+from tests.integration.reference_fold import (
+    OUTPUT_TOPICS,
+    Expected,
+    Verdict,
+    fold,
+    judge,
+    judge_aggregates,
+    settings_history,
+)
 
 Topics = dict[str, list[Stored]]
 
@@ -146,6 +158,97 @@ def test_it_finds_in_the_state(
     harm(changelog)
     [found] = judge(expected, outputs, changelog).problems
     assert found.startswith(f"{problem}: 1")
+
+
+Found = dict[str, list[Stored]]
+BETWEEN = 3
+AGGREGATION = Aggregation(Codec.bundled())
+
+
+class Tally(dict[str, Any]):
+    """Aggregates as the aggregation wants them."""
+
+    def put(self, value: Any, name: str) -> None:
+        self[name] = value
+
+
+@pytest.fixture
+def found(expected: Expected) -> Found:
+    """Return what stands in the topics of the aggregates when all is right."""
+    offsets = itertools.count()
+    sent = [
+        Stored(key_partition(each.key, BETWEEN), next(offsets), each.timestamp, each.key, each.value, ())
+        for each in expected.contributions
+    ]
+    tally = Tally()
+    tallied = AGGREGATION.fold(parts(Run("t", 0, sent)), tally)
+    changelog = [
+        Stored(key_partition(name[1:].encode(), BETWEEN), 0, 0, name.encode(), encode_aggregate(value), ())
+        for name, value in tally.items()
+    ]
+    published = {
+        topic: [Stored(key_partition(each.key, 2), 0, 0, each.key, each.value, ()) for each in records]
+        for topic, records in tallied.outputs.items()
+    }
+    return {"sent": sent, "changelog": changelog, **published}
+
+
+def problems(expected: Expected, found: Found) -> list[str]:
+    verdict = Verdict()
+    judge_aggregates(
+        verdict,
+        expected,
+        AGGREGATION,
+        repartition=found["sent"],
+        changelog=found["changelog"],
+        published={topic: found[topic] for topic in (Topic.AGENT_HEALTH, Topic.TASK_PROFILES)},
+        partitions={Topic.REPARTITION: BETWEEN, Topic.AGENT_HEALTH: 2, Topic.TASK_PROFILES: 2},
+    )
+    return verdict.problems
+
+
+def test_it_finds_nothing_in_the_aggregates_where_nothing_is_wrong(expected: Expected, found: Found) -> None:
+    assert len(found["sent"]) > 100
+    assert problems(expected, found) == []
+    found["sent"] += found["sent"][-20:]
+    assert problems(expected, found) == []
+
+
+@pytest.mark.parametrize(
+    ("topic", "harm", "problem"),
+    [
+        ("sent", lambda found: found.pop(), "contributions: lost"),
+        ("sent", lambda found: found.append(found[0]._replace(timestamp=1)), "contributions: from nowhere"),
+        ("sent", lambda found: found.append(found[0]._replace(partition=9)), "contributions: in the wrong"),
+        (
+            "sent",
+            lambda found: found.__setitem__(0, found[0]._replace(offset=9999)),
+            "contributions: out of order",
+        ),
+        ("changelog", lambda found: found.pop(), "aggregates are missing"),
+        ("changelog", lambda found: found.append(found[0]._replace(key=b"hx")), "aggregates of nobody"),
+        ("changelog", lambda found: found.append(found[0]._replace(value=b"[]")), "aggregates are wrong"),
+        ("changelog", lambda found: found.append(found[0]._replace(partition=9)), "aggregates are in the"),
+        (Topic.AGENT_HEALTH, lambda found: found.pop(), "agent-health: the newest"),
+        (
+            Topic.AGENT_HEALTH,
+            lambda found: found.append(found[0]._replace(value=found[1].value)),
+            "agent-health: the newest",
+        ),
+        (Topic.TASK_PROFILES, lambda found: found.pop(), "task-profiles: the newest"),
+        (
+            Topic.TASK_PROFILES,
+            lambda found: found.append(found[0]._replace(partition=9)),
+            "task-profiles: in the wrong",
+        ),
+    ],
+)
+def test_it_finds_in_the_aggregates(
+    expected: Expected, found: Found, topic: str, harm: Callable[[list[Stored]], object], problem: str
+) -> None:
+    harm(found[topic])
+    [said] = problems(expected, found)
+    assert said.startswith(problem)
 
 
 def ledger(*entries: tuple[int, int]) -> Stored:
