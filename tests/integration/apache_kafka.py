@@ -75,7 +75,7 @@ class ApacheKafka:
         self._properties = {**_PROPERTIES, **(properties or {})}
         self._java_options = java_options
         self._class_path = f"{kafka_jars()}/*"
-        self._cluster_id = _cluster_id()
+        self._cluster_id = new_cluster_id()
         self._child: Child | None = None
         self._port: int | None = None
 
@@ -145,17 +145,20 @@ class ApacheKafka:
     def _format(self, port: int) -> None:
         """Write the configuration and an empty log directory; both name the ports."""
         controller = free_port()
-        properties = {
-            **self._properties,
+        addresses = {
             "controller.quorum.bootstrap.servers": f"127.0.0.1:{controller}",
             "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
             "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
             "log.dirs": str(self._directory / f"data-{port}"),
         }
+        self._write_and_format(addresses, "--standalone")
+
+    def _write_and_format(self, addresses: Mapping[str, str], *options: str) -> None:
+        properties = {**self._properties, **addresses}
         lines = [f"{name}={value}\n" for name, value in properties.items()]
         self._configuration.write_text("".join(lines))
         tool = self._java("kafka.tools.StorageTool")
-        arguments = ["format", "--standalone", "-t", self._cluster_id, "-c", str(self._configuration)]
+        arguments = ["format", *options, "-t", self._cluster_id, "-c", str(self._configuration)]
         run = subprocess.run(
             [*tool, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
         )
@@ -173,7 +176,7 @@ class ApacheKafka:
         return [program("java"), *self._java_options, quiet, "-cp", self._class_path, main]
 
 
-def _cluster_id() -> str:
+def new_cluster_id() -> str:
     """Return a random id as Kafka writes them: 16 bytes in URL-safe base64, never like an option."""
     while True:
         text = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")

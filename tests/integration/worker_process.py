@@ -56,6 +56,10 @@ class WorkerProcess:
         self.expected_to_live = False
         self._child.signal("TERM")
 
+    def signal(self, name: str) -> None:
+        """Send it a signal, named as `kill -s` names it: `STOP` suspends it, `CONT` lets it go on."""
+        self._child.signal(name)
+
     def kill(self) -> None:
         """Kill it (SIGKILL)."""
         self.expected_to_live = False
@@ -72,6 +76,10 @@ class WorkerProcess:
         status = self._child._guard.returncode
         assert status is not None
         return status
+
+    def has_address(self) -> bool:
+        """Tell whether it has said where its pages are."""
+        return _LISTENS_ON.search(self.log) is not None
 
     async def get(self, path: str) -> tuple[int, str]:
         """Return status and body of one of its pages."""
@@ -119,7 +127,7 @@ class WorkerProcess:
         return f"Its log ends:\n{''.join(lines[-_LOG_LINES:])}"
 
     async def _url(self) -> str:
-        await until(lambda: _LISTENS_ON.search(self.log) is not None, PATIENCE_SECONDS, "an address", self)
+        await until(self.has_address, PATIENCE_SECONDS, "an address", self)
         found = _LISTENS_ON.search(self.log)
         assert found is not None
         return found[1]
