@@ -114,7 +114,7 @@ def _description(entry: Mapping[str, Any]) -> str:
     names = entry.get("settings")
     parts = (
         f"version {entry['version']}",
-        _when(entry.get("at")),
+        when(entry.get("at")),
         _text(entry.get("by", "somebody")),
         ", ".join(_text(name) for name in names) if isinstance(names, list) else "",
         _text(entry.get("why", "")),
@@ -122,7 +122,8 @@ def _description(entry: Mapping[str, Any]) -> str:
     return "  ".join(part for part in parts if part)
 
 
-def _when(at: object) -> str:
+def when(at: object) -> str:
+    """Return a time in ms since 1970 as UTC; other people's, so it may be anything."""
     if type(at) is not int or not 0 <= at < _YEAR_10000_MS:
         return "at an unknown time"
     return time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(at / 1000))

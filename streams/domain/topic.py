@@ -23,5 +23,6 @@ class Topic(StrEnum):
     SHADOW_CONFIG = "shadow-config"
     SHADOW_DIFFERENCES = "shadow-differences"
     DEAD_LETTERS = "decision-logs-dlq"
+    REDRIVEN = "decision-logs-redriven"
     DETECTOR_CONFIG = "detector-config"
     REPARTITION = "eddy-aggregates-repartition"

@@ -25,6 +25,7 @@ NAMES = (
     "shadow-config",
     "shadow-differences",
     "decision-logs-dlq",
+    "decision-logs-redriven",
     "eddy-sessions-changelog",
     "eddy-aggregates-repartition",
     "eddy-aggregates-changelog",

@@ -1,0 +1,368 @@
+"""`eddy dlq`: look at the dead letters, and send them again once their cause is gone."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from schemas.codec import UndecodableError
+from schemas.reason import Reason
+from streams.app import connection, open_codec
+from streams.cli.lazy_group import PROBLEM_FOUND
+from streams.cli.letter_text import counts, fields, line, lines, whole
+from streams.cli.printable import printable
+from streams.cli.settings_topic import AS_JSON, BOOTSTRAP, in_force, records
+from streams.cli.topic_range import Bound, BoundType, TopicRange, bound
+from streams.domain.topic import Topic
+from streams.engine.client import Brokers, Stored, connect
+from streams.errors import ConfigurationError
+from streams.redrive.letter import OTHER, DeadLetter, read
+from streams.redrive.redrive import Fate, Redrive, Told, Wish, target
+from streams.redrive.selection import Selection
+from streams.redrive.trial import Trial
+from streams.settings import WorkerSettings, load
+
+
+class Place(click.ParamType):
+    """A dead letter on the command line."""
+
+    name = "place"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, int]:
+        """Read PARTITION:OFFSET."""
+        try:
+            found = bound(str(value))
+        except ValueError:
+            found = Bound(None, None, None)
+        if found.partition is None or found.offset is None:
+            self.fail(f"{value!r} is no PARTITION:OFFSET of {Topic.DEAD_LETTERS}, such as 3:17.", param, ctx)
+        return found.partition, found.offset
+
+
+class Asked(NamedTuple):
+    """Which letters a command is about."""
+
+    selection: Selection
+    starts: tuple[Bound, ...]
+    stops: tuple[Bound, ...]
+
+    async def letters(self, brokers: Brokers, trial: Trial) -> AsyncIterator[DeadLetter]:
+        """Yield them, partition after partition, each in the order of its offsets.
+
+        Raises:
+            InfrastructureError: there is no such topic.
+        """
+        by_session = self.selection.session is not None
+        async for stored in self._stored(brokers):
+            letter = read(stored)
+            if by_session:
+                await trial.prepare([letter])
+            if self.selection.has(letter, trial.decode):
+                yield letter
+
+    async def _stored(self, brokers: Brokers) -> AsyncIterator[Stored]:
+        if not self.selection.places:
+            async for stored in TopicRange(Topic.DEAD_LETTERS, self.starts, self.stops).records(brokers):
+                yield stored
+            return
+        named = defaultdict(set)
+        for partition, offset in self.selection.places:
+            named[partition].add(offset)
+        for partition, offsets in sorted(named.items()):
+            async for stored in _at(brokers, partition, offsets):
+                yield stored
+
+
+class Post(NamedTuple):
+    """What the commands work with."""
+
+    brokers: Brokers
+    trial: Trial
+
+
+@click.group()
+def dlq() -> None:
+    """Look at the dead letters, and send them again once their cause is gone.
+
+    A dead letter is a message that could not be read or breaks the contract; it stands on decision-logs-dlq
+    with its original key and bytes, and its headers say what was wrong.
+    """
+
+
+def _asking(command: Callable[..., None]) -> Callable[..., None]:
+    for decorate in (
+        click.option("--session", metavar="ID", help="Only of this session, by the key or by the value."),
+        click.option(
+            "--problem", "problems", metavar="PATH", multiple=True, help="Only with this field as a problem."
+        ),
+        click.option(
+            "--reason",
+            "reasons",
+            type=click.Choice([*map(str, Reason), OTHER]),
+            multiple=True,
+            help="Only set aside for this; other stands for letters that Eddy did not write.",
+        ),
+        click.option(
+            "--to",
+            "stops",
+            metavar="BOUND",
+            type=BoundType(),
+            multiple=True,
+            help="Where to stop, this letter not included; the end when left out.",
+        ),
+        click.option(
+            "--from",
+            "starts",
+            metavar="BOUND",
+            type=BoundType(),
+            multiple=True,
+            help="Where to begin: OFFSET, PARTITION:OFFSET or a time such as 2026-01-31T08:00Z.",
+        ),
+    ):
+        command = decorate(command)
+    return command
+
+
+@dlq.command("list")
+@_asking
+@AS_JSON
+@BOOTSTRAP
+def list_command(
+    *,
+    starts: tuple[Bound, ...],
+    stops: tuple[Bound, ...],
+    reasons: tuple[str, ...],
+    problems: tuple[str, ...],
+    session: str | None,
+    as_json: bool,
+    bootstrap_servers: str | None,
+) -> None:
+    """Print the dead letters, one per line, then how many there are of each reason.
+
+    PARTITION:OFFSET at the start of a line is the letter's place on decision-logs-dlq, for show and redrive;
+    the time is the Kafka timestamp that the message had.
+
+    \b
+    Examples:
+      eddy dlq list --reason unknown_schema --from 2026-01-31T08:00Z
+      eddy dlq list --json | jq -r 'select(.problems[]? == "action.status") | .key'
+    """  # noqa: D301
+    asked = Asked(Selection(frozenset(reasons), frozenset(problems), session), starts, stops)
+    found: Counter[str] = Counter()
+
+    async def print_all() -> None:
+        async with _post(bootstrap_servers) as post:
+            async for letter in asked.letters(*post):
+                found[letter.counted_as] += 1
+                click.echo(json.dumps(fields(letter)) if as_json else line(letter))
+
+    asyncio.run(print_all())
+    click.echo(json.dumps({"letters": found.total(), "reasons": found}) if as_json else counts(found))
+
+
+@dlq.command("show")
+@click.argument("place", type=Place(), metavar="PARTITION:OFFSET")
+@click.option(
+    "--save",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    help="Write the bytes of the value to this file, as they came.",
+)
+@AS_JSON
+@BOOTSTRAP
+def show_command(
+    *, place: tuple[int, int], save: Path | None, as_json: bool, bootstrap_servers: str | None
+) -> None:
+    """Print one dead letter: what was wrong, its headers, its value, and whether it would be accepted now.
+
+    The value is decoded where it can be, else text with escapes, else hex. With --json it is in hex too.
+    """
+    asked = Asked(Selection(places=frozenset({place})), (), ())
+
+    async def find() -> tuple[DeadLetter, Any, str | None] | None:
+        async with _post(bootstrap_servers) as post:
+            async for letter in asked.letters(*post):
+                await post.trial.prepare([letter])
+                return letter, _decoded(post.trial, letter), post.trial.refusal(letter, _now())
+        return None
+
+    found = asyncio.run(find())
+    if found is None:
+        raise ConfigurationError(
+            f"There is no dead letter at {place[0]}:{place[1]}: it was never there, or the topic does not "
+            "keep it any longer. `eddy dlq list` shows those there are."
+        )
+    if save is not None:
+        save.write_bytes(found[0].value or b"")
+    if as_json:
+        click.echo(json.dumps(whole(*found), default=str))
+        return
+    for text in lines(*found):
+        click.echo(text)
+
+
+@dlq.command("redrive")
+@click.argument("places", type=Place(), metavar="[PARTITION:OFFSET]...", nargs=-1)
+@_asking
+@click.option("--all", "everything", is_flag=True, help="Every dead letter there is.")
+@click.option("--dry-run", is_flag=True, help="Print what would become of each letter; send nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask. Needed where there is no terminal.")
+@click.option("--force", is_flag=True, help="Send also what would come back.")
+@click.option("--again", is_flag=True, help="Send also what was sent before, or perhaps was.")
+@AS_JSON
+@BOOTSTRAP
+def redrive_command(
+    *,
+    places: tuple[tuple[int, int], ...],
+    starts: tuple[Bound, ...],
+    stops: tuple[Bound, ...],
+    reasons: tuple[str, ...],
+    problems: tuple[str, ...],
+    session: str | None,
+    everything: bool,
+    dry_run: bool,
+    yes: bool,
+    force: bool,
+    again: bool,
+    as_json: bool,
+    bootstrap_servers: str | None,
+) -> None:
+    """Send dead letters to decision-logs again: the message as it came, to the partition it came from.
+
+    What would come back is left alone: each message is read and checked as a worker would that has the
+    settings in force and this environment (schema registry, EDDY_MAX_VALUE_BYTES). What was sent again
+    already is left alone too: decision-logs-redriven keeps it in mind. A message is judged at its new place,
+    behind what its session has done since.
+
+    Exit codes: 0 when everything asked for is sent, now or before; 1 when something was left.
+
+    \b
+    Examples:
+      eddy dlq redrive --reason unknown_schema --dry-run
+      eddy dlq redrive --reason future --from 2026-01-31T08:00Z --yes
+      eddy dlq redrive 3:17 3:18
+    """  # noqa: D301
+    selection = Selection(frozenset(reasons), frozenset(problems), session, frozenset(places))
+    asked = Asked(selection, starts, stops)
+    if everything == (asked != Asked(Selection(), (), ())):
+        raise click.UsageError("Say which letters: places, a filter, or --all for every one.")
+    if places and (starts or stops):
+        raise click.UsageError("Places and --from or --to exclude each other.")
+    if not dry_run and not yes and not sys.stdin.isatty():
+        raise click.UsageError("There is no terminal to ask: add --yes, or --dry-run to look first.")
+    wish = Wish(now=_now(), dry_run=dry_run, force=force, again=again)
+
+    async def send() -> Counter[Fate]:
+        async with _post(bootstrap_servers) as post:
+            if dry_run or yes:
+                return await _redriven(post, asked, wish, _teller(as_json))
+            seen: dict[int, int] = {}
+
+            def note(told: Told) -> None:
+                seen[told.letter.partition] = told.letter.offset + 1
+
+            would = await _redriven(post, asked, replace(wish, dry_run=True), note)
+            sending = would[Fate.SENT]
+            if not sending:
+                return await _redriven(post, asked, replace(wish, dry_run=True), _teller(as_json))
+            if not click.confirm(f"Send {sending:,} messages to {Topic.DECISION_LOGS} again?", err=True):
+                raise click.Abort
+            # What has been set aside meanwhile was not in the question.
+            until = tuple(Bound(partition, offset, None) for partition, offset in sorted(seen.items()))
+            counted = asked if places else asked._replace(stops=(*asked.stops, *until))
+            return await _redriven(post, counted, wish, _teller(as_json))
+
+    fates = asyncio.run(send())
+    _summarise(fates, dry_run=dry_run, as_json=as_json)
+    if fates.total() > fates[Fate.SENT] + fates[Fate.SENT_BEFORE]:
+        raise click.exceptions.Exit(PROBLEM_FOUND)
+
+
+async def _redriven(post: Post, asked: Asked, wish: Wish, tell: Callable[[Told], None]) -> Counter[Fate]:
+    redrive = Redrive(post.brokers, post.trial, await target(post.brokers), wish, tell)
+    await redrive.send(asked.letters(*post))
+    return redrive.fates
+
+
+def _teller(as_json: bool) -> Callable[[Told], None]:
+    def tell(told: Told) -> None:
+        if as_json:
+            click.echo(json.dumps({**fields(told.letter), "fate": told.fate, "why": told.why}))
+        elif told.fate is Fate.SENT:
+            click.echo(line(told.letter))
+        else:
+            click.echo(line(told.letter, f"LEFT: {printable(told.why, 300)}"))
+
+    return tell
+
+
+_WORDS = {
+    Fate.SENT: "sent again",
+    Fate.SENT_BEFORE: "sent before",
+    Fate.UNCERTAIN: "perhaps sent before (--again sends them)",
+    Fate.USELESS: "would come back (--force sends them)",
+    Fate.FOREIGN: "without a place to go to",
+}
+
+
+def _summarise(fates: Counter[Fate], *, dry_run: bool, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"dry_run": dry_run, **{fate: fates[fate] for fate in Fate}}))
+        return
+    words = {**_WORDS, Fate.SENT: "would be sent again"} if dry_run else _WORDS
+    told = [f"{fates[fate]:,} {words[fate]}" for fate in Fate if fates[fate] or fate is Fate.SENT]
+    click.echo(", ".join(told))
+
+
+@asynccontextmanager
+async def _post(bootstrap_servers: str | None) -> AsyncIterator[Post]:
+    settings = load(WorkerSettings, bootstrap_servers=bootstrap_servers)
+    # Only reading is asked of the codec: nothing is registered, and the schemas of outputs need not be there.
+    reading = settings.model_copy(update={"output_format": "json", "schema_registry_register": False})
+    async with connect(connection(settings)) as brokers:
+        codec = await open_codec(reading)
+        try:
+            yield Post(brokers, Trial(codec, in_force(await records(brokers))))
+        finally:
+            await codec.close()
+
+
+async def _at(brokers: Brokers, partition: int, offsets: set[int]) -> AsyncIterator[Stored]:
+    """Yield the records at some offsets of a partition, as far as they are there."""
+    missing = set(offsets)
+    counts_by_topic = await brokers.partition_counts([Topic.DEAD_LETTERS])
+    if partition >= counts_by_topic.get(Topic.DEAD_LETTERS, 0):
+        return
+    start, stop = min(offsets), max(offsets) + 1
+    async for stored in brokers.read_range(Topic.DEAD_LETTERS, partition, start, stop):
+        if stored.offset in missing:
+            missing.discard(stored.offset)
+            yield stored
+    if not missing:
+        return
+    # Some brokers say that a partition ends inside its last batch: from the beginning they give it all.
+    async for stored in brokers.read(Topic.DEAD_LETTERS, [partition]):
+        if stored.offset in missing:
+            yield stored
+
+
+def _decoded(trial: Trial, letter: DeadLetter) -> Any:
+    try:
+        return trial.decode(letter)
+    except UndecodableError:
+        return None
+
+
+def _now() -> int:
+    return int(time.time() * 1000)

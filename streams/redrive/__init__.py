@@ -1,0 +1,1 @@
+"""Dead letters, read back: what they are, whether they would be accepted now, and sending them again."""

@@ -1,0 +1,218 @@
+"""Sending dead letters again: the original message to where it stood, once, and only where it is any use."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import AsyncIterable, Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum, unique
+from typing import Final, NamedTuple
+
+from streams.domain.outgoing import Outgoing
+from streams.domain.topic import Topic
+from streams.engine.client import Brokers
+from streams.errors import InfrastructureError
+from streams.redrive.letter import DeadLetter, redriven_headers
+from streams.redrive.memory import Mark, Memory, opened
+from streams.redrive.trial import Trial
+
+#: Letters that are sent together: so many, or so many bytes.
+_TOGETHER: Final = 500
+_BYTES_TOGETHER: Final = 4 << 20
+
+#: What a record needs beside its message, with some reserve.
+_OVERHEAD: Final = 200
+
+
+@unique
+class Fate(StrEnum):
+    """What becomes of a letter that was asked for."""
+
+    SENT = "sent"
+    """It is sent again; of a dry run, it would be."""
+    SENT_BEFORE = "sent_before"
+    """It was sent again already, or another letter of the same message was."""
+    UNCERTAIN = "uncertain"
+    """Another run began to send it and has not said that it did."""
+    USELESS = "useless"
+    """It would come back."""
+    FOREIGN = "foreign"
+    """It has no place to go to: Eddy did not write it, or its partition is gone."""
+
+
+class Told(NamedTuple):
+    """A letter, its fate and the reason, which is empty where it is sent."""
+
+    letter: DeadLetter
+    fate: Fate
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The source topic as it is now."""
+
+    partitions: int
+    max_bytes: int | None
+    """The largest batch it takes, None where the brokers do not tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is asked for. ``now`` is the time the messages get, in ms."""
+
+    now: int
+    dry_run: bool = False
+    force: bool = False
+    """Also what would come back."""
+    again: bool = False
+    """Also what was sent before, or perhaps was."""
+    run: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
+
+
+async def target(brokers: Brokers) -> Target:
+    """Look at the source topic.
+
+    Raises:
+        InfrastructureError: there is none.
+    """
+    found = await brokers.describe([Topic.DECISION_LOGS])
+    if not found:
+        raise InfrastructureError(f"There is no topic {Topic.DECISION_LOGS}. Check the brokers.")
+    limit = found[0].config.get("max.message.bytes", "")
+    return Target(found[0].partitions, int(limit) if limit.isdigit() else None)
+
+
+class Redrive:
+    """Sends letters again, in their order.
+
+    A message goes to the partition it came from, under its own key: how keys are spread over partitions is
+    the producers' business, and the state of its session is there. Its headers are its own, and how often
+    it was sent again. Its Kafka timestamp is that of now.
+
+    Args:
+        brokers: Where the topics are.
+        trial: Tells what would come back.
+        to: The source topic.
+        wish: What is asked for.
+        tell: Told of each letter when its fate is decided.
+    """
+
+    def __init__(
+        self, brokers: Brokers, trial: Trial, to: Target, wish: Wish, tell: Callable[[Told], None]
+    ) -> None:
+        self._brokers = brokers
+        self._trial = trial
+        self._to = to
+        self._wish = wish
+        self._tell_somebody = tell
+        self._memory: Memory | None = None
+        self._partitions_with_marks = 0
+        self.fates: Counter[Fate] = Counter()
+
+    async def send(self, letters: AsyncIterable[DeadLetter]) -> None:
+        """Send what is to be sent of the letters; at most some hundred of them are held at a time.
+
+        Raises:
+            InfrastructureError: the brokers refused; what they did not acknowledge is uncertain then.
+        """
+        self._partitions_with_marks = await opened(self._brokers)
+        batch: list[DeadLetter] = []
+        size = 0
+        async for letter in letters:
+            if batch and (
+                _partition(batch[-1]) != _partition(letter) or size + letter.size > _BYTES_TOGETHER
+            ):
+                await self._batch(batch)
+                batch, size = [], 0
+            batch.append(letter)
+            size += letter.size
+            if len(batch) == _TOGETHER:
+                await self._batch(batch)
+                batch, size = [], 0
+        if batch:
+            await self._batch(batch)
+
+    async def _batch(self, letters: Sequence[DeadLetter]) -> None:
+        partition = _partition(letters[0])
+        if partition is None or partition >= min(self._to.partitions, self._partitions_with_marks):
+            why = "nothing says where it stood" if partition is None else f"there is no partition {partition}"
+            for letter in letters:
+                self._tell(letter, Fate.FOREIGN, why)
+            return
+        if self._memory is None or self._memory.partition != partition:
+            self._memory = Memory(self._brokers, partition)
+        if not self._wish.dry_run or not self._memory.was_read:
+            await self._memory.catch_up()
+        await self._trial.prepare(letters)
+        chosen = self._chosen(letters, self._memory)
+        if chosen and not self._wish.dry_run:
+            await self._send(chosen, self._memory)
+        for letter, _ in chosen:
+            self._tell(letter, Fate.SENT, "")
+
+    def _chosen(self, letters: Sequence[DeadLetter], memory: Memory) -> list[tuple[DeadLetter, Mark]]:
+        chosen = []
+        begun: dict[int, Mark] = {}
+        for letter in letters:
+            offset = _offset(letter)
+            before = begun.get(offset) or memory.marks.of(offset)
+            fate, why = self._fate(letter, before)
+            if fate is not Fate.SENT:
+                self._tell(letter, fate, why)
+                continue
+            begun[offset] = Mark(self._wish.run, 1 if before is None else before.times + 1, done=False)
+            chosen.append((letter, begun[offset]))
+        if self._wish.dry_run:
+            for offset, mark in begun.items():
+                memory.marks.apply(offset, mark)
+        return chosen
+
+    def _fate(self, letter: DeadLetter, before: Mark | None) -> tuple[Fate, str]:
+        if before is not None and before.run == self._wish.run:
+            return Fate.SENT_BEFORE, "another letter of the same message is sent now"
+        if before is not None and not self._wish.again:
+            if before.done:
+                return Fate.SENT_BEFORE, f"was sent again already (run {before.run})"
+            return Fate.UNCERTAIN, f"run {before.run} began to send it and was interrupted, or is at it now"
+        if not self._wish.force and (why := self._uselessness(letter)) is not None:
+            return Fate.USELESS, f"would come back: {why}"
+        return Fate.SENT, ""
+
+    def _uselessness(self, letter: DeadLetter) -> str | None:
+        limit = self._to.max_bytes
+        if limit is not None and letter.size + _OVERHEAD > limit:
+            return f"{letter.size:,} bytes, max.message.bytes of {Topic.DECISION_LOGS} is {limit:,}"
+        return self._trial.refusal(letter, self._wish.now)
+
+    async def _send(self, chosen: list[tuple[DeadLetter, Mark]], memory: Memory) -> None:
+        now = self._wish.now
+        await memory.write([(_offset(letter), mark) for letter, mark in chosen], now)
+        await memory.catch_up()
+        won = [(letter, mark) for letter, mark in chosen if memory.marks.of(_offset(letter)) == mark]
+        for letter, mark in chosen:
+            if memory.marks.of(_offset(letter)) != mark:
+                self._tell(letter, Fate.UNCERTAIN, "another run began to send it at the same moment")
+        rows = [
+            Outgoing(letter.key, letter.value, now, redriven_headers(letter.headers)) for letter, _ in won
+        ]
+        await self._brokers.write(Topic.DECISION_LOGS, [(memory.partition, row) for row in rows])
+        done = [(_offset(letter), mark._replace(done=True)) for letter, mark in won]
+        await memory.write(done, now)
+        chosen[:] = won
+
+    def _tell(self, letter: DeadLetter, fate: Fate, why: str) -> None:
+        self.fates[fate] += 1
+        self._tell_somebody(Told(letter, fate, why))
+
+
+def _partition(letter: DeadLetter) -> int | None:
+    """Return the partition a letter goes back to, None where it is not known or another topic's."""
+    source = letter.source
+    return source.partition if source is not None and source.topic == Topic.DECISION_LOGS else None
+
+
+def _offset(letter: DeadLetter) -> int:
+    assert letter.source is not None
+    return letter.source.offset
