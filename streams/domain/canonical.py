@@ -16,7 +16,9 @@ _WHOLE_BELOW = 1e15
 # From here on the C encoder's fixed cost is less than what it saves over `_write`.
 _LONG = 512
 
-_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+# One without an end reaches to the end of the text: looking for it again from each of its escaped quotes
+# would take the square of the length.
+_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _BRACKET = re.compile(r"[][{}]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

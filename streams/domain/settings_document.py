@@ -12,6 +12,8 @@ from streams.domain.ordered_group import ORDERED_GROUPS
 from streams.domain.setting_table import RANGES
 
 _NOT_SETTINGS = frozenset({"version", "changed"})
+# Looking for the name somebody meant takes half a millisecond; a document may hold a hundred thousand names.
+_MOST_SUGGESTED = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ def resolve(
         if name in _NOT_SETTINGS:
             continue
         if name not in RANGES:
-            warnings.append(SettingWarning(name, _unknown(name), None))
+            warnings.append(SettingWarning(name, _unknown(name, len(warnings) < _MOST_SUGGESTED), None))
             continue
         taken[name] = RANGES[name].read(value)
         if taken[name] is None:
@@ -79,6 +81,6 @@ def to_document(settings: DetectionSettings) -> dict[str, object]:
     return {name: allowed.write(getattr(settings, name)) for name, allowed in RANGES.items()}
 
 
-def _unknown(name: str) -> str:
-    near = get_close_matches(name[:64], RANGES, n=1)
+def _unknown(name: str, suggest: bool) -> str:
+    near = get_close_matches(name[:64], RANGES, n=1) if suggest else ()
     return "is not a setting" + (f"; did you mean {near[0]}?" if near else "")

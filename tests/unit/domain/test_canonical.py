@@ -1,6 +1,7 @@
 import json
 import math
 import re
+import time
 
 import pytest
 from hypothesis import example, given, settings
@@ -264,3 +265,21 @@ def test_text_that_utf_8_cannot_write_is_not_json(text):
     if any("\ud800" <= character <= "\udfff" for character in text):
         assert canonical(text) == text
     assert digest(canonical(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 101 + '"' + '\\"' * 500_000,
+        "{" * 101 + '"' * 500_000 + "x",
+        "[" * 500_000 + '"' * 500_001,
+        '["' + "\\" * 999_999 + '"]' + "[" * 101,
+        "[" + "1," * 500_000 + '"' + "[" * 101,
+    ],
+    ids=["escaped quotes without an end", "quotes", "brackets and quotes", "backslashes", "numbers"],
+)
+def test_a_million_hostile_characters_take_time_in_proportion(text):
+    # One that takes the square of the length takes half an hour.
+    before = time.thread_time()
+    assert canonical(text) == text
+    assert time.thread_time() - before < 5

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streams.domain import settings_document
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.setting_table import RANGES
 from streams.domain.settings_document import SettingWarning, resolve, to_document
@@ -102,6 +103,16 @@ def test_an_unknown_key_warns_and_names_the_nearest():
         SettingWarning("entropy_windw", "is not a setting; did you mean entropy_window_size?", None),
         SettingWarning("\U0001f600", "is not a setting", None),
     )
+
+
+def test_a_document_of_many_unknown_keys_is_not_compared_with_all_settings_for_each(monkeypatch):
+    looked_for = []
+    monkeypatch.setattr(
+        settings_document, "get_close_matches", lambda name, *_, **__: looked_for.append(name) or []
+    )
+    _, warnings = resolve({f"setting_{number}": 1 for number in range(5000)}, DEFAULTS, 1)
+    assert len(warnings) == 5000
+    assert len(looked_for) <= 100
 
 
 def test_what_a_document_says_about_itself_is_no_setting():
