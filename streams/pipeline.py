@@ -19,7 +19,6 @@ from streams.domain.contribution import Changes
 from streams.domain.decision import Decision
 from streams.domain.detection_settings import DetectionSettings
 from streams.domain.event import Event, EventKind, Finding
-from streams.domain.level import Level
 from streams.domain.node import NodeState
 from streams.domain.outcome import Duplicate, Rejected, Scored
 from streams.domain.record import Record
@@ -145,7 +144,7 @@ _OK, _NOT_SCORED, _MISSING_AGENT = (
     ScoringStatus.MISSING_AGENT,
 )
 _ACTIVE, _IDLE = NodeState.ACTIVE, NodeState.IDLE
-_JUDGES, _NORMAL = Layer.JUDGES, Level.NORMAL
+_JUDGES = Layer.JUDGES
 _MISSING_AGENT_ID = ("missing_agent_id",)
 _NO_STATES: States = {}
 _BY_NAME = {detector.name: detector for detector in DETECTORS}
@@ -178,7 +177,9 @@ def _observe(
     states: dict[str, Sequence[Any]] = {}
     for detector in DETECTORS:
         name = detector.name
-        state = _live(detector, held.get(name), settings)
+        state = held.get(name)
+        if state is None or type(state) is list:
+            state = _live(detector, state, settings)
         seen = None
         if is_step or detector.layer is _JUDGES:
             seen = detector.observe(state, decision, eddy, settings)
@@ -186,24 +187,20 @@ def _observe(
             states[name], eddy[name] = state, None
         else:
             states[name], eddy[name], found = seen
-            findings += found
+            if found:
+                findings += found
     eddy["completion"] = None
     if len(findings) > 1:
         findings.sort(key=_by_kind)
 
     scored = scoring is _OK
-    verdict = eddy.get("verdict")
+    verdict = eddy["verdict"]
     judged = verdict is not None and verdict["visible"]
     node = before
     if scored or judged:
-        node = node_after(
-            before,
-            settings.node_state_source,
-            _level("uniqueness", states),
-            _level("verdict", states),
-            scored,
-            judged,
-        )
+        severity = _BY_NAME["uniqueness"].level(states["uniqueness"])
+        level = _BY_NAME["verdict"].level(states["verdict"])
+        node = node_after(before, settings.node_state_source, severity, level, scored, judged)
     if is_told(node, before, scored and settings.topology_every_record):
         findings.append(node_finding(decision.session_id, node, before))
     states[ACTIVITY] = follow(activity_of(held), decision, latest, findings, states, changes)
@@ -229,11 +226,6 @@ def _live(detector: Detector[Any], state: Sequence[Any] | None, settings: Detect
 
 def _by_kind(finding: Finding) -> int:
     return _KIND_ORDER[finding.kind]
-
-
-def _level(name: str, states: States) -> Level:
-    detector = _BY_NAME.get(name)
-    return _NORMAL if detector is None else detector.level(states[name])
 
 
 def _closing(

@@ -47,7 +47,7 @@ class Marks(str):
         try:
             return self._set
         except AttributeError:
-            self._set = frozenset(_one_by_one(self))
+            self._set = frozenset(one_by_one(self))
             return self._set
 
     def without(self, other: Marks) -> Marks:
@@ -56,14 +56,14 @@ class Marks(str):
         >>> Marks.of(["alpha", "beta"]).without(Marks.of(["beta"])) == Marks.of(["alpha"])
         True
         """
-        return Marks("".join([each for each in _one_by_one(self) if each not in other.set]))
+        return Marks("".join([each for each in one_by_one(self) if each not in other.set]))
 
     def jaccard(self, other: Marks) -> float:
         """Return |a and b| / |a or b|, unrounded; 0 when both are empty (SEMANTICS 3.3)."""
         if self == other:
             return 1.0 if self else 0.0
         # The other is often what a state kept, and would be made a set for this alone.
-        shared = len(self.set.intersection(_one_by_one(other)))
+        shared = len(self.set.intersection(one_by_one(other)))
         return shared / ((len(self) + len(other)) // WIDTH - shared)
 
     def similarity(self, other: Marks, least: float) -> float | None:
@@ -98,7 +98,8 @@ class Marks(str):
         return False
 
 
-_one_by_one = re.compile("." * WIDTH).findall
+#: Takes the text of some marks apart.
+one_by_one: Callable[[str], list[str]] = re.compile("." * WIDTH).findall
 
 
 class _Remembered(dict[str, str]):

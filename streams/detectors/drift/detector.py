@@ -89,10 +89,11 @@ class Drift(Detector[DriftState]):
         if quality is not None:
             best, latest = quality if best is None else max(best, quality), quality
         stuck = state.stuck + 1 if decision.is_without_progress(state.result) else 0
+        loop, budget = eddy.get("loop"), eddy.get("budget")
         signals: Signals = {
             "goal_dna_drift": goal.drift,
-            "loop_risk": (eddy.get("loop") or _NO_LOOP)["confidence"],
-            "budget_velocity": _shortfall((eddy.get("budget") or _NO_BUDGET)["velocity"], settings),
+            "loop_risk": 0.0 if loop is None else loop["confidence"],
+            "budget_velocity": None if budget is None else _shortfall(budget["velocity"], settings),
             "quality_degradation": None if best is None or latest is None else clamped(best - latest),
             "stuck_time": min(1.0, stuck / settings.stuck_horizon),
         }
@@ -103,7 +104,7 @@ class Drift(Detector[DriftState]):
         trend = drift_trend(overalls, settings.trend_window)
         rising = trend.is_accelerating and (trend.velocity or 0.0) > settings.trend_velocity
         block: Block = {
-            "signals": {name: None if value is None else r4(value) for name, value in signals.items()},
+            "signals": {name: r4(value) if value else value for name, value in signals.items()},
             "overall": overall,
             "level": level,
             "trend": {"velocity": trend.velocity, "is_accelerating": trend.is_accelerating},
@@ -136,7 +137,3 @@ def _response(block: Block, before: str, parts: dict[str, float]) -> Finding:
             "suggestion": SUGGESTIONS[block["level"]],
         },
     )
-
-
-_NO_LOOP: Block = {"confidence": 0.0}
-_NO_BUDGET: Block = {"velocity": None}

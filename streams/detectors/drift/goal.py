@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from streams.domain.decision import Decision
-from streams.domain.marks import WIDTH, Marks, mark
+from streams.domain.marks import WIDTH, Marks, mark, one_by_one
 from streams.domain.shared_window import NOTHING, append
 from streams.domain.tokens import words
 
@@ -94,11 +94,10 @@ def advance(state: GoalState, decision: Decision, window: int) -> GoalState:
 def _spoken_of(state: GoalState, spoken: AbstractSet[str], window: int) -> GoalState:
     """Return a state that has a goal with one more record, in which these marks were spoken of."""
     goal = state.goal
-    marks = [goal[at : at + WIDTH] for at in range(0, len(goal), WIDTH)]
     # What left a window stays out of it, so a window that grows again finds only what it still held.
     oldest = window - 1
     ages = [
         0 if each in spoken else age + 1 if NOTHING < age < oldest else NOTHING
-        for each, age in zip(marks, state.ages, strict=True)
+        for each, age in zip(one_by_one(goal), state.ages, strict=True)
     ]
     return GoalState(goal, ages)

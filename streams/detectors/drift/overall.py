@@ -24,7 +24,12 @@ def drift_overall(signals: Signals, weights: Mapping[str, float]) -> float:
     >>> drift_overall(signals, DEFAULTS.signal_weights)
     0.295
     """
-    return r4(sum([weights[name] * _entering(name, signals[name]) for name in SIGNALS]))
+    overall = 0.0
+    for name in SIGNALS:
+        # Most signals of most records are 0 or not known, and add nothing.
+        if signals[name]:
+            overall += weights[name] * _entering(name, signals[name])
+    return r4(overall)
 
 
 def contributions(signals: Signals, weights: Mapping[str, float]) -> dict[str, float]:
