@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-kafka lint bench clean
+.PHONY: help setup demo test test-kafka test-faults lint bench clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -24,6 +24,9 @@ test: setup ## run every test, on the embedded broker (ARGS="-k name" for some)
 
 test-kafka: setup ## run the integration tests on Apache Kafka, fetched from Maven Central
 	$(BIN)/pytest -n 2 tests/integration --broker kafka $(ARGS)
+
+test-faults: setup ## kill, cut and fill whatever the job needs, on Apache Kafka (ARGS="--help" for options)
+	$(BIN)/python -m tests.faults $(ARGS)
 
 lint: setup ## check style, format, types and who imports whom
 	$(BIN)/ruff check
