@@ -187,8 +187,7 @@ def _observe(
             states[name], eddy[name] = state, None
         else:
             states[name], eddy[name], found = seen
-            if found:
-                findings += found
+            findings += found
     eddy["completion"] = None
     if len(findings) > 1:
         findings.sort(key=_by_kind)
