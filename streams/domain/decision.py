@@ -70,17 +70,17 @@ class Decision(_Accepted):
         """Whether agent_id is more than spaces."""
         return bool(self.agent_id) and not self.agent_id.isspace()
 
-    @property
+    @lazy
     def tool(self) -> str | None:
         """Name of the tool, "" read as None."""
         return self.tool_call or None
 
-    @property
+    @lazy
     def target(self) -> str | None:
         """What was acted on, "" read as None."""
         return self.action.get("target") or None
 
-    @property
+    @lazy
     def content_hash(self) -> str | None:
         """Hash of the target's content after the action, "" read as None."""
         return self.action.get("content_hash") or None
@@ -195,7 +195,7 @@ class Decision(_Accepted):
         said = len(self.said)
         return max(0, USED - said - 1) if said else USED
 
-    @property
+    @lazy
     def tokens_used(self) -> float:
         """tokens_consumed, 0 when it is not given."""
         return self._number("tokens_consumed") or 0
@@ -205,7 +205,7 @@ class Decision(_Accepted):
         """cumulative_session_cost, in the currency of the producer."""
         return self._number("cumulative_session_cost")
 
-    @property
+    @lazy
     def progress_delta(self) -> float | None:
         """Progress of this step as a share of the task."""
         return self._number("progress_delta")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from streams.detectors.verdict.cycle import PERIODS, repetitions
 from streams.detectors.verdict.policy import limits_of, policy_of
@@ -48,6 +49,10 @@ class Standing:
         return Level.WARNING if self.count >= self.warn else Level.NORMAL
 
 
+# The attributes of a `Standing` in their order. Most rules fire at no record, and need none made.
+_Counted: TypeAlias = tuple[str, int | None, int, int, int, str | None, Moment | None]
+
+
 def standings(state: VerdictState, settings: DetectionSettings) -> tuple[Standing, ...]:
     """Return where each rule stands after the newest judged record, in the order R1, R2 (short first) to R6.
 
@@ -58,7 +63,7 @@ def standings(state: VerdictState, settings: DetectionSettings) -> tuple[Standin
         return ()
     tool = state.tools[-1]
     found = _all(state, tool, policy_of(tool, settings), settings, _worst_failure(state, tool))
-    return tuple(found)
+    return tuple([Standing(*each) for each in found])
 
 
 def _all(
@@ -67,33 +72,33 @@ def _all(
     policy: ToolPolicy | None,
     settings: DetectionSettings,
     failing: tuple[str | None, Failure | None],
-) -> Iterator[Standing]:
+) -> Iterator[_Counted]:
     rules = settings.verdict_rules
     if "R1" in rules:
         warn, loop = limits_of(policy, failed=any_failed(state.outcomes[-1]), settings=settings)
         count, onset = (state.run[0], state.run[1]) if state.run else (1, None)
-        yield Standing("R1", 1, count, warn, loop, tool, onset)
+        yield "R1", 1, count, warn, loop, tool, onset
     if "R2" in rules:
         for period in PERIODS[: settings.cycle_max_period - 1]:
             count = repetitions(state, period)
             onset = state.cycles[period - PERIODS.start][1] if count else None
-            yield Standing("R2", period, count, settings.cycle_warn, settings.cycle_loop, None, onset)
+            yield "R2", period, count, settings.cycle_warn, settings.cycle_loop, None, onset
     if "R3" in rules:
         name, last = failing
         count, onset = (last.times, last.onset) if last is not None and last.varied else (0, None)
-        yield Standing("R3", None, count, settings.same_error_warn, settings.same_error_loop, name, onset)
+        yield "R3", None, count, settings.same_error_warn, settings.same_error_loop, name, onset
     if "R4" in rules:
         count, onset = _row(state.same_results)
         warn, loop = settings.same_result_warn, settings.same_result_loop
-        yield Standing("R4", None, count, warn, loop, tool, onset)
+        yield "R4", None, count, warn, loop, tool, onset
     if "R5" in rules:
         count, onset = _row(state.near_duplicates)
         warn, loop = settings.near_duplicate_warn, settings.near_duplicate_loop
-        yield Standing("R5", None, count, warn, loop, tool, onset)
+        yield "R5", None, count, warn, loop, tool, onset
     if "R6" in rules:
         count, onset = (state.nothing_new[0], state.nothing_new[1]) if state.nothing_new else (0, None)
         warn, loop = settings.nothing_new_warn, settings.nothing_new_loop
-        yield Standing("R6", None, count, warn, loop, None, onset)
+        yield "R6", None, count, warn, loop, None, onset
 
 
 def _row(streak: Streak) -> tuple[int, Moment | None]:
@@ -123,8 +128,5 @@ def fired(state: VerdictState, policy: ToolPolicy | None, settings: DetectionSet
     rows = state.run or state.cycles or state.same_results or state.near_duplicates or state.nothing_new
     if not rows and last is None:
         return []
-    return [
-        standing
-        for standing in _all(state, tool, policy, settings, (tool, last))
-        if standing.count >= standing.warn
-    ]
+    counted = _all(state, tool, policy, settings, (tool, last))
+    return [Standing(*each) for each in counted if each[2] >= each[3]]
