@@ -8,14 +8,16 @@ Each type becomes an expression for the bytes of a value. A record becomes a fun
 expressions of its fields::
 
     def w1(d):
-        g = d.get
-        return b"".join(
-            (
-                LONG[len(s := d["trace_id"].encode())] + s,
-                LONG[d["timestamp"]],
-                b"\0" if (u := g("cluster_id")) is None else TEXT[len(s := u.encode())] + s,
+        try:
+            return b"".join(
+                (
+                    LONG[len(s := d["trace_id"].encode())] + s,
+                    LONG[d["timestamp"]],
+                    b"\0" if (u := d["cluster_id"]) is None else TEXT[len(s := u.encode())] + s,
+                )
             )
-        )
+        except KeyError:
+            return w0(d)  # the same with g("cluster_id"), for g = d.get
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 _TABLE = 4096
+_LONGEST_KEY = 64
 _LEAST_LONG, _LARGEST_LONG = -(2**63), 2**63 - 1
 
 RecordWriter = Callable[[Mapping[str, Any]], bytes]
@@ -41,13 +44,34 @@ class _Longs(dict[int, bytes]):
     def __missing__(self, number: int) -> bytes:
         if not _LEAST_LONG <= number <= _LARGEST_LONG:
             raise ValueError("an integer does not fit in 64 bits")
-        rest = (number << 1) ^ (number >> 63)
-        written = bytearray(self._head)
-        while rest > 0x7F:
-            written.append(rest & 0x7F | 0x80)
-            rest >>= 7
-        written.append(rest)
-        return bytes(written)
+        return self._head + _varint((number << 1) ^ (number >> 63))
+
+
+def _varint(rest: int) -> bytes:
+    """Return seven bits in each byte, the lowest first, the top bit set in all but the last."""
+    if rest < 0x80:
+        return _BYTES[rest]
+    if rest < 0x4000:
+        return bytes((rest & 0x7F | 0x80, rest >> 7))
+    # Three at a time: timestamps and tokens have three to six.
+    low, middle, high = rest & 0x7F | 0x80, rest >> 7 & 0x7F | 0x80, rest >> 14
+    if high < 0x80:
+        return bytes((low, middle, high))
+    return bytes((low, middle, high & 0x7F | 0x80)) + _varint(high >> 7)
+
+
+_BYTES = tuple(bytes((byte,)) for byte in range(0x80))
+
+
+class _Keys(dict[str, bytes]):
+    """The keys of maps as Avro writes them: the same few come back in every record."""
+
+    def __missing__(self, key: str) -> bytes:
+        text = key.encode()
+        written = _LONG[len(text)] + text
+        if len(self) < _TABLE and len(text) < _LONGEST_KEY:
+            self[key] = written
+        return written
 
 
 _LONG = _Longs(b"")
@@ -73,7 +97,13 @@ def compile_writer(definition: Mapping[str, Any]) -> RecordWriter:
     """
     source = _Source()
     name = source.record(definition)
-    scope: dict[str, Any] = {"LONG": _LONG, "TEXT": _TEXT, "double": struct.Struct("<d").pack, "fits": _fits}
+    scope: dict[str, Any] = {
+        "LONG": _LONG,
+        "TEXT": _TEXT,
+        "KEY": _Keys(),
+        "double": struct.Struct("<d").pack,
+        "fits": _fits,
+    }
     # The source is made of the schema's field names, quoted by repr, and nothing else from outside.
     exec(source.text(), scope)  # noqa: S102
     writer: RecordWriter = scope[name]
@@ -95,9 +125,20 @@ class _Source:
         return "\n".join(self._functions)
 
     def record(self, schema: Mapping[str, Any]) -> str:
-        """Add the function of a record and return its name."""
-        fields = ",".join(self._field(field) for field in schema["fields"])
-        name = self._function("d", f"g = d.get\n return b''.join(({fields},))")
+        """Add the function of a record and return its name.
+
+        Records nearly always have all their fields, and reading one that is there is quickest. Where one is
+        not, another function writes the record with the defaults.
+        """
+        fields = schema["fields"]
+        given = ",".join([self._expression(field["type"], f"d[{field['name']!r}]") for field in fields])
+        if not any("default" in field for field in fields):
+            name = self._function("d", f"return b''.join(({given},))")
+        else:
+            partial = ",".join([self._field(field) for field in fields])
+            rest = self._function("d", f"g = d.get\n return b''.join(({partial},))")
+            attempt = f"try: return b''.join(({given},))\n except KeyError: return {rest}(d)"
+            name = self._function("d", attempt)
         self._named[schema["name"]] = name
         return name
 
@@ -131,19 +172,19 @@ class _Source:
                 return f"{self._named[schema]}({value})"
             case list():
                 return self._union(schema, value)
-            case {"type": "record"}:
-                return f"{self.record(schema)}({value})"
+            case {"type": "record", "name": name}:
+                return f"{self._named.get(name) or self.record(schema)}({value})"
             case {"type": "array", "items": items}:
                 return self._repeated(self._expression(items, "i"), "i in v", value)
             case {"type": "map", "values": values}:
-                each = f"LONG[len(s := k.encode())] + s + {self._expression(values, 'i')}"
+                each = f"KEY[k] + {self._expression(values, 'i')}"
                 return self._repeated(each, "k, i in v.items()", value)
             case _:
                 raise TypeError(f"no writer for {schema!r}")
 
     def _repeated(self, each: str, loop: str, value: str) -> str:
-        body = f"return LONG[len(v)] + b''.join([{each} for {loop}]) + b'\\0' if v else b'\\0'"
-        return f"{self._function('v', body)}({value})"
+        name = self._function("v", f"return LONG[len(v)] + b''.join([{each} for {loop}]) + b'\\0'")
+        return f"({name}(t) if (t := {value}) else b'\\0')"
 
     def _union(self, branches: list[Any], value: str) -> str:
         match branches:
