@@ -17,6 +17,8 @@ from streams.cli.lazy_group import LazyGroup
             "and show which go in circles."
         ),
         "detect": "Find the loops in decision-log files, without Kafka.",
+        "dlq": "Look at the dead letters, and send them again once their cause is gone.",
+        "doctor": "Check everything a worker needs, and say what to do about what is wrong.",
         "evaluate": "Compare what the detectors raise with what people marked.",
         "explain": "Show one session, and why it is or is not considered looping.",
         "topics": "Compare the topics with the catalogue, and create or change them.",

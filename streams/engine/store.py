@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
 from rocksdict import (
+    AccessType,
     BlockBasedIndexType,
     BlockBasedOptions,
     Cache,
@@ -28,6 +30,9 @@ FORMAT = b"1"
 
 _FORMAT_KEY = b"\x00format"
 _OFFSET_KEY = b"\x00offset"
+
+#: What a database has beside its data: the lock, logs, and a file of the bindings.
+_NOT_DATA = frozenset({"LOCK", "LOG", "rocksdict-config.json"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +133,41 @@ class PartitionStore:
     def close(self) -> None:
         """Release the database and its lock."""
         self._db.close()
+
+
+class StoreLook(NamedTuple):
+    """What a database says of itself. ``written_at`` is in seconds since 1970."""
+
+    format: bytes | None
+    offset: int | None
+    written_at: float
+
+
+def look(path: Path) -> StoreLook:
+    """Look into a database that may be in use, and change nothing in it.
+
+    RocksDB's bindings write a file of their own into every database they open, so a folder of links to the
+    files is opened in its place.
+
+    Raises:
+        StateError: it cannot be read.
+    """
+    try:
+        with TemporaryDirectory(prefix="eddy-look-") as links:
+            files = [file for file in path.resolve().iterdir() if file.name not in _NOT_DATA]
+            for file in files:
+                (Path(links) / file.name).symlink_to(file)
+            written_at = max((file.stat().st_mtime for file in files), default=0.0)
+            database = Rdict(links, options=Options(raw_mode=True), access_type=AccessType.read_only())
+            try:
+                offset = database.get(_OFFSET_KEY)
+                return StoreLook(
+                    database.get(_FORMAT_KEY), None if offset is None else int(offset), written_at
+                )
+            finally:
+                database.close()
+    except Exception as error:
+        raise _unusable(path, error) from error
 
 
 class PartitionStores:

@@ -1,0 +1,89 @@
+"""`eddy doctor`: everything a worker needs, and what to do about what is wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from streams.cli.lazy_group import PROBLEM_FOUND
+from streams.cli.printable import printable
+from streams.cli.settings_topic import AS_JSON, BOOTSTRAP
+from streams.doctor.check import Check, Status, fail
+from streams.doctor.examination import examine
+from streams.doctor.schemas import bundled_check
+from streams.doctor.versions import version_checks
+from streams.errors import ConfigurationError
+from streams.settings import WorkerSettings, load
+
+_LONGEST = 2_000
+_COLOURS = {Status.OK: "green", Status.WARN: "yellow", Status.FAIL: "red"}
+
+
+@click.command()
+@click.option(
+    "--data-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Local state of the worker that is asked about [EDDY_DATA_DIR].",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0.1, 600.0),
+    default=10.0,
+    show_default=True,
+    help="Seconds that each look at something outside may take.",
+)
+@AS_JSON
+@BOOTSTRAP
+def doctor(*, data_dir: Path | None, timeout: float, as_json: bool, bootstrap_servers: str | None) -> None:
+    """Check everything a worker needs, and say what to do about what is wrong.
+
+    Looks at the installed versions, the settings, the schemas and the registry, the state directory and its
+    databases, the port, the brokers with TLS and login, the topics, the detection settings in force, the
+    clock and the consumer group. Run it with the environment of the worker, beside a running one or without.
+    Nothing is changed. Without a broker the rest is looked at all the same.
+
+    Exit codes: 0 when nothing is broken, warnings or not; 1 when something is.
+    """
+    # The clients log what is said here in a sentence.
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
+    found: list[Check] = []
+
+    def tell(check: Check) -> None:
+        found.append(check)
+        if not as_json:
+            _print(check)
+
+    try:
+        settings = load(WorkerSettings, bootstrap_servers=bootstrap_servers, data_dir=data_dir)
+    except ConfigurationError as error:
+        for check in (*version_checks(), bundled_check()):
+            tell(check)
+        tell(fail("settings", str(error), "Correct the variables; nothing else can be looked at before."))
+    else:
+        asyncio.run(_examined(settings, timeout, tell))
+    counted = Counter(check.status for check in found)
+    if as_json:
+        click.echo(json.dumps({"healthy": not counted[Status.FAIL], "checks": [c._asdict() for c in found]}))
+    else:
+        click.echo(", ".join(f"{counted[status]} {status}" for status in Status))
+    if counted[Status.FAIL]:
+        raise click.exceptions.Exit(PROBLEM_FOUND)
+
+
+async def _examined(settings: WorkerSettings, within: float, tell: Callable[[Check], None]) -> None:
+    async for check in examine(settings, os.environ, within):
+        tell(check)
+
+
+def _print(check: Check) -> None:
+    status = click.style(f"{check.status:<4}", fg=_COLOURS[check.status])
+    click.echo(f"{status}  {check.name:<18}  {printable(check.said, _LONGEST)}")
+    if check.advice:
+        click.echo(f"{'':<26}→ {printable(check.advice, _LONGEST)}")

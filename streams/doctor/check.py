@@ -1,0 +1,45 @@
+"""What a look at one thing found."""
+
+from __future__ import annotations
+
+from enum import StrEnum, unique
+from typing import NamedTuple
+
+
+@unique
+class Status(StrEnum):
+    """How bad it is."""
+
+    OK = "ok"
+    WARN = "warn"
+    """It works, and somebody should know."""
+    FAIL = "fail"
+    """A worker would not start, or would not do what it is for."""
+
+
+class Check(NamedTuple):
+    """One finding: what was looked at, how it is, and what to do about it."""
+
+    name: str
+    status: Status
+    said: str
+    advice: str = ""
+
+
+def ok(name: str, said: str) -> Check:
+    """Return that all is well.
+
+    >>> ok("broker", "answers")
+    Check(name='broker', status=<Status.OK: 'ok'>, said='answers', advice='')
+    """
+    return Check(name, Status.OK, said)
+
+
+def warn(name: str, said: str, advice: str) -> Check:
+    """Return something that somebody should know."""
+    return Check(name, Status.WARN, said, advice)
+
+
+def fail(name: str, said: str, advice: str) -> Check:
+    """Return something that has to be put right."""
+    return Check(name, Status.FAIL, said, advice)

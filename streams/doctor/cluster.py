@@ -1,0 +1,185 @@
+"""The brokers and what stands on them: answers, topics, settings in force, clock, group, old state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from streams.doctor.check import Check, fail, ok, warn
+from streams.doctor.state import Database, span
+from streams.domain.detection_settings import DEFAULTS, DetectionSettings
+from streams.domain.settings_document import resolve
+from streams.domain.topic import Topic
+from streams.engine.client import Stored
+from streams.engine.config_feed import read_document
+from streams.engine.options import changelog_topic
+from streams.engine.store import StoreLook
+from streams.engine.survey import Answer, Ends, Group
+from streams.proof import warnings
+from topics.plan import AddPartitions, AlterConfig, Change, CreateTopic, Refused
+
+Partitions = Mapping[tuple[str, int], Ends]
+
+
+def broker_checks(answers: Sequence[Answer]) -> Iterator[Check]:
+    """Yield whether each bootstrap server lets us in; one of several that does not is no failure."""
+    fine = [answer.server for answer in answers if answer.problem is None]
+    for answer in answers:
+        if answer.problem is not None:
+            verdict = warn if fine else fail
+            yield verdict("broker", f"{answer.server}: {answer.problem}", answer.advice)
+    if fine:
+        yield ok("broker", f"{', '.join(fine)} let us in")
+
+
+def topic_checks(changes: Iterable[Change]) -> Iterator[Check]:
+    """Yield what `eddy topics plan` would change; a missing topic is worse than one that is otherwise."""
+    name = "topics"
+    missing, other, refused = [], [], []
+    for change in changes:
+        match change:
+            case CreateTopic(topic):
+                missing.append(topic.name)
+            case AlterConfig(topic_name):
+                differing = ", ".join(f"{entry} {now} -> {wanted}" for entry, now, wanted in change.differing)
+                other.append(f"{topic_name} ({differing})")
+            case AddPartitions(topic_name, now, wanted):
+                other.append(f"{topic_name} ({now} -> {wanted} partitions)")
+            case Refused(topic_name, why):
+                refused.append(f"{topic_name}: {why}")
+    if missing:
+        yield fail(name, f"missing: {', '.join(missing)}", "Create the topics with `eddy topics apply`.")
+    if other:
+        said = f"not as the catalogue has them: {', '.join(other)}"
+        yield warn(name, said, "Look at `eddy topics plan`, then `eddy topics apply`.")
+    if refused:
+        said = f"not as the catalogue has them, and not for `eddy topics apply`: {'; '.join(refused)}"
+        yield warn(name, said, "Set EDDY_REPLICAS to what the cluster has, or follow what is said there.")
+    if not missing and not other and not refused:
+        yield ok(name, "all there, as the catalogue has them")
+
+
+def detection_checks(stored: Iterable[Stored]) -> Iterator[Check]:
+    """Yield which detection settings are in force, what of them is ignored, and which rules cannot fire."""
+    name = "detection settings"
+    settings, ignored, refused = _read(stored)
+    said = f"version {settings.version}" if settings.version else "the defaults"
+    if ignored:
+        advice = "`eddy config history` tells which and why; `eddy config set` writes documents that count."
+        yield warn(name, f"{ignored} documents on {Topic.DETECTOR_CONFIG} are ignored", advice)
+    if refused:
+        advice = "Set them again with `eddy config set`."
+        yield warn(name, f"{said} is in force, except {', '.join(refused)}", advice)
+    unreachable = warnings(settings)
+    if unreachable:
+        advice = "`eddy config explain` shows what is in the way; change it or switch the rule off."
+        yield warn(name, "; ".join(unreachable), advice)
+    if not refused and not unreachable:
+        yield ok(name, f"{said}: in force, every rule that is on can fire")
+
+
+def in_force(stored: Iterable[Stored]) -> DetectionSettings:
+    """Return the settings that a worker has in force that has read these records."""
+    return _read(stored)[0]
+
+
+def _read(stored: Iterable[Stored]) -> tuple[DetectionSettings, int, list[str]]:
+    """Return the settings a worker has, how many documents it ignores, what of the last it refuses."""
+    settings, ignored, refused = DEFAULTS, 0, list[str]()
+    for record in stored:
+        try:
+            version, document = read_document(record.value)
+        except ValueError:
+            ignored += 1
+            continue
+        if version <= settings.version:
+            ignored += 1
+            continue
+        settings, problems = resolve(document, settings, version)
+        refused = [f"{problem.setting}: {problem.problem}" for problem in problems]
+    return settings, ignored, refused
+
+
+def clock_check(newest: Iterable[int], now: int, max_future_ms: int) -> Check:
+    """Return whether the newest records are ahead of this machine's clock (all in ms).
+
+    Kafka tells no time of its own; records carry that of their producers, or of the brokers where the topic
+    says so.
+    """
+    latest = max(newest, default=None)
+    if latest is None:
+        return ok("clock", f"nothing to compare with: {Topic.DECISION_LOGS} holds no record")
+    ahead = latest - now
+    if ahead > max(max_future_ms, 1_000):
+        said = f"a record of {Topic.DECISION_LOGS} is {span(ahead / 1000)} ahead of this machine's clock"
+        return warn("clock", said, "Check the clocks (NTP) of this machine, the brokers and the producers.")
+    return ok("clock", f"the newest record is {span(max(0, -ahead) / 1000)} old by this machine's clock")
+
+
+def group_checks(name: str, group: Group, partitions: Partitions) -> Iterator[Check]:
+    """Yield whether workers run, how much they have left to do, and whether offsets fit the topic."""
+    committed = group.committed
+    for (topic, number), offset in sorted(committed.items()):
+        begin, end, _ = partitions[topic, number]
+        if offset > end:
+            yield fail(
+                "group",
+                f"{name} has committed {offset} of {topic}[{number}], which ends at {end}",
+                "The topic was deleted and created again: start under a new EDDY_APPLICATION_ID.",
+            )
+        elif offset < begin:
+            yield fail(
+                "group",
+                f"{topic}[{number}] begins at {begin}, {name} is at {offset}: {begin - offset} records are "
+                "lost",
+                "The topic's retention is shorter than the workers were behind. Raise it, add workers.",
+            )
+    lags = {each: max(0, end - committed.get(each, begin)) for each, (begin, end, _) in partitions.items()}
+    lag = sum(lags.values())
+    told = f"{name}: {lag:,} records behind"
+    if lag:
+        (topic, number), most = max(lags.items(), key=lambda item: item[1])
+        told += f", {most:,} of them in {topic}[{number}]"
+    if group.members is None:
+        yield ok("group", f"{told}; these brokers do not tell its members")
+    elif group.members == 0:
+        yield warn("group", f"{told}; no worker runs", "Start one with `eddy worker`.")
+    else:
+        yield ok("group", f"{told}; {group.members} workers, {group.state}")
+
+
+def age_checks(
+    application_id: str,
+    databases: Iterable[Database],
+    changelogs: Partitions,
+    delete_retention_ms: Mapping[str, int],
+    now: float,
+) -> Iterator[Check]:
+    """Yield whether each database fits its changelog: not ahead of it, and not older than its tombstones.
+
+    What was deleted is told by a record of its own, which the changelog keeps for ``delete.retention.ms``:
+    state that is older may have missed it. ``now`` is in seconds since 1970.
+    """
+    name = "local state"
+    for database in databases:
+        found = database.found
+        topic = changelog_topic(application_id, database.table)
+        ends = changelogs.get((topic, database.partition))
+        if not isinstance(found, StoreLook) or ends is None:
+            continue
+        if found.offset is not None and found.offset >= ends.end:
+            yield fail(
+                name,
+                f"{database.path} is at offset {found.offset} of {topic}[{database.partition}], which ends "
+                f"at {ends.end}",
+                "The topic was deleted, or the state belongs to another cluster. Check the brokers; else "
+                "delete the directory.",
+            )
+        limit = delete_retention_ms.get(topic)
+        age = now - found.written_at
+        if limit is not None and database.held_by is None and age * 1000 > limit:
+            yield warn(
+                name,
+                f"{database.path} was last written {span(age)} ago, {topic} keeps deletions for "
+                f"{span(limit / 1000)}",
+                "Delete it before a worker starts on it: the changelog restores it.",
+            )

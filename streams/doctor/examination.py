@@ -1,0 +1,148 @@
+"""All checks, one after another, each within its time; what cannot be looked at is said and passed over."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from streams.app import connection, engine_options
+from streams.doctor.check import Check, Status, fail, warn
+from streams.doctor.cluster import (
+    age_checks,
+    broker_checks,
+    clock_check,
+    detection_checks,
+    group_checks,
+    in_force,
+    topic_checks,
+)
+from streams.doctor.environment import port_check, settings_checks
+from streams.doctor.schemas import bundled_check, registry_check
+from streams.doctor.state import Database, database_checks, databases, directory_check
+from streams.doctor.versions import version_checks
+from streams.domain.detection_settings import DEFAULTS
+from streams.domain.topic import Topic
+from streams.engine.client import Brokers, connect
+from streams.engine.job_topics import job_topics
+from streams.engine.options import AGGREGATES, changelog_topic, repartition_topic
+from streams.engine.survey import Ends, answers, ends, group
+from streams.engine.topic_check import check_topics
+from streams.errors import ConfigurationError, EddyError
+from streams.settings import WorkerSettings
+from topics.plan import plan
+
+
+async def examine(
+    settings: WorkerSettings, environment: Mapping[str, str], within: float
+) -> AsyncIterator[Check]:
+    """Yield what is found, first here, then on the brokers.
+
+    Args:
+        settings: Of the worker that is asked about.
+        environment: Where they came from.
+        within: Seconds that each look at something outside may take.
+    """
+    for check in (*version_checks(), *settings_checks(settings, environment), bundled_check()):
+        yield check
+    directory = settings.data_dir / settings.application_id
+    yield directory_check(directory)
+    found: list[Database] = []
+    for check in await _within(within, "local state", _local(directory, found)):
+        yield check
+    yield await port_check(settings, within)
+    for check in await _within(2 * within, "registry", registry_check(settings, within)):
+        yield check
+    try:
+        answered = await answers(connection(settings), within)
+    except ConfigurationError as error:
+        yield fail("broker", str(error), "Correct the files, then run this again.")
+        return
+    for check in broker_checks(answered):
+        yield check
+    if all(answer.problem is not None for answer in answered):
+        yield warn("topics", "not looked at, nor settings, clock and group", "Run this again with a broker.")
+        return
+    for name, look in _Survey(settings, found).looks():
+        for check in await _within(within, name, look()):
+            yield check
+
+
+class _Survey:
+    """What is asked of the brokers."""
+
+    def __init__(self, settings: WorkerSettings, found: list[Database]) -> None:
+        self._settings = settings
+        self._found = found
+        self._to = connection(settings)
+        self._max_future_ms = DEFAULTS.max_future_ms
+
+    def looks(self) -> Iterator[tuple[str, Callable[[], Awaitable[Iterable[Check]]]]]:
+        """Yield each look with its name."""
+        yield "topics", self._topics
+        yield "detection settings", self._detection
+        yield "clock", self._clock
+        yield "group", self._group
+        yield "local state", self._ages
+
+    async def _topics(self) -> Iterable[Check]:
+        group_id = self._settings.application_id
+        async with connect(self._to) as brokers:
+            counts = await brokers.partition_counts([Topic.DECISION_LOGS])
+            # EDDY_PARTITIONS is for creating them: what is there counts.
+            partitions = counts.get(Topic.DECISION_LOGS, self._settings.partitions)
+            wanted = job_topics(group_id, partitions=partitions, replicas=self._settings.replicas)
+            found = list(
+                topic_checks(plan(wanted, await brokers.describe(each.name for each in wanted.topics)))
+            )
+        if not any(check.status is Status.FAIL for check in found):
+            await check_topics(engine_options(self._settings))
+        return found
+
+    async def _detection(self) -> Iterable[Check]:
+        async with connect(self._to) as brokers:
+            stored = [record async for record in brokers.read(Topic.DETECTOR_CONFIG, [0])]
+        self._max_future_ms = in_force(stored).max_future_ms
+        return await asyncio.to_thread(list, detection_checks(stored))
+
+    async def _clock(self) -> Iterable[Check]:
+        async with connect(self._to) as brokers:
+            found = await self._ends(brokers, [Topic.DECISION_LOGS])
+        newest = [each.newest for each in found.values() if each.newest is not None]
+        return [clock_check(newest, int(time.time() * 1000), self._max_future_ms)]
+
+    async def _group(self) -> Iterable[Check]:
+        name = self._settings.application_id
+        async with connect(self._to) as brokers:
+            partitions = await self._ends(brokers, [Topic.DECISION_LOGS, repartition_topic(name)])
+            return list(group_checks(name, await group(self._to, name, partitions), partitions))
+
+    async def _ages(self) -> Iterable[Check]:
+        name = self._settings.application_id
+        changelogs = [changelog_topic(name), changelog_topic(name, AGGREGATES)]
+        async with connect(self._to) as brokers:
+            described = await brokers.describe(changelogs)
+            kept = {each.name: each.config.get("delete.retention.ms", "") for each in described}
+            limits = {topic: int(text) for topic, text in kept.items() if text.isdigit()}
+            held = await self._ends(brokers, changelogs)
+        return age_checks(name, self._found, held, limits, time.time())
+
+    async def _ends(self, brokers: Brokers, topics: Iterable[str]) -> dict[tuple[str, int], Ends]:
+        return await ends(self._to, await brokers.partition_counts(topics))
+
+
+async def _local(directory: Path, found: list[Database]) -> Iterable[Check]:
+    found += await asyncio.to_thread(databases, directory)
+    return database_checks(found)
+
+
+async def _within(seconds: float, name: str, looking: Awaitable[Iterable[Check]]) -> list[Check]:
+    """Return what a look finds; that it failed, or took too long, is a finding too."""
+    try:
+        async with asyncio.timeout(seconds):
+            return list(await looking)
+    except TimeoutError:
+        return [fail(name, f"no answer within {seconds:g} s", "Try again with a longer --timeout.")]
+    except EddyError as error:
+        return [fail(name, str(error), "Do what is said there, then run this again.")]

@@ -1,0 +1,63 @@
+"""The schemas that come with Eddy, and the registry where one is set."""
+
+from __future__ import annotations
+
+from schemas.bundled import SUBJECT_NUMBERS, latest, versions
+from schemas.codec import Codec
+from schemas.registry import Registry, RegistryAddress
+from streams import aggregation, job
+from streams.doctor.check import Check, fail, ok, warn
+from streams.errors import ConfigurationError, InfrastructureError
+from streams.settings import WorkerSettings
+
+
+def bundled_check() -> Check:
+    """Return whether every bundled schema can be read, and every output written."""
+    try:
+        found = [schema for subject in SUBJECT_NUMBERS for schema in versions(subject)]
+        codec = Codec.bundled()
+        for topic in (*job.OUTPUTS, *aggregation.OUTPUTS):
+            codec.encoder(f"{topic}-value")
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        advice = "Files of the package are missing or damaged: install Eddy again."
+        return fail("schemas", f"a bundled schema cannot be used ({error!r})", advice)
+    return ok("schemas", f"{len(found)} versions of {len(SUBJECT_NUMBERS)} subjects are bundled")
+
+
+async def registry_check(settings: WorkerSettings, within: float) -> list[Check]:
+    """Return whether the registry answers and holds the schemas; it is asked, nothing is registered."""
+    return [await _registry_check(settings, within)]
+
+
+async def _registry_check(settings: WorkerSettings, within: float) -> Check:
+    if settings.schema_registry_url is None:
+        return ok("registry", "none is set: the bundled schemas are used")
+    password, ca_file = settings.schema_registry_password, settings.schema_registry_cafile
+    address = RegistryAddress(
+        url=settings.schema_registry_url,
+        user=settings.schema_registry_username,
+        password=password.get_secret_value() if password is not None else None,
+        ca_file=str(ca_file) if ca_file is not None else None,
+        timeout_s=within,
+        attempts=1,
+        give_up_after_s=within,
+    )
+    try:
+        async with Registry(address) as registry:
+            newest = [latest(subject) for subject in SUBJECT_NUMBERS]
+            missing = [
+                schema.name
+                for schema in newest
+                if await registry.id_of(schema.subject, schema.definition) is None
+            ]
+    except ConfigurationError as error:
+        return fail("registry", str(error), "Correct EDDY_SCHEMA_REGISTRY_URL or the login.")
+    except InfrastructureError:
+        said = f"{address.shown()} does not answer within {within:g} s"
+        return fail("registry", said, "Check EDDY_SCHEMA_REGISTRY_URL, the network and the registry's logs.")
+    if not missing:
+        return ok("registry", f"{address.shown()} holds the schemas of this version")
+    said = f"{address.shown()} does not hold {', '.join(missing)}"
+    if settings.schema_registry_register:
+        return warn("registry", said, "A worker registers them when it starts; it needs the right to.")
+    return fail("registry", said, "Register the files of schemas/, or set EDDY_SCHEMA_REGISTRY_REGISTER.")

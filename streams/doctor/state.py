@@ -1,0 +1,124 @@
+"""The state directory of a worker: that it can be used, by whom it is, and how far its databases are."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import struct
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from streams.doctor.check import Check, fail, ok, warn
+from streams.engine.options import AGGREGATES, SESSIONS
+from streams.engine.store import FORMAT, StoreLook, look
+from streams.errors import StateError
+
+_LITTLE_BYTES: Final = 1 << 30
+_TOO_LITTLE_BYTES: Final = 128 << 20
+
+
+class Database(NamedTuple):
+    """What a worker keeps of one partition of a table. ``held_by`` is a process, 0 an unknown one."""
+
+    table: str
+    partition: int
+    path: Path
+    held_by: int | None
+    found: StoreLook | StateError
+
+
+def databases(directory: Path) -> list[Database]:
+    """Look into every database below a state directory."""
+    return [
+        Database(table, int(path.stem), path, holder(path / "LOCK"), _found(path))
+        for table in (SESSIONS, AGGREGATES)
+        for path in sorted((directory / table).glob("*.db"))
+        if path.stem.isdigit()
+    ]
+
+
+def directory_check(directory: Path) -> Check:
+    """Return whether a worker could write there, and whether there is room."""
+    name = "state directory"
+    nearest = next(path for path in (directory, *directory.absolute().parents) if path.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        who = f"user {os.getuid()}"
+        advice = "Change its owner or rights, or name another directory in EDDY_DATA_DIR."
+        return fail(name, f"{nearest} cannot be written to by {who}", advice)
+    free = shutil.disk_usage(nearest).free
+    shown = f"{free / (1 << 30):,.1f} GiB free"
+    if free < _TOO_LITTLE_BYTES:
+        return fail(name, f"{directory}: {shown}", "Make room: a full disk stops the worker.")
+    if free < _LITTLE_BYTES:
+        return warn(
+            name, f"{directory}: {shown}", "Make room before it is full: a full disk stops the worker."
+        )
+    if not directory.exists():
+        return ok(name, f"{directory} will be created, {shown}")
+    return ok(name, f"{directory}, {shown}")
+
+
+def database_checks(found: list[Database], now: float | None = None) -> Iterator[Check]:
+    """Yield whether the databases can be opened, and who has them open."""
+    name = "local state"
+    if not found:
+        yield ok(name, "none yet: the changelog restores what there is")
+        return
+    for database in found:
+        match database.found:
+            case StateError() as error if database.held_by is None:
+                yield fail(name, str(error), "Or restore the disk.")
+            case StateError():
+                yield warn(name, f"{database.path} changes while it is read", "A worker is at it: try again.")
+            case StoreLook(format=written) if written not in (FORMAT, None):
+                said = f"{database.path} has format {written!r}, this version writes {FORMAT!r}"
+                yield fail(
+                    name, said, "Delete the directory while no worker runs: the changelog restores it."
+                )
+            case StoreLook():
+                pass
+    holders = sorted({database.held_by for database in found if database.held_by is not None})
+    usable = [each.found.written_at for each in found if isinstance(each.found, StoreLook)]
+    age = max(0.0, (time.time() if now is None else now) - max(usable, default=0.0))
+    told = f"{len(usable)} of {len(found)} databases can be read, last written {span(age)} ago"
+    if holders:
+        told += f"; open in process {', '.join(str(pid or '?') for pid in holders)}"
+    if usable:
+        yield ok(name, told)
+
+
+def span(seconds: float) -> str:
+    """Return a time span in words.
+
+    >>> span(59), span(7_300), span(200_000)
+    ('59 s', '2.0 h', '2.3 days')
+    """
+    if seconds < 600:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 3600:.1f} h" if seconds < 172_800 else f"{seconds / 86_400:.1f} days"
+
+
+def holder(lock: Path) -> int | None:
+    """Return the process that has locked a file; None when nobody has, 0 when the system does not say who."""
+    try:
+        import fcntl  # noqa: PLC0415 - not on every system
+
+        with lock.open("rb") as file:
+            if not sys.platform.startswith("linux"):
+                return None
+            form = "hhqqi4x"
+            asked = struct.pack(form, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+            kind, *_, pid = struct.unpack(form, fcntl.fcntl(file, fcntl.F_GETLK, asked))
+    except (ImportError, OSError):
+        return None
+    return None if kind == fcntl.F_UNLCK else max(pid, 0)
+
+
+def _found(path: Path) -> StoreLook | StateError:
+    try:
+        return look(path)
+    except StateError as error:
+        return error

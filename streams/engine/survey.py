@@ -1,0 +1,157 @@
+"""What can be seen of the brokers and of a job from outside: nothing is joined, nothing written."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.conn import create_conn
+from aiokafka.errors import KafkaError, for_code
+from aiokafka.protocol.metadata import MetadataRequest
+
+from streams.engine.connection import Connection
+
+_POLL_MS = 500
+
+
+class Answer(NamedTuple):
+    """Whether a bootstrap server lets us in; ``problem`` is None where it does, ``advice`` what to do."""
+
+    server: str
+    problem: str | None = None
+    advice: str = ""
+
+
+class Ends(NamedTuple):
+    """The first offset a partition holds, the one after the last, and the last record's timestamp in ms."""
+
+    begin: int
+    end: int
+    newest: int | None = None
+
+
+class Group(NamedTuple):
+    """A consumer group. ``members`` is None where the brokers do not tell, offsets by topic and partition."""
+
+    state: str
+    members: int | None
+    committed: Mapping[tuple[str, int], int]
+
+
+async def answers(connection: Connection, within: float) -> list[Answer]:
+    """Ask each bootstrap server for its cluster, with TLS and login as every client does it.
+
+    Raises:
+        ConfigurationError: a certificate or key file cannot be read.
+    """
+    options = connection.client_options()
+    del options["bootstrap_servers"]
+    asked = [_answer(server, options, within) for server in connection.servers]
+    return list(await asyncio.gather(*asked))
+
+
+async def _answer(server: str, options: dict[str, Any], within: float) -> Answer:
+    host, _, port = server.rpartition(":") if ":" in server.rpartition("]")[2] else (server, "", "9092")
+    try:
+        async with asyncio.timeout(within):
+            asked = await create_conn(
+                host.strip("[]"), int(port), request_timeout_ms=int(within * 1000), **options
+            )
+            try:
+                await asked.send(MetadataRequest([]))
+            finally:
+                asked.close()
+    except (OSError, KafkaError, TimeoutError) as error:
+        return Answer(server, _problem(error, within), _advice(error, options["security_protocol"]))
+    return Answer(server)
+
+
+def _problem(error: BaseException, within: float) -> str:
+    if isinstance(error, TimeoutError) and not error.args:
+        return f"no answer within {within:g} s"
+    text = str(error)
+    return text if isinstance(error, OSError) and text else f"{type(error).__name__} {text}".strip()
+
+
+def _advice(error: BaseException, protocol: str) -> str:
+    name = type(error).__name__
+    match error:
+        case ssl.SSLCertVerificationError():
+            return (
+                "The broker's certificate is not trusted: check EDDY_SSL_CAFILE, and that the address is a "
+                "name in the certificate."
+            )
+        case ssl.SSLError():
+            return f"TLS failed: check that the port speaks {protocol}, and the client certificate."
+        case KafkaError() if "Sasl" in name or "Authentication" in name:
+            return (
+                "The login is refused: check EDDY_SASL_MECHANISM, EDDY_SASL_USERNAME and EDDY_SASL_PASSWORD."
+            )
+        case ConnectionRefusedError():
+            return "Nothing listens there: check EDDY_BOOTSTRAP_SERVERS, and that the broker runs."
+        case _:
+            return (
+                f"Check EDDY_BOOTSTRAP_SERVERS, the network, and that the port speaks {protocol} "
+                "(EDDY_SECURITY_PROTOCOL): a port that wants another protocol hangs up or says nothing."
+            )
+
+
+async def ends(connection: Connection, partitions: Mapping[str, int]) -> dict[tuple[str, int], Ends]:
+    """Return the ends of every partition of topics, given with their numbers of partitions."""
+    tps = [TopicPartition(topic, number) for topic, count in partitions.items() for number in range(count)]
+    if not tps:
+        return {}  # a consumer that is stopped before it has done anything ends in a CancelledError
+    newest: dict[TopicPartition, int] = {}
+    async with AIOKafkaConsumer(
+        **connection.client_options(),
+        group_id=None,
+        enable_auto_commit=False,
+        fetch_max_wait_ms=100,
+        max_partition_fetch_bytes=1024,
+    ) as consumer:
+        begin, end = await consumer.beginning_offsets(tps), await consumer.end_offsets(tps)
+        # The fetch tells the end better than the look-up on some brokers, and has the last record.
+        unread = {tp for tp in tps if begin[tp] < end[tp]}
+        consumer.assign(unread)
+        for tp in unread:
+            consumer.seek(tp, end[tp] - 1)
+        while unread:
+            for tp, records in (await consumer.getmany(*unread, timeout_ms=_POLL_MS)).items():
+                newest[tp] = records[-1].timestamp
+            for tp in list(unread):
+                end[tp] = max(end[tp], consumer.highwater(tp) or 0)
+                if await consumer.position(tp) >= end[tp]:
+                    unread.discard(tp)
+                    consumer.pause(tp)
+    return {(tp.topic, tp.partition): Ends(begin[tp], end[tp], newest.get(tp)) for tp in tps}
+
+
+async def group(connection: Connection, name: str, partitions: Iterable[tuple[str, int]]) -> Group:
+    """Return a consumer group and what it has committed; partitions without a commit are left out.
+
+    Raises:
+        KafkaError: the brokers do not tell.
+    """
+    admin = AIOKafkaAdminClient(**connection.client_options())
+    await admin.start()
+    try:
+        asked = [TopicPartition(*each) for each in partitions]
+        found = await admin.list_consumer_group_offsets(name, partitions=asked)
+        committed = {(tp.topic, tp.partition): each.offset for tp, each in found.items() if each.offset >= 0}
+        state, members = await _members(admin, name)
+        return Group(state, members, committed)
+    finally:
+        await admin.close()
+
+
+async def _members(admin: AIOKafkaAdminClient, name: str) -> tuple[str, int | None]:
+    try:
+        [answer] = await admin.describe_consumer_groups([name])
+    except (KafkaError, OSError, ValueError):  # the embedded broker, for one, does not know the request
+        return "unknown", None
+    code, _, state, _, _, members, *_ = answer.groups[0]
+    return ("unknown", None) if code and for_code(code) else (state, len(members))
