@@ -34,6 +34,9 @@ from streams.job import Job
 #: Contributions of an epoch of the aggregates at most, where the runs of decisions are not larger anyway.
 _TOGETHER = 5_000
 
+#: Of consumers outside the group.
+_METADATA_MAX_AGE_MS = 10_000
+
 #: Decoded aggregates kept in memory at most, up to 50 kB each.
 _CACHED_AGGREGATES = 5_000
 
@@ -151,6 +154,8 @@ class RunApp(faust.App):
             auto_offset_reset="none",
             fetch_max_wait_ms=self.transport_options.fetch_max_wait_ms,
             max_partition_fetch_bytes=8 << 20,
+            # It is not told when the leader it looks for has moved, see `leaders`.
+            metadata_max_age_ms=_METADATA_MAX_AGE_MS,
         )
 
     def committed(self, topic: str, partition: int) -> int | None:

@@ -22,6 +22,7 @@ from faust.types.tuples import ConsumerMessage, Message
 
 from streams.domain.run import Run, rounds, runs
 from streams.engine.crash_point import CrashPoint, crash_point
+from streams.engine.leaders import follow_leaders
 from streams.engine.producer import RunProducer
 from streams.errors import ConfigurationError
 
@@ -61,6 +62,11 @@ class RunConsumerThread(AIOKafkaConsumerThread):
                 )
             setattr(consumer, f"_{name}", value)
         return consumer
+
+    async def on_start(self) -> None:
+        """Start the consumer, and let it find leaders that have moved."""
+        await super().on_start()
+        follow_leaders(self._ensure_consumer())
 
     async def _fetch_records(
         self,
