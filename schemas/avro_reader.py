@@ -32,6 +32,9 @@ from typing import Any
 _LONGEST = 10
 """Bytes of the longest 64-bit integer."""
 
+_MOST_BRANCHES = 64
+"""Of a union: so many have an index of one byte."""
+
 _LENGTH = ["n = b[p]; p += 1", "if n & 129: n, p = size(b, p - 1)", "n = (n >> 1) + p"]
 
 RecordReader = Callable[[bytes, int], tuple[dict[str, Any], int]]
@@ -58,8 +61,8 @@ def compile_reader(writer: Any, target: Mapping[str, Any]) -> RecordReader:
     ({'a': 'hi'}, 3)
 
     Raises:
-        UnreadableSchemaError: the writer schema is no record, a type contains itself, or a list has items
-            that take no bytes.
+        UnreadableSchemaError: the writer schema is no record, a type contains itself, a list has items
+            that take no bytes, or a union has no branches or more than 64.
     """
     source = _Source()
     if not (isinstance(writer, dict) and writer["type"] == "record"):
@@ -183,6 +186,8 @@ class _Source:
                 return _primitive(writer, variable)
 
     def _union(self, branches: list[Any], into: Any, variable: str) -> list[str]:
+        if not 0 < len(branches) <= _MOST_BRANCHES:
+            raise UnreadableSchemaError(f"it has a union of {len(branches)} branches")
         lines = ["u = b[p]; p += 1"]
         for index, branch in enumerate(branches):
             statements = [f" {line}" for line in self._statements(branch, into, variable)]

@@ -163,22 +163,22 @@ class SettingsLedger:
                     f"1 and {_FORMAT}. Start the newer version again."
                 )
             reserved, entries, shadows = content if version == _FORMAT else (*content, [])
-        except (ValueError, TypeError) as error:
+            return cls(
+                tuple(
+                    Entry(first_offset, resolve(document, DEFAULTS, settings_version)[0])
+                    for first_offset, settings_version, document in entries
+                ),
+                reserved,
+                tuple(
+                    ShadowEntry(first_offset, since, _read(position, shadow_version, document))
+                    for first_offset, since, position, shadow_version, document in shadows
+                ),
+            )
+        except (ValueError, TypeError, AttributeError) as error:
             raise StateError(
                 f"A settings ledger cannot be read ({error}). Delete the data directory; when that does not "
                 "help, the changelog holds what no version of Eddy wrote: write a tombstone for its key."
             ) from error
-        return cls(
-            tuple(
-                Entry(first_offset, resolve(document, DEFAULTS, settings_version)[0])
-                for first_offset, settings_version, document in entries
-            ),
-            reserved,
-            tuple(
-                ShadowEntry(first_offset, since, _read(position, shadow_version, document))
-                for first_offset, since, position, shadow_version, document in shadows
-            ),
-        )
 
 
 def _written(document: ShadowDocument) -> dict[str, object] | None:

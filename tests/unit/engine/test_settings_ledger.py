@@ -79,6 +79,10 @@ def test_nothing_stored_is_an_empty_ledger() -> None:
         b'["1", 0, []]',
         b"[2, 0, []]",
         b"[1, 0, [], []]",
+        b"[1, 0, 6]",
+        b"[1, 0, [[3, 1]]]",
+        b"[1, 0, [[3, 1, 7]]]",
+        b"[2, 0, [], [[3, 2, 5, 1, []]]]",
     ],
 )
 def test_a_ledger_nobody_can_read_is_an_error_that_says_what_to_do(stored: bytes) -> None:

@@ -214,6 +214,18 @@ def test_a_list_of_nothing_is_refused(items):
         reader(record_of(a={"type": "array", "items": items}))
 
 
+@pytest.mark.parametrize("branches", [0, 65])
+def test_a_union_whose_index_is_not_one_byte_is_refused(branches):
+    union = [record_of(a="int") | {"name": f"R{number}"} for number in range(branches)]
+    with pytest.raises(UnreadableSchemaError, match=f"union of {branches} branches"):
+        reader(record_of(a=union))
+
+
+def test_a_union_may_have_64_branches():
+    union = [{"type": "fixed", "name": f"F{number}", "size": number} for number in range(64)]
+    assert reader(record_of(a=union))(b"\x7e" + bytes(63), 0) == ({"a": bytes(63)}, 64)
+
+
 @pytest.mark.parametrize("schema", ["string", ["null", "string"], {"type": "array", "items": "int"}])
 def test_a_schema_that_is_no_record_is_refused(schema):
     with pytest.raises(UnreadableSchemaError, match="not a record"):
