@@ -70,7 +70,15 @@ def _restored(key: str, content: Any) -> Contribution | Completion:
     match content:
         case [1, "health", *snapshot]:
             return Contribution.restore(key, snapshot)
-        case [1, "task", partition, offset, used, version, buffer]:
+        case [
+            1,
+            "task",
+            int(partition),
+            int(offset),
+            {"steps_used": int() | float(), "tokens_used": int() | float()} as used,
+            int(version),
+            int() | float() as buffer,
+        ]:
             return Completion(key, partition, offset, used, version, buffer)
         case _:
             raise ValueError("of no kind this version knows")

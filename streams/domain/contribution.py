@@ -99,13 +99,19 @@ class Contribution(NamedTuple):
             ValueError, TypeError: it is not a contribution.
         """
         partition, offset, at, counted, chained = snapshot
+        if not type(partition) is type(offset) is type(at) is int:
+            raise ValueError("a place or a time is no integer")
         counts: Counts = {}
         for name, bucket, n in counted:
             if name not in SERIES:
                 raise ValueError(f"nothing is counted as {name!r}")
+            if type(bucket) is not int or type(n) is not int:
+                raise ValueError("a count is no integer")
             counts.setdefault(name, {})[bucket] = n
         chains: Chains = {}
         for bucket, signature, n in chained:
+            if type(bucket) is not int or type(signature) is not str or type(n) is not int:
+                raise ValueError("a count of a signature is none")
             chains.setdefault(bucket, {})[signature] = n
         return cls(key, partition, offset, at, counts, chains)
 

@@ -46,7 +46,7 @@ def resolve(
     (5, 4, ['entropy_window_size'])
     """
     taken: dict[str, Any] = {}
-    warnings = []
+    warnings: list[SettingWarning] = []
     for name, value in document.items():
         if name in _NOT_SETTINGS:
             continue

@@ -43,6 +43,8 @@ def logging_config(level: str, output_format: str) -> dict[str, Any]:
         "loggers": {
             # Says for each connection what the worker says better.
             "aiokafka": {"level": "WARNING" if level == "INFO" else level},
+            # Every request it sends is a line of DEBUG: one of them is the login, with the password in it.
+            "aiokafka.conn": {"level": "INFO" if level == "DEBUG" else "NOTSET"},
             "faust": {"level": level},
             "mode": {"level": level},
         },

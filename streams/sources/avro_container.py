@@ -14,6 +14,7 @@ import fastavro
 import orjson
 from fastavro.schema import SchemaParseException, UnknownType
 
+from schemas.avro_reader import UnreadableSchemaError, compile_reader
 from streams.errors import ConfigurationError
 from streams.sources.entry import Entry, session_key, undecodable
 
@@ -34,6 +35,7 @@ _DAMAGE = (
     zlib.error,
     SchemaParseException,
     UnknownType,
+    UnreadableSchemaError,
 )
 
 
@@ -45,10 +47,13 @@ def read(stream: BinaryIO) -> Iterator[Entry]:
 
     Raises:
         ConfigurationError: the container is cut off or damaged; the records before the damage were yielded.
+            Or its schema has records or lists of no bytes, or types that contain themselves: a few bytes
+            would be read without end.
     """
     count = 0
     try:
         container = fastavro.reader(stream)
+        _check_bounded(container.writer_schema)
         undo = "logicalType" in orjson.dumps(container.writer_schema).decode()
         for record in container:
             value = _plain(record) if undo else record
@@ -62,6 +67,18 @@ def read(stream: BinaryIO) -> Iterator[Entry]:
         raise ConfigurationError(
             f"damaged Avro container after record {count}: {reason}. Write the file again"
         ) from error
+
+
+def _check_bounded(schema: Any) -> None:
+    """Check that the records of a schema take bytes.
+
+    Raises:
+        UnreadableSchemaError: they need not.
+    """
+    records = {"name": "records", "type": {"type": "array", "items": schema}}
+    parsed = fastavro.parse_schema({"type": "record", "name": "eddy.Container", "fields": [records]})
+    assert isinstance(parsed, dict)
+    compile_reader(parsed, parsed)
 
 
 def _plain(value: Any) -> Any:

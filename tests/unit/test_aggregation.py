@@ -132,7 +132,25 @@ def test_what_is_no_aggregate_is_refused(stored: bytes) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [b"", None, b"{}", b"[1]", b'[2,"health",0,1,2,[],[]]', b'[1,"health",0]', b'[1,"other",0]', b"\xff"],
+    [
+        *(
+            b"",
+            None,
+            b"{}",
+            b"[1]",
+            b'[2,"health",0,1,2,[],[]]',
+            b'[1,"health",0]',
+            b'[1,"other",0]',
+            b"\xff",
+        ),
+        b'[1,"task",0,7,{"steps_used":15},0,0.2]',
+        b'[1,"task",0,7,{"steps_used":15,"tokens_used":"many"},0,0.2]',
+        b'[1,"task",0,null,{"steps_used":15,"tokens_used":1},0,0.2]',
+        b'[1,"health","x",7,900000,[],[]]',
+        b'[1,"health",0,7,900000,[["sessions",3,"1"]],[]]',
+        b'[1,"health",0,7,900000,[["sessions",3.5,1]],[]]',
+        b'[1,"health",0,7,900000,[],[[3,7,1]]]',
+    ],
 )
 def test_a_record_nobody_understands_stops_the_worker_and_says_what_to_do(value: bytes | None) -> None:
     with pytest.raises(StateError, match=r"offset 9 .* newer one"):

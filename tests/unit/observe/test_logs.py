@@ -14,6 +14,7 @@ logging.config.dictConfig(logging_config({level!r}, {output_format!r}))
 logging.getLogger("streams.test").info("Listening on %s", "port 1", extra={{"partition": 3}})
 logging.getLogger("streams.test").debug("detail")
 logging.getLogger("aiokafka").info("chatter")
+logging.getLogger("aiokafka.conn").debug("SaslAuthenticateRequest_v1(sasl_auth_bytes=b'eddy hunter2')")
 logging.getLogger("faust").warning("careful")
 try:
     1 / 0
@@ -57,3 +58,8 @@ def test_lines_for_people_have_no_colours_in_them() -> None:
 )
 def test_the_level_holds_for_everybody(level: str, events: set[str]) -> None:
     assert {json.loads(line)["event"] for line in said(level, "json")} == events
+
+
+@pytest.mark.parametrize("level", ["DEBUG", "INFO", "WARNING"])
+def test_no_level_shows_the_login_at_a_broker(level: str) -> None:
+    assert "hunter2" not in "".join(said(level, "json"))

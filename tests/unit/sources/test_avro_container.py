@@ -102,6 +102,35 @@ def test_a_container_without_a_readable_header_is_damaged(data: bytes) -> None:
         list(avro_container.read(BytesIO(data)))
 
 
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize(
+    ("schema", "why"),
+    [
+        ("null", "no bytes"),
+        ({"type": "record", "name": "R", "fields": []}, "no bytes"),
+        (
+            {
+                "type": "record",
+                "name": "R",
+                "fields": [{"name": "a", "type": {"type": "array", "items": "null"}}],
+            },
+            "no bytes",
+        ),
+        (
+            {"type": "record", "name": "R", "fields": [{"name": "r", "type": ["null", "R"]}]},
+            "contains itself",
+        ),
+    ],
+    ids=["nulls", "records without fields", "lists of nulls", "a type that contains itself"],
+)
+def test_a_container_whose_few_bytes_are_records_without_end_is_refused(schema: Any, why: str) -> None:
+    header = container(schema, [])
+    sync = header[-16:]
+    endless_block = b"\xfe\xff\xff\xff\xff\xff\xff\x7f" + b"\x00" + sync
+    with pytest.raises(ConfigurationError, match=why):
+        list(avro_container.read(BytesIO(header + endless_block)))
+
+
 def test_any_flipped_byte_gives_records_or_an_error_that_says_so() -> None:
     whole = container(latest("decision-logs-value").definition, [LOG] * 3)
     damaged = 0
