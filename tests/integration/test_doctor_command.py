@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import re
 import time
@@ -57,8 +58,7 @@ def contents(directory: Path) -> dict[str, int]:
 async def test_beside_a_healthy_worker_everything_is_fine(stage: Stage) -> None:
     worker = stage.worker()
     data = worker.directory / "data"
-    sent = load(stage.partitions)
-    await stage.send(next(sent) for _ in range(200))
+    await stage.send(itertools.islice(load(stage.partitions), 200))
     await stage.processed()
     found = await examined(stage, "--data-dir", str(data))
     assert {name: worst for name, (worst, _) in found.items() if worst != "ok"} == {}
@@ -92,8 +92,9 @@ async def test_without_a_broker_the_rest_is_looked_at_in_time(stage: Stage, tmp_
         "web port",
     }
 
-    async def say_nothing(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await asyncio.Event().wait()
+    async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
 
     server = await asyncio.start_server(say_nothing, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
@@ -135,7 +136,7 @@ async def test_settings_that_cannot_be_read_are_the_last_thing_that_is_looked_at
 
 async def test_state_of_another_cluster_is_a_failure(stage: Stage, tmp_path: Path) -> None:
     worker = stage.worker()
-    await stage.send([keyed(decision("s", 0), stage.partitions)])
+    await stage.send(itertools.islice(load(stage.partitions), 200))
     await stage.processed()
     worker.terminate()
     await worker.ended()

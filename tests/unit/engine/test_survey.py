@@ -1,0 +1,88 @@
+"""Why a bootstrap server does not let us in, in words that name the setting."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from aiokafka.errors import SaslAuthenticationFailed, UnsupportedSaslMechanismError
+
+from streams.engine import survey
+from streams.engine.connection import Connection
+from streams.engine.survey import Answer, answers
+from tests.unit.engine.test_connection import Authority, server
+
+
+@asynccontextmanager
+async def listener(*, hangs_up: bool) -> AsyncIterator[int]:
+    """Listen, and hang up at once or say nothing."""
+
+    async def meet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if not hangs_up:
+            await reader.read()
+        writer.close()
+
+    listening = await asyncio.start_server(meet, "127.0.0.1", 0)
+    async with listening:
+        yield listening.sockets[0].getsockname()[1]
+
+
+def made(directory: Path) -> Path:
+    directory.mkdir()
+    return directory
+
+
+async def asked(port: int, **options: str) -> Answer:
+    [answer] = await answers(Connection(f"127.0.0.1:{port}", **options), 1.0)
+    assert answer.server == f"127.0.0.1:{port}"
+    assert answer.problem is not None
+    return answer
+
+
+async def test_nobody_listens() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    assert "Nothing listens there" in (await asked(port)).advice
+
+
+@pytest.mark.parametrize("hangs_up", [True, False])
+async def test_somebody_else_listens(hangs_up: bool) -> None:
+    async with listener(hangs_up=hangs_up) as port:
+        answer = await asked(port)
+    assert "EDDY_SECURITY_PROTOCOL" in answer.advice
+    if not hangs_up:
+        assert answer.problem == "no answer within 1 s"
+
+
+async def test_a_certificate_of_an_unknown_authority(tmp_path: Path) -> None:
+    theirs, ours = (Authority(made(tmp_path / name)) for name in ("theirs", "ours"))
+    async with server(theirs.issue("localhost")) as port:
+        answer = await asked(port, security_protocol="SSL", ssl_cafile=str(ours.identity.certificate))
+    assert "EDDY_SSL_CAFILE" in answer.advice
+    assert "CERTIFICATE_VERIFY_FAILED" in (answer.problem or "")
+
+
+@pytest.mark.parametrize(
+    "error", [SaslAuthenticationFailed("Invalid credentials"), UnsupportedSaslMechanismError("only SCRAM")]
+)
+async def test_a_login_that_is_refused(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refuse(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(survey, "create_conn", refuse)
+    answer = await asked(1, security_protocol="SASL_PLAINTEXT", sasl_username="ann", sasl_password="secret")
+    assert "EDDY_SASL_PASSWORD" in answer.advice
+    assert str(error.args[0]) in (answer.problem or "")
+    assert "secret" not in repr(answer)
+
+
+async def test_every_server_is_asked_at_the_same_time() -> None:
+    async with listener(hangs_up=False) as one, listener(hangs_up=False) as two:
+        started = asyncio.get_running_loop().time()
+        found = await answers(Connection(f"127.0.0.1:{one}, 127.0.0.1:{two}"), 1.0)
+        assert asyncio.get_running_loop().time() - started < 1.9
+    assert [answer.server for answer in found] == [f"127.0.0.1:{one}", f"127.0.0.1:{two}"]
