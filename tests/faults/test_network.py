@@ -1,0 +1,81 @@
+"""The link of a worker, with a server that echoes."""
+
+import asyncio
+from asyncio import StreamReader, StreamWriter
+from collections.abc import AsyncIterator
+
+import pytest
+
+from streams.broker.port import free_port
+from tests.faults.network import Link, Slowness
+
+_PATIENCE_SECONDS = 10.0
+
+
+async def _echo(reader: StreamReader, writer: StreamWriter) -> None:
+    while data := await reader.read(100):
+        writer.write(data)
+    writer.close()
+
+
+@pytest.fixture
+async def link() -> AsyncIterator[Link]:
+    """Yield a link to a server that echoes."""
+    server = await asyncio.start_server(_echo, "127.0.0.1", 0)
+    made = Link([(free_port(), server.sockets[0].getsockname()[1])])
+    await made.open()
+    yield made
+    await made.close()
+    server.close()
+
+
+async def connection(link: Link) -> tuple[StreamReader, StreamWriter]:
+    host, port = link.bootstrap.split(":")
+    return await asyncio.open_connection(host, int(port))
+
+
+async def echoed(ends: tuple[StreamReader, StreamWriter], data: bytes) -> bytes:
+    ends[1].write(data)
+    return await asyncio.wait_for(ends[0].readexactly(len(data)), _PATIENCE_SECONDS)
+
+
+async def test_what_is_sent_arrives_and_comes_back(link: Link) -> None:
+    ends = await connection(link)
+    assert await echoed(ends, b"hello") == b"hello"
+    ends[1].transport.abort()
+
+
+async def test_a_link_that_is_cut_ends_connections_and_refuses_others_until_it_is_healed(link: Link) -> None:
+    ends = await connection(link)
+    assert await echoed(ends, b"before") == b"before"
+    await link.cut()
+    others = await connection(link)
+    for reader, writer in (ends, others):
+        with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
+            await echoed((reader, writer), b"cut")
+        writer.transport.abort()
+    link.heal()
+    healed = await connection(link)
+    assert await echoed(healed, b"after") == b"after"
+    healed[1].transport.abort()
+
+
+async def test_what_is_sent_in_silence_arrives_when_the_link_is_healed(link: Link) -> None:
+    ends = await connection(link)
+    assert await echoed(ends, b"before") == b"before"
+    link.silence()
+    waiting = asyncio.create_task(echoed(ends, b"late"))
+    done, _ = await asyncio.wait([waiting], timeout=0.2)
+    assert not done
+    link.heal()
+    assert await waiting == b"late"
+    ends[1].transport.abort()
+
+
+async def test_a_slow_link_delays_each_way(link: Link) -> None:
+    ends = await connection(link)
+    link.slow(Slowness(delay_s=0.1, bytes_per_s=1e9))
+    before = asyncio.get_running_loop().time()
+    assert await echoed(ends, b"slow") == b"slow"
+    assert asyncio.get_running_loop().time() - before >= 0.2
+    ends[1].transport.abort()
