@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import logging
 import shutil
 import signal
 import sys
@@ -59,6 +60,8 @@ def main() -> int:
     """Run a plan; 0 when nothing is lost and nothing wrong."""
     arguments = _arguments()
     directory = Path(tempfile.mkdtemp(prefix="eddy-faults-"))
+    # What the clients say about brokers that are down is expected, and much.
+    logging.basicConfig(filename=directory / "clients.log")
     right = False
     try:
         report = asyncio.run(_run(arguments, directory))

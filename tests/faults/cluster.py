@@ -169,7 +169,7 @@ class KafkaCluster:
         return await asyncio.to_thread(self._elect, list(orders))
 
     def _elect(self, partitions: list[tuple[str, int]]) -> int:
-        admin = AdminClient({"bootstrap.servers": self.bootstrap})
+        admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 3})
         wanted = [TopicPartition(topic, partition) for topic, partition in partitions]
         elected = admin.elect_leaders(ElectionType.PREFERRED, wanted).result(PATIENCE_SECONDS)
         failed = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -57,14 +56,6 @@ class SmallDisk:
     def empty(self) -> None:
         """Take out what `fill` put in."""
         (self.path / _BALLAST).unlink(missing_ok=True)
-
-    def wipe(self) -> None:
-        """Remove everything."""
-        for entry in self.path.iterdir():
-            if entry.is_dir():
-                shutil.rmtree(entry)
-            else:
-                entry.unlink()
 
     @property
     def free(self) -> int:
