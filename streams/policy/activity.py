@@ -95,12 +95,13 @@ def follow(
         changes: of the record.
     """
     bucket = latest // BUCKET_MS
-    agent = _agent(decision.agent_id)
+    # As the episodes name them; and what is remembered of them stays small, whatever producers send.
+    agent = _agent(bounded(decision.agent_id)) if decision.has_agent else ""
     seen = activity.seen
     if bucket != activity.bucket:
         _move(activity, bucket, changes)
         activity = Activity(bucket, *activity[1:])
-    tool = _tool(decision.tool_call) if decision.tool_call else ""
+    tool = _tool(bounded(decision.tool_call)) if decision.tool_call else ""
     if (agent and seen.get(agent) != bucket) or (tool and seen.get(tool) != bucket):
         seen = _see(seen, [key for key in (agent, tool) if key], bucket, changes)
         activity = Activity(bucket, seen, *activity[2:])
@@ -136,8 +137,7 @@ _NO_WASTE = (0, None, 0, 0)
 
 @lru_cache(maxsize=4096)
 def _agent(agent_id: str) -> str:
-    """Return the key of an agent, "" for a blank one."""
-    return agent_key(bounded(agent_id, LONGEST_NAME)) if agent_id.strip() else ""
+    return agent_key(bounded(agent_id, LONGEST_NAME))
 
 
 @lru_cache(maxsize=4096)

@@ -1,6 +1,7 @@
 """What a session tells the views across sessions: little, once, and exactly what changed."""
 
 import itertools
+import tracemalloc
 from collections.abc import Mapping
 from typing import Any
 
@@ -86,6 +87,27 @@ def test_long_names_are_cut_and_stay_apart() -> None:
     keys = {*session.act(agent="x" * 9999, tool=None), *session.act(agent="x" * 9998, tool=None)}
     assert len(keys) == 2
     assert max(map(len, keys)) < 250
+
+
+def test_a_long_name_is_the_same_tool_seen_and_looping() -> None:
+    session = Session()
+    sent = [session.act(tool="x" * 2000, tool_input="{}", error="exit 1") for _ in range(3)]
+    tools = {each for contributed in sent for each in contributed if each.startswith("tool/")}
+    assert len(tools) == 1
+    assert total(sent, tools.pop(), "looping") == 1
+
+
+def test_long_names_do_not_stay_in_memory() -> None:
+    session = Session()
+    session.other()
+    tracemalloc.start()
+    try:
+        for number in range(20):
+            session.act(tool=f"{number}" * 100_000, agent=f"{number}" * 100_000, intent="x")
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 1_000_000
 
 
 def test_a_session_counts_for_so_many_tools_in_a_day_and_never_twice_for_one() -> None:
