@@ -270,7 +270,8 @@ def redrive_command(
             seen: dict[int, int] = {}
 
             def note(told: Told) -> None:
-                seen[told.letter.partition] = told.letter.offset + 1
+                letter = told.letter
+                seen[letter.partition] = max(seen.get(letter.partition, 0), letter.offset + 1)
 
             would = await _redriven(post, asked, replace(wish, dry_run=True), note)
             sending = would[Fate.SENT]
