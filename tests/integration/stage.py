@@ -263,7 +263,8 @@ class Stage:
                 committed = await admin.list_consumer_group_offsets(group, partitions=list(wanted))
             except KafkaError:
                 return False  # the first group of a broker has no coordinator for a moment
-            return all(committed[tp].offset >= end for tp, end in wanted.items())
+            # A coordinator that is only starting answers with nothing.
+            return all(tp in committed and committed[tp].offset >= end for tp, end in wanted.items())
 
         wanted = {TopicPartition(Topic.DECISION_LOGS, partition): end for partition, end in self.sent.items()}
         try:
