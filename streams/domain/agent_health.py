@@ -28,6 +28,8 @@ MOST_SIGNATURES = 64
 #: Signatures reported.
 MOST_CHAINS = 20
 
+# A bucket counts no further, so that the sum of a day of them fits in 64 bits.
+_MOST = 2**53
 _COST_UNITS = 10_000
 _DAILY = ("sessions", "episodes", "tokens", "cost")
 _NO_COUNTS: Counts = {}
@@ -149,7 +151,7 @@ def _summed(counts: Counts, added: Counts, gone: int, slid: bool) -> Counts:
         summed[series] = merged = dict(summed.get(series, {}))
         for bucket, n in buckets.items():
             if bucket > gone:
-                merged[bucket] = merged.get(bucket, 0) + n
+                merged[bucket] = min(merged.get(bucket, 0) + n, _MOST)
     for series in list(summed) if slid else added:
         kept = {bucket: n for bucket, n in summed[series].items() if bucket > gone and n}
         if kept:

@@ -6,6 +6,7 @@ import random
 import orjson
 import pytest
 
+from schemas.encoder import check_fields
 from streams.domain.agent_health import MOST_CHAINS, MOST_SIGNATURES, AgentHealth
 from streams.domain.contribution import BUCKET_MS, Chains, Contribution, Counts
 
@@ -75,6 +76,20 @@ def test_what_was_counted_does_not_count_again_whichever_partition_is_further() 
 def test_cost_is_exact_to_the_ten_thousandth() -> None:
     told = after(*(contribution(3, {"cost": {3: 1}}) for _ in range(30_001))).report("planner")
     assert (told["wasted_cost_hour"], told["wasted_cost_day"]) == (3.0001, 3.0001)
+
+
+def test_however_much_is_wasted_the_sums_can_be_written() -> None:
+    wasting = [
+        contribution(bucket, {"tokens": {bucket: 2**53}, "cost": {bucket: 2**53}})
+        for bucket in range(11, 300)
+        for _ in range(10)
+    ]
+    health = after(*wasting)
+    check_fields("agent-health-value", health.report("planner"))
+    assert AgentHealth.restore(orjson.loads(orjson.dumps(health.snapshot()))) == health
+    random.Random(3).shuffle(wasting)
+    again = after(*[each._replace(offset=offset) for offset, each in enumerate(wasting)])
+    assert again.report("planner") == health.report("planner")
 
 
 def test_a_signature_that_loops_in_several_sessions_is_a_cross_chain() -> None:
