@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-kafka test-faults lint bench clean
+.PHONY: help setup demo test test-kafka test-faults lint bench fuzz clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -37,6 +37,9 @@ lint: setup ## check style, format, types and who imports whom
 bench: $(VENV)/.installed-bench ## measure, beside plain aiokafka and Quix Streams
 	$(BIN)/python -m benchmarks $(ARGS)
 
+fuzz: $(VENV)/.installed-fuzz ## attack the decoders, a minute each (ARGS="wire --seconds 300")
+	$(BIN)/python -m tests.fuzz $(ARGS)
+
 clean: ## remove everything make has made
 	rm -rf $(VENV) build dist *.egg-info .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -47,6 +50,10 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 
 $(VENV)/.installed-bench: $(VENV)/.installed
 	$(PIP_INSTALL) -e '.[bench]'
+	@touch $@
+
+$(VENV)/.installed-fuzz: $(VENV)/.installed
+	$(PIP_INSTALL) -e '.[fuzz]'
 	@touch $@
 
 # The first Python that runs and is new enough; a name alone proves nothing where version switchers put shims.

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from streams.domain.bounded import bounded
-from streams.domain.contribution import Contribution
+from streams.domain.contribution import Contribution, is_whole
 from streams.domain.decision import Decision
 from streams.domain.detection_settings import DetectionSettings
 from streams.domain.outgoing import Outgoing
@@ -25,6 +25,8 @@ from streams.errors import StateError
 FORMAT = 1
 
 _HEALTH, _TASK = "health", "task"
+#: Of the setting `profile_buffer`.
+_LARGEST_BUFFER = 10
 
 
 def health_record(contribution: Contribution, timestamp: int) -> Outgoing:
@@ -73,12 +75,14 @@ def _restored(key: str, content: Any) -> Contribution | Completion:
         case [
             1,
             "task",
-            int(partition),
-            int(offset),
+            partition,
+            offset,
             {"steps_used": int() | float(), "tokens_used": int() | float()} as used,
-            int(version),
+            version,
             int() | float() as buffer,
-        ]:
+        ] if (
+            is_whole(partition) and is_whole(offset) and is_whole(version) and 0 <= buffer <= _LARGEST_BUFFER
+        ):
             return Completion(key, partition, offset, used, version, buffer)
         case _:
             raise ValueError("of no kind this version knows")

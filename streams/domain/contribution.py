@@ -17,6 +17,7 @@ Chains = dict[int, dict[str, int]]
 """Sessions that loop, by bucket and signature."""
 
 _TOOL, _AGENT = "tool/", "agent/"
+_LARGEST = 2**53
 
 
 def agent_key(agent_id: str) -> str:
@@ -46,6 +47,15 @@ def is_tool(key: str) -> bool:
     (True, False)
     """
     return key.startswith(_TOOL)
+
+
+def is_whole(number: object) -> bool:
+    """Tell whether something read is an integer that every sum of such can be written with.
+
+    >>> is_whole(900_000), is_whole(2**63), is_whole(0.5), is_whole(True)
+    (True, False, False, False)
+    """
+    return type(number) is int and -_LARGEST <= number <= _LARGEST
 
 
 def subject(key: str) -> tuple[str, str]:
@@ -99,18 +109,18 @@ class Contribution(NamedTuple):
             ValueError, TypeError: it is not a contribution.
         """
         partition, offset, at, counted, chained = snapshot
-        if not type(partition) is type(offset) is type(at) is int:
+        if not (is_whole(partition) and is_whole(offset) and is_whole(at)):
             raise ValueError("a place or a time is no integer")
         counts: Counts = {}
         for name, bucket, n in counted:
             if name not in SERIES:
                 raise ValueError(f"nothing is counted as {name!r}")
-            if type(bucket) is not int or type(n) is not int:
+            if not (is_whole(bucket) and is_whole(n)):
                 raise ValueError("a count is no integer")
             counts.setdefault(name, {})[bucket] = n
         chains: Chains = {}
         for bucket, signature, n in chained:
-            if type(bucket) is not int or type(signature) is not str or type(n) is not int:
+            if not (is_whole(bucket) and isinstance(signature, str) and is_whole(n)):
                 raise ValueError("a count of a signature is none")
             chains.setdefault(bucket, {})[signature] = n
         return cls(key, partition, offset, at, counts, chains)

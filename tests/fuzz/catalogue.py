@@ -1,0 +1,26 @@
+"""Every attack there is."""
+
+from __future__ import annotations
+
+from tests.fuzz import decoding, folding, settings_documents, sources, stored, texts
+from tests.fuzz.target import Target
+
+TARGETS: dict[str, Target] = {
+    target.name: target
+    for target in (
+        decoding.WIRE,
+        decoding.AVRO,
+        decoding.SCHEMAS,
+        folding.MESSAGES,
+        folding.SESSIONS,
+        settings_documents.SETTINGS,
+        stored.STATE,
+        stored.CONTRIBUTIONS,
+        sources.JSON_LINES,
+        sources.RECORDED,
+        sources.TRAJECTORIES,
+        sources.CONTAINERS,
+        texts.RESULTS,
+        texts.ARGUMENTS,
+    )
+}

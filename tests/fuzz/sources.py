@@ -1,0 +1,111 @@
+"""Files that people hand to the commands: JSON lines, recorded messages, trajectories, Avro containers."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from datetime import date
+from decimal import Decimal
+from typing import Any, BinaryIO
+from uuid import UUID
+
+import fastavro
+import orjson
+
+from schemas.bundled import latest
+from streams.domain.detection_settings import DEFAULTS
+from streams.errors import ConfigurationError
+from streams.offline import judge
+from streams.sources import avro_container, jsonl, recorded_messages, trajectory
+from streams.sources.entry import Entry
+from streams.sources.message import message
+from tests.fuzz.decoding import recorded
+from tests.fuzz.target import Target
+from tests.unit.schemas.samples import fullest
+
+Read = Callable[[Any], Iterator[Entry]]
+
+
+def _attack(read: Read) -> Callable[[bytes], None]:
+    def attack(data: bytes) -> None:
+        """Whatever a file holds: its records are judged and can be published, or its reader says what."""
+        stream: BinaryIO = io.BytesIO(data)
+        entries = []
+        with suppress(ConfigurationError):  # the entries before the damage count
+            entries.extend(read(stream))
+        for entry in entries:
+            message(entry)
+        for _ in judge(entries, DEFAULTS):
+            pass
+
+    return attack
+
+
+def _json_lines() -> Iterable[bytes]:
+    return [b"\xef\xbb\xbf" + b"\r\n".join(map(orjson.dumps, recorded()[:3])), b"[1]\n\n{}\n{"]
+
+
+def _messages() -> Iterable[bytes]:
+    for record in recorded()[:5]:
+        yield orjson.dumps({"key": "s", "value": record, "timestamp": 5})
+    yield b'{"key":null,"value":"{broken","timestamp":5}\n{"value_base64":"AAAAAAA="}\n{"value":null}'
+
+
+def _trajectories() -> Iterable[bytes]:
+    event = {"session_id": "set::7", "agent_id": "a", "seq": 2, "intent": "x", "tool_call": "Read"}
+    event |= {
+        "arguments": {"file_path": "a.py"},
+        "action_status": "error",
+        "result": "no such file",
+        "tokens": 5,
+    }
+    yield orjson.dumps(event)
+    told = {"arguments": 'open "a.py" 10', "timestamp": "2026-04-01T17:30:01.5+02:00", "result_md5": "0f"}
+    yield orjson.dumps({**event, **told, "action_status": "ok"})
+
+
+def _containers() -> Iterable[bytes]:
+    schema = latest("decision-logs-value").definition
+    logical = {
+        "type": "record",
+        "name": "R",
+        "fields": [
+            {"name": "session_id", "type": {"type": "string", "logicalType": "uuid"}},
+            {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+            {"name": "day", "type": {"type": "int", "logicalType": "date"}},
+            {"name": "cost", "type": {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}},
+        ],
+    }
+    for codec in ("null", "deflate"):
+        stream = io.BytesIO()
+        fastavro.writer(stream, schema, [fullest(schema)] * 2, codec=codec)
+        yield stream.getvalue()
+    stream = io.BytesIO()
+    record = {
+        "session_id": UUID(int=7),
+        "at": 1_700_000_000_000,
+        "day": date(2026, 4, 1),
+        "cost": Decimal("1.5"),
+    }
+    fastavro.writer(stream, logical, [record])
+    yield stream.getvalue()
+
+
+_EVENT = (
+    "session_id",
+    "arguments",
+    "timestamp",
+    "action_status",
+    "result_md5",
+    "tool_call",
+    "seq",
+    "0001-01-01",
+)
+_LOGICAL = ("logicalType", "uuid", "decimal", "timestamp-millis", "time-micros", "date", "avro.codec", "null")
+JSON_LINES = Target("jsonl", _attack(jsonl.read), _json_lines)
+RECORDED = Target(
+    "recorded", _attack(recorded_messages.read), _messages, ("value_base64", "timestamp", '"key":null')
+)
+TRAJECTORIES = Target("trajectories", _attack(trajectory.read), _trajectories, _EVENT)
+CONTAINERS = Target("containers", _attack(avro_container.read), _containers, _LOGICAL)
