@@ -155,45 +155,35 @@ class Decision(_Accepted):
     def result_marks(self) -> Marks:
         """The words of `result`."""
         # Most results have nothing to replace, and the blanks make no difference to the words.
-        if self._placed == self.result_text and len(self.result_text or "") <= self._room:
+        if self._placed == self.result_text and len(self.result_text or "") <= self._said[1]:
             return Marks.of(self._told_words)
         return Marks.of(words(self.result))
 
     @lazy
     def step_marks(self) -> Marks:
         """The words of intent, tool, arguments and result text together (SEMANTICS 5.4)."""
-        return Marks.of({**self.said_words, **self._told_words})
-
-    @lazy
-    def said(self) -> str:
-        """Intent, tool and arguments, as far as they are given, with blanks between them."""
-        return " ".join([part for part in (self.intent, self.tool, self.canonical_input) if part])
-
-    @lazy
-    def said_words(self) -> dict[str, None]:
-        """The words of `said`."""
-        return words(self.said)
-
-    @lazy
-    def spoken_words(self) -> dict[str, None]:
-        """The words of intent, tool, arguments and target together (SEMANTICS 5.5)."""
-        target = self.target
-        return self.said_words if target is None else {**self.said_words, **words(target[: self._room])}
-
-    @lazy
-    def _told_words(self) -> dict[str, None]:
-        """The words of the result text, as far as they count where it follows on `said`."""
-        text = self.result_text
-        return {} if text is None else words(text[: self._room])
+        return Marks.of({**self._said[0], **self._told_words})
 
     @property
-    def _room(self) -> int:
-        """How many characters of another text count where it follows on `said`.
+    def spoken_words(self) -> dict[str, None]:
+        """The words of intent, tool, arguments and target together (SEMANTICS 5.5)."""
+        said, room = self._said
+        return said if self.target is None else {**said, **words(self.target[:room])}
+
+    @lazy
+    def _said(self) -> tuple[dict[str, None], int]:
+        """The words of intent, tool and arguments, and how many characters of a text behind them count.
 
         Words do not reach across a blank, so those of both together are the words of each.
         """
-        said = len(self.said)
-        return max(0, USED - said - 1) if said else USED
+        said = " ".join([part for part in (self.intent, self.tool, self.canonical_input) if part])
+        return words(said), max(0, USED - len(said) - 1) if said else USED
+
+    @lazy
+    def _told_words(self) -> dict[str, None]:
+        """The words of the result text, as far as they count behind intent, tool and arguments."""
+        text = self.result_text
+        return {} if text is None else words(text[: self._said[1]])
 
     @lazy
     def tokens_used(self) -> float:
