@@ -16,6 +16,7 @@ from aiokafka.partitioner import murmur2
 
 from streams.domain.outgoing import Outgoing
 from streams.engine.connection import Connection
+from streams.engine.refusal import refusal
 from streams.errors import InfrastructureError
 from topics.catalogue import TopicSpec
 from topics.plan import ActualTopic, AddPartitions, AlterConfig, Change, CreateTopic, Refused
@@ -259,10 +260,13 @@ async def connect(connection: Connection) -> AsyncIterator[Brokers]:
         await admin.start()
     except (KafkaError, OSError) as error:
         await admin.close()
+        if (refused := await refusal(connection)) is not None:
+            raise BrokerUnreachableError(
+                f"{connection.servers[0]} does not let Eddy in. {refused}."
+            ) from error
         raise BrokerUnreachableError(
             f"No broker answers at {connection.bootstrap_servers} ({error!r}). Check "
-            "EDDY_BOOTSTRAP_SERVERS, the "
-            "security settings and the network."
+            "EDDY_BOOTSTRAP_SERVERS, EDDY_SECURITY_PROTOCOL and the network."
         ) from error
     brokers = Brokers(connection, admin)
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -14,6 +13,7 @@ from aiokafka.errors import KafkaError, for_code
 from aiokafka.protocol.metadata import MetadataRequest
 
 from streams.engine.connection import Connection
+from streams.engine.refusal import what_to_do
 
 _POLL_MS = 500
 
@@ -50,11 +50,11 @@ async def answers(connection: Connection, within: float) -> list[Answer]:
     """
     options = connection.client_options()
     del options["bootstrap_servers"]
-    asked = [_answer(server, options, within) for server in connection.servers]
+    asked = [_answer(server, connection, options, within) for server in connection.servers]
     return list(await asyncio.gather(*asked))
 
 
-async def _answer(server: str, options: dict[str, Any], within: float) -> Answer:
+async def _answer(server: str, connection: Connection, options: dict[str, Any], within: float) -> Answer:
     host, _, port = server.rpartition(":") if ":" in server.rpartition("]")[2] else (server, "", "9092")
     try:
         async with asyncio.timeout(within):
@@ -66,7 +66,7 @@ async def _answer(server: str, options: dict[str, Any], within: float) -> Answer
             finally:
                 asked.close()
     except (OSError, KafkaError, TimeoutError) as error:
-        return Answer(server, _problem(error, within), _advice(error, options["security_protocol"]))
+        return Answer(server, _problem(error, within), _advice(error, connection))
     return Answer(server)
 
 
@@ -77,27 +77,15 @@ def _problem(error: BaseException, within: float) -> str:
     return text if isinstance(error, OSError) and text else f"{type(error).__name__} {text}".strip()
 
 
-def _advice(error: BaseException, protocol: str) -> str:
-    name = type(error).__name__
-    match error:
-        case ssl.SSLCertVerificationError():
-            return (
-                "The broker's certificate is not trusted: check EDDY_SSL_CAFILE, and that the address is a "
-                "name in the certificate."
-            )
-        case ssl.SSLError():
-            return f"TLS failed: check that the port speaks {protocol}, and the client certificate."
-        case KafkaError() if "Sasl" in name or "Authentication" in name:
-            return (
-                "The login is refused: check EDDY_SASL_MECHANISM, EDDY_SASL_USERNAME and EDDY_SASL_PASSWORD."
-            )
-        case ConnectionRefusedError():
-            return "Nothing listens there: check EDDY_BOOTSTRAP_SERVERS, and that the broker runs."
-        case _:
-            return (
-                f"Check EDDY_BOOTSTRAP_SERVERS, the network, and that the port speaks {protocol} "
-                "(EDDY_SECURITY_PROTOCOL): a port that wants another protocol hangs up or says nothing."
-            )
+def _advice(error: Exception, connection: Connection) -> str:
+    if (told := what_to_do(error, connection)) is not None:
+        return f"{told}."
+    if isinstance(error, ConnectionRefusedError):
+        return "Nothing listens there: check EDDY_BOOTSTRAP_SERVERS, and that the broker runs."
+    return (
+        f"Check EDDY_BOOTSTRAP_SERVERS, the network, and that the port speaks {connection.security_protocol} "
+        "(EDDY_SECURITY_PROTOCOL): a port that wants another protocol hangs up or says nothing."
+    )
 
 
 async def ends(connection: Connection, partitions: Mapping[str, int]) -> dict[tuple[str, int], Ends]:

@@ -14,6 +14,7 @@ from streams.broker.port import free_port
 from streams.broker.readiness import serves
 from streams.errors import ConfigurationError, InfrastructureError
 from tests.integration.kafka_jars import kafka_jars, program
+from tests.integration.secured_listener import SecuredListener
 
 START_SECONDS = 90.0
 STOP_SECONDS = 30.0
@@ -61,6 +62,7 @@ class ApacheKafka:
         directory: an existing directory for configuration and data.
         properties: broker properties beside or instead of the usual ones.
         java_options: options of its virtual machine; to measure throughput, leave both compilers on.
+        secured: adds a listener with TLS and a login, beside the plain one.
     """
 
     kind = "kafka"
@@ -70,6 +72,7 @@ class ApacheKafka:
         directory: Path,
         properties: Mapping[str, str] | None = None,
         java_options: Sequence[str] = _JAVA_OPTIONS,
+        secured: SecuredListener | None = None,
     ) -> None:
         self._directory = directory
         self._properties = {**_PROPERTIES, **(properties or {})}
@@ -78,6 +81,13 @@ class ApacheKafka:
         self._cluster_id = new_cluster_id()
         self._child: Child | None = None
         self._port: int | None = None
+        self._secured = secured
+        self._secured_port = free_port()
+
+    @property
+    def secured_bootstrap(self) -> str:
+        """The address of the listener with TLS and a login."""
+        return f"localhost:{self._secured_port}"
 
     @property
     def bootstrap(self) -> str:
@@ -155,6 +165,12 @@ class ApacheKafka:
 
     def _write_and_format(self, addresses: Mapping[str, str], *options: str) -> None:
         properties = {**self._properties, **addresses}
+        if self._secured is not None:
+            properties |= self._secured.properties
+            properties["listeners"] += f",SASL_SSL://127.0.0.1:{self._secured_port}"
+            properties["advertised.listeners"] += f",SASL_SSL://{self.secured_bootstrap}"
+            properties["listener.security.protocol.map"] += ",SASL_SSL:SASL_SSL"
+            options = (*options, "--add-scram", self._secured.scram)
         lines = [f"{name}={value}\n" for name, value in properties.items()]
         self._configuration.write_text("".join(lines))
         tool = self._java("kafka.tools.StorageTool")

@@ -1,0 +1,120 @@
+"""TLS and a login on a real listener: everything works over it, and each refusal says what to do."""
+
+import itertools
+import re
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from streams.cli.lazy_group import BROKER_UNREACHABLE
+from tests.integration.apache_kafka import ApacheKafka
+from tests.integration.load import load
+from tests.integration.secured_listener import PASSWORD, USER, SecuredListener
+from tests.integration.stage import Stage
+from tests.integration.test_settings_change import adopted
+
+pytestmark = [pytest.mark.integration, pytest.mark.kafka_only("TLS and logins")]
+
+WRONG_PASSWORD = "wrong-horse-battery-staple"
+
+
+@pytest.fixture(scope="module")
+def listener(tmp_path_factory: pytest.TempPathFactory) -> SecuredListener:
+    return SecuredListener(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture(scope="module")
+def secured(listener: SecuredListener, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheKafka]:
+    with ApacheKafka(tmp_path_factory.mktemp("secured"), secured=listener) as broker:
+        yield broker
+
+
+@pytest.fixture
+def access(secured: ApacheKafka, listener: SecuredListener) -> dict[str, object]:
+    """What an operator sets to be let in."""
+    return {
+        "bootstrap_servers": secured.secured_bootstrap,
+        "security_protocol": "SASL_SSL",
+        "sasl_username": USER,
+        "sasl_password": PASSWORD,
+        "ssl_cafile": listener.ca_file,
+    }
+
+
+@pytest.fixture
+def stage(secured: ApacheKafka, tmp_path: Path) -> Iterator[Stage]:
+    stage = Stage(secured, tmp_path, application_id=f"eddy-{uuid.uuid4().hex[:8]}")
+    yield stage
+    stage.close()
+
+
+@pytest.mark.parametrize(("mechanism", "window"), [("PLAIN", 7), ("SCRAM-SHA-512", 9)])
+async def test_topics_worker_and_settings_over_tls_and_a_login(
+    stage: Stage, access: dict[str, object], mechanism: str, window: int
+) -> None:
+    access = {**access, "sasl_mechanism": mechanism}
+    sizes = ("--partitions", str(stage.partitions), "--replicas", "1")
+    await stage.command("topics", "apply", *sizes, **access)
+    worker = await stage.worker(**access, log_level="DEBUG").ready()
+    await stage.send(itertools.islice(load(stage.partitions), 200))
+    await worker.has_processed(150)
+    said = await stage.command("config", "set", f"entropy_window_size={window}", **access)
+    version = int(said.removeprefix("Settings version ").split()[0])
+    await stage.send(itertools.islice(load(stage.partitions), 200))
+    await adopted(version, worker, partitions=stage.partitions)
+    assert await stage.command("config", "get", "entropy_window_size", **access) == f"{window}\n"
+    worker.terminate()
+    assert await worker.ended() == 0, worker.tail()
+    assert f"Authenticated as {USER} via {mechanism}" in worker.log
+    assert PASSWORD not in worker.log
+
+
+REFUSED = {
+    "password": f"The login of {USER} is refused: check EDDY_SASL_USERNAME, EDDY_SASL_PASSWORD",
+    "user": "The login of nobody is refused",
+    "authority": r"certificate is not trusted .*set EDDY_SSL_CAFILE",
+    "host": r"certificate is for another name .*EDDY_BOOTSTRAP_SERVERS",
+    "mechanism": "does not offer SCRAM-SHA-256: set EDDY_SASL_MECHANISM",
+    "protocol": "EDDY_SECURITY_PROTOCOL",
+    "listener": "EDDY_SECURITY_PROTOCOL",
+}
+
+
+@pytest.fixture
+def wrong(
+    request: pytest.FixtureRequest, secured: ApacheKafka, access: dict[str, object], tmp_path: Path
+) -> dict[str, object]:
+    """Return what somebody sets who got one thing wrong."""
+    (tmp_path / "stranger").mkdir()
+    _, _, port = secured.secured_bootstrap.rpartition(":")
+    mistakes: dict[str, dict[str, object]] = {
+        "password": {"sasl_password": WRONG_PASSWORD},
+        "user": {"sasl_username": "nobody"},
+        "authority": {"ssl_cafile": SecuredListener(tmp_path / "stranger").ca_file},
+        "host": {"bootstrap_servers": f"127.0.0.1:{port}"},
+        "mechanism": {"sasl_mechanism": "SCRAM-SHA-256"},
+        "protocol": {"security_protocol": "SASL_PLAINTEXT"},
+        "listener": {"bootstrap_servers": secured.bootstrap},
+    }
+    return access | mistakes[request.param]
+
+
+@pytest.mark.parametrize(("wrong", "said"), REFUSED.items(), indirect=["wrong"], ids=REFUSED)
+async def test_who_is_not_let_in_is_told_what_to_do(
+    stage: Stage, wrong: dict[str, object], said: str
+) -> None:
+    status, printed, complained = await stage.attempt("config", "list", **wrong)
+    assert (status, printed) == (BROKER_UNREACHABLE, "")
+    _is_told(complained, said)
+    worker = stage.worker(**wrong, log_level="DEBUG")
+    assert await worker.ended() == BROKER_UNREACHABLE
+    _is_told(worker.log, said)
+
+
+def _is_told(complained: str, said: str) -> None:
+    assert re.search(said, complained), complained
+    assert "Traceback" not in complained
+    assert PASSWORD not in complained
+    assert WRONG_PASSWORD not in complained
