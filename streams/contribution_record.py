@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from streams.domain.bounded import bounded
-from streams.domain.contribution import Contribution, is_whole
+from streams.domain.contribution import Contribution, is_place
 from streams.domain.decision import Decision
 from streams.domain.detection_settings import DetectionSettings
 from streams.domain.outgoing import Outgoing
@@ -81,7 +81,7 @@ def _restored(key: str, content: Any) -> Contribution | Completion:
             version,
             int() | float() as buffer,
         ] if (
-            is_whole(partition) and is_whole(offset) and is_whole(version) and 0 <= buffer <= _LARGEST_BUFFER
+            is_place(partition) and is_place(offset) and is_place(version) and 0 <= buffer <= _LARGEST_BUFFER
         ):
             return Completion(key, partition, offset, used, version, buffer)
         case _:

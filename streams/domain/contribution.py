@@ -17,7 +17,7 @@ Chains = dict[int, dict[str, int]]
 """Sessions that loop, by bucket and signature."""
 
 _TOOL, _AGENT = "tool/", "agent/"
-_LARGEST = 2**53
+_LARGEST, _LARGEST_LONG = 2**53, 2**63 - 1
 
 
 def agent_key(agent_id: str) -> str:
@@ -56,6 +56,15 @@ def is_whole(number: object) -> bool:
     (True, False, False, False)
     """
     return type(number) is int and -_LARGEST <= number <= _LARGEST
+
+
+def is_place(number: object) -> bool:
+    """Tell whether something read can say where a record stands, or when: both are as large as they come.
+
+    >>> is_place(2**63 - 1), is_place(2**63), is_place(-1), is_place(True)
+    (True, False, False, False)
+    """
+    return type(number) is int and 0 <= number <= _LARGEST_LONG
 
 
 def subject(key: str) -> tuple[str, str]:
@@ -109,7 +118,7 @@ class Contribution(NamedTuple):
             ValueError, TypeError: it is not a contribution.
         """
         partition, offset, at, counted, chained = snapshot
-        if not (is_whole(partition) and is_whole(offset) and is_whole(at)):
+        if not (is_place(partition) and is_place(offset) and is_place(at)):
             raise ValueError("a place or a time is no integer")
         counts: Counts = {}
         for name, bucket, n in counted:

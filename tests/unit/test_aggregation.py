@@ -33,7 +33,7 @@ from streams.engine.client import Stored
 from streams.errors import StateError
 from streams.job import Folded, Job
 from tests.integration.load import load
-from tests.stream import decision_log
+from tests.stream import START_MS, Stream, decision_log
 
 BUCKET = 5_000_000
 AT = BUCKET * 300_000
@@ -73,6 +73,14 @@ def fold(
         for offset, record in enumerate(records)
     ]
     return Aggregation(Codec.bundled(output_format)).fold(parts(Run("t", 0, messages)), aggregates)
+
+
+@pytest.mark.parametrize("at_ms", [0, 2**53 + 1, 2**63 - 1])
+def test_whatever_time_a_record_may_have_is_counted(at_ms: int) -> None:
+    contributions = Stream().scored(decision_log(at_ms=at_ms - START_MS)).contributions
+    tallied = fold(Aggregates(), *[health_record(each, 77) for each in contributions])
+    told = [orjson.loads(record.value or b"") for record in tallied.outputs[Topic.AGENT_HEALTH]]
+    assert [(each["as_of"], each["sessions_hour"]) for each in told] == [(at_ms, 1)] * 2
 
 
 def test_an_aggregate_is_published_once_per_run_as_it_is_in_the_end() -> None:
