@@ -24,6 +24,9 @@ from streams.proof import Finding, prove, sentence
 
 _POLL_MS = 1000
 
+# Every record carries the version, so it must be a number that any reader of JSON or Avro can hold.
+_LARGEST_VERSION = 2**53
+
 log = logging.getLogger(__name__)
 
 
@@ -31,7 +34,7 @@ def read_document(value: bytes | None) -> tuple[int, dict[str, Any]]:
     """Return version and settings of a document as it stands on the topic.
 
     Raises:
-        ValueError: it is no JSON object with an integer ``version`` of at least 1; the message says which.
+        ValueError: it is no JSON object with an integer ``version`` from 1 to 2^53; the message says which.
     """
     if value is None:
         raise ValueError("a tombstone is no document")
@@ -39,8 +42,8 @@ def read_document(value: bytes | None) -> tuple[int, dict[str, Any]]:
     if not isinstance(document, dict):
         raise ValueError("not a JSON object")  # noqa: TRY004 - the caller handles one kind of error
     version = document.get("version")
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise ValueError("`version` is not an integer of at least 1")
+    if type(version) is not int or not 1 <= version <= _LARGEST_VERSION:
+        raise ValueError(f"`version` is not an integer from 1 to {_LARGEST_VERSION}")
     return version, document
 
 

@@ -56,6 +56,8 @@ def test_a_bad_setting_keeps_its_value_and_the_rest_is_taken(caplog: pytest.LogC
         b'{"version": true}',
         b'{"version": 4.0}',
         b'{"version": "4"}',
+        b'{"version": 9007199254740993}',
+        b'{"version": 9223372036854775808}',
         b'{"version": 3, "entropy_window_size": 9}',
         b'{"version": 2, "entropy_window_size": 9}',
         b"[" * 100_000,
