@@ -38,7 +38,7 @@ LENGTH = 50
 # Records that are judged together by part, and passes over all of them: what disturbs the machine for longer
 # than a run takes, it does not disturb in every pass.
 _RUN = 50
-_PASSES = 5
+_PASSES = 4
 
 #: The parts of `step` that are text work, and the values of a record that belong to them.
 TEXT = {
@@ -96,7 +96,7 @@ class _Cpu:
 
 def measure(*, quick: bool, trajectories: Path | None) -> list[Results]:
     """Measure results of 200 bytes and of 2 kB, and recorded trajectories if there are any."""
-    rounds, count = (1, 16) if quick else (3, 32)
+    rounds, count = (1, 8) if quick else (2, 16)
     cases = [
         _case(f"results of {name}", [sessions(count, LENGTH, size, seed) for seed in range(rounds)])
         for name, size in (("200 B", 200), ("2 kB", 2_000))
