@@ -81,7 +81,7 @@ def restoring(what: str) -> Iterator[None]:
     """
     try:
         yield
-    except (ValueError, TypeError, KeyError, IndexError) as error:
+    except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
         raise StateError(
             f"A stored {what} cannot be read ({error}). If an older version of Eddy was started on the state "
             "of a newer one, start the newer one again; else delete the data directory and let the changelog "

@@ -29,7 +29,7 @@ _CODEC = Codec.bundled()
 _JOB = Job(_CODEC, group="fuzz", version="0")
 _AGGREGATION = Aggregation(_CODEC)
 _DECODERS = {topic: _CODEC.decoder(f"{topic}-value") for topic in OUTPUTS}
-_MOST_MESSAGES = 30
+_MOST_MESSAGES = 16
 _MOST_STATE = 40_000
 
 _GROUPS = {

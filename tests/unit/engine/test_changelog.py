@@ -59,7 +59,11 @@ def test_a_session_comes_back_as_it_was_in_the_same_bytes(sessions: Sessions) ->
 
 
 @pytest.mark.parametrize(
-    "stored", [b"", b"{", b"[]", b"7", b"null", b"{}", b"[99]", b'["1"]', b"[1]", b"[1,0]"]
+    "stored",
+    [
+        *(b"", b"{", b"[]", b"7", b"null", b"{}", b"[99]", b'["1"]', b"[1]", b"[1,0]"),
+        b"[1,0,7," * 1000 + b"[1,0,7]" + b"]" * 1000,
+    ],
 )
 def test_bytes_that_are_no_session_say_what_to_do(stored: bytes) -> None:
     with pytest.raises(StateError, match="delete the data directory"):
