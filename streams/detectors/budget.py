@@ -11,7 +11,7 @@ from streams.detectors.detector import Block, Detector, Eddy, Observation
 from streams.domain.decision import Decision
 from streams.domain.detection_settings import DetectionSettings
 from streams.domain.event import EventKind, Finding
-from streams.domain.number import r4, within_doubles
+from streams.domain.number import added, r4, within_doubles
 
 
 class BudgetState(NamedTuple):
@@ -107,7 +107,7 @@ class Budget(Detector[BudgetState]):
             total = within_doubles(total + deltas[-1])
         velocity = factor = adjusted_by = None
         if deltas:
-            velocity = r4(within_doubles(sum(deltas)) / len(deltas))
+            velocity = velocity_of(deltas)
             factor = _factor(streak, velocity, settings)
             if delta is not None:
                 adjusted_by = _adjustment(counted, streak, factor, settings)
@@ -150,6 +150,11 @@ class Budget(Detector[BudgetState]):
         if adjusted_by is None and emergency is None and exhausted is before:
             return state, block, ()
         return state, block, (Finding(EventKind.BUDGET, block),)
+
+
+def velocity_of(deltas: Sequence[float]) -> float:
+    """Return the mean of progress deltas, at least one, 4 decimals."""
+    return r4(within_doubles(added(deltas)) / len(deltas))
 
 
 def _factor(streak: int, velocity: float, settings: DetectionSettings) -> float:

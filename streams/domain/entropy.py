@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log2
 
+from streams.domain.number import added
+
 
 def shannon_bits(counted: Sequence[int]) -> float:
     """Return -sum p log2 p over the shares of what was counted, unrounded, in bits.
@@ -13,4 +15,4 @@ def shannon_bits(counted: Sequence[int]) -> float:
     (1.0, 1.5, True)
     """
     size = sum(counted)
-    return -sum([count / size * log2(count / size) for count in counted])
+    return -added([count / size * log2(count / size) for count in counted])

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import reduce
+from operator import add
+
 _LARGEST_EXACT = 2.0**53
 _LARGEST = 1.7976931348623157e308
 
@@ -16,6 +20,17 @@ def r4(x: float) -> float:
     (0.0312, 0.6667, 0.0)
     """
     return round(x, 4) + 0.0
+
+
+def added(numbers: Iterable[float]) -> float:
+    """Return the sum, taken one by one from the first to the last (SEMANTICS 1.3).
+
+    From Python 3.12 on `sum` makes up for what rounding loses, so that it gives other results than before.
+
+    >>> added([0.1] * 10)
+    0.9999999999999999
+    """
+    return reduce(add, numbers, 0.0)
 
 
 def within_doubles(x: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from streams.detectors.budget import BudgetState
+from streams.detectors.budget import BudgetState, velocity_of
 from streams.detectors.drift.detector import DriftState
 from streams.detectors.loop.state import LoopState
 from streams.detectors.patterns.detector import PATTERNS
@@ -162,7 +162,7 @@ def _budget(state: BudgetState) -> Fields:
         "steps_budget": state.steps_budget,
         "tokens_used": state.tokens_used,
         "tokens_budget": state.tokens_budget,
-        "velocity": r4(sum(state.deltas) / len(state.deltas)) if state.deltas else None,
+        "velocity": velocity_of(state.deltas) if state.deltas else None,
         "total_progress": r4(state.total),
         "exhausted": state.exhausted,
     }

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.domain.number import r4, within_doubles
+from streams.domain.number import added, r4, within_doubles
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,13 @@ class TestWithinDoubles:
     @pytest.mark.parametrize("sign", [1, -1])
     def test_what_is_too_large_becomes_the_largest(self, sign):
         assert within_doubles(sign * math.inf) == sign * sys.float_info.max
+
+
+class TestAdded:
+    def test_each_is_added_to_the_sum_of_those_before(self):
+        # Exactly added up, and rounded once, these are 1.0 and 2.0.
+        assert added([0.1] * 10) == 0.9999999999999999
+        assert added([1.0, 1e100, 1.0, -1e100]) == 0.0
+
+    def test_nothing_adds_up_to_zero(self):
+        assert added([]) == 0

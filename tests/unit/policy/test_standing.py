@@ -70,6 +70,16 @@ def test_the_scores_are_those_of_the_last_record() -> None:
     assert found["episode"]["episode_id"] == eddy["verdict"]["episode_id"]
 
 
+def test_the_velocity_is_that_of_the_last_record_however_large() -> None:
+    stream = Stream()
+    for number in range(3):
+        value = decision_log(number=number)
+        value["state_delta"] = {"progress_delta": 1e308}
+        last = stream.scored(value)
+    velocity = standing(stream.sessions["s1"], stream.settings)["scores"]["budget"]["velocity"]
+    assert velocity == last.enriched["eddy"]["budget"]["velocity"]
+
+
 def test_a_session_read_back_from_storage_stands_the_same() -> None:
     stream = Stream()
     stream.run(repeated(4, tool="bash", status="failure", error="1 failed"))
