@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import orjson
 
+from streams.errors import ConfigurationError
 from streams.sources.entry import Entry
 
 
@@ -20,12 +21,16 @@ class Message(NamedTuple):
 def message(entry: Entry) -> Message:
     """The message of one entry: its own bytes where it has some, else its value as JSON.
 
+    Raises:
+        ConfigurationError: the value is nested too deeply to be written.
+
     >>> message(Entry(key="s1", timestamp=None, value={"session_id": "s1"}, raw=None))
     Message(key=b's1', value=b'{"session_id":"s1"}', timestamp=None)
     """
-    return Message(
-        key=None if entry.key is None else entry.key.encode(),
+    key = None if entry.key is None else entry.key.encode()
+    try:
         # Bytes, which only Avro has, become a list: no field of a DecisionLog accepts either.
-        value=orjson.dumps(entry.value, default=list) if entry.raw is None else entry.raw,
-        timestamp=entry.timestamp,
-    )
+        value = orjson.dumps(entry.value, default=list) if entry.raw is None else entry.raw
+    except orjson.JSONEncodeError as error:
+        raise ConfigurationError(f"a record cannot be written as JSON ({error}). Correct the file") from error
+    return Message(key, value, entry.timestamp)

@@ -74,6 +74,9 @@ def _payload(envelope: dict[str, Any]) -> bytes | None:
         case {"value": str(text)}:
             return text.encode()
         case {"value": dict(value)}:
-            return orjson.dumps(value)
+            try:
+                return orjson.dumps(value)
+            except orjson.JSONEncodeError:
+                return None  # nested deeper than it writes, though not than it reads
         case _:
             return None

@@ -96,13 +96,14 @@ def decision_log(event: Mapping[str, Any]) -> dict[str, Any]:
     """
     session_id, sequence = event.get("session_id"), event.get("seq", 0)
     agent_id, tool = event.get("agent_id"), event.get("tool_call") or None
-    status = _STATUSES.get(str(event.get("action_status")).lower(), "pending")
+    word = event.get("action_status")
+    status = _STATUSES.get(word.lower(), "pending") if isinstance(word, str) else "pending"
     failed = status == "failure"
     result = event.get("result") or None
     target = _target(tool, event.get("arguments"))
     return {
         "session_id": session_id,
-        "event_id": f"{session_id}/{sequence}",
+        "event_id": _event_id(session_id, sequence),
         "meta": {"trace_id": session_id, "timestamp": _timestamp(event.get("timestamp"), sequence)},
         "identity": {"agent_id": agent_id, "agent_type": _agent_type(session_id, agent_id)},
         "cognition": {"intent": event.get("intent") or ""},
@@ -141,10 +142,19 @@ def _agent_type(session_id: Any, agent_id: Any) -> Any:
     return agent_id
 
 
-def _text(arguments: Any) -> str | None:
+def _event_id(session_id: Any, sequence: Any) -> str | None:
+    if isinstance(session_id, list | dict) or isinstance(sequence, list | dict):
+        return None
+    return f"{session_id}/{sequence}"
+
+
+def _text(arguments: Any) -> Any:
     if arguments is None or isinstance(arguments, str):
         return arguments
-    return orjson.dumps(arguments).decode()
+    try:
+        return orjson.dumps(arguments).decode()
+    except orjson.JSONEncodeError:
+        return arguments  # nested deeper than it writes, though not than it reads
 
 
 def _target(tool: Any, arguments: Any) -> str | None:

@@ -35,7 +35,8 @@ def _attack(read: Read) -> Callable[[bytes], None]:
         with suppress(ConfigurationError):  # the entries before the damage count
             entries.extend(read(stream))
         for entry in entries:
-            message(entry)
+            with suppress(ConfigurationError):
+                message(entry)
         for _ in judge(entries, DEFAULTS):
             pass
 
@@ -50,6 +51,7 @@ def _messages() -> Iterable[bytes]:
     for record in recorded()[:5]:
         yield orjson.dumps({"key": "s", "value": record, "timestamp": 5})
     yield b'{"key":null,"value":"{broken","timestamp":5}\n{"value_base64":"AAAAAAA="}\n{"value":null}'
+    yield b'{"value":{"a":' + b"[" * 300 + b"]" * 300 + b"}}"
 
 
 def _trajectories() -> Iterable[bytes]:
@@ -61,6 +63,8 @@ def _trajectories() -> Iterable[bytes]:
         "tokens": 5,
     }
     yield orjson.dumps(event)
+    yield b'{"session_id":"s","agent_id":"a","arguments":' + b"[" * 300 + b"]" * 300 + b"}"
+    yield b'{"session_id":"s","agent_id":"a","action_status":' + b"[" * 1020 + b"]" * 1020 + b"}"
     told = {"arguments": 'open "a.py" 10', "timestamp": "2026-04-01T17:30:01.5+02:00", "result_md5": "0f"}
     yield orjson.dumps({**event, **told, "action_status": "ok"})
 

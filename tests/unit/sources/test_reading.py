@@ -12,8 +12,9 @@ from schemas.bundled import latest
 from streams.domain.detection_settings import DEFAULTS
 from streams.errors import ConfigurationError
 from streams.offline import judge
+from streams.sources.entry import Entry
 from streams.sources.input_file import starts_with
-from streams.sources.message import Message
+from streams.sources.message import Message, message
 from streams.sources.reading import InputFormat, entries, messages
 
 LOG = {
@@ -126,3 +127,11 @@ def test_bytes_in_an_avro_record_are_refused_alike_in_a_file_and_as_a_message(tm
         list(judge(entries([str(tmp_path / name)]), DEFAULTS)) for name in ("bytes.avro", "as_message.jsonl")
     )
     assert here.outcome == there.outcome
+
+
+def test_a_record_too_deep_to_be_written_is_an_error_that_says_so() -> None:
+    deep: list[object] = []
+    for _ in range(300):
+        deep = [deep]
+    with pytest.raises(ConfigurationError, match="Correct the file"):
+        message(Entry(key="s", timestamp=None, value={"session_id": "s", "extra": deep}, raw=None))

@@ -48,6 +48,7 @@ def test_bytes_are_recorded_in_base64() -> None:
         b'{"value_base64":"?"}',
         b'{"value":"x","key":7}',
         b'{"value":"x","timestamp":"now"}',
+        b'{"value":{"a":' + b"[" * 300 + b"]" * 300 + b"}}",
     ],
 )
 def test_a_line_in_another_format_is_an_error_that_counts_the_messages(line: bytes) -> None:
