@@ -8,7 +8,8 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from streams.domain.level import Level
-from streams.domain.tool_policy import ToolGroup, ToolPolicy
+from streams.domain.tool_group import ToolGroup
+from streams.domain.tool_policy import ToolPolicy
 
 _DAY_MS = 86_400_000
 _HOUR_MS = 3_600_000

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from streams.domain.setting_map import read_all
 from streams.domain.setting_range import Range, distinct_texts, is_text
-from streams.domain.tool_policy import PolicyMode, ToolGroup, ToolPolicy
+from streams.domain.tool_group import ToolGroup
+from streams.domain.tool_policy import PolicyMode, ToolPolicy
 
 
 def groups() -> Range:

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 
 from streams.domain.glob import any_of
-from streams.domain.tool_policy import ToolGroup
 
 _VERSION = re.compile(r"[_-]?v[0-9]+$")
 _REMEMBERED = 4_096
 _LONGEST_REMEMBERED = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ToolGroup:
+    """One entry of the setting ``tool_groups``: tools the metrics count as one."""
+
+    group: str
+    patterns: tuple[str, ...]
 
 
 @lru_cache(maxsize=8)

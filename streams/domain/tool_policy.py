@@ -1,4 +1,4 @@
-"""What an operator says about single tools: how the verdict treats them, and which belong together."""
+"""What an operator says about single tools: how the verdict treats them."""
 
 from __future__ import annotations
 
@@ -26,11 +26,3 @@ class ToolPolicy:
     mode: PolicyMode
     warn: int | None = None
     loop: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ToolGroup:
-    """One entry of the setting ``tool_groups``: tools the metrics count as one (SEMANTICS 5.7)."""
-
-    group: str
-    patterns: tuple[str, ...]

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from streams.detectors.metrics.window import FIRST, letter
-from streams.domain.tool_group import grouping
-from streams.domain.tool_policy import ToolGroup
+from streams.domain.tool_group import ToolGroup, grouping
 
 _MOST_REMEMBERED = 16
 _BEFORE_THE_FIRST = " " * ord(FIRST)

@@ -2,7 +2,8 @@ import pytest
 
 from streams.domain.setting_range import whole
 from streams.domain.setting_tools import groups, policies
-from streams.domain.tool_policy import PolicyMode, ToolGroup, ToolPolicy
+from streams.domain.tool_group import ToolGroup
+from streams.domain.tool_policy import PolicyMode, ToolPolicy
 
 POLICIES = policies(whole(2, 100_000))
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from streams.domain.tool_group import grouping
-from streams.domain.tool_policy import ToolGroup
+from streams.domain.tool_group import ToolGroup, grouping
 
 
 @pytest.mark.parametrize(
