@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 
 from streams.detectors.metrics.groups import grouped
 from streams.detectors.metrics.window import append, letter
-from streams.domain.tool_group import grouping
-from streams.domain.tool_group import ToolGroup
+from streams.domain.tool_group import ToolGroup, grouping
 
 SETTINGS = st.sampled_from([(), (ToolGroup("all", ("*",)),), (ToolGroup("search", ("web_*", "find")),)])
 NAMES = st.sampled_from(["web_a", "web_b", "find", "Find", "find_v2", "", "read"])
