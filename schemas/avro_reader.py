@@ -62,7 +62,7 @@ def compile_reader(writer: Any, target: Mapping[str, Any]) -> RecordReader:
 
     Raises:
         UnreadableSchemaError: the writer schema is no record, a type contains itself, a list has items
-            that take no bytes, or a union has no branches or more than 64.
+            that take no bytes, a size is negative, or a union has no branches or more than 64.
     """
     source = _Source()
     if not (isinstance(writer, dict) and writer["type"] == "record"):
@@ -176,6 +176,8 @@ class _Source:
                 self._types[name] = writer
                 return [*_LENGTH[:2], f"{variable} = {tuple(symbols)!r}[n >> 1]"]
             case {"type": "fixed", "name": name, "size": size}:
+                if size < 0:
+                    raise UnreadableSchemaError(f"{name} has {size} bytes")
                 self._types[name] = writer
                 # Unlike a text it has no length before it that would be missed at the end of the bytes.
                 beyond = f"if p + {size:d} > len(b): malformed('the data ends early')"

@@ -221,6 +221,13 @@ def test_a_union_whose_index_is_not_one_byte_is_refused(branches):
         reader(record_of(a=union))
 
 
+def test_a_type_of_less_than_no_bytes_is_refused():
+    # A list of them would be read without end, each item a little before the other.
+    backwards = {"type": "fixed", "name": "F", "size": -2}
+    with pytest.raises(UnreadableSchemaError, match=r"F has -2 bytes"):
+        reader(record_of(a={"type": "array", "items": backwards}))
+
+
 def test_a_union_may_have_64_branches():
     union = [{"type": "fixed", "name": f"F{number}", "size": number} for number in range(64)]
     assert reader(record_of(a=union))(b"\x7e" + bytes(63), 0) == ({"a": bytes(63)}, 64)
