@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -89,6 +90,8 @@ def main() -> None:
             findings.append(f"{name}:\n{report.finding}")
     if findings:
         click.echo("\n\n".join([*findings, f"The inputs are in {folder}."]), err=True)
+    elif asked.keep is None:
+        shutil.rmtree(folder)
     sys.exit(bool(findings))
 
 
