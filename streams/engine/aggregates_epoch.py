@@ -38,8 +38,13 @@ def _decode(stored: bytes) -> Aggregate:
         return decode_aggregate(stored)
 
 
+def _outdated(_key: bytes, stored: bytes, known: bytes) -> bool:
+    before, now = _decode(stored).positions, _decode(known).positions
+    return before != now and all(offset <= now.get(source, -1) for source, offset in before.items())
+
+
 #: Of the table of aggregates.
-AGGREGATE_FORM: Form[Aggregate] = Form(str.encode, encode_aggregate, _decode)
+AGGREGATE_FORM: Form[Aggregate] = Form(str.encode, encode_aggregate, _decode, _outdated)
 
 
 class AggregatesMetrics(Protocol):

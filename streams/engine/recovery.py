@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
@@ -20,11 +20,13 @@ from faust.tables.recovery import RebalanceAgain, Recovery, ServiceStopped
 from faust.types import TP
 from mode import Service
 
-from streams.engine.store import PartitionStores
+from streams.engine.store import PartitionStore, PartitionStores
 from streams.errors import InfrastructureError, StateError
 
 _POLL_MS = 500
 _MAX_RECORDS = 20_000
+
+Outdated = Callable[[bytes, bytes, bytes], bool]
 
 
 async def restore(
@@ -33,6 +35,7 @@ async def restore(
     partitions: Collection[int],
     stores: PartitionStores,
     *,
+    outdated: Outdated = lambda *_: False,
     progress: Callable[[int], None] = lambda _: None,
 ) -> int:
     """Bring the databases of ``partitions`` up to the end of the changelog; return the records applied.
@@ -42,6 +45,8 @@ async def restore(
         topic: The changelog.
         partitions: Which of its partitions.
         stores: Where to.
+        outdated: Tells of a key, its bytes and those already known whether the first are older. A worker that
+            was taken for dead may have written such records after its successor; they do not count.
         progress: Told the number of records applied after each batch.
 
     Raises:
@@ -60,8 +65,8 @@ async def restore(
         while remaining:
             fetched = await consumer.getmany(*remaining, timeout_ms=_POLL_MS, max_records=_MAX_RECORDS)
             for tp, records in fetched.items():
-                items = ((record.key, record.value) for record in records)
-                stores[tp.partition].write(items, records[-1].offset)
+                store = stores[tp.partition]
+                store.write(_newest(records, store, outdated), records[-1].offset)
                 applied += len(records)
             progress(applied)
             for tp in list(remaining):
@@ -77,6 +82,19 @@ async def restore(
             "when it restarts."
         ) from error
     return applied
+
+
+def _newest(
+    records: Sequence[Any], store: PartitionStore, outdated: Outdated
+) -> list[tuple[bytes, bytes | None]]:
+    """Return keys and values without those that are older than what stands before them or is stored."""
+    keys = list(dict.fromkeys(record.key for record in records))
+    known = dict(zip(keys, store.get_many(keys), strict=True))
+    for record in records:
+        key, value, before = record.key, record.value, known[record.key]
+        if value is None or before is None or not outdated(key, value, before):
+            known[key] = value
+    return list(known.items())
 
 
 async def _seek(
@@ -182,7 +200,9 @@ class RunRecovery(Recovery):
         applied = 0
         if partitions:
             async with app.new_consumer() as consumer:
-                applied = await restore(consumer, changelog, partitions, table.stores)
+                applied = await restore(
+                    consumer, changelog, partitions, table.stores, outdated=table.form.outdated
+                )
         elapsed = time.monotonic() - started
         self.log.info(
             "Restored %s records of %s partitions of %s in %.2f s",

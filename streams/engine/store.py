@@ -109,15 +109,16 @@ class PartitionStore:
         values: list[bytes | None] = found
         return values
 
-    def write(self, items: Iterable[tuple[bytes, bytes | None]], offset: int) -> None:
-        """Put (or with None delete) ``items`` and move to changelog ``offset``, all or nothing."""
+    def write(self, items: Iterable[tuple[bytes, bytes | None]], offset: int | None) -> None:
+        """Put (or with None delete) ``items`` and move to changelog ``offset`` if given, all or nothing."""
         batch = WriteBatch(raw_mode=True)
         for key, value in items:
             if value is None:
                 batch.delete(key)
             else:
                 batch.put(key, value)
-        batch.put(_OFFSET_KEY, b"%d" % offset)
+        if offset is not None:
+            batch.put(_OFFSET_KEY, b"%d" % offset)
         try:
             self._db.write(batch)
         except Exception as error:

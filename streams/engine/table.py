@@ -8,7 +8,8 @@ changelog and tells the table about rebalances.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import logging
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Generic, NoReturn, TypeVar
 
@@ -22,6 +23,8 @@ from streams.engine.settings_ledger import SettingsLedger
 from streams.engine.store import PartitionStores, StoreOptions
 
 V = TypeVar("V")
+
+log = logging.getLogger(__name__)
 
 
 class View(Generic[V]):
@@ -141,6 +144,7 @@ class StateTable(faust.Table[bytes, bytes], Generic[V]):
         self.stores = PartitionStores(directory, options)
         self._cached = cached
         self._decoded: dict[int, _Decoded[V]] = {}
+        self._incomplete: set[int] = set()
 
     def _new_store(self) -> TableStore:
         return TableStore(
@@ -180,14 +184,35 @@ class StateTable(faust.Table[bytes, bytes], Generic[V]):
         return View(young)
 
     def write(
-        self, partition: int, view: View[V], items: Iterable[tuple[bytes, bytes | None]], offset: int
+        self, partition: int, view: View[V], items: Sequence[tuple[bytes, bytes | None]], offset: int
     ) -> None:
         """Make an epoch's changes the partition's state; their changelog records end at ``offset``."""
-        self.stores[partition].write(items, offset)
+        self._put(partition, items, offset)
         self._decoded.setdefault(partition, _Decoded()).young.update(view.changed)
+
+    def _put(self, partition: int, items: Sequence[tuple[bytes, bytes | None]], offset: int) -> None:
+        """Write ``items``; the database is up to their ``offset`` only if it has all that stands before.
+
+        Where it has not, somebody else has written to the changelog since: this worker was taken for dead,
+        or another one was and is not. The next restore reads from where the database is complete.
+        """
+        store = self.stores[partition]
+        before = store.offset()
+        complete = offset - len(items) == (-1 if before is None else before)
+        store.write(items, offset if complete else None)
+        if not complete and partition not in self._incomplete:
+            self._incomplete.add(partition)
+            log.warning(
+                "Another worker has written to %s[%s] since offset %s. The local state is checked from there "
+                "on when the partition is assigned again.",
+                self.changelog_topic_name,
+                partition,
+                before,
+            )
 
     def forget(self) -> None:
         """Drop what was read from the databases; it is read again when somebody asks."""
+        self._incomplete.clear()
         self._decoded.clear()
 
     async def on_rebalance(
@@ -274,7 +299,7 @@ class SessionTable(StateTable[Session]):
 
     def write_ledger(self, partition: int, ledger: SettingsLedger, encoded: bytes, offset: int) -> None:
         """Make ``ledger`` the partition's settings; its changelog record is at ``offset``."""
-        self.stores[partition].write([(SETTINGS_KEY, encoded)], offset)
+        self._put(partition, [(SETTINGS_KEY, encoded)], offset)
         self._settings_of(partition).ledger = ledger
 
     def forget(self) -> None:

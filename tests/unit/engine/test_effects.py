@@ -20,7 +20,7 @@ from streams.engine.producer import Sent
 from streams.engine.table import StateTable
 from streams.settings import WorkerSettings
 
-OFFSET = 41
+OFFSET = 0
 
 
 class Producer:

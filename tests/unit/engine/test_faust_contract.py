@@ -60,6 +60,11 @@ RELIED_ON: dict[str, dict[str, str]] = {
         "faust.transport.drivers.aiokafka.AIOKafkaConsumerThread._create_worker_consumer": "c179c0bdb975",
         "faust.transport.drivers.aiokafka.Consumer._new_consumer_thread": "8fd0d41b1514",
     },
+    "Leaders: looking up a first offset at the wrong broker asks for no new metadata.": {
+        "aiokafka.consumer.fetcher.Fetcher._proc_offset_request": "f3cbaf6cb1b3",
+        "aiokafka.consumer.fetcher.Fetcher._update_fetch_positions": "1dc02ecce273",
+        "faust.transport.drivers.aiokafka.AIOKafkaConsumerThread.on_start": "675d03707bbe",
+    },
     "Acknowledging: `_unacked_messages` is what a drain waits for, `_waiting_for_ack` wakes it.": {
         "faust.transport.consumer.Consumer._clean_unacked_messages": "c616dec1d18b",
         "faust.transport.consumer.Consumer._wait_for_ack": "0d4f76b083a9",

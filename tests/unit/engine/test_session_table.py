@@ -70,9 +70,23 @@ def test_an_epoch_sees_its_own_changes_and_nobody_else_does_before_they_are_writ
     assert one.get("a") is changed
     assert other.get("a") is None
     assert table.view(0, ["a"]).get("a") is None
-    table.write(0, one, [(session_key("a"), encode_session(changed))], 5)
+    table.write(0, one, [(session_key("a"), encode_session(changed))], 0)
     assert table.view(0, ["a"]).get("a") is changed
-    assert table.stores[0].offset() == 5
+    assert table.stores[0].offset() == 0
+
+
+def test_a_database_that_lacks_what_others_wrote_in_between_is_up_to_where_it_was(
+    table: SessionTable, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(table, 0, a=session("a"))
+    write(table, 2, a=session("a", 1), b=session("b", 2))
+    assert table.stores[0].offset() == 2
+    write(table, 9, a=session("a", 3))
+    write(table, 10, a=session("a", 4))
+    assert table.stores[0].offset() == 2
+    assert table.stores[0].get(session_key("a")) == encode_session(session("a", 4))
+    (warning,) = (record.message for record in caplog.records)
+    assert warning.startswith("Another worker has written to eddy-sessions-changelog[0] since offset 2.")
 
 
 def test_a_session_is_decoded_once_while_it_is_in_use(table: SessionTable) -> None:
@@ -120,9 +134,9 @@ def test_the_ledger_is_the_stored_one_and_the_one_written(table: SessionTable) -
     table.stores[3].write([(SETTINGS_KEY, stored.encode())], 1)
     assert table.ledger(3) == stored
     assert table.ledger(4) == SettingsLedger()
-    table.write_ledger(4, stored, stored.encode(), 9)
+    table.write_ledger(4, stored, stored.encode(), 0)
     assert table.ledger(4) is stored
-    assert (table.stores[4].get(SETTINGS_KEY), table.stores[4].offset()) == (stored.encode(), 9)
+    assert (table.stores[4].get(SETTINGS_KEY), table.stores[4].offset()) == (stored.encode(), 0)
 
 
 def test_what_a_predecessor_may_have_put_out_is_asked_once_per_assignment(table: SessionTable) -> None:
@@ -171,9 +185,9 @@ def test_nobody_but_an_epoch_writes(table: SessionTable) -> None:
 
 
 def test_faust_sees_what_is_stored(table: SessionTable) -> None:
-    write(table, 8, a=session("a"), b=session("b"))
+    write(table, 1, a=session("a"), b=session("b"))
     store = table.data
-    assert store.persisted_offset(TP(table.changelog_topic_name, 0)) == 8
+    assert store.persisted_offset(TP(table.changelog_topic_name, 0)) == 1
     assert sorted(store._iterkeys()) == [b"sa", b"sb"]
     assert store._size() == 2
     assert store._contains(b"sa")
