@@ -32,6 +32,8 @@ class Finding(StrEnum):
     """The rule is switched off on purpose."""
     IMPOSSIBLE = "impossible"
     """Settings are in the way."""
+    NOT_FOUND = "not found"
+    """No sequence was found among those that were tried."""
     REFUTED = "refuted"
     """The sequence did not do what it should: a mistake in Eddy."""
 
@@ -51,7 +53,7 @@ class Proof:
     @property
     def is_dead(self) -> bool:
         """Whether the rule ought to fire and cannot, or is not known to."""
-        return self.finding in {Finding.IMPOSSIBLE, Finding.REFUTED}
+        return self.finding in {Finding.IMPOSSIBLE, Finding.NOT_FOUND, Finding.REFUTED}
 
 
 def prove(settings: DetectionSettings, run_at_most: int = RUN_AT_MOST) -> tuple[Proof, ...]:
@@ -73,6 +75,8 @@ def sentence(proof: Proof) -> str:
             return f"{rule} can reach {level}"
         case Finding.TOO_LONG:
             return f"{rule} is not proven to reach {level}: {proof.why}"
+        case Finding.NOT_FOUND:
+            return f"{rule} is not known to reach {level}: {proof.why}"
         case Finding.REFUTED:
             return f"{rule} did not reach {level}: {proof.why}"
         case _:
@@ -113,7 +117,8 @@ def _proof(reach: Reach, settings: DetectionSettings, run_at_most: int) -> Proof
         return Proof(reach, Finding.OFF if reach.disabled else Finding.IMPOSSIBLE, None, reach.why)
     found = witness(reach, settings)
     if isinstance(found, Obstacle):
-        return Proof(reach, Finding.IMPOSSIBLE, None, found.why)
+        finding = Finding.IMPOSSIBLE if found.certain else Finding.NOT_FOUND
+        return Proof(reach, finding, None, found.why)
     if found.records > run_at_most:
         why = f"{found.records} records are more than the {run_at_most} that are run"
         return Proof(reach, Finding.TOO_LONG, found, why)

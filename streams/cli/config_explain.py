@@ -29,6 +29,7 @@ _FOUND = {
     Finding.TOO_LONG: "not run",
     Finding.OFF: "off on purpose",
     Finding.IMPOSSIBLE: "cannot fire",
+    Finding.NOT_FOUND: "not known to fire",
     Finding.REFUTED: "did not fire as they should",
 }
 
@@ -107,11 +108,8 @@ def heading(proof: Proof) -> str:
     reach, witness = proof.reach, proof.witness
     name = f"{reach.rule} {reach.level}"
     if witness is None:
-        return (
-            f"{name} is off: {proof.why}"
-            if proof.finding is Finding.OFF
-            else f"{name} cannot fire: {proof.why}"
-        )
+        found = "is off" if proof.finding is Finding.OFF else _FOUND[proof.finding]
+        return f"{name} {found}: {proof.why}"
     at = f"{name} fires at record {witness.records}"
     if reach.rule == "A3:escalation":
         at += f", which completes a pattern for the {reach.shortest}. time in a row"

@@ -27,14 +27,14 @@ class _Mix(NamedTuple):
     Attributes:
         covered, words: so many of so many goal words are found; without a goal when it is all of them.
         looping: whether all records are alike.
-        idle: whether none makes progress.
+        slowness: how far the progress of each falls short of `min_velocity`, 0 to 1: none at all.
         quality_drop: from the record before, 0 to 1.
     """
 
     covered: int
     words: int
     looping: bool
-    idle: bool
+    slowness: float
     quality_drop: float
 
 
@@ -62,15 +62,14 @@ def response(level: str, settings: DetectionSettings) -> Witness | Obstacle:
         None,
     )
     if mix is None:
-        return Obstacle(
-            f"no signals were found that add up to between {low:g} and {high:g} under signal_weights"
-        )
+        why = f"no signals were found that add up to between {low:g} and {high:g} under signal_weights"
+        return Obstacle(why, certain=False)
     return Witness(records, lambda number: _record(number, records, mix, status, settings))
 
 
 def _first_that_reaches(low: float, settings: DetectionSettings) -> int | None:
     """Return the least number of records after which all signals at their most reach ``low``."""
-    most = _Mix(covered=0, words=1, looping=True, idle=True, quality_drop=1.0)
+    most = _Mix(covered=0, words=1, looping=True, slowness=1.0, quality_drop=1.0)
     short, long = 1, max(2, settings.exact_hash_threshold, settings.stuck_horizon)
     if _overall(most, long, settings) < low:
         return None
@@ -87,14 +86,16 @@ def _mixes(records: int, low: float, high: float, settings: DetectionSettings) -
     """Yield mixes to try: few signals first, each at its most, then with one of them made to fit."""
     switches = sorted(product((False, True), repeat=4), key=sum)
     for missed, idle, looping, dropping in switches:
-        yield _Mix(0 if missed else 1, 1, looping, idle, float(dropping))
+        yield _Mix(0 if missed else 1, 1, looping, float(idle), float(dropping))
     wanted = (low + min(high, 1.0)) / 2
     weights = settings.signal_weights
     for missed, idle, looping, _ in switches:
-        mix = _Mix(0 if missed else 1, 1, looping, idle, 0.0)
+        mix = _Mix(0 if missed else 1, 1, looping, float(idle), 0.0)
         lacking = wanted - _overall(mix, records, settings)
         if weights["quality_degradation"]:
             yield mix._replace(quality_drop=min(1.0, max(0.0, lacking / weights["quality_degradation"])))
+        if not idle and weights["budget_velocity"]:
+            yield mix._replace(slowness=min(1.0, max(0.0, lacking / weights["budget_velocity"])))
         if not missed and weights["goal_dna_drift"]:
             share = min(1.0, max(0.0, lacking / weights["goal_dna_drift"]))
             for words in _GOAL_WORDS:
@@ -103,12 +104,13 @@ def _mixes(records: int, low: float, high: float, settings: DetectionSettings) -
 
 def _overall(mix: _Mix, records: int, settings: DetectionSettings) -> float:
     """Return the overall drift of the last of so many records."""
+    least = settings.min_velocity
     signals = {
         "goal_dna_drift": 1 - mix.covered / mix.words,
         "loop_risk": _loop_risk(mix, records, settings),
-        "budget_velocity": float(mix.idle),
+        "budget_velocity": max(0.0, (least - r4(_pace(mix, settings))) / least),
         "quality_degradation": mix.quality_drop if records >= 2 else 0.0,
-        "stuck_time": min(1.0, records / settings.stuck_horizon) if mix.idle else 0.0,
+        "stuck_time": min(1.0, records / settings.stuck_horizon) if _is_idle(mix, settings) else 0.0,
     }
     return drift_overall(signals, settings.signal_weights)
 
@@ -123,15 +125,24 @@ def _loop_risk(mix: _Mix, records: int, settings: DetectionSettings) -> float:
     # Of each two records all goal words are common and one word is not.
     common = mix.covered if mix.covered < mix.words else 0
     alike = r4(common / (common + 2))
-    stuck = 0.8 if mix.idle and settings.dead_end_threshold <= held else 0.0
+    stuck = 0.8 if _is_idle(mix, settings) and settings.dead_end_threshold <= held else 0.0
     return max(stuck, alike if alike >= settings.semantic_threshold else 0.0)
+
+
+def _pace(mix: _Mix, settings: DetectionSettings) -> float:
+    """Return the progress of each record, as a share of the task."""
+    return settings.min_velocity * (1.0 - mix.slowness)
+
+
+def _is_idle(mix: _Mix, settings: DetectionSettings) -> bool:
+    return _pace(mix, settings) == 0.0
 
 
 def _record(number: int, last: int, mix: _Mix, status: str, settings: DetectionSettings) -> DecisionLog:
     """Return a record of the sequence: the quality drops with the last, all else is as at the end."""
     state: dict[str, Any] = {}
-    if mix.idle:
-        state["progress_delta"] = 0.0
+    if mix.slowness:
+        state["progress_delta"] = _pace(mix, settings)
     elif status == "failure":
         state["added_to_memory"] = ["a note"]  # else a failure would count as no progress
     if mix.quality_drop:

@@ -18,6 +18,7 @@ _NOT_FAILING = ("success", "skipped", "pending")
 _ERROR = "test_login failed"
 _RESULT = "three rows about pricing"
 _WORDS = ("basic", "price", "list")
+_ALL_EXEMPT_OR_POLLING = "no tool name was found that tool_policies neither exempts nor takes as polling"
 
 _LIMITED = frozenset({None, PolicyMode.limits})
 _POLLED = _LIMITED | {PolicyMode.polling}
@@ -79,7 +80,7 @@ def _same_error(records: int, settings: DetectionSettings) -> Witness | Obstacle
         return Obstacle("verdict_statuses lacks failure")
     tool = tool_name(settings, policies=_POLLED)
     if tool is None:
-        return Obstacle("no tool name was found that tool_policies does not exempt")
+        return Obstacle("no tool name was found that tool_policies does not exempt", certain=False)
     # The setting `same_error_similarity` may ask for words in common.
     return Witness(records, _rewords(settings, {"status": _FAILURE, "tool_call": tool, "error": _ERROR}))
 
@@ -90,7 +91,7 @@ def _same_result(records: int, settings: DetectionSettings) -> Witness | Obstacl
         return status
     tool = tool_name(settings, policies=_LIMITED)
     if tool is None:
-        return Obstacle("no tool name was found that tool_policies neither exempts nor takes as polling")
+        return Obstacle(_ALL_EXEMPT_OR_POLLING, certain=False)
     action = {"status": status, "tool_call": tool, "tool_output_summary": _RESULT}
     asking = tool_name(settings, _ASKING, _LIMITED)
     if asking is not None:
@@ -110,7 +111,7 @@ def _near_duplicate(records: int, settings: DetectionSettings) -> Witness | Obst
         return status
     tool = tool_name(settings, policies=_LIMITED)
     if tool is None:
-        return Obstacle("no tool name was found that tool_policies neither exempts nor takes as polling")
+        return Obstacle(_ALL_EXEMPT_OR_POLLING, certain=False)
     told = "error" if status == _FAILURE else "tool_output_summary"
     return Witness(records, _rewords(settings, {"status": status, "tool_call": tool, told: _RESULT}))
 

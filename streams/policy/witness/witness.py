@@ -29,6 +29,12 @@ class Witness:
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """No sequence was found, though the rule's own settings would allow one. ``why`` names the others."""
+    """No sequence makes the rule fire, though its own settings would allow one.
+
+    Attributes:
+        why: names the settings in the way.
+        certain: whether no sequence can; else none was found among those that were tried.
+    """
 
     why: str
+    certain: bool = True

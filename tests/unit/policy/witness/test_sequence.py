@@ -134,8 +134,18 @@ def test_a_response_takes_as_long_as_the_signals_it_weighs(weights, records):
 
 
 def test_a_response_between_two_values_of_the_signals_is_not_reached():
+    weights = {**dict.fromkeys(DEFAULTS.signal_weights, 0), "loop_risk": 1}
+    settings = under(signal_weights=weights)
+    assert "between 0.3 and 0.5" in obstacle(settings, "A5", "INJECT_REMINDER")
+    found = witness(row(settings, "A5", "INJECT_REMINDER"), settings)
+    assert isinstance(found, Obstacle)
+    assert not found.certain
+
+
+def test_a_response_is_reached_by_progress_that_is_only_slow():
     weights = {**dict.fromkeys(DEFAULTS.signal_weights, 0), "budget_velocity": 1}
-    assert "between 0.3 and 0.5" in obstacle(under(signal_weights=weights), "A5", "INJECT_REMINDER")
+    (value,) = sequence(under(signal_weights=weights), "A5", "INJECT_REMINDER").values()
+    assert 0 < value["state_delta"]["progress_delta"] < DEFAULTS.min_velocity
 
 
 def test_a_response_that_weights_cannot_add_up_to_is_not_reached():
