@@ -69,9 +69,7 @@ def test_where_there_is_nothing_to_send_nobody_is_asked(brokers, monkeypatch):
     result = redrive("--all", monkeypatch=monkeypatch)
     assert result.exit_code == 1
     assert "Send" not in result.stderr
-    assert result.stdout.splitlines()[-1].startswith(
-        "0 sent again, 3 sent before, 1 would come back"
-    )
+    assert result.stdout.splitlines()[-1].startswith("0 sent again, 3 sent before, 1 would come back")
 
 
 @pytest.mark.parametrize(
