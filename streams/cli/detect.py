@@ -63,7 +63,7 @@ def detect(
 
     The report shows a timeline per session and ends with a summary. Each step has its uniqueness ratio
     and the level of the verdict. A session is in a loop when the verdict was LOOP at some step: an
-    episode says by which rule (R1 to R5), since when, and what it has cost. Entropy alerts, suspected
+    episode says by which rule (R1 to R6), since when, and what it has cost. Entropy alerts, suspected
     divergences and drift patterns are scores; they make a session suspicious. Drift and budgets are
     told of such sessions only, unless --all-steps is given. With --json each record gives one line:
 
