@@ -17,7 +17,7 @@ from streams.engine.changelog import encode_session
 
 _PATIENCE_SECONDS = 180.0
 _SAMPLE_SECONDS = 0.02
-_RESTORED = re.compile(r"Restored (\d+) records of \d+ partitions in ([\d.]+) s")
+_RESTORED = re.compile(r"Restored (\d+) records of \d+ partitions of sessions in ([\d.]+) s")
 
 
 class Recovery(NamedTuple):
