@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Any
@@ -17,18 +17,21 @@ from schemas.codec import Codec, OutputFormat, RegistryAddress
 from streams import agents
 from streams.aggregation import Aggregation
 from streams.engine.app import Folds, RunApp
+from streams.engine.changelog import encode_session
 from streams.engine.connection import Connection
 from streams.engine.health import Health, Watchdog, status
-from streams.engine.options import EngineOptions
+from streams.engine.options import EngineOptions, TransactionOptions, changelog_topic
 from streams.engine.pass_through import check_pass_through
 from streams.engine.session_lookup import SessionLookup
 from streams.engine.store import StoreOptions
-from streams.engine.transport import TransportOptions
+from streams.engine.transport_options import TransportOptions
 from streams.errors import ConfigurationError
 from streams.job import Job
 from streams.observe.logs import logging_config
 from streams.observe.metrics import WorkerMetrics
+from streams.observe.readings import Readings
 from streams.observe.web import HealthServer
+from streams.policy.state_size import StateLimit
 from streams.settings import ConnectionSettings, WorkerSettings, load
 
 __version__ = version("eddy-streams")
@@ -87,6 +90,7 @@ def engine_options(settings: WorkerSettings) -> EngineOptions:
         ConfigurationError: an option handed through does not exist.
     """
     check_pass_through(faust=settings.faust, consumer=settings.consumer, producer=settings.producer)
+    exactly_once = settings.processing_guarantee == "exactly_once"
     compression = None if settings.producer_compression == "none" else settings.producer_compression
     return EngineOptions(
         application_id=settings.application_id,
@@ -96,6 +100,7 @@ def engine_options(settings: WorkerSettings) -> EngineOptions:
             run_max_records=settings.run_max_records,
             run_max_bytes=settings.run_max_bytes,
             fetch_max_wait_ms=settings.fetch_max_wait_ms,
+            commits_in_transactions=exactly_once,
             producer={"enable_idempotence": settings.producer_idempotence, **settings.producer},
             consumer=settings.consumer,
         ),
@@ -109,6 +114,15 @@ def engine_options(settings: WorkerSettings) -> EngineOptions:
         cached_sessions=settings.session_cache,
         lane_max_runs=settings.lane_max_runs,
         aggregate_pause_s=settings.aggregate_pause_s,
+        standby_replicas=settings.standby_replicas,
+        session_timeout_s=settings.session_timeout_s,
+        stub_rest_s=settings.stub_rest_s,
+        housekeeping_interval_s=settings.housekeeping_interval_s,
+        transactions=TransactionOptions(
+            within_s=settings.producer_request_timeout_s, timeout_s=settings.transaction_timeout_s
+        )
+        if exactly_once
+        else None,
         faust={
             "broker_session_timeout": settings.session_timeout_s,
             "broker_heartbeat_interval": settings.heartbeat_interval_s,
@@ -140,10 +154,14 @@ def build(settings: WorkerSettings) -> RunApp:
     metrics = WorkerMetrics(__version__)
 
     @asynccontextmanager
-    async def new_folds() -> AsyncIterator[Folds]:
+    async def new_folds(largest: Mapping[str, int]) -> AsyncIterator[Folds]:
         codec = await open_codec(settings)
         try:
-            job = Job(codec, group=settings.application_id, version=__version__)
+            changelog = changelog_topic(settings.application_id)
+            limit = StateLimit.of(largest[changelog], encode_session, changelog)
+            job = Job(
+                codec, group=settings.application_id, version=__version__, largest=largest, state_limit=limit
+            )
             yield Folds(job, Aggregation(codec))
         finally:
             await codec.close()
@@ -153,7 +171,16 @@ def build(settings: WorkerSettings) -> RunApp:
     except (ValueError, TypeError, ImproperlyConfigured) as error:
         raise ConfigurationError(f"Faust refuses a setting: {error}. Check EDDY_FAUST.") from error
     agents.register(app)
-    metrics.watch(app.lags, app.sessions.settings_versions, app.sessions.shadow_versions)
+    metrics.watch(
+        Readings(
+            lags=app.lags,
+            waiting=app.waiting,
+            sizes=app.sizes,
+            standby_lags=app.standby_lags,
+            settings_versions=app.sessions.settings_versions,
+            shadow_versions=app.sessions.shadow_versions,
+        )
+    )
     health = Health(
         app, stall_timeout_s=settings.stall_timeout_s, restore_timeout_s=settings.restore_timeout_s
     )

@@ -3,6 +3,9 @@
 A dead letter is the original key and bytes plus these headers. The names ``__streams.errors.*`` are those
 of Kafka's KIP-1034, which tools show already; ``x-dlq-*`` are ours. Nothing here depends on the clock or
 carries text of the message, so a replay gives the same bytes and no secret gets into a header.
+
+A message that is larger than the topic takes is cut: a letter that cannot be written would stop its partition
+for ever. `CUT` says so, and what is missing is still where the message came from.
 """
 
 from __future__ import annotations
@@ -13,8 +16,19 @@ from enum import StrEnum, unique
 from typing import Final
 
 from schemas.reason import Reason, UndecodableError
+from streams.domain.outgoing import Outgoing
 
 Headers = tuple[tuple[str, bytes], ...]
+
+#: The header of a letter that does not hold all of its message: what was cut, and how many bytes that had.
+CUT: Final = "x-dlq-cut"
+
+#: What a record takes besides its key, value and headers; that of a batch of one record included.
+_OVERHEAD: Final = 256
+_HEADER_OVERHEAD: Final = 8
+
+#: The first of the headers that Eddy puts behind those of the message.
+FIRST_OF_OURS: Final = "__streams.errors.exception"
 
 FUTURE_PROBLEM: Final = "meta.timestamp:future"
 KEY_PROBLEM: Final = "key"
@@ -85,7 +99,7 @@ def dead_letter_headers(
     stage = Stage.VALIDATE if reason in _VALIDATED else Stage.DECODE
     error = "Rejected" if stage is Stage.VALIDATE else UndecodableError.__name__
     said = {
-        "__streams.errors.exception": error,
+        FIRST_OF_OURS: error,
         "__streams.errors.message": detail,
         "__streams.errors.topic": source.topic,
         "__streams.errors.partition": str(source.partition),
@@ -98,3 +112,51 @@ def dead_letter_headers(
     }
     ours = tuple((name, text.encode()) for name, text in said.items() if text)
     return (*source.headers, *ours)
+
+
+def record_size(record: Outgoing) -> int:
+    """Return how many bytes a record takes in a topic at most, where nothing else is in its batch.
+
+    >>> record_size(Outgoing(b"key", b"value", 0, [("name", b"1")])) - record_size(Outgoing(b"", b"", 0, []))
+    33
+    """
+    key, value, _, headers = record
+    size = _OVERHEAD + len(key or b"") + len(value or b"")
+    for name, content in headers:
+        size += _HEADER_OVERHEAD + 4 * len(name) + len(content)
+    return size
+
+
+def cut_to_fit(letter: Outgoing, largest: int) -> Outgoing:
+    """Return the letter, cut where it is larger than the topic takes.
+
+    First the value goes, down to what there is room for; where its key and its own headers alone are too
+    large, they go too, and what Eddy says of it stays.
+
+    >>> letter = Outgoing(b"k", b"0123456789" * 100, 0, [("x-dlq-reason", b"oversize")])
+    >>> short = cut_to_fit(letter, 900)
+    >>> len(short.value), short.headers[-1], record_size(short) <= 900
+    (455, ('x-dlq-cut', b'value 1000'), True)
+    """
+    if record_size(letter) <= largest:
+        return letter
+    key, value, timestamp, headers = letter
+    missing = [f"value {len(value)}"] if value else []
+    bare = Outgoing(key, b"", timestamp, [*headers, (CUT, b"0" * _CUT_BYTES)])
+    if record_size(bare) > largest:
+        own = _own(headers)
+        missing += [f"headers {len(headers) - len(own)}", f"key {len(key or b'')}"]
+        key, headers, value = None, own, b""
+    room = max(0, largest - record_size(bare))
+    cut = (CUT, ", ".join(missing).encode())
+    return Outgoing(key, None if value is None else value[:room], timestamp, [*headers, cut])
+
+
+#: Room for the header `CUT`.
+_CUT_BYTES: Final = 80
+
+
+def _own(headers: Sequence[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
+    """Return the headers that Eddy put behind those of the message."""
+    first = max(at for at, (name, _) in enumerate(headers) if name == FIRST_OF_OURS)
+    return list(headers[first:])

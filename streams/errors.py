@@ -5,7 +5,8 @@ The tree:
     EddyError
     ├── ConfigurationError      a setting or a file is wrong: nothing was started
     ├── InfrastructureError     broker, disk or registry failed: the worker stops, nothing was acknowledged
-    └── StateError              local state cannot be used as it is
+    ├── StateError              local state cannot be used as it is
+    └── ProducerFencedError     another worker owns a partition: the run is abandoned, this worker goes on
 """
 
 from __future__ import annotations
@@ -29,3 +30,10 @@ class InfrastructureError(EddyError):
 
 class StateError(EddyError):
     """The local state directory cannot be used. Delete it: the changelog topic restores it."""
+
+
+class ProducerFencedError(EddyError):
+    """Another worker writes for a partition that this one held itself to own.
+
+    Nothing of the run was done, and it is not acknowledged: who owns the partition processes it.
+    """

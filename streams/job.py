@@ -6,23 +6,36 @@ original bytes and changes no session.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from schemas.codec import Codec, Reason, UndecodableError
 from streams.contribution_record import health_record, task_record
-from streams.dead_letter import Headers, Source, reason_for, rejected_headers, undecodable_headers
+from streams.dead_letter import (
+    Headers,
+    Source,
+    cut_to_fit,
+    dead_letter_headers,
+    reason_for,
+    record_size,
+    rejected_headers,
+    undecodable_headers,
+)
 from streams.domain.detection_settings import DetectionSettings
+from streams.domain.event import Event
 from streams.domain.outcome import Duplicate, Rejected, Scored
 from streams.domain.outgoing import Outgoing
 from streams.domain.record import Record
 from streams.domain.run import Message, Run
-from streams.domain.session import Session
+from streams.domain.session import DAMAGE, DamagedSessionError, Session
 from streams.domain.shadow import Shadow
 from streams.domain.topic import Topic
-from streams.pipeline import admit, step
+from streams.pipeline import Expired, admit, step
 from streams.policy.comparison import Difference
+from streams.policy.state_size import StateLimit
 from streams.shadow import difference_record, try_out, try_refused
 
 OUTPUTS = (
@@ -35,6 +48,8 @@ OUTPUTS = (
     Topic.SHADOW_DIFFERENCES,
 )
 """What a run may publish, dead letters aside; all of it under the key of the record."""
+
+_NO_LIMITS: Mapping[str, int] = {}
 
 
 class Sessions(Protocol):
@@ -71,6 +86,12 @@ class Folded:
     """Records that were judged under the shadow settings too."""
     differences: Counter[str] = field(default_factory=Counter)
     """Records that those judge otherwise, by what differs."""
+    in_time_until: list[int] = field(default_factory=list)
+    """Of each record that found no state: when it is so late that its session may have been removed, ms."""
+
+    def late(self, now_ms: int) -> int:
+        """Return how many of the records that found no state came that late (SEMANTICS 2.5)."""
+        return sum(1 for until in self.in_time_until if until < now_ms)
 
     def add(self, topic: str, record: Outgoing) -> None:
         """Append an output."""
@@ -97,9 +118,19 @@ class Job:
         codec: How values are read and written.
         group: The consumer group, named on dead letters.
         version: Eddy's, named on dead letters.
+        largest: How many bytes a record of each topic may have at most; where nothing is said, any number.
+        state_limit: What the state of a session may take; without, any size.
     """
 
-    def __init__(self, codec: Codec, *, group: str, version: str) -> None:
+    def __init__(
+        self,
+        codec: Codec,
+        *,
+        group: str,
+        version: str,
+        largest: Mapping[str, int] = _NO_LIMITS,
+        state_limit: StateLimit | None = None,
+    ) -> None:
         self._decoder = codec.decoder(f"{Topic.DECISION_LOGS}-value")
         encoders = {topic: codec.encoder(f"{topic}-value") for topic in OUTPUTS}
         self._outputs = {
@@ -107,6 +138,8 @@ class Job:
         }
         self._group = group
         self._version = version
+        self._largest = {topic: largest.get(topic, sys.maxsize) for topic in (*OUTPUTS, Topic.DEAD_LETTERS)}
+        self._state_limit = state_limit
 
     async def prepare(self, run: Run) -> None:
         """Fetch what decoding the run needs and does not have: schemas of a registry.
@@ -135,9 +168,14 @@ class Job:
         """Process a run whose records stand under the same settings; add the outcome to ``folded``.
 
         With a ``shadow`` its settings are tried out on each record, which changes no other output.
+
+        Raises:
+            DamagedSessionError: the state of a session is none that was ever written.
         """
         decode = self._decoder.decode
         partition = run.partition
+        ttl, grace = settings.session_ttl_ms, settings.state_grace_ms
+        limit = self._limit_under(settings)
         for message in run.messages:
             try:
                 value = decode(message.value, message.headers)
@@ -160,37 +198,118 @@ class Job:
                     self._tell(folded, message, difference_record(*found, settings, shadow), found[1])
                 continue
             session = sessions.get(admitted.session_id)
+            if session is None and ttl:
+                folded.in_time_until.append(admitted.timestamp + grace)
             done = step(session, admitted, settings)
             match done.outcome:
                 case Duplicate():
                     folded.duplicates += 1
                 case Scored() as scored:
                     after = done.session
-                    self._emit(folded, message, scored)
+                    if (too_large := self._emit(folded, message, scored, after, limit)) is not None:
+                        self._set_aside_too_large(folded, run, message, too_large)
+                        continue
                     self._contribute(folded, message, scored, settings)
                     if shadow is not None:
-                        folded.tried += 1
-                        after, differs = try_out(session, after, record, scored, settings, shadow)
-                        if differs is not None:
-                            told = difference_record(admitted, differs, settings, shadow)
-                            self._tell(folded, message, told, differs)
+                        before_after = session, after
+                        after = self._try_out(folded, message, record, before_after, scored, settings, shadow)
                     sessions.put(after, admitted.session_id)
 
-    def _emit(self, folded: Folded, message: Message, scored: Scored) -> None:
-        folded.scored += 1
+    def _try_out(
+        self,
+        folded: Folded,
+        message: Message,
+        record: Record,
+        sessions: tuple[Session | None, Session],
+        scored: Scored,
+        settings: DetectionSettings,
+        shadow: Shadow,
+    ) -> Session:
+        """Judge a record under the shadow too; return the session, which remembers it."""
+        folded.tried += 1
+        after, differs = try_out(*sessions, record, scored, settings, shadow)
+        limit, tried = self._limit_under(shadow.settings), after.shadow
+        if limit is not None and tried is not None and _exceeds(limit, scored.decision.session_id, tried):
+            # A trial changes nothing else, so no dead letter: it begins anew from what the session has.
+            after = after._replace(shadow=None)
+        if differs is not None:
+            told = difference_record(scored.decision, differs, settings, shadow)
+            self._tell(folded, message, told, differs)
+        return after
+
+    def expired(self, session_id: str, expired: Expired, at_ms: int, folded: Folded) -> None:
+        """Add what the removal of a session leads to; outputs have the time ``at_ms``, that of its end."""
+        told = self._encoded(session_id.encode(), at_ms, expired.events)
+        self._add_events(folded, expired.events, told)
+        for contribution in expired.contributions:
+            folded.add(Topic.REPARTITION, health_record(contribution, at_ms))
+
+    def _emit(
+        self,
+        folded: Folded,
+        message: Message,
+        scored: Scored,
+        after: Session,
+        limit: StateLimit | None,
+    ) -> str | None:
+        """Add what is told of a record; nothing if a topic does not take it, and then return which."""
+        if limit is not None and _exceeds(limit, scored.decision.session_id, after):
+            return limit.exceeded
         key, timestamp = message.key, message.timestamp
         encode, headers = self._outputs[Topic.ENRICHED]
-        folded.add(Topic.ENRICHED, Outgoing(key, encode(scored.enriched), timestamp, headers))
-        for event in scored.events:
-            folded.events[event.fields["event_type"]] += 1
-            if event.topic is not None:
-                encode, headers = self._outputs[event.topic]
-                folded.add(event.topic, Outgoing(key, encode(event.fields), timestamp, headers))
+        try:
+            enriched = Outgoing(key, encode(scored.enriched), timestamp, headers)
+            events = self._encoded(key, timestamp, scored.events) if scored.events else ()
+        except DAMAGE as error:  # what a damaged state holds went through unnoticed until now
+            raise DamagedSessionError(scored.decision.session_id, error) from error
+        if record_size(enriched) > self._largest[Topic.ENRICHED]:
+            return self._does_not_take(Topic.ENRICHED)
+        for topic, event in events:
+            if record_size(event) > self._largest[topic]:
+                return self._does_not_take(topic)
+        folded.scored += 1
+        folded.add(Topic.ENRICHED, enriched)
+        self._add_events(folded, scored.events, events)
         if scored.violations:
             decision = scored.decision
             folded.violations.append(
                 Violation(message.offset, decision.session_id, decision.event_id, scored.violations)
             )
+        return None
+
+    def _limit_under(self, settings: DetectionSettings) -> StateLimit | None:
+        """Return the limit that a state judged under these settings may exceed, None where it cannot."""
+        limit = self._state_limit
+        return limit if limit is not None and limit.may_be_exceeded(settings) else None
+
+    def _does_not_take(self, topic: Topic) -> str:
+        return f"what becomes of it is larger than {topic} takes ({self._largest[topic]} bytes)"
+
+    def _set_aside_too_large(self, folded: Folded, run: Run, message: Message, detail: str) -> None:
+        source = Source(run.topic, run.partition, message.offset, message.headers)
+        headers = dead_letter_headers(
+            source, Reason.OVERSIZE, detail, (), group=self._group, version=self._version
+        )
+        self._dead_letter(folded, message, Reason.OVERSIZE, (), headers)
+
+    def _encoded(
+        self, key: bytes | None, timestamp: int, events: Iterable[Event]
+    ) -> list[tuple[Topic, Outgoing]]:
+        encoded = []
+        for event in events:
+            if event.topic is not None:
+                encode, headers = self._outputs[event.topic]
+                encoded.append((event.topic, Outgoing(key, encode(event.fields), timestamp, headers)))
+        return encoded
+
+    @staticmethod
+    def _add_events(
+        folded: Folded, events: Iterable[Event], encoded: Iterable[tuple[Topic, Outgoing]]
+    ) -> None:
+        for event in events:
+            folded.events[event.fields["event_type"]] += 1
+        for topic, record in encoded:
+            folded.add(topic, record)
 
     @staticmethod
     def _contribute(folded: Folded, message: Message, scored: Scored, settings: DetectionSettings) -> None:
@@ -204,14 +323,27 @@ class Job:
     def _tell(self, folded: Folded, message: Message, record: dict[str, Any], differs: Difference) -> None:
         folded.differences.update(map(str, differs.kinds))
         encode, headers = self._outputs[Topic.SHADOW_DIFFERENCES]
-        folded.add(
-            Topic.SHADOW_DIFFERENCES, Outgoing(message.key, encode(record), message.timestamp, headers)
-        )
+        told = Outgoing(message.key, encode(record), message.timestamp, headers)
+        # A trial changes nothing else, so no dead letter either.
+        if record_size(told) <= self._largest[Topic.SHADOW_DIFFERENCES]:
+            folded.add(Topic.SHADOW_DIFFERENCES, told)
 
-    @staticmethod
     def _dead_letter(
-        folded: Folded, message: Message, reason: Reason, problems: tuple[str, ...], headers: Headers
+        self,
+        folded: Folded,
+        message: Message,
+        reason: Reason,
+        problems: tuple[str, ...],
+        headers: Headers,
     ) -> None:
         folded.dead_lettered[reason] += 1
         folded.violations.append(Violation(message.offset, None, None, problems or (reason,)))
-        folded.add(Topic.DEAD_LETTERS, Outgoing(message.key, message.value, message.timestamp, list(headers)))
+        letter = Outgoing(message.key, message.value, message.timestamp, list(headers))
+        folded.add(Topic.DEAD_LETTERS, cut_to_fit(letter, self._largest[Topic.DEAD_LETTERS]))
+
+
+def _exceeds(limit: StateLimit, session_id: str, session: Session) -> bool:
+    try:
+        return limit.is_exceeded(session)
+    except DAMAGE as error:  # what a damaged state holds went through unnoticed until now
+        raise DamagedSessionError(session_id, error) from error

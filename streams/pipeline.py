@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from streams.detectors.detector import CloseReason, Detector, Layer
 from streams.detectors.registry import DETECTORS
 from streams.domain.bounded import bounded
-from streams.domain.contribution import Changes
+from streams.domain.contribution import Changes, Contribution, expiry_source
 from streams.domain.decision import Decision
 from streams.domain.detection_settings import DetectionSettings
 from streams.domain.event import Event, EventKind, Finding
@@ -23,7 +23,7 @@ from streams.domain.node import NodeState
 from streams.domain.outcome import Duplicate, Rejected, Scored
 from streams.domain.record import Record
 from streams.domain.scoring_status import ScoringStatus, scoring_status
-from streams.domain.session import Session
+from streams.domain.session import DAMAGE, DamagedSessionError, Session
 from streams.domain.validation import known_fields, problems
 from streams.policy.activity import ACTIVITY, activity_of, follow, leave
 from streams.policy.completion import completion_of
@@ -38,6 +38,13 @@ class Step(NamedTuple):
 
     session: Session
     outcome: Scored | Duplicate
+
+
+class Expired(NamedTuple):
+    """What the removal of a session tells, and what it contributes to the views across sessions."""
+
+    events: tuple[Event, ...] = ()
+    contributions: tuple[Contribution, ...] = ()
 
 
 def admit(record: Record, settings: DetectionSettings) -> Decision | Rejected:
@@ -73,7 +80,19 @@ def step(session: Session | None, decision: Decision, settings: DetectionSetting
         session: the state of the record's session; None when there is none.
         decision: the record, as `admit` accepted it.
         settings: the settings in force for it.
+
+    Raises:
+        DamagedSessionError: the state is none that this function has returned.
     """
+    try:
+        return _step(session, decision, settings)
+    except DAMAGE as error:
+        if session is None:
+            raise
+        raise DamagedSessionError(decision.session_id, error) from error
+
+
+def _step(session: Session | None, decision: Decision, settings: DetectionSettings) -> Step:
     findings: list[Finding] = []
     changes = Changes()
     if session is not None:
@@ -116,14 +135,24 @@ def step(session: Session | None, decision: Decision, settings: DetectionSetting
     return Step(session, Scored(decision, enriched, events, str(session.node), violations, contributions))
 
 
-def expire(session_id: str, session: Session, settings: DetectionSettings) -> tuple[Event, ...]:
-    """Return what is told when housekeeping removes a session (SEMANTICS 2.5): what was open is closed.
+def expire(session_id: str, session: Session, settings: DetectionSettings) -> Expired:
+    """Return what follows when housekeeping removes a session (SEMANTICS 2.5): what was open is closed.
 
     The events carry the coordinates and the timestamp of the session's last record, and ``/expired`` at the
-    end of their ids. The stub of an ended session has nothing to tell.
+    end of their ids. The stub of an ended session has nothing to tell, and a shadow never tells anything.
+
+    Raises:
+        DamagedSessionError: the state is none that `step` has returned.
     """
     if session.ended:
-        return ()
+        return _NOTHING
+    try:
+        return _expire(session_id, session, settings)
+    except DAMAGE as error:
+        raise DamagedSessionError(session_id, error) from error
+
+
+def _expire(session_id: str, session: Session, settings: DetectionSettings) -> Expired:
     about = _Coordinates(
         session_id,
         session.agent_id,
@@ -134,7 +163,13 @@ def expire(session_id: str, session: Session, settings: DetectionSettings) -> tu
     )
     place = f"{session_id}/{session.partition}/{session.offset}"
     findings = _closing(session, session_id, CloseReason.EXPIRED, _ACTIVE, settings)
-    return tuple([_event(finding, about, place, settings, "/expired") for finding in findings])
+    changes = Changes()
+    leave(activity_of(session.states), findings, changes)
+    source = expiry_source(session.partition)
+    return Expired(
+        tuple([_event(finding, about, place, settings, "/expired") for finding in findings]),
+        changes.contributions(source, session.offset, session.latest) if changes else (),
+    )
 
 
 # Members of an enumeration cost a lookup each time; these are read for every record.
@@ -147,6 +182,7 @@ _ACTIVE, _IDLE = NodeState.ACTIVE, NodeState.IDLE
 _JUDGES = Layer.JUDGES
 _MISSING_AGENT_ID = ("missing_agent_id",)
 _NO_STATES: States = {}
+_NOTHING = Expired()
 _BY_NAME = {detector.name: detector for detector in DETECTORS}
 _KIND_ORDER = {kind: rank for rank, kind in enumerate(EventKind)}
 

@@ -126,6 +126,18 @@ class WorkerSettings(ConnectionSettings):
     aggregate_pause_s: float = Field(
         1.0, ge=0.0, le=60.0, description="An agent's health is published at most so often."
     )
+    housekeeping_interval_s: float = Field(
+        30.0,
+        ge=0.0,
+        le=86_400.0,
+        description="Between two searches for sessions that can be removed; 0 removes none.",
+    )
+    stub_rest_s: float = Field(
+        120.0,
+        ge=0.0,
+        le=86_400.0,
+        description="A stub of an ended session stays so long: who is suspended for less cannot undo it.",
+    )
     fetch_max_wait_ms: int = Field(
         50, ge=0, le=30_000, description="How long a broker may hold a fetch that finds nothing."
     )
@@ -150,6 +162,16 @@ class WorkerSettings(ConnectionSettings):
         True, description="Off only for brokers that do not know it, such as the embedded one."
     )
 
+    processing_guarantee: Literal["at_least_once", "exactly_once"] = Field(
+        "at_least_once",
+        description="exactly_once: outputs, state and offsets of a run are one Kafka transaction.",
+    )
+    transaction_timeout_s: float = Field(
+        60.0,
+        ge=2.0,
+        description="A transaction open for so long is aborted by the broker. Its readers wait until then.",
+    )
+
     web_host: str = Field(
         "127.0.0.1", description="Where /livez, /readyz, /metrics and /sessions/{id} listen."
     )
@@ -161,6 +183,9 @@ class WorkerSettings(ConnectionSettings):
     )
     stall_timeout_s: float = Field(
         120.0, ge=1.0, description="Lag and no progress for so long: /livez fails and the worker exits."
+    )
+    standby_replicas: int = Field(
+        0, ge=0, le=5, description="Other workers that keep a partition's state warm, for a quick takeover."
     )
     restore_timeout_s: float = Field(
         900.0, ge=1.0, description="A rebalance with its restore may take so long before the worker exits."
@@ -184,6 +209,11 @@ class WorkerSettings(ConnectionSettings):
             raise ValueError("EDDY_SESSION_TIMEOUT_S must not be larger than EDDY_REQUEST_TIMEOUT_S")
         if self.heartbeat_interval_s >= self.session_timeout_s:
             raise ValueError("EDDY_HEARTBEAT_INTERVAL_S must be smaller than EDDY_SESSION_TIMEOUT_S")
+        if self.transaction_timeout_s <= self.producer_request_timeout_s:
+            raise ValueError(
+                "EDDY_TRANSACTION_TIMEOUT_S must be larger than EDDY_PRODUCER_REQUEST_TIMEOUT_S: a worker "
+                "gives a transaction up before the broker does"
+            )
         if self.aggregate_pause_s >= self.stall_timeout_s:
             raise ValueError("EDDY_AGGREGATE_PAUSE_S must be smaller than EDDY_STALL_TIMEOUT_S")
         return self

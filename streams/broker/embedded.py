@@ -75,6 +75,7 @@ class EmbeddedBroker:
 
     Args:
         start_seconds: how long it may take to answer.
+        advertised_port: of the loopback interface, what clients are told to connect to; its own by default.
 
     Raises:
         ConfigurationError: on entering, when there is no broker program for this machine.
@@ -83,7 +84,8 @@ class EmbeddedBroker:
 
     kind = "embedded"
 
-    def __init__(self, *, start_seconds: float = START_SECONDS) -> None:
+    def __init__(self, *, start_seconds: float = START_SECONDS, advertised_port: int | None = None) -> None:
+        self._advertised_port = advertised_port
         self._start_seconds = start_seconds
         self._child: Child | None = None
         self._port = 0
@@ -101,7 +103,7 @@ class EmbeddedBroker:
         deadline = time.monotonic() + self._start_seconds
         for _ in range(_PORTS_TO_TRY):
             port, cluster_id = free_port(), f"eddy-{uuid.uuid4().hex}"
-            child = _launch(binary, port, cluster_id)
+            child = _launch(binary, port, self._advertised_port or port, cluster_id)
             if _await_answer(child, port, cluster_id, deadline):
                 self._child, self._port = child, port
                 return
@@ -139,17 +141,16 @@ class EmbeddedBroker:
         await asyncio.to_thread(self.stop)
 
 
-def _launch(binary: Path, port: int, cluster_id: str) -> Child:
+def _launch(binary: Path, port: int, advertised_port: int, cluster_id: str) -> Child:
     scratch = Path(tempfile.mkdtemp(prefix="eddy-broker-"))
     if not os.access(binary, os.X_OK):
         # Some installers drop the executable bit; site-packages may not be ours to change.
         binary = Path(shutil.copy(binary, scratch))
         binary.chmod(0o700)
-    address = f"tcp://127.0.0.1:{port}"
     options = {
         "--cluster-id": cluster_id,
-        "--listener-url": address,
-        "--advertised-listener-url": address,
+        "--listener-url": f"tcp://127.0.0.1:{port}",
+        "--advertised-listener-url": f"tcp://127.0.0.1:{advertised_port}",
         "--storage-engine": "memory://tansu/",
     }
     arguments = [word for option in options.items() for word in option]

@@ -9,7 +9,10 @@ import click
 
 from streams.app import build, engine_options
 from streams.engine.garbage import collect_rarely
+from streams.engine.options import EngineOptions
 from streams.engine.topic_check import check_topics
+from streams.engine.transaction_check import check_transactions
+from streams.errors import EddyError
 from streams.settings import WorkerSettings, load
 
 
@@ -33,8 +36,13 @@ def worker(
 
     Start as many workers as you like, up to the number of partitions: they share the partitions, and state
     moves with them. Each needs a data directory of its own. Every setting is an environment variable; the
-    options here win over them. SIGTERM drains, commits and leaves; exit status 0.
-    """
+    options here win over them. SIGTERM drains, commits and leaves.
+
+    \b
+    Exit codes: 0 it was told to stop, 1 the state or the disk cannot be used as it is, 2 a setting or a topic
+    is wrong, 3 the brokers or the registry failed, 70 it ended itself since it did not get on. The last line
+    says what to do. After 3 and 70 a restart may be all that is needed.
+    """  # noqa: D301
     settings = load(
         WorkerSettings,
         bootstrap_servers=bootstrap_servers,
@@ -43,8 +51,21 @@ def worker(
         log_level=log_level,
     )
     # Said here, a problem is a sentence and an exit status; said from inside Faust, it is a stack trace.
-    asyncio.run(check_topics(engine_options(settings)))
+    asyncio.run(_check(engine_options(settings)))
     app = build(settings)
     app.finalize()
     collect_rarely()
-    app.Worker(loglevel=settings.log_level, redirect_stdouts=False, quiet=True).execute_from_commandline()
+    try:
+        app.Worker(loglevel=settings.log_level, redirect_stdouts=False, quiet=True).execute_from_commandline()
+    except (SystemExit, asyncio.CancelledError) as ended:
+        # mode exits with 1 whatever it was, or as a service did that was cancelled because of it; what it was
+        # tells an orchestrator more.
+        for cause in (app.crash_reason, ended.__context__):
+            if isinstance(cause, EddyError):
+                raise cause from None
+        raise
+
+
+async def _check(options: EngineOptions) -> None:
+    await check_topics(options)
+    await check_transactions(options)

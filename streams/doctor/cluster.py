@@ -14,6 +14,7 @@ from streams.engine.config_feed import read_document
 from streams.engine.options import changelog_topic
 from streams.engine.store import StoreLook
 from streams.engine.survey import Answer, Ends, Group
+from streams.engine.tombstones import lacks_entries, may_have_missed
 from streams.proof import warnings
 from topics.plan import AddPartitions, AlterConfig, Change, CreateTopic, Refused
 
@@ -154,10 +155,10 @@ def age_checks(
     delete_retention_ms: Mapping[str, int],
     now: float,
 ) -> Iterator[Check]:
-    """Yield whether each database fits its changelog: not ahead of it, and not older than its tombstones.
+    """Yield whether each database fits its changelog: not ahead of it, and not behind for too long.
 
     What was deleted is told by a record of its own, which the changelog keeps for ``delete.retention.ms``:
-    state that is older may have missed it. ``now`` is in seconds since 1970.
+    state that is behind for longer may have missed it. ``now`` is in seconds since 1970.
     """
     name = "local state"
     for database in databases:
@@ -176,10 +177,12 @@ def age_checks(
             )
         limit = delete_retention_ms.get(topic)
         age = now - found.written_at
-        if limit is not None and database.held_by is None and age * 1000 > limit:
+        behind = found.offset is not None and lacks_entries(found.offset, ends.end)
+        if behind and limit is not None and database.held_by is None and may_have_missed(age * 1000, limit):
             yield warn(
                 name,
-                f"{database.path} was last written {span(age)} ago, {topic} keeps deletions for "
+                f"{database.path} was up to date {span(age)} ago and is behind, {topic} keeps deletions for "
                 f"{span(limit / 1000)}",
-                "Delete it before a worker starts on it: the changelog restores it.",
+                "The next worker that gets the partition discards it and restores all of it: that takes "
+                "longer than a restart. Restart workers within that time, or raise delete.retention.ms.",
             )

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from pathlib import Path
 
 from streams.app import connection, engine_options
-from streams.doctor.check import Check, Status, fail, warn
+from streams.doctor.check import Check, Status, fail, ok, warn
 from streams.doctor.cluster import (
     age_checks,
     broker_checks,
@@ -19,6 +19,8 @@ from streams.doctor.cluster import (
     topic_checks,
 )
 from streams.doctor.environment import port_check, settings_checks
+from streams.doctor.identity import identity_checks, size_checks
+from streams.doctor.place import OFFSETS_RETENTION, RECORDS_RETENTION, lost_place_checks, retention_checks
 from streams.doctor.schemas import bundled_check, registry_check
 from streams.doctor.state import Database, database_checks, databases, directory_check
 from streams.doctor.versions import version_checks
@@ -27,8 +29,9 @@ from streams.domain.topic import Topic
 from streams.engine.client import Brokers, connect
 from streams.engine.job_topics import job_topics
 from streams.engine.options import AGGREGATES, changelog_topic, repartition_topic
-from streams.engine.survey import Ends, answers, ends, group
+from streams.engine.survey import Ends, answers, broker_setting, ends, group
 from streams.engine.topic_check import check_topics
+from streams.engine.transaction_check import check_transactions
 from streams.errors import ConfigurationError, EddyError
 from streams.settings import WorkerSettings
 from topics.plan import plan
@@ -76,14 +79,17 @@ class _Survey:
         self._settings = settings
         self._found = found
         self._to = connection(settings)
-        self._max_future_ms = DEFAULTS.max_future_ms
+        self._in_force = DEFAULTS
 
     def looks(self) -> Iterator[tuple[str, Callable[[], Awaitable[Iterable[Check]]]]]:
         """Yield each look with its name."""
         yield "topics", self._topics
+        if self._settings.processing_guarantee == "exactly_once":
+            yield "transactions", self._transactions
         yield "detection settings", self._detection
         yield "clock", self._clock
         yield "group", self._group
+        yield "offsets", self._offsets
         yield "local state", self._ages
 
     async def _topics(self) -> Iterable[Check]:
@@ -93,30 +99,42 @@ class _Survey:
             # EDDY_PARTITIONS is for creating them: what is there counts.
             partitions = counts.get(Topic.DECISION_LOGS, self._settings.partitions)
             wanted = job_topics(group_id, partitions=partitions, replicas=self._settings.replicas)
-            found = list(
-                topic_checks(plan(wanted, await brokers.describe(each.name for each in wanted.topics)))
-            )
+            described = await brokers.describe(each.name for each in wanted.topics)
+            found = [*topic_checks(plan(wanted, described)), *size_checks(described)]
         if not any(check.status is Status.FAIL for check in found):
             await check_topics(engine_options(self._settings))
         return found
 
+    async def _transactions(self) -> Iterable[Check]:
+        await check_transactions(engine_options(self._settings))
+        timeout = self._settings.transaction_timeout_s
+        return [ok("transactions", f"the brokers have them, and let one be open for {timeout:g} s")]
+
     async def _detection(self) -> Iterable[Check]:
         async with connect(self._to) as brokers:
             stored = [record async for record in brokers.read(Topic.DETECTOR_CONFIG, [0])]
-        self._max_future_ms = in_force(stored).max_future_ms
+        self._in_force = in_force(stored)
         return await asyncio.to_thread(list, detection_checks(stored))
 
     async def _clock(self) -> Iterable[Check]:
         async with connect(self._to) as brokers:
             found = await self._ends(brokers, [Topic.DECISION_LOGS])
         newest = [each.newest for each in found.values() if each.newest is not None]
-        return [clock_check(newest, int(time.time() * 1000), self._max_future_ms)]
+        return [clock_check(newest, int(time.time() * 1000), self._in_force.max_future_ms)]
 
     async def _group(self) -> Iterable[Check]:
         name = self._settings.application_id
         async with connect(self._to) as brokers:
             partitions = await self._ends(brokers, [Topic.DECISION_LOGS, repartition_topic(name)])
-            return list(group_checks(name, await group(self._to, name, partitions), partitions))
+        found = await group(self._to, name, partitions)
+        return [*group_checks(name, found, partitions), *lost_place_checks(name, found, self._found)]
+
+    async def _offsets(self) -> Iterable[Check]:
+        kept = await broker_setting(self._to, OFFSETS_RETENTION)
+        async with connect(self._to) as brokers:
+            described = await brokers.describe([Topic.DECISION_LOGS])
+        records = next((topic.config.get(RECORDS_RETENTION) for topic in described), None)
+        return list(retention_checks(kept, records, self._in_force))
 
     async def _ages(self) -> Iterable[Check]:
         name = self._settings.application_id
@@ -126,7 +144,9 @@ class _Survey:
             kept = {each.name: each.config.get("delete.retention.ms", "") for each in described}
             limits = {topic: int(text) for topic, text in kept.items() if text.isdigit()}
             held = await self._ends(brokers, changelogs)
-        return age_checks(name, self._found, held, limits, time.time())
+            ids = await brokers.topic_ids([*changelogs, Topic.DECISION_LOGS, repartition_topic(name)])
+        ages = age_checks(name, self._found, held, limits, time.time())
+        return [*identity_checks(name, self._found, ids), *ages]
 
     async def _ends(self, brokers: Brokers, topics: Iterable[str]) -> dict[tuple[str, int], Ends]:
         return await ends(self._to, await brokers.partition_counts(topics))

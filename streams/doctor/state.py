@@ -7,13 +7,17 @@ import shutil
 import struct
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from streams.doctor.check import Check, fail, ok, warn
+from streams.domain.topic import Topic
+from streams.engine.changelog import SETTINGS_KEY
 from streams.engine.options import AGGREGATES, SESSIONS
-from streams.engine.store import FORMAT, StoreLook, look
+from streams.engine.origin import SOURCES_KEY, Ids, decode_sources
+from streams.engine.settings_ledger import SettingsLedger
+from streams.engine.store import FORMAT, StoreLook, is_older, look
 from streams.errors import StateError
 
 _LITTLE_BYTES: Final = 1 << 30
@@ -21,19 +25,23 @@ _TOO_LITTLE_BYTES: Final = 128 << 20
 
 
 class Database(NamedTuple):
-    """What a worker keeps of one partition of a table. ``held_by`` is a process, 0 an unknown one."""
+    """What a worker keeps of one partition of a table.
+
+    ``held_by`` is a process, 0 an unknown one; ``sources`` are the ids of the topics it was built from.
+    """
 
     table: str
     partition: int
     path: Path
     held_by: int | None
     found: StoreLook | StateError
+    sources: Mapping[str, str | None] = {}
 
 
 def databases(directory: Path) -> list[Database]:
     """Look into every database below a state directory."""
     return [
-        Database(table, int(path.stem), path, holder(path / "LOCK"), _found(path))
+        Database(table, int(path.stem), path, holder(path / "LOCK"), *_found(table, path))
         for table in (SESSIONS, AGGREGATES)
         for path in sorted((directory / table).glob("*.db"))
         if path.stem.isdigit()
@@ -73,6 +81,9 @@ def database_checks(found: list[Database], now: float | None = None) -> Iterator
                 yield fail(name, str(error), "Or restore the disk.")
             case StateError():
                 yield warn(name, f"{database.path} changes while it is read", "A worker is at it: try again.")
+            case StoreLook(format=bytes(written)) if is_older(written):
+                said = f"{database.path} has format {written.decode()}, this version writes {FORMAT.decode()}"
+                yield warn(name, said, "A worker discards it when it starts: the changelog restores it.")
             case StoreLook(format=written) if written not in (FORMAT, None):
                 said = f"{database.path} has format {written!r}, this version writes {FORMAT!r}"
                 yield fail(
@@ -117,8 +128,14 @@ def holder(lock: Path) -> int | None:
     return None if kind == fcntl.F_UNLCK else max(pid, 0)
 
 
-def _found(path: Path) -> StoreLook | StateError:
+def _found(table: str, path: Path) -> tuple[StoreLook | StateError, Ids]:
     try:
-        return look(path)
+        found = look(path, [SETTINGS_KEY, SOURCES_KEY])
+        if found.format != FORMAT:
+            return found, {}
+        if table == SESSIONS:
+            ledger = SettingsLedger.decode(found.entries.get(SETTINGS_KEY))
+            return found, {str(Topic.DECISION_LOGS): ledger.source}
+        return found, decode_sources(found.entries.get(SOURCES_KEY))
     except StateError as error:
-        return error
+        return error, {}

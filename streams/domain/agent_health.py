@@ -41,8 +41,8 @@ class AgentHealth(NamedTuple):
 
     Attributes:
         latest: greatest event time seen, ms.
-        positions: of each partition of the input, the greatest offset counted. Nothing at or below it counts
-            again.
+        positions: of each source, a partition of the input or the removals there (`expiry_source`), the
+            greatest offset counted. Nothing at or below it counts again.
         hour: of each series, by bucket.
         day: of each series but ``looping``, by hour.
         chains: sessions that loop, by bucket and signature. A signature stays in its bucket with a count of

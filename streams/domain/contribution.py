@@ -16,6 +16,9 @@ Counts = dict[str, dict[int, int]]
 Chains = dict[int, dict[str, int]]
 """Sessions that loop, by bucket and signature."""
 
+#: Added to the partition of the input where a session was removed, not a record read, see `expiry_source`.
+_EXPIRY = 1 << 32
+
 _TOOL, _AGENT = "tool/", "agent/"
 _LARGEST, _LARGEST_LONG = 2**53, 2**63 - 1
 
@@ -67,6 +70,19 @@ def is_place(number: object) -> bool:
     return type(number) is int and 0 <= number <= _LARGEST_LONG
 
 
+def expiry_source(partition: int) -> int:
+    """Return the source of what sessions contribute when they are removed, beside that of their records.
+
+    Aggregates do not count again what stands at or below a place they have counted of its source. A session
+    is removed long after the records that came behind its last one, so the removals are a source of their
+    own, in which the place of a removal is the offset of that last record.
+
+    >>> expiry_source(3)
+    4294967299
+    """
+    return partition + _EXPIRY
+
+
 def subject(key: str) -> tuple[str, str]:
     """Return scope and name of what a key stands for.
 
@@ -83,7 +99,7 @@ class Contribution(NamedTuple):
 
     Attributes:
         key: `agent_key` or `tool_key`.
-        partition, offset: of the record.
+        partition, offset: of the record; when a session is removed, its `expiry_source` and its last record.
         at: event time, ms since 1970: the greatest of the session so far.
         counts: what is added to which bucket; a session that moves on takes itself out of its old one.
         chains: the same for the signatures that loop.

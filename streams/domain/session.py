@@ -10,6 +10,21 @@ from streams.domain.node import NodeState
 STATE_VERSION = 1
 
 
+class DamagedSessionError(Exception):
+    """The stored state of a session is not one that any version of Eddy has written.
+
+    What a state must be is known to each detector, and shows when a record needs it.
+    """
+
+    def __init__(self, session_id: str, problem: Exception) -> None:
+        super().__init__(f"the state of session {session_id!r} is damaged ({problem!r})")
+        self.session_id = session_id
+
+
+#: What goes wrong in code that is right, over values that are not.
+DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+
 class Session(NamedTuple):
     """The state of one session: immutable, a few hundred bytes when stored.
 

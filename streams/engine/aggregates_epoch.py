@@ -1,22 +1,21 @@
 """The epoch of the aggregates: what happens to one run of contributions, in the order that makes it safe.
 
     fold        read the contributions, add them up: pure, in memory
-    outputs     each aggregate that changed: acknowledged by the broker
-    changelog   one record per changed aggregate: acknowledged by the broker
-    store       one RocksDB batch holds the aggregates and the changelog offset
+    effects     each aggregate that changed: published, and in the changelog and in RocksDB, in the order of
+                the processing guarantee
 
-A crash between any two stages replays the run. An aggregate whose changelog record was acknowledged does not
-count again what it has counted; one whose record was not counts it then. What is published in between may
-differ, since a replayed run may be cut otherwise; what is published last does not.
+An aggregate does not count again what it has counted, so a replay is harmless. At least once, what is
+published in between may differ after a failure, since a replayed run may be cut otherwise; what is published
+last does not.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from streams.aggregation import (
-    OUTPUTS,
     Aggregate,
     Aggregation,
     Tallied,
@@ -26,10 +25,9 @@ from streams.aggregation import (
 )
 from streams.domain.run import Run
 from streams.engine.changelog import Form, restoring
-from streams.engine.crash_point import CrashPoint, crash_point
-from streams.engine.effects import Effects
-from streams.engine.options import AGGREGATES
-from streams.engine.producer import RunProducer
+from streams.engine.crash_point import CrashPoint
+from streams.engine.effects import Consumed, Effects, Outcome
+from streams.engine.origin import SOURCES_KEY, encode_sources
 from streams.engine.table import StateTable
 
 
@@ -38,7 +36,9 @@ def _decode(stored: bytes) -> Aggregate:
         return decode_aggregate(stored)
 
 
-def _outdated(_key: bytes, stored: bytes, known: bytes) -> bool:
+def _outdated(key: bytes, stored: bytes, known: bytes) -> bool:
+    if key == SOURCES_KEY:
+        return False
     before, now = _decode(stored).positions, _decode(known).positions
     return before != now and all(offset <= now.get(source, -1) for source, offset in before.items())
 
@@ -55,13 +55,15 @@ class AggregatesMetrics(Protocol):
 
 
 class AggregatesEpoch:
-    """The epoch without transactions.
+    """The epoch of the aggregates.
 
     Args:
         aggregation: Decides what comes out.
         table: The aggregates.
-        producer: Must acknowledge with ``acks=all``.
+        effects: Carry out what the epoch comes to.
         metrics: Told about each epoch.
+        reach: Told each stage.
+        sources: The ids of the topics that the aggregates are built from, as far as brokers give any.
     """
 
     def __init__(
@@ -69,16 +71,17 @@ class AggregatesEpoch:
         *,
         aggregation: Aggregation,
         table: StateTable[Aggregate],
-        producer: RunProducer,
+        effects: Effects[Aggregate],
         metrics: AggregatesMetrics,
+        reach: Callable[[CrashPoint], None],
+        sources: Callable[[], Mapping[str, str]],
     ) -> None:
         self._aggregation = aggregation
+        self._sources = sources
         self._table = table
         self._metrics = metrics
-        self._reach = crash_point(scope=AGGREGATES)
-        # An agent's record stands where its key says, whatever partition its contributions came through.
-        by_key = {str(topic): str(topic) for topic in OUTPUTS}
-        self._effects = Effects(table=table, producer=producer, reach=self._reach, by_key=by_key)
+        self._effects = effects
+        self._reach = reach
 
     async def __call__(self, run: Run) -> None:
         """Process ``run`` to the end; returns when it may be acknowledged.
@@ -86,12 +89,20 @@ class AggregatesEpoch:
         Raises:
             InfrastructureError: the broker failed.
             StateError: the local state, or a contribution, cannot be used.
+            ProducerFencedError: another worker owns the partition.
         """
         started = time.perf_counter()
         read = parts(run)
         view = self._table.view(run.partition, {part.name for part in read})
         tallied = self._aggregation.fold(read, view)
         self._reach(CrashPoint.FOLDED)
-        await self._effects.publish(run.partition, tallied.outputs)
-        await self._effects.persist(run, view)
+        outcome = Outcome(run.partition, view, tallied.outputs, self._origin(run.partition), Consumed.by(run))
+        await self._effects.carry_out(outcome)
         self._metrics.tallied(tallied, time.perf_counter() - started)
+
+    def _origin(self, partition: int) -> list[tuple[bytes, bytes | None]]:
+        """Return what has to be written down of where the aggregates come from: nothing, once it has been."""
+        if self._table.sources(partition):
+            return []
+        ids = self._sources()
+        return [(SOURCES_KEY, encode_sources(ids))] if ids else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any, NamedTuple, cast
 
@@ -14,21 +14,32 @@ from faust.app.base import BootStrategy
 from faust.types import TP
 from mode import CrashingSupervisor, Service
 
+from streams.aggregation import OUTPUTS as AGGREGATE_OUTPUTS
 from streams.aggregation import Aggregation
 from streams.domain.run import Run
 from streams.domain.topic import Topic
 from streams.engine import transport
 from streams.engine.aggregates_epoch import AGGREGATE_FORM, AggregatesEpoch
+from streams.engine.companions import IdleProducers, SettingsFollower
 from streams.engine.config_feed import ConfigFeed
+from streams.engine.connection import READ_COMMITTED
 from streams.engine.crash_point import crash_point
-from streams.engine.epoch import AtLeastOnceEpoch
+from streams.engine.data_directory import DataDirectory
+from streams.engine.epoch import SessionsEpoch
+from streams.engine.guarantee import Guarantee
+from streams.engine.housekeeper import Housekeeper, WorkerInCharge
+from streams.engine.housekeeping import Housekeeping
 from streams.engine.lanes import Lanes
 from streams.engine.options import AGGREGATES, SESSIONS, EngineOptions, repartition_topic
+from streams.engine.origin import Origin
 from streams.engine.producer import RunProducer
 from streams.engine.recovery import RunTableManager
 from streams.engine.table import SessionTable, StateTable
-from streams.engine.topic_check import check_topics
+from streams.engine.topic_check import OUTPUTS, check_topics
+from streams.engine.topic_watch import TopicWatch
+from streams.engine.transaction_check import check_transactions
 from streams.engine.transport import RunConsumer, RunSchema
+from streams.errors import EddyError
 from streams.job import Job
 
 #: Contributions of an epoch of the aggregates at most, where the runs of decisions are not larger anyway.
@@ -61,7 +72,8 @@ class RunApp(faust.App):
 
     Args:
         options: Names, addresses and sizes.
-        new_folds: Opens what is done with a run; entered when the worker starts, left when it has stopped.
+        new_folds: Opens what is done with a run, given how many bytes a record of each topic may have;
+            entered when the worker starts, left when it has stopped.
         metrics: Told about epochs and restores.
     """
 
@@ -70,7 +82,7 @@ class RunApp(faust.App):
     def __init__(
         self,
         options: EngineOptions,
-        new_folds: Callable[[], AbstractAsyncContextManager[Folds]],
+        new_folds: Callable[[Mapping[str, int]], AbstractAsyncContextManager[Folds]],
         metrics: Any,
     ) -> None:
         transport.register()
@@ -92,7 +104,7 @@ class RunApp(faust.App):
             TableManager=RunTableManager,
             topic_disable_leader=True,
             topic_allow_declare=False,
-            table_standby_replicas=0,
+            table_standby_replicas=options.standby_replicas,
             worker_redirect_stdouts=False,
             # Faust prefers variables such as BROKER_URL to what it is told: those mean other programs.
             env_prefix="EDDY_FAUST_",
@@ -119,8 +131,14 @@ class RunApp(faust.App):
         self.state_tables = (self.sessions, self.aggregates)
         for table in self.state_tables:
             self.tables.add(table)
+        internal = (self._sources[1], *(table.changelog_topic_name for table in self.state_tables))
+        self.origin = Origin(options.application_id, internal, options.directory)
+        self.topic_watch = TopicWatch(
+            options.connection, (self._sources[0], *internal), anew=self.origin.anew
+        )
+        self.companions.append(self.topic_watch)
         self.feed = ConfigFeed(self.new_consumer, str(Topic.DETECTOR_CONFIG), str(Topic.SHADOW_CONFIG))
-        self.companions.append(SettingsFollower(self))
+        self.companions += (SettingsFollower(self), IdleProducers(self))
         limits: dict[str, Any] = {
             "max_runs": options.lane_max_runs,
             "max_records": options.transport.run_max_records,
@@ -137,9 +155,28 @@ class RunApp(faust.App):
                 reach=crash_point(scope=AGGREGATES),
             ),
         }
+        self._housekeeper: Housekeeper | None = None
+        if options.housekeeping_interval_s > 0:
+            self._housekeeper = Housekeeper(
+                self, interval_s=options.housekeeping_interval_s, late_s=options.session_timeout_s / 2
+            )
+            self.companions.append(self._housekeeper)
+        #: Made when the worker starts.
+        self._guarantee: Guarantee | None = None
         self._new_folds = new_folds
         self._open = AsyncExitStack()
         self._epochs: dict[str, Callable[[Run], Awaitable[None]]] = {}
+
+    @property
+    def crash_reason(self) -> BaseException | None:
+        """Why the worker ends: the first error that tells an operator what to do, else the first."""
+        return self._crash_reason
+
+    @crash_reason.setter
+    def crash_reason(self, reason: BaseException | None) -> None:
+        # Services that are cancelled because of it crash in turn, each with a reason of its own.
+        if reason is None or _tells_more(reason, self._crash_reason):
+            self._crash_reason = reason
 
     async def _process(self, run: Run) -> None:
         await self._epochs[run.topic](run)
@@ -152,6 +189,7 @@ class RunApp(faust.App):
             group_id=None,
             enable_auto_commit=False,
             auto_offset_reset="none",
+            isolation_level=READ_COMMITTED,
             fetch_max_wait_ms=self.transport_options.fetch_max_wait_ms,
             max_partition_fetch_bytes=8 << 20,
             # It is not told when the leader it looks for has moved, see `leaders`.
@@ -166,6 +204,18 @@ class RunApp(faust.App):
         """Return the offset after the newest record of a source partition, None before the first fetch."""
         return cast("RunConsumer", self.consumer).end(TP(topic, partition))
 
+    def _source_ids(self) -> dict[str, str]:
+        found = {topic: self.topic_id(topic) for topic in self._sources}
+        return {topic: topic_id for topic, topic_id in found.items() if topic_id is not None}
+
+    def topic_id(self, topic: str) -> str | None:
+        """Return which topic of that name was found at the assignment, None where brokers do not tell."""
+        return self.topic_watch.ids.get(topic)
+
+    def standby_lags(self) -> dict[tuple[str, int], float]:
+        """Return by table and partition how many seconds the standbys of this worker are behind."""
+        return cast("RunTableManager", self.tables).standby_lags()
+
     def lags(self) -> dict[tuple[str, int], int]:
         """Return how many records of each assigned source partition are not processed yet."""
         consumer = cast("RunConsumer | None", self._consumer)
@@ -177,26 +227,94 @@ class RunApp(faust.App):
             if tp.topic in self._sources and (lag := consumer.lag(tp)) is not None
         }
 
+    def waiting(self) -> dict[tuple[str, int], int]:
+        """Return how many runs of each source partition wait for their turn."""
+        return {
+            (topic, partition): runs
+            for topic, table in zip(self._sources, (SESSIONS, AGGREGATES), strict=True)
+            for partition, runs in self.lanes[table].waiting().items()
+        }
+
+    def sizes(self) -> dict[tuple[str, int], int]:
+        """Return about how many entries the databases in use have, by table and partition."""
+        return {
+            (table.name, partition): store.size()
+            for table in self.state_tables
+            for partition, store in list(table.stores.opened().items())
+        }
+
     async def on_first_start(self) -> None:
         """Refuse to start on topics that do not fit together."""
-        await check_topics(self.options)
-        folds = await self._open.enter_async_context(self._new_folds())
-        producer = cast("RunProducer", self.producer)
+        self._open.enter_context(DataDirectory(self.options.directory))
+        largest = await check_topics(self.options)
+        await check_transactions(self.options)
+        folds = await self._open.enter_async_context(self._new_folds(largest))
+        for table in self.state_tables:
+            table.largest = largest[table.changelog_topic_name]
         decisions, contributions = self._sources
-        self._epochs[decisions] = AtLeastOnceEpoch(
+        self._guarantee = guarantee = self._new_guarantee()
+        effects = guarantee.effects(self.sessions, "", {Topic.REPARTITION: contributions})
+        self._epochs[decisions] = SessionsEpoch(
             job=folds.job,
             table=self.sessions,
-            producer=producer,
+            effects=effects,
             settings=self.feed,
             offsets=self,
             metrics=self.metrics,
-            by_key={Topic.REPARTITION: contributions},
+            reach=crash_point(),
         )
+        # An agent's record stands where its key says, whatever partition its contributions came through.
+        by_key = {str(topic): str(topic) for topic in AGGREGATE_OUTPUTS}
         self._epochs[contributions] = AggregatesEpoch(
-            aggregation=folds.aggregation, table=self.aggregates, producer=producer, metrics=self.metrics
+            aggregation=folds.aggregation,
+            table=self.aggregates,
+            effects=guarantee.effects(self.aggregates, AGGREGATES, by_key),
+            metrics=self.metrics,
+            reach=crash_point(scope=AGGREGATES),
+            sources=self._source_ids,
         )
-        self.options.directory.mkdir(parents=True, exist_ok=True)
+        if self._housekeeper is not None:
+            self._housekeeper.housekeeping = Housekeeping(
+                job=folds.job,
+                table=self.sessions,
+                effects=effects,
+                settings=self.feed,
+                worker=WorkerInCharge(self, decisions, self.lanes[SESSIONS]),
+                metrics=self.metrics,
+                interval_ms=int(1000 * self.options.housekeeping_interval_s),
+                rest_ms=int(1000 * self.options.stub_rest_s),
+            )
         await super().on_first_start()
+
+    def _new_guarantee(self) -> Guarantee:
+        changelogs = [table.changelog_topic_name for table in self.state_tables]
+        return Guarantee(
+            self.options.transactions,
+            producer=cast("RunProducer", self.producer),
+            consumer=lambda: cast("RunConsumer", self.consumer),
+            group=self.options.application_id,
+            topics=[*map(str, OUTPUTS), self._sources[1], *changelogs],
+            sources=dict(zip((SESSIONS, AGGREGATES), self._sources, strict=True)),
+        )
+
+    async def fence(self, owned: Iterable[tuple[str, int]]) -> None:
+        """Keep earlier owners of these partitions of tables from writing any more, under exactly once.
+
+        Raises:
+            InfrastructureError: the brokers do not let us.
+        """
+        if self._guarantee is not None:
+            await self._guarantee.fence(owned)
+
+    async def keep_producers_known(self, idle_s: float) -> None:
+        """Let each producer that had nothing to do for ``idle_s`` commit its position once more."""
+        if self._guarantee is not None:
+            await self._guarantee.keep_producers_known(idle_s)
+
+    async def _on_partitions_revoked(self, revoked: set[TP]) -> None:
+        await super()._on_partitions_revoked(revoked)
+        if self._guarantee is not None and not self.should_stop:
+            await self._guarantee.release()
 
     async def on_stop(self) -> None:
         """Drain, then end the lanes."""
@@ -205,16 +323,12 @@ class RunApp(faust.App):
         finally:
             for lanes in self.lanes.values():
                 await lanes.stop()
+            if self._guarantee is not None:
+                await self._guarantee.release()
             await self._open.aclose()
 
 
-class SettingsFollower(Service):
-    """Keeps the feed running; an error in it stops the worker."""
-
-    def __init__(self, app: RunApp, **kwargs: Any) -> None:
-        self._app = app
-        super().__init__(**kwargs)
-
-    @Service.task
-    async def _follow(self) -> None:
-        await self._app.feed.follow(self._app.settings_ready)
+def _tells_more(reason: BaseException, known: BaseException | None) -> bool:
+    if known is None or isinstance(known, EddyError):
+        return known is None
+    return isinstance(reason, EddyError) or isinstance(known, asyncio.CancelledError)

@@ -15,8 +15,9 @@ from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 from aiokafka.partitioner import murmur2
 
 from streams.domain.outgoing import Outgoing
-from streams.engine.connection import Connection
+from streams.engine.connection import READ_COMMITTED, Connection
 from streams.engine.refusal import refusal
+from streams.engine.topic_identity import topic_ids
 from streams.errors import InfrastructureError
 from topics.catalogue import TopicSpec
 from topics.plan import ActualTopic, AddPartitions, AlterConfig, Change, CreateTopic, Refused
@@ -71,6 +72,11 @@ class Brokers:
         existing = sorted(set(names) & set(await self._admin.list_topics()))
         described = await self._admin.describe_topics(existing) if existing else []
         return {topic["topic"]: len(topic["partitions"]) for topic in described}
+
+    async def topic_ids(self, names: Iterable[str]) -> dict[str, str | None]:
+        """Return the id of each of the topics that exist; None where brokers give none."""
+        client: Any = self._admin._client  # noqa: SLF001 - the admin client sends only requests it knows
+        return await topic_ids(client, names)
 
     async def describe(self, names: Iterable[str]) -> list[ActualTopic]:
         """Return those of the topics that exist, with their config."""
@@ -147,7 +153,11 @@ class Brokers:
                 _check(code, message[0] if message else None, f"to create {topic.name}")
 
     async def read(self, topic: str, partitions: Iterable[int] | None = None) -> AsyncIterator[Stored]:
-        """Yield the records of a topic from its beginning to what was its end at the call, by partition."""
+        """Yield the records of a topic from its beginning to what was its end at the call, by partition.
+
+        Here and below only what is committed is read: not what an aborted transaction wrote, and of an open
+        one nothing.
+        """
         tps = await self._partitions(topic)
         if partitions is not None:
             tps = [TopicPartition(topic, partition) for partition in sorted(set(partitions))]
@@ -186,7 +196,7 @@ class Brokers:
                 fetched = await consumer.getmany(tp, timeout_ms=_POLL_MS)
                 # The first fetch tells the end better than the look-up on some brokers; later ones would
                 # chase an end that moves on.
-                known: int | None = consumer.highwater(tp)
+                known: int | None = consumer.last_stable_offset(tp)
                 end = max(end, known or 0)
                 stop = end if stop is None and known is not None else stop
                 for record in fetched.get(tp, ()):
@@ -285,6 +295,7 @@ async def _consumer(connection: Connection) -> AsyncIterator[AIOKafkaConsumer]:
         group_id=None,
         enable_auto_commit=False,
         auto_offset_reset="earliest",
+        isolation_level=READ_COMMITTED,
         fetch_max_wait_ms=100,
         max_partition_fetch_bytes=8 << 20,
     )
@@ -302,8 +313,9 @@ async def _partition(consumer: AIOKafkaConsumer, tp: TopicPartition, end: int) -
         fetched = await consumer.getmany(tp, timeout_ms=_POLL_MS)
         for record in fetched.get(tp, ()):
             yield _stored(record)
-        highwater = consumer.highwater(tp)
-        if highwater is not None and await consumer.position(tp) >= max(end, highwater):
+        # Not the high watermark: behind an open transaction nothing is to be read yet.
+        stable = consumer.last_stable_offset(tp)
+        if stable is not None and await consumer.position(tp) >= max(end, stable):
             return
 
 

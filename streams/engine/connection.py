@@ -11,6 +11,9 @@ from aiokafka.helpers import create_ssl_context
 
 from streams.errors import ConfigurationError
 
+#: Isolation level of every consumer: what an aborted transaction wrote is nobody's input.
+READ_COMMITTED = "read_committed"
+
 
 @dataclass(frozen=True, slots=True)
 class Connection:

@@ -1,83 +1,124 @@
-"""What an epoch does to the world, in the order that makes it safe, whatever the table holds."""
+"""What an epoch comes to, and where it goes: the seam between deciding and delivering.
+
+An epoch decides in memory what has to be in Kafka and in RocksDB. In which order it gets there, and what is
+there after a crash, is the processing guarantee's: `at_least_once` or `exactly_once`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from aiokafka.partitioner import murmur2
 
-from streams.domain.outgoing import NO_HEADERS, Outgoing
+from streams.domain.outgoing import Headers, Outgoing
 from streams.domain.run import Run
-from streams.engine.crash_point import CrashPoint
-from streams.engine.producer import RunProducer, Sent, all_acknowledged
 from streams.engine.table import StateTable, View
 
 V = TypeVar("V")
 
+Items = list[tuple[bytes, bytes | None]]
+"""Keys and values as they stand in the changelog and in RocksDB; None deletes."""
 
-class Effects(Generic[V]):
-    """Publishes an epoch's outputs, then makes its changes durable.
+
+class Consumed(NamedTuple):
+    """How far a source partition is processed: ``offset`` is that of the next record."""
+
+    topic: str
+    partition: int
+    offset: int
+
+    @classmethod
+    def by(cls, run: Run) -> Consumed:
+        """Return how far ``run`` goes."""
+        return cls(run.topic, run.partition, run.next_offset)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[V]):
+    """What an epoch comes to, nothing of it done yet.
+
+    Attributes:
+        partition: Of the source, of the table and of its changelog.
+        view: With the values that changed.
+        outputs: By topic, in order.
+        settings: Changelog items that must be durable before the first output under them.
+        consumed: How far the source is processed by this; None where nothing of it was read.
+    """
+
+    partition: int
+    view: View[V]
+    outputs: Mapping[str, Sequence[Outgoing]] = field(default_factory=dict)
+    settings: Sequence[tuple[bytes, bytes | None]] = ()
+    consumed: Consumed | None = None
+
+
+class Effects(Protocol[V]):
+    """Carries outcomes out under one processing guarantee."""
+
+    async def carry_out(self, outcome: Outcome[V]) -> None:
+        """Do all of it; returns when the run may be acknowledged.
+
+        Raises:
+            InfrastructureError: the broker or the disk failed. The worker has to stop.
+            ProducerFencedError: another worker owns the partition. Nothing was done; the run is not
+                acknowledged.
+        """
+
+
+class Routes:
+    """Where records go.
 
     Args:
-        table: Whose values the epoch changes.
-        producer: Must acknowledge with ``acks=all``.
-        reach: Told each stage.
+        partition_count: Asks the brokers how many partitions a topic has.
         by_key: The topics whose records go where their key says, and how each is called on the broker. The
             records of all others keep the partition number of their source.
     """
 
     def __init__(
-        self,
-        *,
-        table: StateTable[V],
-        producer: RunProducer,
-        reach: Callable[[CrashPoint], None],
-        by_key: Mapping[str, str] | None = None,
+        self, partition_count: Callable[[str], Awaitable[int]], by_key: Mapping[str, str] | None = None
     ) -> None:
-        self._table = table
-        self._producer = producer
-        self._reach = reach
+        self._ask = partition_count
         self._by_key = by_key or {}
-        self._partition_counts: dict[str, int] = {}
+        self._counts: dict[str, int] = {}
 
-    async def publish(self, source_partition: int, outputs: Mapping[str, Sequence[Outgoing]]) -> None:
-        """Write the outputs and return when the broker has acknowledged them all."""
-        sent: list[Sent] = []
+    async def of(
+        self, source_partition: int, outputs: Mapping[str, Sequence[Outgoing]]
+    ) -> list[tuple[str, int, Sequence[Outgoing]]]:
+        """Return the records by topic and partition, in their order."""
+        routed: list[tuple[str, int, Sequence[Outgoing]]] = []
         for topic, records in outputs.items():
             name = self._by_key.get(topic)
             if name is None:
                 # No hash is computed: whatever partitioner the producers use, a session's outputs stand
                 # where its input stood, in order.
-                partition = source_partition % await self._count(topic)
-                sent.append(await self._producer.publish(topic, partition, records))
+                routed.append((topic, source_partition % await self._count(topic), records))
             else:
-                for partition, part in _by_hash(records, await self._count(name)).items():
-                    sent.append(await self._producer.publish(name, partition, part))
-        self._reach(CrashPoint.OUTPUTS_SENT)
-        await all_acknowledged(sent)
-        self._reach(CrashPoint.OUTPUTS_ACKED)
-
-    async def persist(self, run: Run, view: View[V]) -> None:
-        """Write what the epoch changed, if anything: to the changelog, and then to RocksDB."""
-        if not view.changed:
-            return
-        table, timestamp = self._table, run.messages[-1].timestamp
-        key, encode = table.form.key, table.form.encode
-        items = [(key(name), encode(value)) for name, value in view.changed.items()]
-        records = ((key, value, timestamp, NO_HEADERS) for key, value in items)
-        sent = await self._producer.publish(table.changelog_topic_name, run.partition, records)
-        self._reach(CrashPoint.CHANGELOG_SENT)
-        offset = await sent.acknowledged()
-        self._reach(CrashPoint.CHANGELOG_ACKED)
-        table.write(run.partition, view, items, offset)
-        self._reach(CrashPoint.STORED)
+                parts = _by_hash(records, await self._count(name))
+                routed += ((name, partition, part) for partition, part in parts.items())
+        return routed
 
     async def _count(self, topic: str) -> int:
-        count = self._partition_counts.get(topic)
+        count = self._counts.get(topic)
         if count is None:
-            count = self._partition_counts[topic] = await self._producer.partition_count(topic)
+            count = self._counts[topic] = await self._ask(topic)
         return count
+
+
+def changes(table: StateTable[V], view: View[V]) -> Iterator[tuple[bytes, bytes | None]]:
+    """Yield the changelog items of what changed, in the order of the source (`Form.order`), and what went."""
+    key, encode, order = table.form.key, table.form.encode, table.form.order
+    for name, value in sorted(view.changed.items(), key=lambda item: order(item[1])):
+        yield key(name), encode(value)
+    for name in view.removed:
+        yield key(name), None
+
+
+def graves(table: StateTable[V], view: View[V]) -> dict[bytes, Headers]:
+    """Return the headers of the tombstones of what went, by key (`Form.grave`)."""
+    key, grave = table.form.key, table.form.grave
+    return {key(name): grave(value) for name, value in view.removed.items()}
 
 
 def key_partition(key: bytes | None, partitions: int) -> int:

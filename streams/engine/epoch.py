@@ -1,35 +1,34 @@
 """The epoch: what happens to one run, in the order that makes it safe.
 
-    settings    a change of settings is in the changelog and in RocksDB before the first output under it
+    settings    which settings each offset of the run is processed under, by the partition's ledger
     fold        decode, judge, encode: pure, in memory
-    outputs     enriched records, alerts, topology, dead letters: acknowledged by the broker
-    changelog   one record per changed session: acknowledged by the broker
-    store       one RocksDB batch holds the sessions and the changelog offset
-    (ack)       the lane acknowledges the run, and Faust commits the offset
+    effects     settings, enriched records, alerts, topology, dead letters, changed sessions: all of it leaves
+                as one `Outcome`, in the order of the processing guarantee (`at_least_once`, `exactly_once`)
+    (ack)       the lane acknowledges the run
 
-A crash between any two stages replays the run. A session whose changelog record was acknowledged skips what
-it has seen, and its outputs were acknowledged before; one whose record was not gives the same outputs again,
-with the same ids and bytes. RocksDB is never ahead of the changelog, and the changelog never ahead of the
-outputs.
+The order of the effects decides what a crash leaves behind. What a replay of the run comes to does not depend
+on it: a session skips the records it has seen, and under the same settings the others give the same outputs,
+with the same ids and bytes.
 
-Any error leaves the run unacknowledged and stops the worker.
+Any error leaves the run unacknowledged and stops the worker; but where another worker owns the partition by
+now, the run is abandoned and the worker goes on.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Protocol
 
 from streams.domain.detection_settings import DetectionSettings
-from streams.domain.outgoing import Outgoing
 from streams.domain.run import Run
+from streams.domain.session import Session
 from streams.domain.shadow import ShadowDocument
-from streams.engine.changelog import SETTINGS_KEY
-from streams.engine.crash_point import CrashPoint, crash_point
-from streams.engine.effects import Effects
-from streams.engine.producer import RunProducer
+from streams.engine.changelog import SETTINGS_KEY, blaming_state
+from streams.engine.crash_point import CrashPoint
+from streams.engine.effects import Consumed, Effects, Outcome
+from streams.engine.settings_ledger import SettingsLedger
 from streams.engine.table import SessionTable
 from streams.job import Folded, Job
 
@@ -52,6 +51,9 @@ class Offsets(Protocol):
     def end(self, topic: str, partition: int) -> int | None:
         """Return the offset after the newest record, None when it is not known."""
 
+    def topic_id(self, topic: str) -> str | None:
+        """Return which topic of that name it is, None where brokers do not tell."""
+
 
 class InForce(Protocol):
     """The settings in force for new records."""
@@ -65,17 +67,17 @@ class InForce(Protocol):
         """What is tried out beside them."""
 
 
-class AtLeastOnceEpoch:
-    """The epoch without transactions: outputs may come twice after a crash, with the same ids and bytes.
+class SessionsEpoch:
+    """The epoch of the sessions.
 
     Args:
         job: Decides what comes out.
         table: The sessions.
-        producer: Must acknowledge with ``acks=all``.
+        effects: Carry out what the epoch comes to.
         settings: What is in force for records nobody has seen.
         offsets: Bound what a replay can need and what a predecessor can have put out.
         metrics: Told about each epoch.
-        by_key: Topics whose records go where their key says, and how each is called on the broker.
+        reach: Told each stage.
     """
 
     def __init__(
@@ -83,20 +85,19 @@ class AtLeastOnceEpoch:
         *,
         job: Job,
         table: SessionTable,
-        producer: RunProducer,
+        effects: Effects[Session],
         settings: InForce,
         offsets: Offsets,
         metrics: EpochMetrics,
-        by_key: Mapping[str, str],
+        reach: Callable[[CrashPoint], None],
     ) -> None:
         self._job = job
         self._table = table
-        self._producer = producer
+        self._effects = effects
         self._settings = settings
         self._offsets = offsets
         self._metrics = metrics
-        self._reach = crash_point()
-        self._effects = Effects(table=table, producer=producer, reach=self._reach, by_key=by_key)
+        self._reach = reach
 
     async def __call__(self, run: Run) -> None:
         """Process ``run`` to the end; returns when it may be acknowledged.
@@ -104,41 +105,38 @@ class AtLeastOnceEpoch:
         Raises:
             InfrastructureError: the broker or the registry failed.
             StateError: the local state cannot be used.
+            ProducerFencedError: another worker owns the partition.
         """
         started = time.perf_counter()
         await self._job.prepare(run)
-        await self._adopt_settings(run)
+        before = self._table.ledger(run.partition)
+        ledger = self._prepared(before, run)
 
         folding = time.perf_counter()
         view = self._table.view(run.partition, self._job.session_ids(run))
         folded = Folded()
-        for part, settings, shadow in self._table.ledger(run.partition).cut(run):
-            self._job.fold(part, view, settings, folded, shadow)
+        with blaming_state(self._table.changelog_topic_name, run.partition, self._table.stores.directory):
+            for part, settings, shadow in ledger.cut(run):
+                self._job.fold(part, view, settings, folded, shadow)
         folding = time.perf_counter() - folding
         self._reach(CrashPoint.FOLDED)
 
-        await self._effects.publish(run.partition, folded.outputs)
-        await self._effects.persist(run, view)
+        changed = [] if ledger is before else [(SETTINGS_KEY, ledger.encode())]
+        outcome = Outcome(run.partition, view, folded.outputs, changed, Consumed.by(run))
+        await self._effects.carry_out(outcome)
+        self._table.adopt(run.partition, ledger)
         _log_violations(run, folded)
         self._metrics.epoch(run.partition, folded, folding, time.perf_counter() - started)
 
-    async def _adopt_settings(self, run: Run) -> None:
-        before = self._table.ledger(run.partition)
-        ledger = before.prepare(
+    def _prepared(self, before: SettingsLedger, run: Run) -> SettingsLedger:
+        return before.prepare(
             run,
             self._settings.in_force,
             shadow=self._settings.shadow,
             unseen=self._table.unseen(run.partition, self._offsets.end(run.topic, run.partition)),
             committed=self._offsets.committed(run.topic, run.partition),
+            source=self._offsets.topic_id(run.topic),
         )
-        if ledger is before:
-            return
-        encoded = ledger.encode()
-        record = Outgoing(SETTINGS_KEY, encoded, run.messages[0].timestamp)
-        sent = await self._producer.publish(self._table.changelog_topic_name, run.partition, [record])
-        offset = await sent.acknowledged()
-        self._table.write_ledger(run.partition, ledger, encoded, offset)
-        self._reach(CrashPoint.SETTINGS_ACKED)
 
 
 def _log_violations(run: Run, folded: Folded) -> None:

@@ -103,6 +103,7 @@ class Watchdog:
         self._stall_timeout_s = stall_timeout_s
         self._beat_at = time.monotonic()
         self._dead_since: float | None = None
+        self._why = ""
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
 
@@ -121,17 +122,25 @@ class Watchdog:
         if answer.ok:
             self._dead_since = None
         elif self._dead_since is None:
-            self._dead_since = now
+            self._dead_since, self._why = now, answer.detail
             log.critical("The worker does not get on: %s. It will be ended.", answer.detail)
 
     def _watch(self) -> None:
         # A crashed app gets the stall timeout to shut down in order; a stalled one has had it already.
         while not self._stop.wait(_CHECK_SECONDS):
             now = time.monotonic()
-            stuck = now - self._beat_at > self._stall_timeout_s
+            silent_s = now - self._beat_at
+            stuck = silent_s > self._stall_timeout_s
             dead = self._dead_since is not None and now - self._dead_since > min(30.0, self._stall_timeout_s)
             if stuck or dead:
                 faulthandler.dump_traceback(file=sys.stderr)
+                why = self._why if dead else f"its event loop has stood still for {silent_s:.0f} s"
+                sys.stderr.write(
+                    f"eddy: The worker has ended itself: {why}. Where it stood is above. Start it again: it "
+                    "goes on from what was committed. If that happens often, look at the brokers and at the "
+                    "load of the machine.\n"
+                )
+                sys.stderr.flush()
                 os._exit(EXIT_STALLED)
 
 

@@ -10,13 +10,14 @@ What waits in a lane meanwhile is joined into the next run: an epoch takes about
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections import defaultdict, deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Protocol
 
 from streams.domain.run import Run
 from streams.engine.crash_point import CrashPoint, crash_point
+from streams.errors import ProducerFencedError
 
 
 class Delivery(Protocol):
@@ -97,6 +98,10 @@ class Lanes:
         self._max_bytes = max_bytes
         self._queues: dict[int, _Waiting] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._turns: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._guests = 0
+        self._no_guest = asyncio.Event()
+        self._no_guest.set()
         self._pause_s = pause_s
         self._reach = reach or crash_point()
         self._stopping = False
@@ -111,34 +116,47 @@ class Lanes:
         queue = self._queues.get(partition)
         if queue is None:
             queue = self._queues[partition] = _Waiting(self._max_runs)
-            task = self._tasks[partition] = asyncio.create_task(self._drive(queue), name=f"lane-{partition}")
+            task = self._tasks[partition] = asyncio.create_task(
+                self._drive(queue, self._turns[partition]), name=f"lane-{partition}"
+            )
             task.add_done_callback(self._ended)
         await queue.put(delivery)
         if _is_stale(delivery):  # since the lane was full; it is dropped when its turn comes
             queue.urgent.set()
 
-    async def _drive(self, queue: _Waiting) -> None:
+    async def _drive(self, queue: _Waiting, turn: asyncio.Lock) -> None:
         while True:
             delivery = await queue.get()
-            if delivery.stale:
-                delivery.abandon()
-                continue
-            # Nothing that was delivered after a run that is not stale can be stale: nobody waits in between.
-            joined = self._join(delivery, queue)
-            try:
-                await self._process(Run.joined([delivery.run for delivery in joined]))
-                while joined:
-                    await joined[0].acknowledge()
-                    joined.popleft()
-            except Exception as error:  # noqa: BLE001 - whatever it is, nothing may be acknowledged after it
-                for delivery in joined:
+            async with turn:
+                if delivery.stale:
                     delivery.abandon()
-                await self._fail(error)
-                return
-            self._reach(CrashPoint.ACKED)
+                    continue
+                # Nothing that was delivered after a run that is not stale can be stale: nobody waits in
+                # between.
+                if not await self._finish(self._join(delivery, queue)):
+                    return
             if self._pause_s:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(queue.urgent.wait(), self._pause_s)
+
+    async def _finish(self, joined: deque[Delivery]) -> bool:
+        """Process deliveries as one run; False when that failed and the lane has to end."""
+        try:
+            await self._process(Run.joined([delivery.run for delivery in joined]))
+            while joined:
+                await joined[0].acknowledge()
+                joined.popleft()
+        except ProducerFencedError:
+            for delivery in joined:
+                delivery.abandon()
+        except Exception as error:  # noqa: BLE001 - whatever it is, nothing may be acknowledged after it
+            for delivery in joined:
+                delivery.abandon()
+            await self._fail(error)
+            return False
+        else:
+            self._reach(CrashPoint.ACKED)
+        return True
 
     def _join(self, first: Delivery, queue: _Waiting) -> deque[Delivery]:
         """Take what waits behind ``first`` and fits into one run with it."""
@@ -149,6 +167,27 @@ class Lanes:
             records -= len(delivery.run)
             size -= delivery.run.size
         return joined
+
+    @asynccontextmanager
+    async def between_runs(self, partition: int) -> AsyncIterator[None]:
+        """Have a lane to oneself between two of its runs.
+
+        Whatever the guest was sure of may have changed while it waited. A rebalance waits for it, so it must
+        not stay for long.
+        """
+        self._guests += 1
+        self._no_guest.clear()
+        try:
+            async with self._turns[partition]:
+                yield
+        finally:
+            self._guests -= 1
+            if not self._guests:
+                self._no_guest.set()
+
+    async def without_guest(self) -> None:
+        """Wait until no lane has a guest, nor one that waits for its turn."""
+        await self._no_guest.wait()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         """Stop the worker when a lane ends by itself: its partition would stand still without a word."""

@@ -7,12 +7,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from streams.domain.topic import Topic
 from streams.engine.connection import Connection
 from streams.engine.store import StoreOptions
-from streams.engine.transport import TransportOptions
+from streams.engine.transport_options import TransportOptions
 
 #: Names of the tables; part of their changelog topics' names.
 SESSIONS, AGGREGATES = "sessions", "aggregates"
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionOptions:
+    """Of exactly once, in seconds. A worker gives a transaction up before the broker does."""
+
+    within_s: float
+    timeout_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +39,16 @@ class EngineOptions:
     lane_max_runs: int
     aggregate_pause_s: float
     """Between two epochs of a partition of the aggregates, while not much waits."""
+    standby_replicas: int
+    """Other workers that keep a partition's state warm."""
+    session_timeout_s: float
+    """After this silence the group takes a worker for dead."""
+    stub_rest_s: float
+    """What is left of an ended session stays so long at least."""
+    housekeeping_interval_s: float
+    """Between two searches of a partition for sessions that are to be removed; 0 removes none."""
+    transactions: TransactionOptions | None
+    """None: at least once."""
     faust: Mapping[str, Any]
     """Settings of Faust, as `faust.App` takes them."""
 
@@ -50,3 +69,11 @@ def repartition_topic(application_id: str) -> str:
     'eddy-aggregates-repartition'
     """
     return f"{application_id}-{AGGREGATES}-repartition"
+
+
+def changelogs(application_id: str) -> dict[str, str]:
+    """Return the topics whose runs change tables, each with the changelog of its table."""
+    return {
+        str(Topic.DECISION_LOGS): changelog_topic(application_id),
+        repartition_topic(application_id): changelog_topic(application_id, AGGREGATES),
+    }

@@ -7,11 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.errors import KafkaError
+from aiokafka.producer.message_accumulator import BatchBuilder
 from faust.transport.drivers.aiokafka import Producer
 
 from streams.domain.outgoing import Row
+from streams.engine.in_flight import allow_several_in_flight
 from streams.errors import InfrastructureError
+
+#: Of a transactional client. While a transaction of the predecessor is being ended, each look takes so long.
+_RETRY_BACKOFF_MS = 20
+
+#: Batches with fewer bytes of values are not compressed: zstd takes 25 µs and more for each, however small.
+_COMPRESSED_FROM_BYTES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +38,9 @@ class Sent:
         Raises:
             InfrastructureError: the broker refused or did not answer in time.
         """
-        try:
-            metadata = (await asyncio.gather(*self.futures))[-1]
-        except KafkaError as error:
-            raise _failed(self.topic, self.partition, error) from error
+        await all_acknowledged([self])
         # The broker reports the offset of the first record of the batch.
-        offset: int = metadata.offset + self.counts[-1] - 1
+        offset: int = self.futures[-1].result().offset + self.counts[-1] - 1
         return offset
 
 
@@ -44,10 +50,16 @@ async def all_acknowledged(sent: Sequence[Sent]) -> None:
     Raises:
         InfrastructureError: that of the first that failed.
     """
-    outcomes = await asyncio.gather(*(batches.acknowledged() for batches in sent), return_exceptions=True)
-    for outcome in outcomes:
-        if isinstance(outcome, BaseException):
-            raise outcome
+    # One wait for all: each further task is another turn of a busy event loop.
+    pending = [future for batches in sent for future in batches.futures if not future.done()]
+    if pending:
+        await asyncio.wait(pending)
+    for batches in sent:
+        for future in batches.futures:
+            if (error := future.exception()) is not None:
+                if isinstance(error, KafkaError):
+                    raise _failed(batches.topic, batches.partition, error) from error
+                raise error
 
 
 class RunProducer(Producer):
@@ -56,6 +68,11 @@ class RunProducer(Producer):
     def _settings_extra(self) -> Mapping[str, Any]:
         app: Any = self.app
         return {**super()._settings_extra(), **app.transport_options.producer}
+
+    def _new_producer(self, transactional_id: str | None = None) -> AIOKafkaProducer:
+        client = super()._new_producer(transactional_id)
+        allow_several_in_flight(client)
+        return client
 
     async def create_topic(self, topic: str, *args: Any, **kwargs: Any) -> None:
         """Do nothing: `eddy topics apply` creates the topics, and the app checks them at start."""
@@ -66,23 +83,22 @@ class RunProducer(Producer):
         Raises:
             InfrastructureError: the client cannot take them.
         """
-        producer = self._ensure_producer()
-        futures: list[asyncio.Future[Any]] = []
-        counts: list[int] = []
-        batch = producer.create_batch()
-        try:
-            for key, value, timestamp, headers in records:
-                if batch.append(key=key, value=value, timestamp=timestamp, headers=headers) is None:
-                    counts.append(batch.record_count())
-                    futures.append(await producer.send_batch(batch, topic, partition=partition))
-                    batch = producer.create_batch()
-                    batch.append(key=key, value=value, timestamp=timestamp, headers=headers)
-            if (count := batch.record_count()) > 0:
-                counts.append(count)
-                futures.append(await producer.send_batch(batch, topic, partition=partition))
-        except KafkaError as error:
-            raise _failed(topic, partition, error) from error
-        return Sent(topic, partition, tuple(futures), tuple(counts))
+        return await publish(self._ensure_producer(), topic, partition, records)
+
+    def new_transactional(self, transactional_id: str, timeout_ms: int) -> AIOKafkaProducer:
+        """Return a client of its own with a transactional id, not started.
+
+        Args:
+            transactional_id: Who starts another one under it shuts this one out.
+            timeout_ms: A transaction that is open for so long is aborted by the broker.
+        """
+        options = {**self._settings_default(), **self._settings_auth(), **self._settings_extra()}
+        return AIOKafkaProducer(
+            **{**options, "acks": "all", "enable_idempotence": True},
+            transactional_id=transactional_id,
+            transaction_timeout_ms=timeout_ms,
+            retry_backoff_ms=_RETRY_BACKOFF_MS,
+        )
 
     async def partition_count(self, topic: str) -> int:
         """Return how many partitions ``topic`` has.
@@ -98,6 +114,52 @@ class RunProducer(Producer):
                 "with `eddy topics apply`."
             ) from error
         return len(found)
+
+
+async def publish(client: AIOKafkaProducer, topic: str, partition: int, records: Iterable[Row]) -> Sent:
+    """Hand ``records`` to a client in order; returns once they are queued.
+
+    Raises:
+        InfrastructureError: the client cannot take them.
+    """
+    rows = list(records)
+    futures: list[asyncio.Future[Any]] = []
+    counts: list[int] = []
+    try:
+        batch, future = open_batch(client, topic, partition, rows)
+        for key, value, timestamp, headers in rows:
+            if batch.append(key=key, value=value, timestamp=timestamp, headers=headers) is None:
+                counts.append(batch.record_count())
+                futures.append(future or await client.send_batch(batch, topic, partition=partition))
+                batch, future = client.create_batch(), None
+                batch.append(key=key, value=value, timestamp=timestamp, headers=headers)
+        if rows:
+            counts.append(batch.record_count())
+            futures.append(future or await client.send_batch(batch, topic, partition=partition))
+    except KafkaError as error:
+        raise _failed(topic, partition, error) from error
+    return Sent(topic, partition, tuple(futures), tuple(counts))
+
+
+def open_batch(
+    client: AIOKafkaProducer, topic: str, partition: int, rows: Sequence[Row]
+) -> tuple[BatchBuilder, asyncio.Future[Any] | None]:
+    """Return a batch to append ``rows`` to, and its future where it is waiting to be sent already.
+
+    aiokafka sends one batch at a time to a topic partition, and `send_batch` waits until the one before has
+    left. Where many write to the same partition, each would wait for all the others, in the end for longer
+    than aiokafka lets it.
+    """
+    accumulator = client._message_accumulator  # noqa: SLF001 - aiokafka joins single records only
+    waiting = accumulator._batches.get(TopicPartition(topic, partition))  # noqa: SLF001
+    # It leaves this list when its sequence numbers are given out, which is before it is closed.
+    if waiting and not waiting[-1]._builder.closed():  # noqa: SLF001
+        return waiting[-1]._builder, waiting[-1].future  # noqa: SLF001
+    if sum([len(value) for _, value, _, _ in rows if value is not None]) >= _COMPRESSED_FROM_BYTES:
+        return client.create_batch(), None
+    transactions = client._txn_manager  # noqa: SLF001
+    transactional = transactions is not None and transactions.transactional_id is not None
+    return BatchBuilder(accumulator._batch_size, 0, is_transactional=transactional), None  # noqa: SLF001
 
 
 def _failed(topic: str, partition: int, error: KafkaError) -> InfrastructureError:

@@ -9,6 +9,8 @@ The settings that are tried out (`streams.domain.shadow`) change by the same rul
 A worker that takes a partition over cannot see which outputs its predecessor made before it died. It knows a
 bound: offsets are *reserved* in the ledger, thousands at a time, before anything is put out for them. A
 change it brings along takes effect behind that bound.
+
+All these offsets are of one topic, which the ledger names by Kafka's id (`streams.engine.origin`).
 """
 
 from __future__ import annotations
@@ -28,8 +30,9 @@ from streams.errors import StateError
 #: How far ahead of a run offsets are reserved: one acknowledged write for so many records.
 RESERVED_AHEAD = 10_000
 
-#: Format 1 has no shadow.
-_FORMAT = 2
+#: Format 1 has no shadow, format 2 no topic id.
+_FORMAT = 3
+_ADDED: dict[Any, list[Any]] = {1: [[], None], 2: [None], _FORMAT: []}
 _NO_SHADOW = ShadowDocument()
 
 
@@ -70,12 +73,14 @@ class ShadowEntry:
 class SettingsLedger:
     """The settings of one partition, oldest first. Before the first entry the defaults hold, and no shadow.
 
-    Outputs exist for no offset from ``reserved`` on.
+    Outputs exist for no offset from ``reserved`` on. ``source`` is the id of the topic whose offsets these
+    are, None when no worker has known it yet.
     """
 
     entries: tuple[Entry, ...] = ()
     reserved: int = 0
     shadows: tuple[ShadowEntry, ...] = ()
+    source: str | None = None
 
     @property
     def newest(self) -> Entry:
@@ -95,6 +100,7 @@ class SettingsLedger:
         shadow: ShadowDocument = _NO_SHADOW,
         unseen: int,
         committed: int | None,
+        source: str | None = None,
     ) -> SettingsLedger:
         """Return the ledger that has to be durable before ``run`` is processed; itself when it is.
 
@@ -104,6 +110,7 @@ class SettingsLedger:
             shadow: Adopted when it is newer and says something else.
             unseen: No worker before this assignment can have put anything out from this offset on.
             committed: What the commit has passed is forgotten; None when that is not known.
+            source: The id of the run's topic, None when it has none; taken note of where there is none yet.
         """
         newest, entries, shadows, reserved = self.newest, self.entries, self.shadows, self.reserved
         if in_force.version > newest.settings.version:
@@ -114,9 +121,15 @@ class SettingsLedger:
             shadows = _after((*shadows, self._begun(shadow, max(run.first_offset, unseen))), committed)
         if run.next_offset > reserved:
             reserved = run.next_offset + RESERVED_AHEAD
-        if entries is self.entries and shadows is self.shadows and reserved == self.reserved:
+        source = self.source or source
+        if (
+            entries is self.entries
+            and shadows is self.shadows
+            and reserved == self.reserved
+            and source == self.source
+        ):
             return self
-        return SettingsLedger(entries, reserved, shadows)
+        return SettingsLedger(entries, reserved, shadows, source)
 
     def _begun(self, document: ShadowDocument, earliest: int) -> ShadowEntry:
         if not self.shadows:
@@ -144,7 +157,7 @@ class SettingsLedger:
             for entry in self.shadows
             for document in [entry.document]
         ]
-        return orjson.dumps([_FORMAT, self.reserved, entries, shadows])
+        return orjson.dumps([_FORMAT, self.reserved, entries, shadows, self.source])
 
     @classmethod
     def decode(cls, stored: bytes | None) -> SettingsLedger:
@@ -156,13 +169,15 @@ class SettingsLedger:
         if stored is None:
             return cls()
         try:
-            version, *content = orjson.loads(stored)
-            if version not in {1, _FORMAT}:
+            loaded: list[Any] = orjson.loads(stored)
+            version, *content = loaded
+            if version not in _ADDED:
                 raise StateError(
                     f"A settings ledger in the changelog has format {version}, this version of Eddy reads "
-                    f"1 and {_FORMAT}. Start the newer version again."
+                    f"1 to {_FORMAT}. Start the newer version again."
                 )
-            reserved, entries, shadows = content if version == _FORMAT else (*content, [])
+            # What the formats before this one did not have.
+            reserved, entries, shadows, source = [*content, *_ADDED[version]]
             return cls(
                 tuple(
                     Entry(first_offset, resolve(document, DEFAULTS, settings_version)[0])
@@ -173,12 +188,19 @@ class SettingsLedger:
                     ShadowEntry(first_offset, since, _read(position, shadow_version, document))
                     for first_offset, since, position, shadow_version, document in shadows
                 ),
+                _checked(source),
             )
         except (ValueError, TypeError, AttributeError) as error:
             raise StateError(
                 f"A settings ledger cannot be read ({error}). Delete the data directory; when that does not "
                 "help, the changelog holds what no version of Eddy wrote: write a tombstone for its key."
             ) from error
+
+
+def _checked(source: object) -> str | None:
+    if source is None or isinstance(source, str):
+        return source
+    raise ValueError("the id of the topic is no text")
 
 
 def _written(document: ShadowDocument) -> dict[str, object] | None:

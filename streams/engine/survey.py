@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.conn import create_conn
 from aiokafka.errors import KafkaError, for_code
 from aiokafka.protocol.metadata import MetadataRequest
@@ -116,6 +117,24 @@ async def ends(connection: Connection, partitions: Mapping[str, int]) -> dict[tu
                     unread.discard(tp)
                     consumer.pause(tp)
     return {(tp.topic, tp.partition): Ends(begin[tp], end[tp], newest.get(tp)) for tp in tps}
+
+
+async def broker_setting(connection: Connection, name: str) -> str | None:
+    """Return a setting of one of the brokers, None where they do not tell us."""
+    admin = AIOKafkaAdminClient(**connection.client_options())
+    await admin.start()
+    try:
+        cluster = await admin.describe_cluster()
+        broker = str(cluster["brokers"][0]["node_id"])
+        [answer] = await admin.describe_configs(
+            [ConfigResource(ConfigResourceType.BROKER, broker, {name: ""})]
+        )
+        entries = [entry for _, _, _, _, entries in answer.resources for entry in entries]
+    except (KafkaError, OSError, ValueError, LookupError, NotImplementedError):
+        return None  # it takes a right of its own, and the embedded broker does not know the request
+    finally:
+        await admin.close()
+    return next((entry[1] for entry in entries if entry[0] == name), None)
 
 
 async def group(connection: Connection, name: str, partitions: Iterable[tuple[str, int]]) -> Group:

@@ -9,6 +9,7 @@ changelog and tells the table about rebalances.
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Generic, NoReturn, TypeVar
@@ -18,9 +19,12 @@ from faust.stores.base import SerializedStore
 from faust.types import TP
 
 from streams.domain.session import Session
-from streams.engine.changelog import SESSION_FORM, SETTINGS_KEY, Form, decode_session, session_key
+from streams.domain.topic import Topic
+from streams.engine.changelog import SESSION_FORM, SETTINGS_KEY, Form, decode_session, named, session_key
+from streams.engine.origin import SOURCES_KEY, Ids, decode_sources
 from streams.engine.settings_ledger import SettingsLedger
 from streams.engine.store import PartitionStores, StoreOptions
+from streams.engine.stubs import Stub, Stubs
 
 V = TypeVar("V")
 
@@ -33,6 +37,7 @@ class View(Generic[V]):
     def __init__(self, cached: dict[str, V]) -> None:
         self._cached = cached
         self.changed: dict[str, V] = {}
+        self.removed: dict[str, V] = {}
 
     def get(self, name: str) -> V | None:
         """Return the value as it is now, None when there is none. Values are never falsy."""
@@ -41,6 +46,10 @@ class View(Generic[V]):
     def put(self, value: V, name: str) -> None:
         """Set the value; written when the epoch ends."""
         self.changed[name] = value
+
+    def remove(self, value: V, name: str) -> None:
+        """Remove a value that is as last written; an epoch that removes it does nothing else to it."""
+        self.removed[name] = value
 
 
 class _Decoded(Generic[V]):
@@ -142,9 +151,14 @@ class StateTable(faust.Table[bytes, bytes], Generic[V]):
         super().__init__(app, key_type=bytes, value_type=bytes, **kwargs)
         self.form = form
         self.stores = PartitionStores(directory, options)
+        #: Whether each write is a transaction, which leaves a marker behind it in the changelog.
+        self.transactional = False
+        #: How many bytes a record of the changelog may have.
+        self.largest = sys.maxsize
         self._cached = cached
         self._decoded: dict[int, _Decoded[V]] = {}
         self._incomplete: set[int] = set()
+        self._marked: set[int] = set()
 
     def _new_store(self) -> TableStore:
         return TableStore(
@@ -180,17 +194,37 @@ class StateTable(faust.Table[bytes, bytes], Generic[V]):
             stored = self.stores[partition].get_many([key(name) for name in missing])
             for name, found in zip(missing, stored, strict=True):
                 if found is not None:
-                    young[name] = decode(found)
+                    with named(self.changelog_topic_name, partition, key(name)):
+                        young[name] = decode(found)
         return View(young)
 
     def write(
-        self, partition: int, view: View[V], items: Sequence[tuple[bytes, bytes | None]], offset: int
+        self,
+        partition: int,
+        view: View[V],
+        items: Sequence[tuple[bytes, bytes | None]],
+        offset: int,
+        at_ms: int,
     ) -> None:
-        """Make an epoch's changes the partition's state; their changelog records end at ``offset``."""
-        self._put(partition, items, offset)
-        self._decoded.setdefault(partition, _Decoded()).young.update(view.changed)
+        """Make an epoch's changes the partition's state.
 
-    def _put(self, partition: int, items: Sequence[tuple[bytes, bytes | None]], offset: int) -> None:
+        Args:
+            partition: Whose.
+            view: With the changes.
+            items: Their keys and bytes.
+            offset: Where their changelog records end.
+            at_ms: The time of these.
+        """
+        self.put(partition, items, offset, at_ms)
+        decoded = self._decoded.setdefault(partition, _Decoded())
+        decoded.young.update(view.changed)
+        for name in view.removed:
+            decoded.young.pop(name, None)
+            decoded.old.pop(name, None)
+
+    def put(
+        self, partition: int, items: Sequence[tuple[bytes, bytes | None]], offset: int, at_ms: int
+    ) -> None:
         """Write ``items``; the database is up to their ``offset`` only if it has all that stands before.
 
         Where it has not, somebody else has written to the changelog since: this worker was taken for dead,
@@ -198,9 +232,14 @@ class StateTable(faust.Table[bytes, bytes], Generic[V]):
         """
         store = self.stores[partition]
         before = store.offset()
-        complete = offset - len(items) == (-1 if before is None else before)
-        store.write(items, offset if complete else None)
-        if not complete and partition not in self._incomplete:
+        # What was restored has the markers in it, what was written since has not. A fence keeps out who has
+        # transactions as well, and nobody else.
+        up_to = (-1 if before is None else before) + (partition in self._marked)
+        complete = offset - len(items) == up_to
+        store.write(items, offset if complete else None, at_ms)
+        if complete and self.transactional:
+            self._marked.add(partition)
+        elif not complete and partition not in self._incomplete:
             self._incomplete.add(partition)
             log.warning(
                 "Another worker has written to %s[%s] since offset %s. The local state is checked from there "
@@ -210,9 +249,14 @@ class StateTable(faust.Table[bytes, bytes], Generic[V]):
                 before,
             )
 
+    def sources(self, partition: int) -> Ids:
+        """Return the topics that a partition's state was built from, as far as they are known."""
+        return decode_sources(self.stores[partition].get(SOURCES_KEY))
+
     def forget(self) -> None:
         """Drop what was read from the databases; it is read again when somebody asks."""
         self._incomplete.clear()
+        self._marked.clear()
         self._decoded.clear()
 
     async def on_rebalance(
@@ -252,6 +296,7 @@ class SessionTable(StateTable[Session]):
     def __init__(self, app: Any, **kwargs: Any) -> None:
         super().__init__(app, form=SESSION_FORM, **kwargs)
         self._settings: dict[int, _Settings] = {}
+        self._stubs: dict[int, Stubs] | None = None
 
     def _settings_of(self, partition: int) -> _Settings:
         found = self._settings.get(partition)
@@ -264,6 +309,10 @@ class SessionTable(StateTable[Session]):
         """Return the partition's settings by offset."""
         return self._settings_of(partition).ledger
 
+    def sources(self, partition: int) -> Ids:
+        """Return the topic that a partition's state was built from, as far as it is known."""
+        return {str(Topic.DECISION_LOGS): self.ledger(partition).source}
+
     def unseen(self, partition: int, end: int | None) -> int:
         """Return the offset from which on no earlier owner of the partition can have put anything out.
 
@@ -275,6 +324,31 @@ class SessionTable(StateTable[Session]):
             reserved = state.ledger.reserved
             state.unseen = reserved if end is None else min(reserved, end)
         return state.unseen
+
+    def note_stubs(self) -> None:
+        """Take note of the stubs that epochs write from now on."""
+        self._stubs = {}
+
+    def stubs(self, partition: int) -> Stubs:
+        """Return the stubs of a partition that were noted; who removes one takes it out."""
+        assert self._stubs is not None, "nobody has asked to take note of them"
+        return self._stubs.setdefault(partition, Stubs())
+
+    def write(
+        self,
+        partition: int,
+        view: View[Session],
+        items: Sequence[tuple[bytes, bytes | None]],
+        offset: int,
+        at_ms: int,
+    ) -> None:
+        """Make an epoch's changes the partition's state, and take note of the sessions that ended."""
+        super().write(partition, view, items, offset, at_ms)
+        if self._stubs is None:
+            return
+        stubs = self.stubs(partition)
+        ended = [Stub(each.offset, at_ms, name) for name, each in view.changed.items() if each.ended]
+        stubs.add(sorted(ended))
 
     def find(self, session_id: str) -> tuple[int, Session] | None:
         """Return the partition that has a session and its state as last written, None when none here has."""
@@ -297,12 +371,13 @@ class SessionTable(StateTable[Session]):
         tried = {number: state.ledger.newest_shadow.settings for number, state in self._settings.items()}
         return {number: 0 if settings is None else settings.version for number, settings in tried.items()}
 
-    def write_ledger(self, partition: int, ledger: SettingsLedger, encoded: bytes, offset: int) -> None:
-        """Make ``ledger`` the partition's settings; its changelog record is at ``offset``."""
-        self._put(partition, [(SETTINGS_KEY, encoded)], offset)
+    def adopt(self, partition: int, ledger: SettingsLedger) -> None:
+        """Make ``ledger`` the partition's settings; it is stored already."""
         self._settings_of(partition).ledger = ledger
 
     def forget(self) -> None:
-        """Drop what was read from the databases, the settings too."""
+        """Drop what was read from the databases, the settings too, and the stubs: a search finds them."""
         super().forget()
         self._settings.clear()
+        if self._stubs is not None:
+            self._stubs.clear()

@@ -8,105 +8,28 @@ instead of searching lists of single offsets. Registered as the URL scheme ``run
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, cast
 
 import faust
-from aiokafka import AIOKafkaConsumer
-from aiokafka.errors import CommitFailedError, ConsumerStoppedError, IllegalStateError
+from aiokafka.errors import ConsumerStoppedError, IllegalStateError
+from faust.transport.consumer import ensure_TP
 from faust.transport.drivers import TRANSPORTS
-from faust.transport.drivers.aiokafka import AIOKafkaConsumerThread, Consumer, Transport, ensure_aiokafka_TP
+from faust.transport.drivers.aiokafka import Consumer, Transport
 from faust.types import TP
 from faust.types.tuples import ConsumerMessage, Message
 
 from streams.domain.run import Run, rounds, runs
+from streams.engine.consumer_thread import RunConsumerThread
 from streams.engine.crash_point import CrashPoint, crash_point
-from streams.engine.leaders import follow_leaders
 from streams.engine.producer import RunProducer
-from streams.errors import ConfigurationError
+from streams.engine.transport_options import transport_options
 
 SCHEME = "runs"
 
 #: How long a poll waits for records, seconds. Short, since a partition that comes back to the poll set is
 #: not seen by a poll that is already waiting.
 _POLL_SECONDS = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class TransportOptions:
-    """What Faust's settings do not reach."""
-
-    run_max_records: int = 500
-    run_max_bytes: int = 1 << 20
-    fetch_max_wait_ms: int = 50
-    """How long the broker may hold a fetch that finds nothing. Faust's own 1,500 ms costs 400 ms of "
-    "latency."""
-    producer: Mapping[str, Any] = field(default_factory=dict)
-    """Further keyword arguments of aiokafka's producer."""
-    consumer: Mapping[str, Any] = field(default_factory=dict)
-    """Further keyword arguments of aiokafka's consumer."""
-
-
-class RunConsumerThread(AIOKafkaConsumerThread):
-    """Faust's consumer thread with the fetch wait and the commit outcome put right."""
-
-    def _create_worker_consumer(self, transport: Transport) -> AIOKafkaConsumer:
-        options = transport_options(self.app)
-        consumer = super()._create_worker_consumer(transport)
-        consumer._fetch_max_wait_ms = options.fetch_max_wait_ms  # noqa: SLF001 - Faust hard-codes it
-        for name, value in options.consumer.items():
-            if not hasattr(consumer, f"_{name}"):
-                raise ConfigurationError(
-                    f"EDDY_CONSUMER names {name}, which aiokafka's consumer does not have."
-                )
-            setattr(consumer, f"_{name}", value)
-        return consumer
-
-    async def on_start(self) -> None:
-        """Start the consumer, and let it find leaders that have moved."""
-        await super().on_start()
-        follow_leaders(self._ensure_consumer())
-
-    async def _fetch_records(
-        self,
-        consumer: AIOKafkaConsumer,
-        active_partitions: set[TP],
-        timeout: float | None = None,  # noqa: ASYNC109 - Faust's own signature
-        max_records: int | None = None,
-    ) -> Any:
-        """Fetch; what a fetch from before a rebalance finds after it is put back.
-
-        Such a fetch returns records of the new assignment while delivery has not begun. Nobody would process
-        them, and the seek to the committed offsets leaves a partition without any where the fetch moved it.
-        """
-        fetched = await super()._fetch_records(consumer, active_partitions, timeout, max_records)
-        if fetched and not self.consumer.flow_active:
-            for tp, records in fetched.items():
-                if tp in consumer.assignment():
-                    consumer.seek(tp, records[0].offset)
-            return {}
-        return fetched
-
-    async def _commit(self, offsets: Mapping[TP, int]) -> bool:
-        """Commit; a commit refused because the group is rebalancing is no failure, the offsets come again."""
-        consumer = self._ensure_consumer()
-        try:
-            assigned = self.assignment()
-            wanted = {ensure_aiokafka_TP(tp): offset for tp, offset in offsets.items() if tp in assigned}
-            # aiokafka tries for ever while no coordinator answers; a drain must end.
-            await asyncio.wait_for(consumer.commit(wanted), self.app.conf.broker_request_timeout)
-        except TimeoutError:
-            self.log.warning("Commit timed out: no group coordinator answers. It is tried again.")
-            return False
-        except (CommitFailedError, IllegalStateError) as error:
-            self.log.info("Commit refused, the group is rebalancing: %s", str(error).split("\n")[0])
-            return False
-        except Exception as error:
-            self.log.exception("Commit failed")
-            await self.crash(error)
-            return False
-        return True
 
 
 class RunConsumer(Consumer):
@@ -116,6 +39,8 @@ class RunConsumer(Consumer):
         self._watermarks: dict[TP, int] = {}
         self._confirmed: dict[TP, int] = {}
         self._first_delivered: dict[TP, int] = {}
+        self._fetched: dict[TP, int] = {}
+        self._read_to: dict[TP, int] = {}
         self._reach = crash_point()
         super().__init__(*args, **kwargs)
 
@@ -129,6 +54,8 @@ class RunConsumer(Consumer):
         try:
             while not (self.should_stop or fetcher.should_stop):
                 fetched, _ = await self._wait_next_records(_POLL_SECONDS)
+                if self.flow_active:
+                    self._take_note(fetched or {}, cast("RunConsumerThread", self._thread).read_to)
                 if not fetched:
                     await asyncio.sleep(0)
                     continue
@@ -146,6 +73,7 @@ class RunConsumer(Consumer):
                         break
                     # At once, because each delivery takes several turns of an event loop busy with epochs.
                     delivered = asyncio.gather(*(self.callback(self._run_message(run)) for run in together))
+                    delivered.add_done_callback(_know_how_it_ended)
                     await self.wait_first(delivered, self.suspend_flow.wait())
         except ConsumerStoppedError:
             if not self.app.should_stop:
@@ -153,6 +81,10 @@ class RunConsumer(Consumer):
         except asyncio.CancelledError:
             if not self.app.should_stop:
                 raise
+
+    def _take_note(self, fetched: Mapping[TP, Sequence[Any]], read_to: Mapping[TP, int]) -> None:
+        self._fetched.update((ensure_TP(tp), records[-1].offset + 1) for tp, records in fetched.items())
+        self._read_to.update((ensure_TP(tp), position) for tp, position in read_to.items())
 
     def _run_message(self, run: Run) -> ConsumerMessage:
         tp = TP(run.topic, run.partition)
@@ -212,7 +144,7 @@ class RunConsumer(Consumer):
         self._wake_waiting()
 
     def committed(self, tp: TP) -> int | None:
-        """Return the offset the broker confirmed as committed in this assignment, None before the first."""
+        """Return the newest offset the broker is known to have as committed, None when there is none."""
         return self._confirmed.get(tp)
 
     def end(self, tp: TP) -> int | None:
@@ -224,11 +156,39 @@ class RunConsumer(Consumer):
         return end
 
     def lag(self, tp: TP) -> int | None:
-        """Return how many records after the last acknowledged run the partition has, None when not known."""
-        end = self.end(tp)
+        """Return how many records after the last acknowledged run the partition has, None when not known.
+
+        What holds no record does not count, as soon as it was read: markers of transactions, for one.
+        """
+        end, done = self.end(tp), self.processed(tp)
+        return None if end is None or done is None else max(0, end - done)
+
+    def processed(self, tp: TP) -> int | None:
+        """Return the offset up to which all of the partition is processed, None when it is not known."""
         begun = self._first_delivered.get(tp)
         done = self._watermarks.get(tp, begun if begun is not None else self._read_offset.get(tp))
-        return None if end is None or done is None else max(0, end - done)
+        if done is None:  # nothing was ever committed, and nothing has come that could be
+            return None if tp in self._fetched else self._read_to.get(tp)
+        if done >= self._fetched.get(tp, 0):  # nothing is on its way
+            done = max(done, self._read_to.get(tp, 0))
+        return done
+
+    def heard_at(self, tp: TP) -> int | None:
+        """Return a time (ms since 1970) at which the partition ended at its `end`; None before the first."""
+        return cast("RunConsumerThread", self._thread).heard_at(tp)
+
+    async def perform_seek(self) -> None:
+        """Seek the committed offsets, and take note of them: they are what the broker confirmed so far."""
+        await super().perform_seek()
+        for tp, offset in self._read_offset.items():
+            if offset is not None:
+                self._confirmed.setdefault(tp, offset)
+
+    async def wait_empty(self) -> None:
+        """Wait until what was delivered is processed, and nobody is at a partition's state."""
+        await super().wait_empty()
+        for lanes in getattr(self.app, "lanes", {}).values():
+            await lanes.without_guest()
 
     async def commit_and_end_transactions(self) -> None:
         """Commit what is acknowledged, also when the timer's commit is on its way with less."""
@@ -250,8 +210,18 @@ class RunConsumer(Consumer):
     def _new_offset(self, tp: TP) -> int | None:
         return self._watermarks.get(tp)
 
+    def confirm(self, tp: TP, offset: int) -> None:
+        """Take note that a transaction has committed ``offset``."""
+        self._confirmed[tp] = offset
+
     async def _commit(self, offsets: Mapping[TP, int]) -> bool:
-        done = await super()._commit(offsets)
+        if transport_options(self.app).commits_in_transactions:
+            return True  # what is acknowledged was committed before
+        try:
+            done = await super()._commit(offsets)
+        except ConsumerStoppedError:
+            self.log.info("Not committed, the consumer has ended. What is not committed is read again.")
+            return False
         if done:
             self._confirmed.update(offsets)
             self._reach(CrashPoint.COMMITTED)
@@ -264,6 +234,14 @@ class RunConsumer(Consumer):
             self._watermarks.pop(tp, None)
             self._confirmed.pop(tp, None)
             self._first_delivered.pop(tp, None)
+            self._fetched.pop(tp, None)
+            self._read_to.pop(tp, None)
+
+
+def _know_how_it_ended(delivered: asyncio.Future[Any]) -> None:
+    """Keep asyncio from logging as an error that a rebalance has interrupted a delivery."""
+    if not delivered.cancelled():
+        delivered.exception()
 
 
 class RunTransport(Transport):
@@ -282,12 +260,6 @@ class RunSchema(faust.Schema[Any, Any]):
     def loads_value(self, app: Any, message: Message, **_: Any) -> Any:  # noqa: ARG002
         """Return the run."""
         return message.value
-
-
-def transport_options(app: Any) -> TransportOptions:
-    """Return the options the app was built with."""
-    options: TransportOptions = app.transport_options
-    return options
 
 
 def register() -> None:

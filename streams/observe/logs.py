@@ -6,6 +6,8 @@ from typing import Any
 
 import structlog
 
+from streams.errors import EddyError
+
 
 def logging_config(level: str, output_format: str) -> dict[str, Any]:
     """Return a `logging.config.dictConfig` for the whole process; Faust takes it as ``logging_config``.
@@ -19,6 +21,7 @@ def logging_config(level: str, output_format: str) -> dict[str, Any]:
         structlog.stdlib.add_logger_name,
         structlog.stdlib.ExtraAdder(),
         structlog.processors.TimeStamper(fmt="iso", utc=True),
+        _without_places,
         structlog.processors.format_exc_info,
     ]
     renderer: Any = (
@@ -49,3 +52,12 @@ def logging_config(level: str, output_format: str) -> dict[str, Any]:
             "mode": {"level": level},
         },
     }
+
+
+def _without_places(_logger: Any, _method: str, event: Any) -> Any:
+    """Take the stack trace off an error that says what to do: where it was raised helps no operator."""
+    exc_info = event.get("exc_info")
+    error = exc_info[1] if isinstance(exc_info, tuple) else exc_info
+    if isinstance(error, EddyError):
+        del event["exc_info"]
+    return event

@@ -9,13 +9,23 @@
 | eddy_fold_seconds_total | | CPU-bound part of that: decode, judge, encode |
 | eddy_run_records | | records per run |
 | eddy_consumer_lag | topic, partition | records not yet processed |
+| eddy_waiting_runs | topic, partition | runs that wait for their turn, at most `EDDY_LANE_MAX_RUNS` |
+| eddy_records_lost_total | topic, partition | records that retention deleted before they were read |
 | eddy_settings_version | partition | settings the partition's records are processed under |
 | eddy_shadow_settings_version | partition | settings tried out on the partition's records, 0 for none |
 | eddy_shadow_decisions_total | | records judged under those too |
 | eddy_shadow_differences_total | kind | of those, records judged otherwise, by what differs |
 | eddy_contributions_total | result | what sessions add to the aggregates: counted, repeated |
 | eddy_aggregates_epoch_seconds | | as eddy_epoch_seconds, of a run of those |
+| eddy_sessions_removed_total | reason | by housekeeping: expired, and stubs of those that ended |
+| eddy_late_records_total | | of those that found no state, later than `state_grace_ms`: it may be gone |
+| eddy_housekeeping_entries_total | | entries of the state looked at |
+| eddy_housekeeping_seconds_total | | CPU time of that |
+| eddy_state_entries | table, partition | about how many entries the state has |
 | eddy_restored_records_total, eddy_restore_seconds | table | from the changelog; the latest restore's time |
+| eddy_standby_records_total | table | read for partitions that another worker processes |
+| eddy_standby_errors_total | | rounds of that which failed, and are tried again |
+| eddy_standby_lag_seconds | table, partition | since a standby was known to be up to the changelog |
 | eddy_build_info | version | 1 |
 
 The client adds ``..._created`` to each counter and histogram: when it began, in seconds since 1970.
@@ -23,17 +33,14 @@ The client adds ``..._created`` to each counter and histogram: when it began, in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import time
+from collections.abc import Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.core import GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
 
 from streams.aggregation import Tallied
 from streams.job import Folded
-
-Lags = Callable[[], Mapping[tuple[str, int], int]]
-Versions = Callable[[], Mapping[int, int]]
+from streams.observe.readings import Readings
 
 
 class WorkerMetrics:
@@ -58,6 +65,18 @@ class WorkerMetrics:
             buckets=(1, 2, 5, 10, 25, 50, 100, 250, 500, 1000),
             registry=registry,
         )
+        self._removed = Counter(
+            "eddy_sessions_removed", "Sessions removed by housekeeping.", ["reason"], registry=registry
+        )
+        self._late = Counter(
+            "eddy_late_records", "Records so late that their session may be gone.", registry=registry
+        )
+        self._searched = Counter(
+            "eddy_housekeeping_entries", "Entries looked at by housekeeping.", registry=registry
+        )
+        self._searching = Counter(
+            "eddy_housekeeping_seconds", "CPU time of looking at them.", registry=registry
+        )
         self._tried = Counter(
             "eddy_shadow_decisions", "Records judged under the shadow settings too.", registry=registry
         )
@@ -73,11 +92,23 @@ class WorkerMetrics:
             buckets=(0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5),
             registry=registry,
         )
+        self._lost = Counter(
+            "eddy_records_lost",
+            "Records deleted before they were read.",
+            ["topic", "partition"],
+            registry=registry,
+        )
         self._restored = Counter(
             "eddy_restored_records", "Changelog records restored.", ["table"], registry=registry
         )
         self._restore = Gauge(
             "eddy_restore_seconds", "Time of the latest restore.", ["table"], registry=registry
+        )
+        self._followed = Counter(
+            "eddy_standby_records", "Changelog records read to stand by.", ["table"], registry=registry
+        )
+        self._standby_errors = Counter(
+            "eddy_standby_errors", "Errors that standing by met.", registry=registry
         )
         Gauge("eddy_build_info", "Version of the worker.", ["version"], registry=registry).labels(
             version
@@ -90,8 +121,7 @@ class WorkerMetrics:
         for reason, count in folded.dead_lettered.items():
             self._dead_letters.labels(reason).inc(count)
             dead += count
-        for event_type, count in folded.events.items():
-            self._events.labels(event_type).inc(count)
+        self._told(folded.events)
         for result, count in (
             ("scored", folded.scored),
             ("duplicate", folded.duplicates),
@@ -99,12 +129,27 @@ class WorkerMetrics:
         ):
             if count:
                 self._decisions.labels(result).inc(count)
+        self._late.inc(folded.late(time.time_ns() // 1_000_000))
         self._tried.inc(folded.tried)
         for kind, count in folded.differences.items():
             self._differences.labels(kind).inc(count)
         self._run.observe(folded.scored + folded.duplicates + dead)
         self._fold.inc(fold_seconds)
         self._epoch.observe(seconds)
+
+    def searched(self, entries: int, seconds: float) -> None:
+        """Take note of entries that housekeeping looked at, and the CPU time of that."""
+        self._searched.inc(entries)
+        self._searching.inc(seconds)
+
+    def removed(self, reason: str, sessions: int, events: Mapping[str, int]) -> None:
+        """Take note of sessions that housekeeping removed, and of what it told of them, by type."""
+        self._removed.labels(reason).inc(sessions)
+        self._told(events)
+
+    def _told(self, events: Mapping[str, int]) -> None:
+        for event_type, count in events.items():
+            self._events.labels(event_type).inc(count)
 
     def tallied(self, tallied: Tallied, seconds: float) -> None:
         """Take note of a finished epoch of the aggregates."""
@@ -113,37 +158,27 @@ class WorkerMetrics:
                 self._contributions.labels(result).inc(count)
         self._aggregates_epoch.observe(seconds)
 
+    def lost(self, topic: str, partition: int, records: int) -> None:
+        """Take note of records that were deleted before they were read."""
+        self._lost.labels(topic, partition).inc(records)
+
     def restored(self, table: str, records: int, seconds: float) -> None:
         """Take note of a finished restore of a table."""
         self._restored.labels(table).inc(records)
         self._restore.labels(table).set(seconds)
 
-    def watch(self, lags: Lags, settings_versions: Versions, shadow_versions: Versions) -> None:
-        """Report at each scrape how far the partitions are and which settings they are processed under."""
-        self.registry.register(_PartitionCollector(lags, settings_versions, shadow_versions))
+    def followed(self, table: str, records: int) -> None:
+        """Take note of what a standby has read."""
+        self._followed.labels(table).inc(records)
+
+    def standby_failed(self) -> None:
+        """Take note of an error that standing by met."""
+        self._standby_errors.inc()
+
+    def watch(self, readings: Readings) -> None:
+        """Report at each scrape what is asked then."""
+        self.registry.register(readings)
 
     def exposition(self) -> bytes:
         """Return everything in Prometheus' text format."""
         return generate_latest(self.registry)
-
-
-class _PartitionCollector(Collector):
-    def __init__(self, lags: Lags, settings_versions: Versions, shadow_versions: Versions) -> None:
-        self._lags = lags
-        self._versions = {
-            "eddy_settings_version": ("Settings in force.", settings_versions),
-            "eddy_shadow_settings_version": ("Settings that are tried out.", shadow_versions),
-        }
-
-    def collect(self) -> Iterable[Metric]:
-        lag = GaugeMetricFamily(
-            "eddy_consumer_lag", "Records not yet processed.", labels=["topic", "partition"]
-        )
-        for (topic, partition), records in self._lags().items():
-            lag.add_metric([topic, str(partition)], records)
-        yield lag
-        for name, (documentation, versions) in self._versions.items():
-            settings = GaugeMetricFamily(name, documentation, labels=["partition"])
-            for partition, version in versions().items():
-                settings.add_metric([str(partition)], version)
-            yield settings

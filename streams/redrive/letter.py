@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple, Protocol
 
 from schemas.reason import Reason
+from streams.dead_letter import CUT, FIRST_OF_OURS
 from streams.domain.outgoing import Headers
-
-#: The first of the headers that Eddy puts behind those of the message.
-_FIRST: Final = "__streams.errors.exception"
 
 #: How often the message was sent again; the one header that a message gets when it is.
 REDRIVE_COUNT: Final = "x-redrive-count"
@@ -75,6 +73,8 @@ class DeadLetter(NamedTuple):
     detail: str
     group: str
     version: str
+    cut: str = ""
+    """What of the message is not in the letter, empty when all of it is."""
 
     @property
     def counted_as(self) -> str:
@@ -104,7 +104,7 @@ def read(record: Record) -> DeadLetter:
     """
     headers = list(record.headers)
     names = [name for name, _ in headers]
-    at = len(names) - 1 - names[::-1].index(_FIRST) if _FIRST in names else len(names)
+    at = len(names) - 1 - names[::-1].index(FIRST_OF_OURS) if FIRST_OF_OURS in names else len(names)
     said = {name: (content or b"").decode("utf-8", "replace") for name, content in headers[at:]}
     problems = said.get("x-dlq-problems", "")
     return DeadLetter(
@@ -121,6 +121,7 @@ def read(record: Record) -> DeadLetter:
         detail=said.get("__streams.errors.message", ""),
         group=said.get("x-dlq-consumer-group", ""),
         version=said.get("x-dlq-app-version", ""),
+        cut=said.get(CUT, ""),
     )
 
 

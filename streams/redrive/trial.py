@@ -46,6 +46,8 @@ class Trial:
 
     def refusal(self, letter: DeadLetter, timestamp: int) -> str | None:
         """Say why the message would be set aside again at ``timestamp`` (ms); None where it would not."""
+        if letter.cut:
+            return f"the letter does not hold all of the message: cut were the bytes of {letter.cut}"
         try:
             value = self.decode(letter)
         except UndecodableError as error:

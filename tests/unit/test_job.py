@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from schemas.codec import Codec, OutputFormat
 from schemas.encoder import check_fields
+from streams.dead_letter import record_size
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.outgoing import Outgoing
 from streams.domain.run import Run
@@ -21,7 +22,11 @@ from streams.domain.topic import Topic
 from streams.engine.changelog import encode_session
 from streams.engine.client import Stored
 from streams.job import Folded, Job
+from streams.pipeline import expire
+from streams.policy.state_size import StateLimit
+from streams.redrive.letter import read
 from tests.integration.load import load
+from tests.stream import decision_log
 from tests.streams_strategy import CHANGES
 
 JOB = Job(Codec.bundled(), group="g", version="1")
@@ -48,10 +53,11 @@ def folded(
     sessions: Sessions | None = None,
     messages: Sequence[Stored] = MESSAGES,
     job: Job = JOB,
+    settings: DetectionSettings = DEFAULTS,
 ) -> Folded:
     found = Folded()
     run = Run(Topic.DECISION_LOGS, 0, messages)
-    job.fold(run, Sessions() if sessions is None else sessions, DEFAULTS, found, shadow)
+    job.fold(run, Sessions() if sessions is None else sessions, settings, found, shadow)
     return found
 
 
@@ -126,3 +132,153 @@ def test_a_trial_of_what_is_live_costs_no_byte_of_state() -> None:
     assert {name: encode_session(session) for name, session in beside.items()} == {
         name: encode_session(session) for name, session in alone.items()
     }
+
+
+def test_a_record_is_late_when_it_finds_no_state_and_came_more_than_the_grace_after_its_time() -> None:
+    sessions = Sessions()
+    first = folded(sessions=sessions, messages=FEW[:1])
+    until = orjson.loads(FEW[0].value or b"")["meta"]["timestamp"] + DEFAULTS.state_grace_ms
+    assert (first.late(until), first.late(until + 1)) == (0, 1)
+    again = folded(sessions=sessions, messages=[FEW[0]._replace(offset=1)])
+    assert (again.scored, again.late(until + 1)) == (1, 0)
+
+
+def test_no_record_is_late_when_sessions_stay_for_ever() -> None:
+    found = Folded()
+    JOB.fold(Run(Topic.DECISION_LOGS, 0, FEW), Sessions(), settings(session_ttl_ms=0), found)
+    assert found.scored
+    assert found.late(2**63) == 0
+
+
+def test_what_the_removal_of_a_session_tells_fits_its_schemas_and_has_the_time_of_its_end() -> None:
+    sessions = Sessions()
+    folded(sessions=sessions)
+    found = Folded()
+    for session_id, session in sessions.items():
+        JOB.expired(session_id, expire(session_id, session, DEFAULTS), 7, found)
+    assert {record.timestamp for records in found.outputs.values() for record in records} == {7}
+    assert {Topic.SESSION_ALERTS, Topic.TOPOLOGY, Topic.REPARTITION} <= found.outputs.keys()
+    for topic in (Topic.SESSION_ALERTS, Topic.TOPOLOGY):
+        decoder = Codec.bundled().decoder(f"{topic}-value")
+        told = [decoder.decode(record.value, record.headers) for record in found.outputs[topic]]
+        assert all(value["id"].endswith("/expired") for value in told)
+    assert found.events.total() >= len(found.outputs[Topic.TOPOLOGY])
+
+
+def job(**largest: int) -> Job:
+    """Return a job whose topics take so many bytes, by the name in `Topic`."""
+    limits = {Topic[name]: size for name, size in largest.items()}
+    return Job(Codec.bundled(OutputFormat.JSON), group="g", version="1", largest=limits)
+
+
+def test_a_record_whose_outputs_a_topic_does_not_take_is_a_dead_letter_and_changes_no_session() -> None:
+    sessions = Sessions()
+    found = folded(sessions=sessions, messages=FEW[:1], job=job(ENRICHED=500))
+    assert set(found.outputs) == {Topic.DEAD_LETTERS}
+    [letter] = found.outputs[Topic.DEAD_LETTERS]
+    headers = dict(letter.headers)
+    assert (letter.key, letter.value) == (FEW[0].key, FEW[0].value)
+    assert headers["x-dlq-reason"] == b"oversize"
+    assert b"decision-logs-enriched takes (500 bytes)" in headers["__streams.errors.message"]
+    assert (found.scored, dict(found.dead_lettered)) == (0, {"oversize": 1})
+    assert sessions == {}
+
+
+def test_a_limit_on_one_topic_sets_aside_only_the_records_that_tell_something_there() -> None:
+    every = folded(messages=FEW)
+    found = folded(messages=FEW, job=job(TOPOLOGY=1))
+    assert Topic.TOPOLOGY in every.outputs
+    assert Topic.TOPOLOGY not in found.outputs
+    assert 0 < found.dead_lettered["oversize"] < found.scored
+
+
+def test_a_difference_that_its_topic_does_not_take_is_counted_and_changes_no_other_output() -> None:
+    shadow = Shadow(settings(entropy_window_size=3), since=0)
+    every = folded(shadow, messages=FEW, job=job())
+    largest = max(map(record_size, differences(every))) - 1
+    found = folded(shadow, messages=FEW, job=job(SHADOW_DIFFERENCES=largest))
+    assert 0 < len(differences(found)) < len(differences(every))
+    assert without_differences(found) == without_differences(every)
+    assert (found.differences, found.dead_lettered) == (every.differences, every.dead_lettered)
+
+
+WIDE = settings(entropy_window_size=1000, pattern_window=1000, verdict_window=1000)
+CHANGELOG = "eddy-sessions-changelog"
+
+
+def limited(most: int) -> Job:
+    """Return a job that stores sessions of so many bytes."""
+    limit = StateLimit(most, encode_session, CHANGELOG)
+    return Job(Codec.bundled(OutputFormat.JSON), group="g", version="1", state_limit=limit)
+
+
+def growing() -> list[Stored]:
+    """Return records of one session, each with an intent of its own, and one in five as short as can be."""
+    values = [decision_log("x" if at % 5 == 4 else f"{at:04}" * 50, number=at) for at in range(60)]
+    return [Stored(0, at, -1, b"s1", orjson.dumps(value), []) for at, value in enumerate(values)]
+
+
+def test_a_record_that_would_make_its_session_too_large_to_store_is_a_dead_letter() -> None:
+    most, sessions, every = 4_000, Sessions(), Sessions()
+    folded(sessions=every, messages=growing(), settings=WIDE)
+    assert len(encode_session(every["s1"])) > 2 * most
+    found = folded(sessions=sessions, messages=growing(), job=limited(most), settings=WIDE)
+    assert most / 2 < len(encode_session(sessions["s1"])) <= most
+    letters = found.outputs[Topic.DEAD_LETTERS]
+    assert len(letters) == found.dead_lettered["oversize"] == 60 - found.scored
+    headers = dict(letters[0].headers)
+    assert headers["x-dlq-reason"] == b"oversize"
+    assert headers["__streams.errors.message"].decode() == (
+        f"with it the state of its session would be larger than {most} bytes, a quarter of what "
+        f"{CHANGELOG} takes"
+    )
+    assert {letter.value for letter in letters} < {message.value for message in growing()}
+    told = {orjson.loads(record.value or b"")["event_id"] for record in found.outputs[Topic.ENRICHED]}
+    assert len(told) == found.scored
+    # What the full session still has room for goes on to be scored.
+    assert {"s1-e54", "s1-e59"} <= told
+    assert "s1-e58" not in told
+
+
+def test_where_the_settings_keep_states_small_none_is_measured() -> None:
+    def measured(_session: Session) -> bytes:
+        pytest.fail("it was measured")
+
+    limit = StateLimit.of(8 << 20, measured, CHANGELOG)
+    job = Job(Codec.bundled(OutputFormat.JSON), group="g", version="1", state_limit=limit)
+    assert folded(Shadow(settings(entropy_window_size=3), since=0), job=job).scored > 0
+
+
+def test_a_trial_that_needs_too_much_room_begins_anew_and_changes_nothing_else() -> None:
+    shadow, sessions = Shadow(WIDE, since=0), Sessions()
+    every = folded(shadow, messages=growing(), job=limited(1 << 20))
+    found = folded(shadow, sessions, messages=growing(), job=limited(4_000))
+    assert without_differences(found) == without_differences(every)
+    assert (found.scored, found.dead_lettered) == (60, {})
+    shadow_alone = sessions["s1"].shadow
+    assert shadow_alone is not None
+    assert len(encode_session(shadow_alone)) <= 4_000
+
+
+@pytest.mark.parametrize("largest", [1_500, 5_000])
+def test_a_letter_that_the_topic_does_not_take_is_cut_and_says_so(largest: int) -> None:
+    message = FEW[0]._replace(value=b"\xff" * 9_000, headers=[("own", b"x" * 2_000)])
+    [letter] = folded(messages=[message], job=job(DEAD_LETTERS=largest)).outputs[Topic.DEAD_LETTERS]
+    assert record_size(letter) <= largest
+    read_back = read(Stored(0, 0, 0, letter.key, letter.value, letter.headers))
+    assert read_back.source == (Topic.DECISION_LOGS, 0, message.offset)
+    assert read_back.reason == "undecodable"
+    if largest == 5_000:
+        assert (letter.key, read_back.headers) == (message.key, message.headers)
+        assert 0 < len(letter.value or b"") < 9_000
+        assert read_back.cut == "value 9000"
+    else:
+        assert (letter.key, letter.value, read_back.headers) == (None, b"", [])
+        assert read_back.cut == f"value 9000, headers 1, key {len(message.key or b'')}"
+
+
+def test_a_letter_that_the_topic_takes_is_whole() -> None:
+    message = FEW[0]._replace(value=b"\xff" * 9_000)
+    [letter] = folded(messages=[message], job=job(DEAD_LETTERS=20_000)).outputs[Topic.DEAD_LETTERS]
+    assert letter.value == message.value
+    assert read(Stored(0, 0, 0, letter.key, letter.value, letter.headers)).cut == ""

@@ -9,6 +9,7 @@ import pytest
 import streams.pipeline
 from streams.detectors.detector import CloseReason, Detector, Eddy, Layer, Observation
 from streams.detectors.registry import DETECTORS
+from streams.domain.contribution import expiry_source
 from streams.domain.decision import Decision
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.event import EventKind, Finding
@@ -16,7 +17,7 @@ from streams.domain.level import Level
 from streams.domain.outcome import Duplicate, Rejected, Scored
 from streams.domain.record import Record
 from streams.domain.topic import Topic
-from streams.pipeline import admit, expire, step
+from streams.pipeline import Expired, admit, expire, step
 from tests.stream import START_MS, Stream, block, decision_log, repeated, told
 
 DAY_MS = 86_400_000
@@ -241,7 +242,7 @@ class TestHousekeeping:
     def test_removing_a_session_resets_its_node_at_its_last_record(self) -> None:
         stream = Stream()
         stream.run(repeated(5))
-        episode, event = expire("s1", stream.sessions["s1"], DEFAULTS)
+        episode, event = expire("s1", stream.sessions["s1"], DEFAULTS).events
         assert episode.fields["id"] == "s1/0/4/loop_episode/recovered/expired"
         assert episode.topic is Topic.SESSION_ALERTS
         assert event.topic is Topic.TOPOLOGY
@@ -263,7 +264,7 @@ class TestHousekeeping:
     def test_the_coordinates_are_of_the_last_record_not_of_the_latest(self) -> None:
         stream = Stream()
         stream.run([*repeated(5), decision_log(number=9, at_ms=-60_000, agent="agent-2")])
-        event = expire("s1", stream.sessions["s1"], DEFAULTS)[-1]
+        event = expire("s1", stream.sessions["s1"], DEFAULTS).events[-1]
         assert event.fields["timestamp"] == START_MS - 60_000
         assert (event.fields["event_id"], event.fields["agent_id"]) == ("s1-e9", "agent-2")
 
@@ -271,8 +272,26 @@ class TestHousekeeping:
         stream = Stream()
         stream.scored(decision_log())
         stream.scored(decision_log(session="s2", terminal=True))
-        assert expire("s1", stream.sessions["s1"], DEFAULTS) == ()
-        assert expire("s2", stream.sessions["s2"], DEFAULTS) == ()
+        assert expire("s1", stream.sessions["s1"], DEFAULTS) == Expired()
+        assert expire("s2", stream.sessions["s2"], DEFAULTS) == Expired()
+
+    def test_a_session_that_loops_is_taken_out_of_the_counts_as_by_a_record_that_finds_it_expired(
+        self,
+    ) -> None:
+        removed, left = Stream(), Stream()
+        for stream in (removed, left):
+            stream.run(repeated(5))
+        found = removed.sessions["s1"]
+        expired = expire("s1", found, DEFAULTS)
+        late = left.scored(decision_log(number=9, at_ms=2 * DAY_MS, agent="agent-2"))
+        left_out = [(made.key, made.counts["looping"]) for made in expired.contributions]
+        assert left_out == [
+            (made.key, made.counts["looping"]) for made in late.contributions if "looping" in made.counts
+        ]
+        assert left_out
+        # A source of its own: it comes behind later records of the partition.
+        places = {(made.partition, made.offset, made.at) for made in expired.contributions}
+        assert places == {(expiry_source(0), 4, found.latest)}
 
 
 class OpenState(NamedTuple):
@@ -364,7 +383,7 @@ class TestAJudge:
     def test_what_it_leaves_open_is_closed_by_housekeeping(self) -> None:
         stream = Stream()
         stream.run(repeated(3))
-        events = expire("s1", stream.sessions["s1"], DEFAULTS)
+        events = expire("s1", stream.sessions["s1"], DEFAULTS).events
         assert [event.fields["id"] for event in events] == [
             "s1/0/2/loop_episode/recovered/expired",
             "s1/0/2/node_state/active/expired",

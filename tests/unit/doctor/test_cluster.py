@@ -106,8 +106,11 @@ def test_an_offset_that_the_topic_does_not_have_is_a_failure(committed, said):
     [
         (9, 1_000.0, None, []),
         (10, 1_000.0, None, [Status.FAIL]),
-        (9, 900.0, None, [Status.WARN]),
-        (9, 900.0, 17, []),
+        (7, 900.0, None, [Status.WARN]),
+        (8, 900.0, None, []),
+        (9, 900.0, None, []),
+        (7, 900.0, 17, []),
+        (7, 950.0, None, []),
         (None, 1_000.0, None, []),
     ],
 )

@@ -13,9 +13,13 @@ from rocksdict import Cache
 
 from streams.doctor.check import Status
 from streams.doctor.state import database_checks, databases, directory_check
+from streams.engine.changelog import SETTINGS_KEY
+from streams.engine.origin import SOURCES_KEY, encode_sources
+from streams.engine.settings_ledger import SettingsLedger
 from streams.engine.store import FORMAT, PartitionStore, StoreLook, StoreOptions
 
 OPTIONS = StoreOptions()
+WRITTEN_MS = 1_700_000_000_500
 LOOKER = """
 import sys
 from pathlib import Path
@@ -42,7 +46,7 @@ def contents(directory: Path) -> dict[str, tuple[int, int, bytes]]:
 def state(tmp_path: Path) -> Path:
     for table, partition in (("sessions", 0), ("sessions", 11), ("aggregates", 2)):
         store = opened(tmp_path / table / f"{partition}.db")
-        store.write([(b"sa", b"{}")], 40 + partition)
+        store.write([(b"sa", b"{}")], 40 + partition, WRITTEN_MS)
         store.close()
     return tmp_path
 
@@ -56,6 +60,7 @@ def test_a_look_tells_how_far_a_database_is_and_changes_nothing(state):
         ("aggregates", 2): 42,
     }
     assert {each.found.format for each in found.values()} == {FORMAT}
+    assert {each.found.written_at for each in found.values()} == {WRITTEN_MS / 1000}
     assert {each.held_by for each in found.values()} == {None}
     assert contents(state) == before
     [check] = database_checks(list(found.values()))
@@ -65,7 +70,7 @@ def test_a_look_tells_how_far_a_database_is_and_changes_nothing(state):
 def test_a_database_that_is_open_is_read_and_its_owner_named(state):
     # A process is not told of its own locks, so another one looks.
     store = opened(state / "sessions" / "0.db")
-    store.write([(b"sb", b"{}")], 77)
+    store.write([(b"sb", b"{}")], 77, WRITTEN_MS)
     seen = subprocess.run(
         [sys.executable, "-c", LOOKER, str(store.path)], check=True, capture_output=True, text=True
     )
@@ -80,10 +85,11 @@ def test_a_damaged_database_is_a_failure_that_says_what_to_do(state):
     assert "the changelog restores it" in damaged.said
 
 
-def test_another_format_is_a_failure(state):
+def test_a_newer_format_is_a_failure_and_an_older_one_goes_by_itself(state):
     [first, *_] = databases(state)
-    other = first._replace(found=StoreLook(b"9", 1, 0.0))
-    assert next(database_checks([other])).status is Status.FAIL
+    for version, status in ((b"9", Status.FAIL), (b"1", Status.WARN)):
+        other = first._replace(found=StoreLook(version, 1, 0.0))
+        assert next(database_checks([other])).status is status
 
 
 def test_no_state_is_no_problem(tmp_path):
@@ -111,3 +117,28 @@ def test_a_disk_that_gets_full_is_told_before_it_is(tmp_path, monkeypatch, free,
     usage = shutil.disk_usage(tmp_path)._replace(free=free)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
     assert directory_check(tmp_path).status is status
+
+
+def test_a_database_tells_which_topics_it_was_built_from(tmp_path: Path) -> None:
+    ledger = SettingsLedger(source="id-of-decisions").encode()
+    sources = {"decision-logs": "id-of-decisions", "eddy-repartition": "id-of-contributions"}
+    for table, key, value in (
+        ("sessions", SETTINGS_KEY, ledger),
+        ("aggregates", SOURCES_KEY, encode_sources(sources)),
+    ):
+        store = opened(tmp_path / table / "0.db")
+        store.write([(key, value)], 40, WRITTEN_MS)
+        store.close()
+    assert {each.table: each.sources for each in databases(tmp_path)} == {
+        "sessions": {"decision-logs": "id-of-decisions"},
+        "aggregates": sources,
+    }
+
+
+def test_a_ledger_that_a_newer_version_wrote_fails_as_a_worker_would(tmp_path: Path) -> None:
+    store = opened(tmp_path / "sessions" / "0.db")
+    store.write([(SETTINGS_KEY, b"[99]")], 40, WRITTEN_MS)
+    store.close()
+    [check] = database_checks(databases(tmp_path))
+    assert check.status is Status.FAIL
+    assert "Start the newer version again" in check.said

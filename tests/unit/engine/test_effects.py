@@ -12,12 +12,15 @@ import pytest
 from streams.app import build
 from streams.domain.agent_health import AgentHealth
 from streams.domain.contribution import Contribution
+from streams.domain.node import NodeState
 from streams.domain.outgoing import Outgoing, Row
-from streams.domain.run import Run
-from streams.engine.client import Stored
-from streams.engine.effects import Effects, key_partition
+from streams.domain.session import Session
+from streams.engine.at_least_once import AtLeastOnce
+from streams.engine.clock import now_ms
+from streams.engine.effects import Outcome, Routes, key_partition
 from streams.engine.producer import Sent
 from streams.engine.table import StateTable
+from streams.errors import StateError
 from streams.settings import WorkerSettings
 
 OFFSET = 0
@@ -29,9 +32,12 @@ class Producer:
     def __init__(self, said: list[Any]) -> None:
         self._said = said
         self.sent: dict[tuple[str, int], list[bytes | None]] = {}
+        self.timestamps: set[int] = set()
 
     async def publish(self, topic: str, partition: int, records: Iterable[Row]) -> Sent:
-        self.sent.setdefault((topic, partition), []).extend(key for key, *_ in records)
+        rows = list(records)
+        self.sent.setdefault((topic, partition), []).extend(key for key, *_ in rows)
+        self.timestamps.update(timestamp for _, _, timestamp, _ in rows)
         self._said.append(topic)
 
         class Metadata:
@@ -61,36 +67,89 @@ def test_a_key_goes_where_kafkas_own_partitioner_puts_it(key: bytes, hashed: int
         assert key_partition(key, partitions) == (hashed & 0x7FFFFFFF) % partitions
 
 
-async def test_a_topic_by_key_has_its_own_name_and_the_others_keep_the_partition_of_the_source(
-    table: StateTable[Any],
-) -> None:
+async def test_a_topic_by_key_has_its_own_name_and_the_others_keep_the_partition_of_the_source() -> None:
+    routes = Routes(Producer([]).partition_count, by_key={"keyed": "eddy-keyed"})
+    planner, shell, again = (Outgoing(key, b"{}", 5) for key in (b"planner", b"tool/shell", b"planner"))
+    records = [planner, shell, again]
+    assert await routes.of(3, {"out": records, "keyed": records}) == [
+        ("out", 1, records),
+        ("eddy-keyed", 9, [planner, again]),
+        ("eddy-keyed", 1, [shell]),
+    ]
+
+
+async def test_settings_come_before_outputs_and_these_before_state(table: StateTable[Any]) -> None:
     said: list[Any] = []
     producer: Any = Producer(said)
-    effects = Effects(table=table, producer=producer, reach=said.append, by_key={"keyed": "eddy-keyed"})
-    records = [Outgoing(key, b"{}", 5) for key in (b"planner", b"tool/shell", b"planner")]
-    await effects.publish(3, {"out": records, "keyed": records})
-    assert producer.sent == {
-        ("out", 1): [b"planner", b"tool/shell", b"planner"],
-        ("eddy-keyed", 9): [b"planner", b"planner"],
-        ("eddy-keyed", 1): [b"tool/shell"],
-    }
-    assert said[-2:] == ["outputs_sent", "outputs_acked"]
+    effects = AtLeastOnce(table=table, producer=producer, reach=said.append)
+    health = AgentHealth().plus(Contribution("planner", 0, 7, 900_000, {"sessions": {3: 1}}, {}))
+    view = table.view(2, ["hplanner"])
+    view.put(health, "hplanner")
+    outputs = {"out": [Outgoing(b"planner", b"{}", 5)]}
+    await effects.carry_out(Outcome(2, view, outputs, [(b"msettings", b"[]")]))
+    changelog = table.changelog_topic_name
+    assert said == [
+        *(changelog, "settings_acked"),
+        *("out", "outputs_sent", "outputs_acked"),
+        *(changelog, "changelog_sent", "changelog_acked", "stored"),
+    ]
+    assert producer.sent == {(changelog, 2): [b"msettings", b"hplanner"], ("out", 0): [b"planner"]}
+    assert table.stores[2].get(b"msettings") == b"[]"
 
 
 async def test_what_changed_is_in_the_changelog_before_it_is_stored(table: StateTable[Any]) -> None:
     said: list[Any] = []
     producer: Any = Producer(said)
-    effects = Effects(table=table, producer=producer, reach=said.append)
+    effects = AtLeastOnce(table=table, producer=producer, reach=said.append)
     health = AgentHealth().plus(Contribution("planner", 0, 7, 900_000, {"sessions": {3: 1}}, {}))
-    run = Run("in", 2, [Stored(2, 7, 5, b"planner", b"", ())])
     view = table.view(2, ["hplanner"])
-    await effects.persist(run, view)
-    assert said == []
+    await effects.carry_out(Outcome(2, view))
+    assert said == ["outputs_sent", "outputs_acked"]
 
+    said.clear()
     view.put(health, "hplanner")
-    await effects.persist(run, view)
-    assert said == [table.changelog_topic_name, "changelog_sent", "changelog_acked", "stored"]
+    before = now_ms()
+    await effects.carry_out(Outcome(2, view))
+    assert said[2:] == [table.changelog_topic_name, "changelog_sent", "changelog_acked", "stored"]
     assert producer.sent == {(table.changelog_topic_name, 2): [b"hplanner"]}
     assert table.stores[2].offset() == OFFSET
+    # The time of the write, whatever the time of the records that led to it.
+    [(_, touched, _)] = table.stores[2].scan(b"", 9)
+    assert producer.timestamps == {touched}
+    assert before <= touched <= now_ms()
     table.forget()
     assert table.view(2, ["hplanner"]).get("hplanner") == health
+
+
+@pytest.mark.parametrize("too_large", ["msettings", "hplanner"])
+async def test_what_the_changelog_does_not_take_is_told_before_anything_is_published(
+    table: StateTable[Any], too_large: str
+) -> None:
+    producer: Any = Producer([])
+    effects = AtLeastOnce(table=table, producer=producer, reach=lambda _: None)
+    view = table.view(2, ["hplanner"])
+    settings = [(b"msettings", b"[" + b" " * 5_000 + b"]")] if too_large == "msettings" else []
+    if not settings:
+        counts = {f"a count of {number:05}": {3: 1} for number in range(300)}
+        view.put(AgentHealth().plus(Contribution("planner", 0, 7, 900_000, counts, {})), "hplanner")
+    outcome = Outcome(2, view, {"out": [Outgoing(b"planner", b"{}", 5)]}, settings)
+    table.largest = 5_000
+    with pytest.raises(StateError, match=rf"under the key b'{too_large}' has \d+ bytes.*takes 5000"):
+        await effects.carry_out(outcome)
+    assert producer.sent == {}
+    assert table.stores[2].is_empty()
+    table.largest = 50_000
+    await effects.carry_out(outcome)
+    assert len(producer.sent) == 2
+
+
+async def test_what_changed_is_written_in_the_order_of_the_source(tmp_path: Path) -> None:
+    table = build(WorkerSettings(_env_file=None, data_dir=tmp_path)).sessions
+    producer: Any = Producer([])
+    effects = AtLeastOnce(table=table, producer=producer, reach=lambda _: None)
+    view = table.view(2, ())
+    for name, offset in (("a", 9), ("b", 7), ("c", 8), ("a", 12)):
+        view.put(Session(2, offset, NodeState.ACTIVE), name)
+    await effects.carry_out(Outcome(2, view))
+    assert producer.sent == {(table.changelog_topic_name, 2): [b"sb", b"sc", b"sa"]}
+    table.stores.close_all()

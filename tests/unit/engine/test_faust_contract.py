@@ -64,6 +64,13 @@ RELIED_ON: dict[str, dict[str, str]] = {
         "aiokafka.consumer.fetcher.Fetcher._proc_offset_request": "f3cbaf6cb1b3",
         "aiokafka.consumer.fetcher.Fetcher._update_fetch_positions": "1dc02ecce273",
         "faust.transport.drivers.aiokafka.AIOKafkaConsumerThread.on_start": "675d03707bbe",
+        "faust.transport.drivers.aiokafka.AIOKafkaConsumerThread.on_thread_stop": "cdbbe53230d2",
+    },
+    "The consumer's thread: who waits for an answer from it, and how it ends.": {
+        "faust.transport.consumer.ConsumerThread.__init__": "d28391029483",
+        "mode.threads.QueueServiceThread.call_thread": "d1304f73ca65",
+        "mode.threads.ServiceThread.set_shutdown": "7ee054a59dac",
+        "mode.threads.ServiceThread._stopped_set": "59ef3956d5b9",
     },
     "Acknowledging: `_unacked_messages` is what a drain waits for, `_waiting_for_ack` wakes it.": {
         "faust.transport.consumer.Consumer._clean_unacked_messages": "c616dec1d18b",
@@ -108,6 +115,9 @@ RELIED_ON: dict[str, dict[str, str]] = {
         "faust.app.base.App.on_stop": "d8e7904b258c",
         "faust.app.base.BootStrategy.server": "2281b36f9896",
         "mode.services.Service.__init__": "4a44ca859d66",
+        "mode.services.Service._crash": "023e36034cd9",
+        "mode.services.Service.crash_reason": "34241b53be01",
+        "mode.services.ServiceCallbacks.on_stop": "11211872b272",
     },
     "Restoring: who signals a start and an end, and what is declared ready.": {
         "faust.tables.manager.TableManager.on_actives_ready": "fb443bf457e0",
@@ -115,6 +125,7 @@ RELIED_ON: dict[str, dict[str, str]] = {
         "faust.tables.manager.TableManager.on_rebalance": "fc9b70e03994",
         "faust.tables.manager.TableManager.recovery": "9e5e10447444",
         "faust.tables.recovery.Recovery.__init__": "0b42091feae4",
+        "faust.tables.recovery.Recovery._add": "0bc4d8362676",
         "faust.tables.recovery.Recovery._publish_stats": "099a124a57bf",
         "faust.tables.recovery.Recovery._restart_recovery": "f93138b040ef",
         "faust.tables.recovery.Recovery._set_recovery_ended": "7ac139109d4e",
@@ -125,9 +136,22 @@ RELIED_ON: dict[str, dict[str, str]] = {
         "faust.tables.recovery.Recovery.on_partitions_revoked": "684cfdcf513b",
         "faust.tables.recovery.Recovery.on_rebalance": "31030bc1807f",
         "faust.tables.recovery.Recovery.on_recovery_completed": "895e7c415a4d",
+        "faust.tables.recovery.Recovery.on_stop": "8c13b139b74d",
         "faust.tables.recovery.Recovery.revoke": "b22e61ecd04c",
         "mode.services.Service.wait_first": "3ed3b8c32e14",
         "mode.services.Service.wait_for_stopped": "6f44463c6eb9",
+    },
+    "Assigning: topics with the same number of partitions together, those nobody knows not at all.": {
+        "faust.assignor.client_assignment.ClientAssignment.kafka_protocol_assignment": "5d0664432e4d",
+        "faust.assignor.partition_assignor.PartitionAssignor._get_copartitioned_groups": "76de3cb3088e",
+        "faust.assignor.partition_assignor.PartitionAssignor.assigned_actives": "e0748d7d3bc1",
+    },
+    "Record batches: what a fetch leaves, unpacked when asked, and how aiokafka goes over it.": {
+        "aiokafka.consumer.fetcher.FetchResult.getall": "b638929de343",
+        "aiokafka.consumer.fetcher.Fetcher._proc_fetch_request": "ace04969424f",
+        "aiokafka.consumer.fetcher.PartitionRecords.__init__": "4649d3084e59",
+        "aiokafka.consumer.fetcher.PartitionRecords._contains_abort_marker": "9692685641ab",
+        "aiokafka.consumer.fetcher.PartitionRecords._unpack_records": "047f7fc3f005",
     },
     "The table: a store that Faust opens, tells of rebalances and closes.": {
         "faust.stores.base.SerializedStore._clear": "d8836490be42",
@@ -162,6 +186,53 @@ RELIED_ON: dict[str, dict[str, str]] = {
         "faust.transport.drivers.aiokafka.Producer._settings_extra": "2b12df47f0a5",
         "faust.transport.drivers.aiokafka.Producer.create_topic": "3d7ff92d2919",
     },
+    "Requests in flight: a set of busy brokers, a batch of a topic partition at a time, and what fails.": {
+        "aiokafka.producer.message_accumulator.MessageAccumulator.drain_by_nodes": "cc2f3eafe1e1",
+        "aiokafka.producer.sender.Sender.__init__": "4bb233e8e8ad",
+        "aiokafka.producer.sender.Sender._send_produce_req": "5fbb5b444b0f",
+        "aiokafka.producer.sender.Sender._sender_routine": "c07b5ec56875",
+    },
+    "The begin of a transaction: one method adds partitions, and a group that is added is not asked for.": {
+        "aiokafka.producer.sender.BaseHandler.do": "47be65fcbddd",
+        "aiokafka.producer.sender.Sender._do_add_offsets_to_txn": "3a95fb5064fa",
+        "aiokafka.producer.sender.Sender._do_add_partitions_to_txn": "36fc8c796c5e",
+        "aiokafka.producer.sender.Sender._find_coordinator": "7c69b57bc1fc",
+        "aiokafka.producer.transaction_manager.TransactionManager.begin_transaction": "07894931781c",
+        "aiokafka.producer.transaction_manager.TransactionManager.consumer_group_to_add": "c06cdbaf0754",
+    },
+    "Transactions: what each error does to one, and that a commit passes over a batch that failed.": {
+        "aiokafka.producer.message_accumulator.MessageAccumulator.fail_all": "408861a4748d",
+        "aiokafka.producer.message_accumulator.MessageAccumulator.flush_for_commit": "c1deaeb33046",
+        "aiokafka.producer.producer.AIOKafkaProducer.abort_transaction": "7f938be0c3c6",
+        "aiokafka.producer.producer.AIOKafkaProducer.begin_transaction": "9834b9f64d8a",
+        "aiokafka.producer.producer.AIOKafkaProducer.commit_transaction": "8f568a6acef9",
+        "aiokafka.producer.producer.AIOKafkaProducer.send_offsets_to_transaction": "8053778fb7d2",
+        "aiokafka.producer.producer.AIOKafkaProducer.start": "dd4ee2867d8e",
+        "aiokafka.producer.producer.AIOKafkaProducer.stop": "8ee7f0d1b6a5",
+        "aiokafka.producer.sender.AddOffsetsToTxnHandler.handle_response": "dbcfa40d7bb0",
+        "aiokafka.producer.sender.AddPartitionsToTxnHandler.handle_response": "17bcd38903ea",
+        "aiokafka.producer.sender.EndTxnHandler.handle_response": "0d6dddf7e76d",
+        "aiokafka.producer.sender.InitPIDHandler.handle_response": "310b52e848f2",
+        "aiokafka.producer.sender.SendProduceReqHandler.handle_response": "552007acc49e",
+        "aiokafka.producer.sender.Sender._fail_all": "a939bb088a36",
+        "aiokafka.producer.sender.Sender._maybe_do_transactional_request": "84a1736c0bd8",
+        "aiokafka.producer.sender.Sender._sender_routine": "c07b5ec56875",
+        "aiokafka.producer.sender.TxnOffsetCommitHandler.handle_response": "da2a7e6d89c7",
+        "aiokafka.producer.transaction_manager.TransactionManager.error_transaction": "4acd8c0364a2",
+        "aiokafka.producer.transaction_manager.TransactionManager.fatal_error": "982d69337228",
+    },
+    "Reading committed records: the position goes on over markers and over what was aborted.": {
+        "aiokafka.consumer.consumer.AIOKafkaConsumer.last_stable_offset": "ecbdc68482bf",
+        "aiokafka.consumer.fetcher.FetchResult.getall": "b638929de343",
+        "aiokafka.consumer.fetcher.PartitionRecords._unpack_records": "047f7fc3f005",
+    },
+    "Topic ids: a request of our own is sent in the version that the broker speaks, or is refused here.": {
+        "aiokafka.client.AIOKafkaClient.bootstrap": "f9d734f5446b",
+        "aiokafka.client.AIOKafkaClient.get_random_node": "2bd095d67033",
+        "aiokafka.client.AIOKafkaClient.send": "fb1726e3ed8e",
+        "aiokafka.protocol.api.Request.build": "eac666de710e",
+        "aiokafka.protocol.api.Request.prepare": "af9f578c3892",
+    },
 }
 
 FINGERPRINTS = {name: known for names in RELIED_ON.values() for name, known in names.items()}
@@ -170,6 +241,9 @@ FOREIGN = {"faust", "mode", "aiokafka"}
 
 #: What the class machinery of Faust and mode puts into every subclass.
 MADE = {"logger", "_tasks", "_abc_impl"}
+
+#: What a request declares of itself.
+DECLARED = {"API_KEY", "API_VERSION", "FLEXIBLE_VERSION", "RESPONSE_TYPE", "SCHEMA"}
 
 
 def find(path: str) -> Any:
@@ -210,7 +284,12 @@ def overrides() -> Iterator[tuple[str, Any, Any]]:
             for name, mine in vars(kind).items():
                 base = next((base for base in bases if name in vars(base)), None)
                 dunder = name.startswith("__") and name != "__init__"
-                if base is not None and not dunder and name not in MADE and not inspect.isclass(mine):
+                if (
+                    base is not None
+                    and not dunder
+                    and name not in MADE | DECLARED
+                    and not inspect.isclass(mine)
+                ):
                     yield f"{base.__module__}.{base.__qualname__}.{name}", vars(base)[name], mine
 
 

@@ -259,6 +259,8 @@ def test_a_blocked_event_loop_ends_the_process_and_shows_where_it_stood() -> Non
     done = watched(alive=True, wait=BLOCKED, seconds=60, patience=0.3)
     assert done.returncode == EXIT_STALLED == 70
     assert "in main" in done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("eddy: The worker has ended itself: its event loop has stood still for")
     assert done.stdout == ""
 
 
@@ -266,6 +268,7 @@ def test_a_worker_that_does_not_live_is_ended_though_its_event_loop_turns() -> N
     done = watched(alive=False, wait=BEATING, seconds=60, patience=0.3)
     assert done.returncode == EXIT_STALLED
     assert "The worker does not get on: as told" in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("eddy: The worker has ended itself: as told. ")
 
 
 def test_a_worker_that_lives_is_left_alone() -> None:

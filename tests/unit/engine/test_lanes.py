@@ -336,3 +336,33 @@ async def test_what_became_stale_before_a_full_lane_had_room_does_not_wait_for_t
         "abandoned",
     ]
     await lanes.stop()
+
+
+async def test_a_guest_has_its_lane_alone_and_a_rebalance_waits_for_every_guest(
+    lanes: Lanes, epochs: Epochs
+) -> None:
+    entered, leave = {0: asyncio.Event(), 1: asyncio.Event()}, asyncio.Event()
+
+    async def guest(partition: int) -> None:
+        async with lanes.between_runs(partition):
+            entered[partition].set()
+            await leave.wait()
+
+    await lanes.put(first := Delivered(0, 0))
+    await epochs.wait_for((0, 0))
+    async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+        tasks.create_task(guest(0))
+        tasks.create_task(guest(1))
+        await entered[1].wait()
+        assert not entered[0].is_set()
+        alone = tasks.create_task(lanes.without_guest())
+        epochs.end(0, 0)
+        await entered[0].wait()
+        await first.decided()
+        await lanes.put(second := Delivered(0, 1))
+        assert epochs.begun == [(0, 0)]
+        assert not alone.done()
+        leave.set()
+    await epochs.wait_for((0, 1))
+    epochs.end(0, 1)
+    assert await second.decided() == "acknowledged"

@@ -1,10 +1,15 @@
 """What the consumer commits is the offset after the last run of a partition that was acknowledged."""
 
+import asyncio
+import gc
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from aiokafka import AIOKafkaConsumer
+from faust.transport.drivers.aiokafka import AIOKafkaConsumerThread
 from faust.types import TP
 from faust.types.tuples import Message
 
@@ -12,6 +17,7 @@ from streams.app import build
 from streams.domain.run import Run
 from streams.engine.app import RunApp
 from streams.engine.client import Stored
+from streams.engine.consumer_thread import RunConsumerThread
 from streams.engine.transport import RunConsumer, RunSchema
 from streams.settings import WorkerSettings
 
@@ -110,3 +116,103 @@ async def test_lag_is_that_of_both_topics_that_feed_a_table_and_of_no_changelog(
     monkeypatch.setattr(consumer, "lag", lambda tp: len(tp.topic))
     app.tables.actives_ready = True
     assert app.lags() == {(topic, 3): len(topic) for topic in topics[:2]}
+
+
+async def test_offsets_without_a_record_are_no_lag_once_they_were_read(
+    consumer: RunConsumer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tp = TP(TOPIC, 0)
+    # Two records, and behind them the marker of their transaction.
+    monkeypatch.setattr(consumer, "highwater", lambda _: 7 + 1)
+    message = delivered(consumer, 0, 5, 6)
+    consumer._take_note({tp: message.value.messages}, {tp: 7})
+    assert consumer.lag(tp) == 3
+    assert consumer.ack(message)
+    assert consumer.lag(tp) == 1
+    consumer._take_note({}, {tp: 8})
+    assert consumer.lag(tp) == 0
+
+
+async def test_a_partition_that_never_had_a_record_is_processed_as_far_as_it_was_read(
+    consumer: RunConsumer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tp = TP(TOPIC, 0)
+    monkeypatch.setattr(consumer, "highwater", lambda _: 4)
+    assert (consumer.processed(tp), consumer.lag(tp)) == (None, None)
+    consumer._take_note({}, {tp: 4})  # what an aborted transaction wrote, and its marker
+    assert (consumer.processed(tp), consumer.lag(tp)) == (4, 0)
+
+
+async def test_of_a_first_record_that_is_on_its_way_nothing_is_said(consumer: RunConsumer) -> None:
+    tp = TP(TOPIC, 0)
+    message = delivered(consumer, 0, 5)
+    consumer._first_delivered.clear()  # it was fetched, and is delivered in a moment
+    consumer._take_note({tp: message.value.messages}, {tp: 6})
+    assert consumer.processed(tp) is None
+    consumer.abandon(message)
+
+
+async def test_what_was_read_and_is_not_processed_is_lag(
+    consumer: RunConsumer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tp = TP(TOPIC, 0)
+    monkeypatch.setattr(consumer, "highwater", lambda _: 10)
+    first, second = delivered(consumer, 0, 5, 6), delivered(consumer, 0, 8)
+    consumer._take_note({tp: [*first.value.messages, *second.value.messages]}, {tp: 10})
+    assert consumer.ack(first)
+    assert consumer.lag(tp) == 3
+    assert consumer.ack(second)
+    assert consumer.lag(tp) == 0
+
+
+async def test_what_is_put_back_after_a_rebalance_does_not_count_as_read(
+    consumer: RunConsumer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tp = TP(TOPIC, 0)
+    sought: dict[TP, int] = {}
+
+    async def fetch(*_: object) -> object:
+        return {tp: [Stored(0, 5, 1500, b"k", b"v", ())]}
+
+    def at(position: int) -> SimpleNamespace:
+        assignment = SimpleNamespace(
+            tps={tp}, state_value=lambda _: SimpleNamespace(has_valid_position=True, position=position)
+        )
+        return SimpleNamespace(subscription=SimpleNamespace(assignment=assignment))
+
+    monkeypatch.setattr(AIOKafkaConsumerThread, "_fetch_records", fetch)
+    thread = cast("RunConsumerThread", consumer._thread)
+    aiokafka = SimpleNamespace(_subscription=at(6), assignment=lambda: {tp}, seek=sought.__setitem__)
+    consumer.stop_flow()
+    assert await thread._fetch_records(cast("AIOKafkaConsumer", aiokafka), {tp}) == {}
+    assert (sought, thread.read_to) == ({tp: 5}, {})
+    consumer.resume_flow()
+    assert await thread._fetch_records(cast("AIOKafkaConsumer", aiokafka), {tp})
+    assert thread.read_to == {tp: 6}
+
+
+async def test_a_delivery_that_a_rebalance_interrupts_is_no_error_in_the_log(
+    consumer: RunConsumer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    complaints: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context["message"]))
+    fetched = iter([{TP(TOPIC, 0): [Stored(0, 5, 1500, b"k", b"v", ())]}, {}])
+    fetcher = SimpleNamespace(should_stop=False)
+
+    async def wait_next_records(_timeout: float) -> object:
+        found = next(fetched)
+        fetcher.should_stop = not found
+        return found, None
+
+    async def interrupted(_message: Message) -> None:
+        consumer.stop_flow()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(consumer, "_wait_next_records", wait_next_records)
+    monkeypatch.setattr(consumer, "callback", interrupted)
+    consumer.resume_flow()
+    await consumer._drain_messages(fetcher)
+    await asyncio.sleep(0)  # the delivery is cancelled, and takes note of it
+    await asyncio.sleep(0)
+    gc.collect()
+    assert complaints == []

@@ -43,8 +43,8 @@ def looped(session: str = "s1") -> bytes:
 
 
 def test_the_session_is_found_in_its_partition(app: Any) -> None:
-    app.sessions.stores[0].write([(session_key("other"), looped("other"))], 1)
-    app.sessions.stores[3].write([(session_key("s1"), looped())], 1)
+    app.sessions.stores[0].write([(session_key("other"), looped("other"))], 1, 0)
+    app.sessions.stores[3].write([(session_key("s1"), looped())], 1, 0)
     status, body = SessionLookup(app, Ready())("s1")
     assert status == 200
     assert json.loads(json.dumps(body)) == body
@@ -58,8 +58,8 @@ def test_the_session_is_found_in_its_partition(app: Any) -> None:
 def test_a_session_that_is_not_here_is_not_found_and_it_is_said_where_was_looked(
     app: Any, session_id: str
 ) -> None:
-    app.sessions.stores[3].write([(session_key("s1"), looped())], 1)
-    app.sessions.stores[5].write([], 1)
+    app.sessions.stores[3].write([(session_key("s1"), looped())], 1, 0)
+    app.sessions.stores[5].write([], 1, 0)
     status, body = SessionLookup(app, Ready())(session_id)
     assert status == 404
     assert "partitions of this worker: 3, 5. Ask the other workers" in body["problem"]

@@ -76,6 +76,8 @@ def test_nothing_stored_is_an_empty_ledger() -> None:
         b"[1]",
         b'{"a": 1}',
         b"[3, 0, [], []]",
+        b"[3, 0, [], [], 7]",
+        b"[4, 0, [], [], null]",
         b'["1", 0, []]',
         b"[2, 0, []]",
         b"[1, 0, [], []]",
@@ -170,7 +172,7 @@ def test_a_run_is_cut_where_what_is_tried_out_changes_too(
 
 @given(LEDGERS, SHADOWS)
 def test_what_is_tried_out_is_read_back(kept: SettingsLedger, shadows: tuple[ShadowEntry, ...]) -> None:
-    whole = SettingsLedger(kept.entries, 77, shadows)
+    whole = SettingsLedger(kept.entries, 77, shadows, "topic")
     assert SettingsLedger.decode(whole.encode()) == whole
 
 
@@ -226,3 +228,28 @@ def test_what_the_commit_has_not_passed_keeps_what_was_tried_out(
     after = before.prepare(run(*offsets), DEFAULTS, shadow=tried(9), unseen=0, committed=committed)
     needed = range(committed, after.shadows[-1].first_offset)
     assert [tried_at(after.shadows, n) for n in needed] == [tried_at(shadows, n) for n in needed]
+
+
+@pytest.mark.parametrize(
+    ("stored", "source"),
+    [
+        (b"[1, 7, []]", None),
+        (b"[2, 7, [], []]", None),
+        (b"[3, 7, [], [], null]", None),
+        (b'[3, 7, [], [], "topic"]', "topic"),
+    ],
+)
+def test_every_format_there_was_is_read(stored: bytes, source: str | None) -> None:
+    assert SettingsLedger.decode(stored) == SettingsLedger(reserved=7, source=source)
+
+
+def test_a_ledger_that_names_no_topic_takes_note_of_the_one_its_run_comes_from() -> None:
+    before = SettingsLedger(reserved=500)
+    after = before.prepare(run(20), DEFAULTS, unseen=0, committed=None, source="topic")
+    assert after == SettingsLedger(reserved=500, source="topic")
+
+
+@pytest.mark.parametrize("source", ["topic", None])
+def test_the_topic_that_a_ledger_names_stays(source: str | None) -> None:
+    before = SettingsLedger(reserved=500, source="topic")
+    assert before.prepare(run(20), DEFAULTS, unseen=0, committed=None, source=source) is before

@@ -22,6 +22,18 @@ except ZeroDivisionError:
     logging.getLogger("streams.test").exception("broken\\nin two")
 """
 
+FAILING = """
+import logging, logging.config
+from streams.errors import StateError
+from streams.observe.logs import logging_config
+
+logging.config.dictConfig(logging_config("INFO", {output_format!r}))
+try:
+    raise StateError("delete it")
+except StateError as error:
+    logging.getLogger("mode").exception("Crashed reason=%r", error)
+"""
+
 
 def said(level: str, output_format: str) -> list[str]:
     """Return the lines on standard error of a process that logs; nothing may be on standard output."""
@@ -63,3 +75,11 @@ def test_the_level_holds_for_everybody(level: str, events: set[str]) -> None:
 @pytest.mark.parametrize("level", ["DEBUG", "INFO", "WARNING"])
 def test_no_level_shows_the_login_at_a_broker(level: str) -> None:
     assert "hunter2" not in "".join(said(level, "json"))
+
+
+@pytest.mark.parametrize("output_format", ["console", "json"])
+def test_an_error_that_says_what_to_do_is_one_line(output_format: str) -> None:
+    code = FAILING.format(output_format=output_format)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    [line] = done.stderr.splitlines()
+    assert "Crashed reason=StateError('delete it')" in line

@@ -12,6 +12,7 @@ from streams.domain.event import EventKind
 from streams.job import Folded
 from streams.observe import metrics as documented
 from streams.observe.metrics import WorkerMetrics
+from streams.observe.readings import Readings
 
 
 def folded() -> Folded:
@@ -21,6 +22,7 @@ def folded() -> Folded:
         dead_lettered=Counter({Reason.UNKNOWN_SCHEMA: 1, Reason.UNDECODABLE: 3}),
         events=Counter({EventKind.ENTROPY_ALERT: 4, EventKind.NODE_STATE: 5}),
         tried=5,
+        in_time_until=[1, 2**62],
         differences=Counter({"severity": 2, "events": 3}),
     )
 
@@ -31,8 +33,22 @@ def metrics() -> WorkerMetrics:
     metrics = WorkerMetrics("1.2.3")
     metrics.epoch(0, folded(), 0.25, 0.5)
     metrics.restored("sessions", 1000, 1.5)
+    metrics.followed("sessions", 30)
+    metrics.standby_failed()
+    metrics.lost("decision-logs", 3, 7)
     metrics.tallied(Tallied(counted=6, repeated=1), 0.125)
-    metrics.watch(lambda: {("decision-logs", 3): 42}, lambda: {3: 8}, lambda: {3: 2})
+    metrics.searched(1_000, 0.0015)
+    metrics.removed("expired", 3, {EventKind.NODE_STATE: 2})
+    metrics.watch(
+        Readings(
+            lags=lambda: {("decision-logs", 3): 42},
+            waiting=lambda: {("decision-logs", 3): 5},
+            sizes=lambda: {("sessions", 3): 17},
+            standby_lags=lambda: {("sessions", 4): 0.75},
+            settings_versions=lambda: {3: 8},
+            shadow_versions=lambda: {3: 2},
+        )
+    )
     return metrics
 
 
@@ -66,7 +82,7 @@ def test_the_table_is_what_is_exposed(metrics: WorkerMetrics) -> None:
             exposed[name] = labels
     assert exposed == table()
     assert created <= {name.removesuffix("_total") for name in exposed}
-    assert len(exposed) == 16
+    assert len(exposed) == 26
 
 
 def test_a_run_is_counted_by_result_reason_and_event(metrics: WorkerMetrics) -> None:
@@ -84,6 +100,17 @@ def test_a_run_is_counted_by_result_reason_and_event(metrics: WorkerMetrics) -> 
     assert total("shadow_differences_total", kind="events") == 3
     assert (total("run_records_sum"), total("run_records_count")) == (11, 1)
     assert (total("epoch_seconds_sum"), total("fold_seconds_total")) == (0.5, 0.25)
+
+
+def test_what_housekeeping_does_is_counted(metrics: WorkerMetrics) -> None:
+    counted = samples(metrics)
+    assert counted["eddy_sessions_removed_total", frozenset({("reason", "expired")})] == 3
+    assert counted["eddy_events_total", frozenset({("event_type", "node_state")})] == 5 + 2
+    assert counted["eddy_housekeeping_entries_total", frozenset()] == 1_000
+    assert counted["eddy_housekeeping_seconds_total", frozenset()] == 0.0015
+    assert counted["eddy_late_records_total", frozenset()] == 1
+    size = frozenset({("table", "sessions"), ("partition", "3")})
+    assert counted["eddy_state_entries", size] == 17
 
 
 def test_runs_add_up(metrics: WorkerMetrics) -> None:
@@ -111,13 +138,17 @@ def test_settings_lag_and_restore_are_as_they_were_last(metrics: WorkerMetrics) 
     assert counted["eddy_restored_records_total", sessions] == 1005
     assert counted["eddy_restore_seconds", sessions] == 0.5
     assert counted["eddy_restore_seconds", frozenset({("table", "aggregates")})] == 2.5
-    assert counted["eddy_consumer_lag", frozenset({("topic", "decision-logs"), ("partition", "3")})] == 42
+    place = frozenset({("topic", "decision-logs"), ("partition", "3")})
+    assert counted["eddy_consumer_lag", place] == 42
+    assert counted["eddy_waiting_runs", place] == 5
+    standby = frozenset({("table", "sessions"), ("partition", "4")})
+    assert counted["eddy_standby_lag_seconds", standby] == 0.75
 
 
 def test_lag_is_asked_for_at_each_scrape_and_forgotten_with_its_partition() -> None:
     metrics = WorkerMetrics("1.2.3")
     lags = {("decision-logs", 0): 1}
-    metrics.watch(lambda: lags, dict, dict)
+    metrics.watch(Readings(lags=lambda: lags))
     assert b'eddy_consumer_lag{partition="0",topic="decision-logs"} 1.0' in metrics.exposition()
     lags.clear()
     assert b"eddy_consumer_lag{" not in metrics.exposition()

@@ -1,0 +1,102 @@
+"""Delivery without transactions: every step is acknowledged before the next one begins.
+
+    settings    a change of settings is in the changelog and in RocksDB before the first output under it
+    outputs     acknowledged by the broker
+    changelog   one record per changed value: acknowledged by the broker
+    store       one RocksDB batch holds the values and the changelog offset
+    (ack)       the lane acknowledges the run, and Faust commits the offset
+
+A crash between any two stages replays the run. A value whose changelog record was acknowledged skips what
+it has seen, and its outputs were acknowledged before; one whose record was not gives them again. RocksDB
+is never ahead of the changelog, and the changelog never ahead of the outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Generic, TypeVar
+
+from streams.domain.outgoing import NO_HEADERS, Headers
+from streams.engine.clock import now_ms
+from streams.engine.crash_point import CrashPoint
+from streams.engine.effects import Items, Outcome, Routes, changes, graves
+from streams.engine.producer import RunProducer, all_acknowledged
+from streams.engine.storable import storable
+from streams.engine.table import StateTable
+
+V = TypeVar("V")
+
+_NONE: Mapping[bytes, Headers] = {}
+
+
+class AtLeastOnce(Generic[V]):
+    """The effects of an epoch, one after another.
+
+    Args:
+        table: Whose values the epoch changes.
+        producer: Must acknowledge with ``acks=all``.
+        reach: Told each stage.
+        by_key: As `Routes` takes it.
+    """
+
+    def __init__(
+        self,
+        *,
+        table: StateTable[V],
+        producer: RunProducer,
+        reach: Callable[[CrashPoint], None],
+        by_key: Mapping[str, str] | None = None,
+    ) -> None:
+        self._table = table
+        self._producer = producer
+        self._reach = reach
+        self._routes = Routes(producer.partition_count, by_key)
+
+    async def carry_out(self, outcome: Outcome[V]) -> None:
+        """Publish and store everything, in that order.
+
+        Raises:
+            InfrastructureError: the broker or the disk failed.
+            StateError: the changelog does not take what is to be stored; nothing was published.
+        """
+        table, reach, partition = self._table, self._reach, outcome.partition
+        # What cannot be stored has to show before the first output is there.
+        settings = storable(table, partition, outcome.settings)
+        items = storable(table, partition, changes(table, outcome.view))
+        if settings:
+            offset, written_at = await self._log(partition, settings)
+            table.put(partition, settings, offset, written_at)
+            reach(CrashPoint.SETTINGS_ACKED)
+        sent = [
+            await self._producer.publish(*routed)
+            for routed in await self._routes.of(partition, outcome.outputs)
+        ]
+        reach(CrashPoint.OUTPUTS_SENT)
+        await all_acknowledged(sent)
+        reach(CrashPoint.OUTPUTS_ACKED)
+        if not items:
+            return
+        headers = graves(table, outcome.view)
+        offset, written_at = await self._log(partition, items, CrashPoint.CHANGELOG_SENT, headers)
+        reach(CrashPoint.CHANGELOG_ACKED)
+        table.write(partition, outcome.view, items, offset, written_at)
+        reach(CrashPoint.STORED)
+
+    async def _log(
+        self,
+        partition: int,
+        items: Items,
+        on_the_way: CrashPoint | None = None,
+        headers: Mapping[bytes, Headers] = _NONE,
+    ) -> tuple[int, int]:
+        """Write to the changelog; return the offset of the last record and the time of all of them (ms).
+
+        The records have the time of the write, as the database has: state that nobody touches goes by that
+        time. It is in no value and no output.
+        """
+        written_at = now_ms()
+        records = ((key, value, written_at, headers.get(key, NO_HEADERS)) for key, value in items)
+        sent = await self._producer.publish(self._table.changelog_topic_name, partition, records)
+        if on_the_way is not None:
+            self._reach(on_the_way)
+        return await sent.acknowledged(), written_at

@@ -1,0 +1,165 @@
+"""Faust's consumer thread, in which aiokafka's consumer of the group lives."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import Any, cast
+
+from aiokafka import AIOKafkaConsumer
+from aiokafka.errors import CommitFailedError, ConsumerStoppedError, IllegalStateError
+from faust.transport.drivers.aiokafka import AIOKafkaConsumerThread, Transport, ensure_aiokafka_TP
+from faust.types import TP
+
+from streams.engine.connection import READ_COMMITTED
+from streams.engine.end_offset import note_when_asked
+from streams.engine.fetch_position import fetch_positions
+from streams.engine.leaders import follow_leaders
+from streams.engine.log_range import notice_out_of_range, records_lost
+from streams.engine.transport_options import transport_options
+from streams.errors import ConfigurationError
+
+
+class RunConsumerThread(AIOKafkaConsumerThread):
+    """Faust's consumer thread with the fetch wait, the commit outcome and its own end put right."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._unanswered: set[asyncio.Future[Any]] = set()
+        self._out_of_range: dict[Any, int] = {}
+        self._counted_to: dict[Any, int] = {}
+        self._asked_at: dict[Any, int] = {}
+        #: The positions after the last fetch.
+        self.read_to: dict[TP, int] = {}
+        super().__init__(*args, **kwargs)
+
+    async def call_thread(self, fun: Callable[..., Awaitable[Any]], *args: Any, **kwargs: Any) -> Any:
+        """Call ``fun`` in the thread and return what it returns.
+
+        Raises:
+            ConsumerStoppedError: the thread has ended, which it does at once when the worker crashes. Faust
+                would wait for ever, and so would the drain of a worker that stops.
+        """
+        answer = self.parent_loop.create_future()
+        self._unanswered.add(answer)
+        try:
+            await self.method_queue.call(answer, fun, *args, **kwargs)
+            if self._shutdown.is_set():
+                raise ConsumerStoppedError
+            return await answer
+        except RuntimeError as error:
+            if self.thread_loop.is_closed():
+                raise ConsumerStoppedError from error
+            raise
+        finally:
+            self._unanswered.discard(answer)
+
+    def set_shutdown(self) -> None:
+        """Tell those who wait for the thread that it ends."""
+        super().set_shutdown()
+        self.parent_loop.call_soon_threadsafe(self._answer_no_more)
+
+    def _stopped_set(self) -> None:
+        try:
+            super()._stopped_set()
+        except RuntimeError:
+            # A crash ends the thread and its loop at once: nobody is left there to be told.
+            if not self.thread_loop.is_closed():
+                raise
+
+    def _answer_no_more(self) -> None:
+        for answer in self._unanswered:
+            if not answer.done():
+                answer.set_exception(ConsumerStoppedError())
+
+    def _create_worker_consumer(self, transport: Transport) -> AIOKafkaConsumer:
+        options = transport_options(self.app)
+        consumer = super()._create_worker_consumer(transport)
+        consumer._fetch_max_wait_ms = options.fetch_max_wait_ms  # noqa: SLF001 - Faust hard-codes it
+        # Whatever Faust's own guarantee, which is never ours: aborted records are nobody's input.
+        consumer._isolation_level = READ_COMMITTED  # noqa: SLF001
+        for name, value in options.consumer.items():
+            if not hasattr(consumer, f"_{name}"):
+                raise ConfigurationError(
+                    f"EDDY_CONSUMER names {name}, which aiokafka's consumer does not have."
+                )
+            setattr(consumer, f"_{name}", value)
+        return consumer
+
+    def heard_at(self, tp: TP) -> int | None:
+        """Return when a broker was asked for what is known of the partition's end, ms since 1970."""
+        return self._asked_at.get(ensure_aiokafka_TP(tp))
+
+    async def on_start(self) -> None:
+        """Start the consumer; let it find leaders that have moved, and tell of positions that are gone."""
+        await super().on_start()
+        consumer = self._ensure_consumer()
+        follow_leaders(consumer)
+        self._out_of_range = notice_out_of_range(consumer)
+        self._asked_at = note_when_asked(consumer)
+
+    async def on_thread_stop(self) -> None:
+        """Stop the consumer; a cancelled task of aiokafka does not end the thread before its time."""
+        with suppress(asyncio.CancelledError):
+            await super().on_thread_stop()
+
+    async def _fetch_records(
+        self,
+        consumer: AIOKafkaConsumer,
+        active_partitions: set[TP],
+        timeout: float | None = None,  # noqa: ASYNC109 - Faust's own signature
+        max_records: int | None = None,
+    ) -> Any:
+        """Fetch; what a fetch from before a rebalance finds after it is put back.
+
+        Such a fetch returns records of the new assignment while delivery has not begun. Nobody would process
+        them, and the seek to the committed offsets leaves a partition without any where the fetch moved it.
+
+        Raises:
+            StateError: a partition ends before the position it was read up to.
+        """
+        fetched = await super()._fetch_records(consumer, active_partitions, timeout, max_records)
+        self.read_to = fetch_positions(consumer, active_partitions)
+        while self._out_of_range:
+            tp, position = self._out_of_range.popitem()
+            # The seek to the committed offset, which is still the old one, comes to the same gap again.
+            position = max(position, self._counted_to.get(tp, 0))
+            if (lost := await records_lost(consumer, tp, position)) == 0:
+                continue
+            self._counted_to[tp] = position + lost
+            self.log.error(
+                "%s records of %s[%s] were deleted before they were read, from offset %s on: the topic's "
+                "retention is shorter than the workers were behind. Raise it, or add workers.",
+                lost,
+                tp.topic,
+                tp.partition,
+                position,
+            )
+            cast("Any", self.app).metrics.lost(tp.topic, tp.partition, lost)
+        if fetched and not self.consumer.flow_active:
+            for tp, records in fetched.items():
+                if tp in consumer.assignment():
+                    consumer.seek(tp, records[0].offset)
+            self.read_to = {}  # the flow may be back when somebody looks, and would take these for read
+            return {}
+        return fetched
+
+    async def _commit(self, offsets: Mapping[TP, int]) -> bool:
+        """Commit; a commit refused because the group is rebalancing is no failure, the offsets come again."""
+        consumer = self._ensure_consumer()
+        try:
+            assigned = self.assignment()
+            wanted = {ensure_aiokafka_TP(tp): offset for tp, offset in offsets.items() if tp in assigned}
+            # aiokafka tries for ever while no coordinator answers; a drain must end.
+            await asyncio.wait_for(consumer.commit(wanted), self.app.conf.broker_request_timeout)
+        except TimeoutError:
+            self.log.warning("Commit timed out: no group coordinator answers. It is tried again.")
+            return False
+        except (CommitFailedError, IllegalStateError) as error:
+            self.log.info("Commit refused, the group is rebalancing: %s", str(error).split("\n")[0])
+            return False
+        except Exception as error:
+            self.log.exception("Commit failed")
+            await self.crash(error)
+            return False
+        return True

@@ -1,0 +1,13 @@
+"""One RocksDB database per partition: sessions and the changelog offset they correspond to.
+
+Everything in here is rocksdict; the rest of Eddy sees bytes in, bytes out. A write is one batch that holds
+the values *and* the changelog offset, so a database is always exactly as far as it says.
+"""
+
+from streams.engine.store.layout import FORMAT, is_older
+from streams.engine.store.look import StoreLook, look
+from streams.engine.store.options import StoreOptions
+from streams.engine.store.partition import PartitionStore
+from streams.engine.store.partitions import PartitionStores
+
+__all__ = ["FORMAT", "PartitionStore", "PartitionStores", "StoreLook", "StoreOptions", "is_older", "look"]

@@ -1,0 +1,53 @@
+"""How `eddy worker` ends."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from streams.cli import main, worker
+from streams.cli.lazy_group import PROBLEM_FOUND
+from streams.errors import StateError
+
+ADVICE = "Move the state away."
+
+
+def exit_because_of(error: BaseException) -> BaseException:
+    """Return an exit as mode raises it while it handles an error."""
+    ended = SystemExit(1)
+    ended.__context__ = error
+    return ended
+
+
+@pytest.mark.parametrize(
+    ("ended", "reason"),
+    [
+        (SystemExit(1), StateError(ADVICE)),
+        (asyncio.CancelledError(), StateError(ADVICE)),
+        (exit_because_of(KeyError()), StateError(ADVICE)),
+        (exit_because_of(StateError(ADVICE)), None),
+        (exit_because_of(StateError(ADVICE)), asyncio.CancelledError()),
+    ],
+    ids=["exit", "cancelled", "of something else", "at the start", "at the start, and cancelled"],
+)
+def test_the_last_line_says_why_however_faust_ends(
+    monkeypatch: pytest.MonkeyPatch, ended: BaseException, reason: BaseException | None
+) -> None:
+    def run() -> None:
+        raise ended
+
+    def new_worker(**_options: Any) -> Any:
+        return SimpleNamespace(execute_from_commandline=run)
+
+    async def nothing_is_wrong(_options: Any) -> None:
+        return
+
+    app = SimpleNamespace(finalize=lambda: None, Worker=new_worker, crash_reason=reason)
+    monkeypatch.setattr(worker, "_check", nothing_is_wrong)
+    monkeypatch.setattr(worker, "build", lambda _settings: app)
+    monkeypatch.setattr(worker, "collect_rarely", lambda: None)
+    result = CliRunner().invoke(main, ["worker"])
+    assert result.exit_code == PROBLEM_FOUND
+    assert result.output.splitlines()[-1] == f"eddy: {ADVICE}"
