@@ -6,16 +6,18 @@ import argparse
 import asyncio
 import json
 import logging
+import math
 import shutil
 import signal
 import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from typing import get_args
 
 from tests.faults.drive import run
 from tests.faults.kinds import KINDS
-from tests.faults.report import Report
+from tests.faults.report import Guarantee, Report
 
 FAULTS_OF_EACH = 10
 
@@ -31,11 +33,45 @@ def _arguments() -> argparse.Namespace:
         help=f"some of: {', '.join(KINDS)}",
     )
     parser.add_argument("--rate", type=int, default=80, help="records a second (80)")
+    parser.add_argument(
+        "--overlap", type=float, default=0.0, help="share of faults joined by a second one (0)"
+    )
+    parser.add_argument(
+        "--guarantee",
+        choices=get_args(Guarantee),
+        default="at_least_once",
+        help="of the workers (%(default)s)",
+    )
+    parser.add_argument(
+        "--transactions", action="store_true", help="send the records in transactions, some of them aborted"
+    )
+    parser.add_argument(
+        "--expire",
+        action="store_true",
+        help="sessions fall silent and are removed by the clock meanwhile, all of them in the end",
+    )
+    parser.add_argument(
+        "--setting",
+        type=_setting,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="of the workers, such as standby_replicas=1; may be repeated",
+    )
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no fault after so many")
     parser.add_argument("--json", type=Path, help="a file for the result")
+    parser.add_argument("--keep", action="store_true", help="keep the logs of the workers in any case")
     arguments = parser.parse_args()
     if unknown := set(arguments.kinds) - KINDS.keys():
         parser.error(f"no such kind: {', '.join(sorted(unknown))}; there are {', '.join(KINDS)}")
     return arguments
+
+
+def _setting(given: str) -> tuple[str, str]:
+    name, equals, value = given.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"{given} is not NAME=VALUE")
+    return name.strip().lower(), value
 
 
 def _say(line: str) -> None:
@@ -53,6 +89,12 @@ async def _run(arguments: argparse.Namespace, directory: Path) -> Report:
         kinds=arguments.kinds,
         rate=arguments.rate,
         tell=_say,
+        overlap=arguments.overlap,
+        guarantee=arguments.guarantee,
+        transactions=arguments.transactions,
+        minutes=arguments.minutes,
+        settings=dict(arguments.setting),
+        expire=arguments.expire,
     )
 
 
@@ -68,9 +110,9 @@ def main() -> int:
         _say(report.table())
         if arguments.json is not None:
             arguments.json.write_text(json.dumps(report.document(), indent=1))
-        right = not report.verdict.problems
+        right = not report.problems
     finally:
-        if right:
+        if right and not arguments.keep:
             shutil.rmtree(directory)
         else:
             with suppress(FileNotFoundError):

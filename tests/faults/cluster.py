@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import KafkaError as ClientError
 from aiokafka.protocol.admin import AlterPartitionReassignmentsRequest
-from confluent_kafka import ElectionType, KafkaError, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import ElectionType, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from streams.broker.port import free_port
-from tests.faults.network import Link
 from tests.integration.apache_kafka import ApacheKafka, new_cluster_id
 from tests.integration.worker_process import PATIENCE_SECONDS, until
+from tests.network import Link
 
 NODES = 3
 
@@ -29,14 +30,21 @@ _PROPERTIES = {
     "inter.broker.listener.name": "PLAINTEXT",
     # Leaders move when the tests say so.
     "auto.leader.rebalance.enable": "false",
-    # A follower that was killed is missed, and taken back, within seconds.
-    "replica.lag.time.max.ms": "5000",
+    # A node that was killed is missed within seconds; one that only gets no CPU for a while is not.
+    "replica.lag.time.max.ms": "10000",
+    "broker.session.timeout.ms": "6000",
     "num.recovery.threads.per.data.dir": "1",
+    # What is judged in the end is all that was ever written.
+    "log.cleaner.min.compaction.lag.ms": "86400000",
     # Three share two cores with the workers.
     "num.network.threads": "2",
     "num.io.threads": "4",
 }
 _JAVA_OPTIONS = ("-Xms128m", "-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+
+
+#: For the controller to carry out one request; a busy node may need several.
+_ANSWER_SECONDS = 15.0
 
 
 class _Listener(NamedTuple):
@@ -138,38 +146,68 @@ class KafkaCluster:
 
     async def in_sync(self) -> None:
         """Wait until every replica of every partition is up to date: one more loss can be borne."""
-        admin = AIOKafkaAdminClient(bootstrap_servers=self.bootstrap)
-        await admin.start()
-        try:
 
-            async def all_in_sync() -> bool:
-                described = await admin.describe_topics()
-                return all(
-                    len(partition["isr"]) == NODES for topic in described for partition in topic["partitions"]
-                )
+        async def all_in_sync() -> bool:
+            described = await self._ask(AIOKafkaAdminClient.describe_topics)
+            return described is not None and all(
+                len(partition["isr"]) == NODES for topic in described for partition in topic["partitions"]
+            )
 
-            await until(all_in_sync, PATIENCE_SECONDS, "replicas that are all in sync")
-        finally:
-            await admin.close()
+        await until(all_in_sync, PATIENCE_SECONDS, "replicas that are all in sync")
 
     async def move_leaders(self) -> int:
-        """Make the next replica of each partition its leader; return how many partitions have moved."""
-        admin = AIOKafkaAdminClient(bootstrap_servers=self.bootstrap)
-        await admin.start()
-        try:
-            described = await admin.describe_topics()
-            orders = {
-                (topic["topic"], partition["partition"]): _after(partition["replicas"], partition["leader"])
-                for topic in described
-                for partition in topic["partitions"]
-            }
+        """Make the next replica in sync the leader of each partition; return how many have moved."""
+        orders: dict[tuple[str, int], list[int]] = {}
+
+        async def reassign(admin: AIOKafkaAdminClient) -> bool:
+            for topic in await admin.describe_topics():
+                for partition in topic["partitions"]:
+                    turned = _after(partition["replicas"], partition["leader"], partition["isr"])
+                    orders[topic["topic"], partition["partition"]] = turned
             await _reassign(admin, orders)
-        finally:
-            await admin.close()
+            return True
+
+        async def reassigned() -> bool:
+            return await self._ask(reassign) is True
+
+        await until(reassigned, PATIENCE_SECONDS, "another order of the replicas")
         return await asyncio.to_thread(self._elect, list(orders))
 
+    async def _ask(self, question: Callable[[AIOKafkaAdminClient], Awaitable[Any]]) -> Any:
+        """Return the answer of the brokers, None where the one that was asked has just gone away."""
+        admin = AIOKafkaAdminClient(bootstrap_servers=self.bootstrap)
+        try:
+            await admin.start()
+            return await question(admin)
+        except ClientError:
+            return None
+        finally:
+            await admin.close()
+
+    async def require_replicas(self, topics: Sequence[str], count: int) -> None:
+        """Let the brokers refuse what is written to ``topics`` unless so many replicas are in sync."""
+        entry = ConfigEntry("min.insync.replicas", str(count), incremental_operation=AlterConfigOpType.SET)
+        wanted = [ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry]) for topic in topics]
+
+        def alter() -> bool:
+            admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 2})
+            altered = admin.incremental_alter_configs(wanted, request_timeout=_ANSWER_SECONDS)
+            try:
+                for each in altered.values():
+                    each.result(PATIENCE_SECONDS)
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError._TIMED_OUT:
+                    raise
+                return False  # by a busy node, or the controller has just moved
+            return True
+
+        async def altered() -> bool:
+            return await asyncio.to_thread(alter)
+
+        await until(altered, PATIENCE_SECONDS, "another number of replicas in sync")
+
     def _elect(self, partitions: list[tuple[str, int]]) -> int:
-        admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 3})
+        admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 2})
         wanted = [TopicPartition(topic, partition) for topic, partition in partitions]
         elected = admin.elect_leaders(ElectionType.PREFERRED, wanted).result(PATIENCE_SECONDS)
         failed = {
@@ -200,10 +238,10 @@ async def _reassign(admin: AIOKafkaAdminClient, orders: Mapping[tuple[str, int],
     assert not failed, f"the replicas keep their order: {failed}"
 
 
-def _after(replicas: Sequence[int], leader: int) -> list[int]:
-    """Return the replicas in a turned order, the one after the leader first."""
+def _after(replicas: Sequence[int], leader: int, in_sync: Collection[int]) -> list[int]:
+    """Return the replicas in a turned order, the one after the leader first, those in sync before others."""
     at = replicas.index(leader) + 1 if leader in replicas else 0
-    return [*replicas[at:], *replicas[:at]]
+    return sorted([*replicas[at:], *replicas[:at]], key=lambda replica: replica not in in_sync)
 
 
 def _ports(count: int) -> list[int]:

@@ -1,22 +1,28 @@
-"""Faults one after another under a steady load, each followed until everything is well again."""
+"""Faults one after another, or two at once, under a steady load, followed until everything is well again."""
 
 from __future__ import annotations
 
 import itertools
+import math
+import os
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 from streams.engine.options import changelog_topic
 from tests.faults.cluster import NODES, KafkaCluster
 from tests.faults.disk import SmallDisk
 from tests.faults.fleet import Fleet, Place, supervised
-from tests.faults.kinds import Bed, DiskFull, Fault
+from tests.faults.kinds import Bed, DiskFull
 from tests.faults.outputs import OutputWatch, watched
-from tests.faults.plan import plan
-from tests.faults.report import Outcome, Report
+from tests.faults.plan import Step, plan
+from tests.faults.report import Circumstances, Guarantee, Outcome, Report, machine
+from tests.faults.silences import silences
 from tests.integration.load import load
+from tests.integration.removals import Lives
 from tests.integration.stage import Stage, prepared
 from tests.integration.worker_process import PATIENCE_SECONDS
 
@@ -28,13 +34,19 @@ _SENDS_PER_SECOND = 10
 
 _PATIENCE_SECONDS = 2 * PATIENCE_SECONDS
 
+#: With sessions that expire. Longer than a worker is suspended or cut off: what it writes when it wakes must
+#: not stand behind the tombstone of what its successor has removed, see "Without fencing" in ADR 11.
+_TTL_MS, _GRACE_MS, _REST_S = 7_000, 5_000, 20
+_OFTEN: Mapping[str, object] = {"housekeeping_interval_s": 1, "stub_rest_s": _REST_S}
+
 
 @asynccontextmanager
-async def bed(directory: Path, *, small_disks: bool) -> AsyncIterator[Bed]:
+async def bed(directory: Path, *, small_disks: bool, settings: Mapping[str, object]) -> AsyncIterator[Bed]:
     """Yield a cluster with the topics of the job and a fleet without workers; all is gone afterwards.
 
     Args:
         directory: Existing. The logs of the workers stay in it.
+        settings: Of the workers, beside the usual ones.
         small_disks: Whether each place has a file system of its own.
 
     Raises:
@@ -56,7 +68,7 @@ async def bed(directory: Path, *, small_disks: bool) -> AsyncIterator[Bed]:
             Place(number, (directory / f"disk-{number}" if disk is None else disk.path) / "data", link, disk)
             for number, (disk, link) in enumerate(zip(disks, cluster.links, strict=True))
         ]
-        yield Bed(cluster, Fleet(stage, places), stage)
+        yield Bed(cluster, Fleet(stage, places, settings), stage)
 
 
 async def run(
@@ -67,6 +79,12 @@ async def run(
     kinds: Sequence[str],
     rate: int,
     tell: Callable[[str], None],
+    overlap: float = 0.0,
+    guarantee: Guarantee = "at_least_once",
+    transactions: bool = False,
+    minutes: float = math.inf,
+    settings: Mapping[str, object] = MappingProxyType({}),
+    expire: bool = False,
 ) -> Report:
     """Carry out a plan on a cluster of its own and judge all that came out.
 
@@ -77,6 +95,13 @@ async def run(
         kinds: Of faults.
         rate: Records a second.
         tell: Told the outcome of each fault.
+        overlap: How probable it is that a second fault comes while one is in force.
+        guarantee: Of the workers. Where it is exactly once, whatever comes twice is wrong.
+        transactions: Whether the records come in transactions, of which one in ten is aborted.
+        minutes: No fault begins after so many.
+        settings: Of the workers, beside the usual ones.
+        expire: Whether sessions fall silent and are removed by the clock while faults happen, all of them in
+            the end.
 
     Raises:
         AssertionError: the job did not recover from a fault.
@@ -87,33 +112,71 @@ async def run(
             SmallDisk(directory / "probe", size=1 << 20).close()
         except PermissionError as error:
             small_disks, skipped = False, {DiskFull.kind: str(error)}
-    faults = plan(seed, count, [kind for kind in kinds if kind not in skipped])
+    steps = plan(seed, count, [kind for kind in kinds if kind not in skipped], overlap)
     at_once = max(1, rate // _SENDS_PER_SECOND)
     outcomes: list[Outcome] = []
-    async with bed(directory, small_disks=small_disks) as made:
+    started, busy = time.monotonic(), [os.getloadavg()[0]]
+    # The default need not be said, so that the suite also tests versions that know no other.
+    own = {**(_OFTEN if expire else {}), **settings}
+    if guarantee != "at_least_once":
+        own["processing_guarantee"] = guarantee
+    async with bed(directory, small_disks=small_disks, settings=own) as made:
         stage = made.stage
         watch = OutputWatch(made.cluster.bootstrap, stage.partitions, changelog_topic(stage.application_id))
+        if expire:
+            await stage.publish_settings(session_ttl_ms=_TTL_MS, state_grace_ms=_GRACE_MS)
         for _ in range(WORKERS):
             made.fleet.add()
         async with supervised(made.fleet), watched(watch):
-            records = load(stage.partitions)
-            async with stage.pouring(records, at_once):
+            records = (
+                silences(stage.partitions, _TTL_MS + _GRACE_MS, seed) if expire else load(stage.partitions)
+            )
+            async with stage.pouring(records, at_once, transactions=transactions):
                 driver = Driver(made, watch, at_once)
                 await driver.well("before the first fault")
-                for number, fault in enumerate(faults, 1):
-                    outcome = await driver.carry_out(number, fault)
+                for number, step in enumerate(steps, 1):
+                    if time.monotonic() - started > minutes * 60:
+                        tell(f"{minutes:g} minutes are over: the others of {count} faults are left out.")
+                        break
+                    outcome = await driver.carry_out(number, step)
                     outcomes.append(outcome)
+                    busy.append(os.getloadavg()[0])
                     tell(
-                        f"{number:4} {outcome.kind} ({outcome.what}): outputs flow again after "
+                        f"{number:4} {' + '.join(outcome.kinds)} ({outcome.what}): outputs flow again after "
                         f"{outcome.recovered_s:.1f} s, all is well after {outcome.well_s:.1f} s; "
                         f"repeated {outcome.repeated}, outdated {outcome.outdated}, "
                         f"ended {list(outcome.ended)}"
                     )
             await stage.send(itertools.islice(records, 20 * stage.partitions))
             await stage.processed(within=_PATIENCE_SECONDS)
+            left: list[str] = []
+            if expire:
+                left = await watch.emptied(stage.sent, _PATIENCE_SECONDS)
+                # What the removals have contributed is counted, too.
+                await stage.processed(within=_PATIENCE_SECONDS)
+        minutes_taken = round((time.monotonic() - started) / 60, 1)
         tell("All is processed; comparing with the reference fold.")
-        verdict = await stage.judged()
-        return Report(seed, sum(stage.sent.values()), outcomes, skipped, verdict)
+        rest_ms = int(float(str(own.get("stub_rest_s", 0))) * 1000)
+        lives = Lives(rest_ms, watch.seen_ms, fenced=guarantee == "exactly_once") if expire else None
+        verdict = await stage.judged(lives=lives)
+        verdict.blame("sessions that were never removed", left)
+        return Report(
+            Circumstances(
+                seed=seed,
+                guarantee=guarantee,
+                rate=rate,
+                machine=machine(),
+                busy=(round(min(busy), 1), round(max(busy), 1)),
+                minutes=minutes_taken,
+                transactions=transactions,
+                settings=dict(settings),
+                expire=expire,
+            ),
+            sum(stage.sent.values()) - stage.gaps,
+            outcomes,
+            skipped,
+            verdict,
+        )
 
 
 class Driver:
@@ -130,20 +193,25 @@ class Driver:
         self._watch = watch
         self._at_once = at_once
 
-    async def carry_out(self, number: int, fault: Fault) -> Outcome:
+    async def carry_out(self, number: int, step: Step) -> Outcome:
         """Do the damage, and return when everything is well again."""
-        name = f"fault {number}, {fault.kind}"
-        watch, ends = self._watch, self._bed.fleet.ends
+        bed, watch, ends = self._bed, self._watch, self._bed.fleet.ends
+        kind = " + ".join(fault.kind for fault in step)
         repeated, outdated, ended = watch.repeated, watch.outdated, len(ends)
-        what = await fault.inject(self._bed)
+        what = await self._damage(step)
         damaged = time.monotonic()
-        await self._flowing(f"outputs after {name}: {what}")
+        left = deque(step)
+        if all(fault.absent for fault in step[1:]) and step[0].absent and len(step) > 1:
+            # Nobody may be left who does anything.
+            await left.popleft().heal(bed)
+        await self._flowing(f"outputs after fault {number}, {kind}: {what}")
         recovered = time.monotonic()
-        await fault.heal(self._bed)
-        await self.well(f"after {name}: {what}")
+        for fault in left:
+            await fault.heal(bed)
+        await self.well(f"after fault {number}, {kind}: {what}")
         return Outcome(
             number,
-            fault.kind,
+            tuple(fault.kind for fault in step),
             what,
             round(recovered - damaged, 2),
             round(time.monotonic() - damaged, 2),
@@ -151,6 +219,18 @@ class Driver:
             watch.outdated - outdated,
             tuple(status for _, status in ends[ended:]),
         )
+
+    async def _damage(self, step: Step) -> str:
+        """Inject one fault, and the second at once or as soon as a worker takes over because of the first."""
+        bed, first = self._bed, step[0]
+        before = bed.fleet.assignments()
+        what = [await first.inject(bed)]
+        for second in step[1:]:
+            if first.regroups and second.late:
+                await bed.fleet.assigned_again(before)
+                what.append("then, in the restore")
+            what.append(await second.inject(bed))
+        return ", ".join(what)
 
     async def well(self, when: str) -> None:
         """Wait until every worker is ready, every replica in sync, and outputs flow."""

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.faults.disk import SmallDisk
-from tests.faults.network import Link
 from tests.integration.stage import Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until
+from tests.network import Link
 
 _WATCH_SECONDS = 0.1
+
+#: What Faust says when partitions have been assigned and their state is about to be restored.
+_ASSIGNED = "Executing _on_partitions_assigned"
 
 #: Of the workers. RocksDB's buffers are as small as they can be, so that state reaches the disk soon.
 SETTINGS = {"rocksdb_write_buffer_bytes": 1 << 20, "rocksdb_max_write_buffers": 2, "stall_timeout_s": 60}
@@ -31,6 +34,8 @@ class Place:
     worker: WorkerProcess | None = None
     wanted: bool = False
     """Whether a worker is to run here; what has ended is started again."""
+    held: bool = False
+    """Whether a fault keeps the worker from doing anything."""
 
     def running_worker(self) -> WorkerProcess:
         """Return the worker, which must be there."""
@@ -49,17 +54,24 @@ class Fleet:
     Attributes:
         stage: Starts the workers.
         places: All there are.
+        settings: Of the workers, beside the usual ones.
         ends: Of every worker that ended without being asked to, its place and exit status.
     """
 
     stage: Stage
     places: Sequence[Place]
+    settings: Mapping[str, object] = field(default_factory=dict)
     ends: list[tuple[int, int]] = field(default_factory=list)
 
     @property
     def staffed(self) -> list[Place]:
         """The places where a worker is to run."""
         return [place for place in self.places if place.wanted]
+
+    @property
+    def present(self) -> list[Place]:
+        """The places with a worker that runs and that no fault holds."""
+        return [place for place in self.staffed if not place.held and place.running_worker().running()]
 
     def add(self) -> Place:
         """Start a worker at the first place that has none."""
@@ -78,11 +90,13 @@ class Fleet:
         return status
 
     async def ready(self) -> None:
-        """Wait until every worker that is to run says that it is ready."""
+        """Wait until every worker that is to run, and that no fault holds, says that it is ready."""
 
         async def all_ready() -> bool:
             for place in self.staffed:
                 worker = place.worker
+                if place.held:
+                    continue
                 if worker is None or not worker.running() or not worker.has_address():
                     return False
                 try:
@@ -94,6 +108,18 @@ class Fleet:
             return True
 
         await until(all_ready, 2 * PATIENCE_SECONDS, "workers that are all ready", *self.workers())
+
+    def assignments(self) -> dict[WorkerProcess, int]:
+        """Return how many times each worker has been assigned partitions."""
+        return {worker: worker.log.count(_ASSIGNED) for worker in self.workers()}
+
+    async def assigned_again(self, before: Mapping[WorkerProcess, int]) -> None:
+        """Wait until a worker is assigned partitions that was not ``before``: it begins to restore."""
+
+        def assigned() -> bool:
+            return any(times > before.get(worker, 0) for worker, times in self.assignments().items())
+
+        await until(assigned, PATIENCE_SECONDS, "a worker that takes over")
 
     def workers(self) -> list[WorkerProcess]:
         """Return the workers there are now."""
@@ -113,7 +139,7 @@ class Fleet:
 
     def _start(self, place: Place) -> None:
         worker = place.worker = self.stage.worker(
-            directory=place.data, bootstrap_servers=place.link.bootstrap, **SETTINGS
+            directory=place.data, bootstrap_servers=place.link.bootstrap, **{**SETTINGS, **self.settings}
         )
         worker.expected_to_live = False
 

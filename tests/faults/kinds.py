@@ -2,6 +2,7 @@
 
 A fault returns from `inject` when the damage is done. The driver then waits until outputs flow again, calls
 `heal`, and waits until everything is as before. Nothing waits for a time: always for something that is seen.
+A second fault may be injected before the first is healed: it chooses among the workers that are there.
 """
 
 from __future__ import annotations
@@ -14,12 +15,17 @@ from random import Random
 from typing import ClassVar
 
 from streams.domain.outgoing import Outgoing
-from tests.faults.cluster import KafkaCluster
+from streams.domain.topic import Topic
+from streams.engine.options import changelog_topic, repartition_topic
+from tests.faults.cluster import KafkaCluster, Node
 from tests.faults.fleet import Fleet, Place
-from tests.faults.network import Slowness
 from tests.integration.load import Sending, as_json, decision, keyed
 from tests.integration.stage import Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, until
+from tests.network import Slowness
+
+#: What aiokafka says of a write that was refused and is tried again.
+_REFUSED = "NotEnoughReplicas"
 
 SLOW = Slowness(delay_s=0.03, bytes_per_s=250_000)
 
@@ -41,14 +47,25 @@ class Fault(ABC):
     """
 
     kind: ClassVar[str]
+    regroups: ClassVar[bool] = False
+    """Whether partitions change hands when the damage is done."""
+    absent: ClassVar[bool] = False
+    """Whether a worker does nothing until this is healed."""
+    takes_a_node: ClassVar[bool] = False
+    """Whether a node is down until this is healed; without a second one there is no quorum."""
 
     def __init__(self, random: Random) -> None:
         self._chance = random.random()
         self._variant = random.random() < 0.5
+        self.late = self._chance < 0.25 or self._chance >= 0.75
+        """Whether, as the second of two, it waits until partitions change hands."""
 
     def _chosen(self, bed: Bed) -> Place:
-        staffed = bed.fleet.staffed
-        return staffed[int(self._chance * len(staffed))]
+        present = bed.fleet.present
+        return present[int(self._chance * len(present))]
+
+    def _chosen_node(self, bed: Bed) -> Node:
+        return bed.cluster.nodes[int(self._chance * len(bed.cluster.nodes))]
 
     @abstractmethod
     async def inject(self, bed: Bed) -> str:
@@ -62,6 +79,7 @@ class WorkerKilled(Fault):
     """kill -9; half of them lose their state, too."""
 
     kind = "worker killed"
+    regroups = True
 
     async def inject(self, bed: Bed) -> str:
         place = self._chosen(bed)
@@ -75,6 +93,7 @@ class WorkerTerminated(Fault):
     """SIGTERM, as a rolling restart does it."""
 
     kind = "worker terminated"
+    regroups = True
 
     async def inject(self, bed: Bed) -> str:
         place = self._chosen(bed)
@@ -86,15 +105,19 @@ class WorkerSuspended(Fault):
     """SIGSTOP until others have taken over, then SIGCONT: the zombie."""
 
     kind = "worker suspended"
+    regroups = absent = True
 
     async def inject(self, bed: Bed) -> str:
         self._place = self._chosen(bed)
+        self._place.held = True
         self._worker = self._place.running_worker()
         self._worker.signal("STOP")
         return f"worker {self._place.number}"
 
     async def heal(self, bed: Bed) -> None:
-        self._worker.signal("CONT")
+        self._place.held = False
+        if self._worker.running():
+            self._worker.signal("CONT")
 
 
 class WorkersExchanged(Fault):
@@ -117,11 +140,48 @@ class BrokerKilled(Fault):
     """kill -9 of a node that is broker and controller; it is started again."""
 
     kind = "broker killed"
+    takes_a_node = True
 
     async def inject(self, bed: Bed) -> str:
-        self._node = bed.cluster.nodes[int(self._chance * len(bed.cluster.nodes))]
+        self._node = self._chosen_node(bed)
         await asyncio.to_thread(self._node.kill)
         return f"node {self._node.number}"
+
+    async def heal(self, bed: Bed) -> None:
+        await asyncio.to_thread(self._node.start)
+
+
+class ReplicasTooFew(Fault):
+    """A node is killed while state, or everything, may be written to all three replicas only.
+
+    The brokers refuse what the workers write until one of them has been seen to be refused; from then on two
+    replicas do again. A transaction that has written before the replica is missed hears nothing any more:
+    then its worker gives up.
+    """
+
+    kind = "replicas too few"
+    takes_a_node = True
+
+    async def inject(self, bed: Bed) -> str:
+        stage = bed.stage
+        topics = [changelog_topic(stage.application_id)]
+        if self._variant:
+            topics += [str(Topic.ENRICHED), str(Topic.TOPOLOGY), repartition_topic(stage.application_id)]
+        self._node = self._chosen_node(bed)
+        refused = {worker: worker.log.count(_REFUSED) for worker in bed.fleet.workers()}
+        await bed.cluster.require_replicas(topics, len(bed.cluster.nodes))
+        await asyncio.to_thread(self._node.kill)
+
+        def was_refused() -> bool:
+            return any(
+                worker.log.count(_REFUSED) > n or not worker.running() for worker, n in refused.items()
+            )
+
+        try:
+            await until(was_refused, PATIENCE_SECONDS, "a write that is refused, or a worker that gives up")
+        finally:
+            await bed.cluster.require_replicas(topics, len(bed.cluster.nodes) - 1)
+        return f"node {self._node.number}, {'outputs and state' if self._variant else 'state'}"
 
     async def heal(self, bed: Bed) -> None:
         await asyncio.to_thread(self._node.start)
@@ -140,9 +200,11 @@ class NetworkCut(Fault):
     """A worker reaches no broker until others have taken over: refused, or without a word."""
 
     kind = "network cut"
+    regroups = absent = True
 
     async def inject(self, bed: Bed) -> str:
-        place = self._chosen(bed)
+        place = self._place = self._chosen(bed)
+        place.held = True
         self._link = place.link
         if self._variant:
             await self._link.cut()
@@ -151,6 +213,7 @@ class NetworkCut(Fault):
         return f"worker {place.number}, {'refused' if self._variant else 'silent'}"
 
     async def heal(self, bed: Bed) -> None:
+        self._place.held = False
         self._link.heal()
 
 
@@ -173,6 +236,7 @@ class DiskFull(Fault):
     """The disk under a worker's state is full; once the worker has ended, there is space again."""
 
     kind = "disk full"
+    regroups = True
 
     async def inject(self, bed: Bed) -> str:
         place = self._chosen(bed)
@@ -227,6 +291,7 @@ KINDS: dict[str, Callable[[Random], Fault]] = {
         WorkerSuspended,
         WorkersExchanged,
         BrokerKilled,
+        ReplicasTooFew,
         LeadersMoved,
         NetworkCut,
         NetworkSlow,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
 from streams.domain.topic import Topic
-from streams.engine.changelog import SETTINGS_KEY, decode_session
+from streams.engine.changelog import SETTINGS_KEY, buried, decode_session
 from streams.engine.client import Stored
+from streams.engine.clock import now_ms
 from tests.integration.reference_fold import value_of
 from tests.integration.worker_process import until
 
@@ -19,23 +20,26 @@ _POLL_MS = 100
 
 
 class OutputWatch:
-    """Follows the enriched records and the changelog of the sessions.
+    """Follows input, enriched records and the sessions' changelog, without what transactions took back.
 
     Attributes:
+        seen_ms: Of each input record, by partition and offset, a time at which it had been read here.
         reached: Of each partition, the highest input offset whose enriched record is published.
         repeated: Enriched records that were published before.
-        outdated: Changelog records that are older than one before them of the same session: what only a
-            worker writes that has been replaced and does not know.
+        outdated: Changelog records, tombstones too, that are older than one before them of the same session:
+            what only a worker writes that has been replaced and does not know.
     """
 
     def __init__(self, bootstrap: str, partitions: int, changelog: str) -> None:
+        self.seen_ms: dict[tuple[int, int], int] = {}
         self.reached = dict.fromkeys(range(partitions), -1)
         self.repeated = 0
         self.outdated = 0
         self._bootstrap = bootstrap
         self._changelog = changelog
         self._seen: Counter[tuple[int, int]] = Counter()
-        self._applied: dict[tuple[int, bytes], int] = {}
+        #: Of each session the newest offset in its state, and whether that was removed.
+        self._applied: dict[tuple[int, bytes], tuple[int, bool]] = {}
         self._task: asyncio.Task[None] | None = None
 
     async def pass_by(self, marks: Mapping[int, int], within: float, what: str) -> None:
@@ -57,23 +61,47 @@ class OutputWatch:
         except AssertionError as late:
             raise AssertionError(f"{late} Reached {self.reached} of {dict(marks)}.") from late
 
+    async def emptied(self, sent: Mapping[int, int], within: float) -> list[str]:
+        """Wait until the changelog holds no session any more, and all that was ``sent`` has been read here.
+
+        Returns the sessions that are still there after so many seconds.
+        """
+
+        def left() -> list[str]:
+            return [key.decode() for (_, key), (_, gone) in self._applied.items() if not gone]
+
+        def read() -> bool:
+            return all((partition, end - 1) in self.seen_ms for partition, end in sent.items() if end)
+
+        await until(read, within, "the reader of the input")
+        with suppress(AssertionError):
+            await until(lambda: not left(), within, "the end of every session")
+        return left()
+
     async def follow(self) -> None:
         """Take note of every record, for ever."""
         tps = [
             TopicPartition(topic, partition)
-            for topic in (str(Topic.ENRICHED), self._changelog)
+            for topic in (str(Topic.DECISION_LOGS), str(Topic.ENRICHED), self._changelog)
             for partition in self.reached
         ]
         async with AIOKafkaConsumer(
-            bootstrap_servers=self._bootstrap, auto_offset_reset="earliest", fetch_max_wait_ms=_POLL_MS
+            bootstrap_servers=self._bootstrap,
+            auto_offset_reset="earliest",
+            fetch_max_wait_ms=_POLL_MS,
+            isolation_level="read_committed",
         ) as consumer:
             consumer.assign(tps)
             while True:
-                for tp, records in (await consumer.getmany(timeout_ms=_POLL_MS)).items():
+                found = await consumer.getmany(timeout_ms=_POLL_MS)
+                read_ms = now_ms()
+                for tp, records in found.items():
                     for record in records:
-                        if tp.topic == Topic.ENRICHED:
+                        if tp.topic == Topic.DECISION_LOGS:
+                            self.seen_ms[tp.partition, record.offset] = read_ms
+                        elif tp.topic == Topic.ENRICHED:
                             self._see(record)
-                        elif record.key != SETTINGS_KEY and record.value is not None:
+                        elif record.key != SETTINGS_KEY:
                             self._apply(record)
 
     def _see(self, record: ConsumerRecord) -> None:
@@ -84,10 +112,14 @@ class OutputWatch:
         self.reached[partition] = max(self.reached[partition], offset)
 
     def _apply(self, record: ConsumerRecord) -> None:
-        offset = decode_session(record.value).offset
+        gone = record.value is None
+        stored = buried(record.headers) if gone else record.value
+        assert stored is not None, f"a tombstone that buries nothing: {record}"
+        state = decode_session(stored).offset, gone
         key = record.partition, record.key
-        self.outdated += offset < self._applied.get(key, -1)
-        self._applied[key] = offset
+        # A state stands before its own tombstone.
+        self.outdated += state < self._applied.get(key, (-1, False))
+        self._applied[key] = state
 
 
 @asynccontextmanager

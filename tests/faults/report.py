@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from streams.domain.topic import Topic
 from tests.integration.reference_fold import Verdict
 
+Guarantee = Literal["at_least_once", "exactly_once"]
+
 _LOST = ("lost", "missing")
+_TWO = "two at once"
 _SHOWN_PROBLEM = 1000
 _COLUMNS = (
     "fault",
@@ -26,10 +31,10 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of one fault."""
+    """What came of one fault, or of two at once."""
 
     number: int
-    kind: str
+    kinds: tuple[str, ...]
     what: str
     recovered_s: float
     """From the damage until every partition had outputs of records that were sent after it."""
@@ -42,24 +47,86 @@ class Outcome:
     ended: tuple[int, ...]
     """Exit statuses of the workers that had ended and were started again."""
 
+    @property
+    def kind(self) -> str:
+        """What the table calls it."""
+        return self.kinds[0] if len(self.kinds) == 1 else _TWO
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What a run was made with, and on what.
+
+    Attributes:
+        seed: Of the plan.
+        guarantee: Of the workers.
+        rate: Records a second.
+        machine: In words.
+        busy: The lowest and the highest load average, of one minute, between faults.
+        minutes: It took, without the comparison.
+        transactions: Whether the records came in transactions.
+        settings: Of the workers, beside the usual ones.
+        expire: Whether the clock removed sessions.
+    """
+
+    seed: int
+    guarantee: Guarantee
+    rate: int
+    machine: str
+    busy: tuple[float, float]
+    minutes: float
+    transactions: bool
+    settings: Mapping[str, object]
+    expire: bool = False
+
+    def sentence(self) -> str:
+        """Return them in words."""
+        settings = "".join(f", {name}={value}" for name, value in self.settings.items())
+        return (
+            f"{self.guarantee}, seed {self.seed}{settings}, {self.rate} records a second"
+            f"{' in transactions' if self.transactions else ''}, "
+            f"{'sessions that expire, ' if self.expire else ''}"
+            f"{self.minutes} minutes, {self.machine}, load {self.busy[0]:g} to {self.busy[1]:g}."
+        )
+
+
+def machine() -> str:
+    """Return in words what this runs on."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 30
+    return f"{os.cpu_count()} cores, {memory} GB of memory, {platform.system()} {platform.machine()}"
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """A whole run.
 
     Attributes:
-        seed: Of the plan.
+        made: With what.
         records: That were sent.
         outcomes: Of each fault, in order.
         skipped: Kinds that could not be had here, and why.
         verdict: Of the reference fold on everything that came out.
     """
 
-    seed: int
+    made: Circumstances
     records: int
     outcomes: Sequence[Outcome]
     skipped: Mapping[str, str]
     verdict: Verdict
+
+    @property
+    def problems(self) -> list[str]:
+        """All that is not as it must be, in words; none is what is wanted."""
+        return [*self.verdict.problems, *(f"{what}: {n}" for what, n in self._more_than_once.items())]
+
+    @property
+    def _more_than_once(self) -> Counter[str]:
+        """What must not be under exactly once."""
+        if self.made.guarantee == "at_least_once":
+            return Counter()
+        outdated = sum(outcome.outdated for outcome in self.outcomes)
+        found = Counter({f"{topic}: came twice": n for topic, n in self.verdict.repeated.items()})
+        return +(found + Counter({"outdated changelog records": outdated}))
 
     @property
     def lost(self) -> int:
@@ -69,21 +136,23 @@ class Report:
     @property
     def wrong(self) -> int:
         """How many are there and should not be as they are: counted twice, differing, out of order."""
-        return self.verdict.wrong.total() - self.lost
+        return self.verdict.wrong.total() - self.lost + self._more_than_once.total()
 
     def document(self) -> dict[str, Any]:
         """Return everything, JSON-able."""
         return {
-            "seed": self.seed,
+            "made": asdict(self.made),
             "records": self.records,
             "faults": [asdict(outcome) for outcome in self.outcomes],
             "skipped": dict(self.skipped),
             "outputs": dict(self.verdict.outputs),
             "repeated": dict(self.verdict.repeated),
+            "removed": dict(self.verdict.removed),
+            "removal_delays_ms": sorted(self.verdict.removal_delays_ms),
             "lost": self.lost,
             "wrong": self.wrong,
-            "problems": dict(self.verdict.wrong),
-            "examples": [problem[:_SHOWN_PROBLEM] for problem in self.verdict.problems],
+            "problems": dict(self.verdict.wrong + self._more_than_once),
+            "examples": [problem[:_SHOWN_PROBLEM] for problem in self.problems],
         }
 
     def table(self) -> str:
@@ -97,12 +166,24 @@ class Report:
             *(_row(kind, outcomes) for kind, outcomes in by_kind.items()),
             *(f"| {kind} | 0 | skipped: {reason} | | | | |" for kind, reason in self.skipped.items()),
             "",
-            f"{self.records:,} records, {len(self.outcomes)} faults, seed {self.seed}.",
+            self.made.sentence(),
+            f"{self.records:,} records, {sum(len(outcome.kinds) for outcome in self.outcomes)} faults.",
             f"{self.verdict.outputs.total():,} different outputs: lost {self.lost}, wrong {self.wrong}.",
             f"Repeated with identical id and bytes: {_counts(self.verdict.repeated)}.",
         ]
-        lines += [f"WRONG  {problem[:_SHOWN_PROBLEM]}" for problem in self.verdict.problems]
+        if self.made.expire:
+            lines.append(self._removals())
+        lines += [f"WRONG  {problem[:_SHOWN_PROBLEM]}" for problem in self.problems]
         return "\n".join(lines)
+
+    def _removals(self) -> str:
+        removed, delays = self.verdict.removed, self.verdict.removal_delays_ms
+        late = _spread([delay / 1000 for delay in delays]) if delays else "none"
+        return (
+            f"Removed by the clock: {removed['expired']:,} silent sessions, {late} after their time (median, "
+            f"worst), of which {removed['came back']:,} came back and began anew; {removed['ended']:,} stubs "
+            f"of ended ones. Of {removed['only told']:,} the end was told, and they went on."
+        )
 
 
 def _row(kind: str, outcomes: Sequence[Outcome]) -> str:

@@ -15,6 +15,7 @@ TARGETS: dict[str, Target] = {
         folding.SESSIONS,
         settings_documents.SETTINGS,
         stored.STATE,
+        stored.RESTORED,
         stored.CONTRIBUTIONS,
         sources.JSON_LINES,
         sources.RECORDED,

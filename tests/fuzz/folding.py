@@ -173,7 +173,7 @@ def fold(messages: list[_Message], settings: DetectionSettings, shadow: Shadow |
     _outputs_decode(kept)
     _contributions_add_up(kept)
     for session_id, session in sessions.items():
-        for event in expire(session_id, session, settings):
+        for event in expire(session_id, session, settings).events:
             if event.topic is not None:
                 check_fields(f"{event.topic}-value", event.fields)
 

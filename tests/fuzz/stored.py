@@ -5,24 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+import orjson
+
 from schemas.codec import Codec
 from streams.aggregation import Aggregation, decode_aggregate, encode_aggregate, parts
 from streams.domain.agent_health import AgentHealth
 from streams.domain.contribution import Contribution
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.run import Run
-from streams.domain.session import Session
-from streams.domain.shadow import ShadowDocument
+from streams.domain.session import DamagedSessionError, Session
+from streams.domain.settings_document import resolve
+from streams.domain.shadow import Shadow, ShadowDocument
 from streams.domain.task_needs import TaskNeeds
 from streams.domain.topic import Topic
 from streams.engine.aggregates_epoch import AGGREGATE_FORM
 from streams.engine.changelog import decode_session, encode_session
 from streams.engine.settings_ledger import Entry, SettingsLedger, ShadowEntry
 from streams.errors import StateError
+from streams.job import Folded, Job
+from streams.pipeline import expire
 from tests.fuzz.target import Target
+from tests.integration.load import decision
 from tests.stream import Stream, repeated
 
 _AGGREGATION = Aggregation(Codec.bundled())
+_JOB = Job(Codec.bundled(), group="g", version="1")
+_TRIED = Shadow(resolve({"identical_loop": 5}, DEFAULTS, 1)[0], 0)
 
 
 def attack_state(data: bytes) -> None:
@@ -38,6 +46,39 @@ def _survives(data: bytes, decode: Callable[[bytes], Any], encode: Callable[[Any
         return
     again = encode(value)
     assert encode(decode(again)) == again
+
+
+class Sessions(dict[str, Session]):
+    """Sessions as the job wants them."""
+
+    def put(self, session: Session, session_id: str) -> None:
+        self[session_id] = session
+
+
+def attack_restored(data: bytes) -> None:
+    """A stored session is judged with the next records, and removed, whatever it holds, or is damaged."""
+    try:
+        session = decode_session(data)
+    except StateError:
+        return
+    for next_offset in (session.offset + 1, session.offset + 2):
+        sessions = Sessions(s1=session)
+        try:
+            expire("s1", session, DEFAULTS)
+            _JOB.fold(_run(session.partition, next_offset), sessions, DEFAULTS, Folded(), _TRIED)
+        except DamagedSessionError:
+            return
+        session = sessions["s1"]
+        try:
+            decode_session(encode_session(session))
+        except StateError:
+            return
+
+
+def _run(partition: int, offset: int) -> Run:
+    value = decision("s1", 9, tool_input='{"a":1}', tool_output_summary="x", error="y")
+    message = _Message(offset, value["meta"]["timestamp"], b"s1", orjson.dumps(value), [])
+    return Run(Topic.DECISION_LOGS, partition, [message])
 
 
 _FORMS: list[tuple[Callable[[bytes], Any], Callable[[Any], bytes]]] = [
@@ -97,6 +138,9 @@ def _contributions() -> Iterable[bytes]:
     yield b'api\t[1,"task",0,7,{"steps_used":15,"tokens_used":25000},0,0.2]'
 
 
+RESTORED = Target(
+    "restored", attack_restored, _states, ("health", "active", "idle", "blocked", "1e308", "null", "[]")
+)
 STATE = Target("state", attack_state, _states, ("health", "active", "idle", "blocked", "1e308", "null"))
 CONTRIBUTIONS = Target(
     "contributions", attack_contributions, _contributions, ("health", "task", "\t", "cost")

@@ -63,6 +63,7 @@ class ApacheKafka:
         properties: broker properties beside or instead of the usual ones.
         java_options: options of its virtual machine; to measure throughput, leave both compilers on.
         secured: adds a listener with TLS and a login, beside the plain one.
+        advertised_port: what clients of the plain one are told to connect to; its own by default.
     """
 
     kind = "kafka"
@@ -73,6 +74,7 @@ class ApacheKafka:
         properties: Mapping[str, str] | None = None,
         java_options: Sequence[str] = _JAVA_OPTIONS,
         secured: SecuredListener | None = None,
+        advertised_port: int | None = None,
     ) -> None:
         self._directory = directory
         self._properties = {**_PROPERTIES, **(properties or {})}
@@ -82,6 +84,7 @@ class ApacheKafka:
         self._child: Child | None = None
         self._port: int | None = None
         self._secured = secured
+        self._advertised_port = advertised_port
         self._secured_port = free_port()
 
     @property
@@ -158,7 +161,7 @@ class ApacheKafka:
         addresses = {
             "controller.quorum.bootstrap.servers": f"127.0.0.1:{controller}",
             "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
-            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
+            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self._advertised_port or port}",
             "log.dirs": str(self._directory / f"data-{port}"),
         }
         self._write_and_format(addresses, "--standalone")

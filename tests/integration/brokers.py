@@ -5,6 +5,7 @@ from typing import Protocol
 
 from streams.broker.embedded import EmbeddedBroker
 from tests.integration.apache_kafka import ApacheKafka
+from tests.network import Link
 
 Broker = EmbeddedBroker | ApacheKafka
 
@@ -18,6 +19,26 @@ class Reachable(Protocol):
     def bootstrap(self) -> str: ...
 
 
-def new_broker(kind: str, directory: Path) -> Broker:
+def new_broker(kind: str, directory: Path, advertised_port: int | None = None) -> Broker:
     """Return a broker of this kind, not yet started; Apache Kafka keeps its data in `directory`."""
-    return ApacheKafka(directory) if kind == "kafka" else EmbeddedBroker()
+    if kind == "kafka":
+        return ApacheKafka(directory, advertised_port=advertised_port)
+    return EmbeddedBroker(advertised_port=advertised_port)
+
+
+class Linked:
+    """A broker that is reached through a link.
+
+    Args:
+        broker: Runs, and tells its clients the port at which the link listens.
+        link: Leads there.
+    """
+
+    def __init__(self, broker: Broker, link: Link) -> None:
+        self.kind = broker.kind
+        self.link = link
+
+    @property
+    def bootstrap(self) -> str:
+        """The address of the link."""
+        return self.link.bootstrap

@@ -73,14 +73,7 @@ def load(partitions: int, sessions: int = 40) -> Iterator[Sending]:
         which = number % sessions
         session_id = f"s{which}"
         turn = number // sessions
-        value = _turn(session_id, which % 4, number, turn)
-        value["identity"]["agent_id"] = f"agent-{which % 3}"
-        value["task_type"] = ("api", "refactoring")[which % 2]
-        value["state_delta"] = {
-            "tokens_consumed": 100 + which,
-            "cumulative_session_cost": turn * 0.01,
-            "progress_delta": (0.0, 0.01, 0.0, 0.05)[which % 4],
-        }
+        value = next_turn(session_id, which, number, turn)
         if turn % 11 == 10 and which % 3 == 0:
             value["control"] = {"is_terminal": True}
         if which % 7 == 6:
@@ -89,9 +82,29 @@ def load(partitions: int, sessions: int = 40) -> Iterator[Sending]:
         partition, record = keyed(value, partitions, as_avro(value) if which % 2 else None)
         record = record._replace(timestamp=_START_MS + number * 1000)
         if number % 41 == 40:
-            yield partition, _spoilt(record, value, number // 41)
+            yield partition, spoilt(record, value, number // 41)
         else:
             yield partition, record
+
+
+def next_turn(session_id: str, which: int, number: int, turn: int) -> dict[str, Any]:
+    """Return the value of a session's record; one in four loops, goes to and fro, fails, or is healthy.
+
+    Args:
+        session_id: Its id.
+        which: Its number: decides on its sort, its agent and its type of task.
+        number: Of the record, among all.
+        turn: Of the record, in its session.
+    """
+    value = _turn(session_id, which % 4, number, turn)
+    value["identity"]["agent_id"] = f"agent-{which % 3}"
+    value["task_type"] = ("api", "refactoring")[which % 2]
+    value["state_delta"] = {
+        "tokens_consumed": 100 + which,
+        "cumulative_session_cost": turn * 0.01,
+        "progress_delta": (0.0, 0.01, 0.0, 0.05)[which % 4],
+    }
+    return value
 
 
 def _turn(session_id: str, kind: int, number: int, turn: int) -> dict[str, Any]:
@@ -108,7 +121,8 @@ def _turn(session_id: str, kind: int, number: int, turn: int) -> dict[str, Any]:
             return decision(session_id, number, tool_input=f'{{"file": "{number}.py"}}')
 
 
-def _spoilt(record: Outgoing, value: dict[str, Any], which: int) -> Outgoing:
+def spoilt(record: Outgoing, value: dict[str, Any], which: int) -> Outgoing:
+    """Return a record of this value as one that is not acceptable, in one of eight ways."""
     match which % 8:
         case 0:
             return record._replace(value=b"\xff\xfenothing known")

@@ -6,8 +6,10 @@ restarts. Whatever the workers did, their outputs and their state must be those.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from io import BytesIO
 from types import MappingProxyType
@@ -17,20 +19,18 @@ import fastavro
 import orjson
 
 from schemas.bundled import by_id
-from streams.aggregation import Aggregate, Aggregation, encode_aggregate, parts
-from streams.domain.agent_health import AgentHealth
-from streams.domain.detection_settings import DEFAULTS
+from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.outgoing import Outgoing
 from streams.domain.run import Run
 from streams.domain.session import Session
 from streams.domain.shadow import Shadow, ShadowDocument
 from streams.domain.topic import Topic
-from streams.engine.changelog import SETTINGS_KEY, encode_session, session_key
+from streams.engine.changelog import SETTINGS_KEY, encode_session, is_stub, session_key
 from streams.engine.client import Stored
 from streams.engine.config_feed import apply_document, apply_shadow
-from streams.engine.effects import key_partition
 from streams.engine.settings_ledger import Entry, SettingsLedger, ShadowEntry
-from streams.job import OUTPUTS, Folded, Job
+from streams.job import OUTPUTS, Folded, Job, key_text
+from tests.integration.removals import LetGo, Removals, is_told_end
 
 #: Where the job writes what came of a record.
 OUTPUT_TOPICS = (*OUTPUTS, Topic.DEAD_LETTERS)
@@ -46,12 +46,14 @@ _SHOWN = 5
 class Expected:
     """What there must be: each output under its id, in order, by topic; and the state by (partition, key).
 
-    ``contributions`` are what the aggregates are made of, each source partition in its order.
+    ``contributions`` are what the aggregates are made of, each source partition in its order. ``only_told``
+    are outputs of sessions whose end was told before they went on: these may come at any time.
     """
 
     outputs: Mapping[str, Mapping[str, Written]]
     state: Mapping[tuple[int, bytes], bytes]
     contributions: Sequence[Outgoing] = ()
+    only_told: AbstractSet[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -65,6 +67,10 @@ class Verdict:
     """How many outputs came more than once, by topic, with the same id and bytes."""
     outputs: Counter[str] = field(default_factory=Counter)
     """How many different outputs there are, by topic."""
+    removed: Counter[str] = field(default_factory=Counter)
+    """How many sessions the clock has removed, see `Removals.counts`."""
+    removal_delays_ms: list[int] = field(default_factory=list)
+    """Of each session that expired, from the end of its life to its tombstone."""
 
     def blame(self, problem: str, culprits: Sequence[object]) -> None:
         if culprits:
@@ -72,10 +78,12 @@ class Verdict:
             shown = "; ".join(map(str, culprits[:_SHOWN]))
             self.problems.append(f"{problem}: {len(culprits)}, such as {shown}")
 
-
-class _Aggregates(dict[str, Aggregate]):
-    def put(self, value: Aggregate, name: str) -> None:
-        self[name] = value
+    def add(self, removals: Removals) -> None:
+        """Add what a fold has found of the sessions that were removed."""
+        self.removed += removals.counts
+        self.removal_delays_ms += removals.delays_ms
+        for problem, culprits in removals.problems.items():
+            self.blame(problem, culprits)
 
 
 class _Sessions(dict[str, Session]):
@@ -170,38 +178,94 @@ def fold(
     inputs: Iterable[Stored],
     history: Mapping[int, Sequence[Entry]],
     tried: Mapping[int, Sequence[ShadowEntry]] = MappingProxyType({}),
+    removals: Removals | None = None,
 ) -> Expected:
-    """Return what must come of ``inputs``, each partition in the order of its offsets."""
-    outputs: dict[str, dict[str, Written]] = {topic: {} for topic in OUTPUT_TOPICS}
+    """Return what must come of ``inputs``, each partition in the order of its offsets.
+
+    Sessions that the clock has removed begin anew, as ``removals`` says.
+    """
+    found = _Found()
     sessions: dict[int, _Sessions] = defaultdict(_Sessions)
-    contributions: list[Outgoing] = []
     for stored in inputs:
         partition = stored.partition
-        settings = DEFAULTS
-        for entry in history.get(partition, ()):
-            if entry.first_offset <= stored.offset:
-                settings = entry.settings
+        of_partition = sessions[partition]
+        settings = _in_force(history, partition, stored.offset)
         shadow: Shadow | None = None
         for trial in tried.get(partition, ()):
             if trial.first_offset <= stored.offset:
                 shadow = trial.shadow
+        session_id = key_text(stored.key)
+        if removals is not None and session_id is not None:
+            found.let_go(partition, removals.let_go(partition, session_id, of_partition, settings, job))
         folded = Folded()
         run = Run(Topic.DECISION_LOGS, partition, [stored])
-        job.fold(run, sessions[partition], settings, folded, shadow)
+        job.fold(run, of_partition, settings, folded, shadow)
+        if removals is not None and session_id is not None:
+            removals.came(partition, session_id, of_partition, stored.offset)
         _account_for(stored, folded)
-        contributions += folded.outputs.pop(Topic.REPARTITION, [])
+        found.take(partition, folded)
+    if removals is not None:
+        for partition, of_partition in sessions.items():
+            settings = _in_force(history, partition, sys.maxsize)
+            for name in list(of_partition):
+                found.let_go(partition, removals.let_go(partition, name, of_partition, settings, job))
+        removals.finish()
+    return found.expected(sessions)
+
+
+def _in_force(history: Mapping[int, Sequence[Entry]], partition: int, offset: int) -> DetectionSettings:
+    settings = DEFAULTS
+    for entry in history.get(partition, ()):
+        if entry.first_offset <= offset:
+            settings = entry.settings
+    return settings
+
+
+class _Found:
+    """What a fold has come to so far."""
+
+    def __init__(self) -> None:
+        self._outputs: dict[str, dict[str, Written]] = {topic: {} for topic in OUTPUT_TOPICS}
+        self._contributions: list[Outgoing] = []
+        #: Of sessions that were let go, by partition and the offset of their last record.
+        self._parting: list[tuple[int, int, Sequence[Outgoing]]] = []
+        self._only_told: set[str] = set()
+
+    def take(self, partition: int, folded: Folded) -> None:
+        """Take what a record has led to."""
+        self._contributions += folded.outputs.pop(Topic.REPARTITION, [])
+        self._add(partition, folded)
+
+    def let_go(self, partition: int, gone: LetGo | None) -> None:
+        """Take what the end of a session has led to."""
+        if gone is not None:
+            contributed = gone.folded.outputs.pop(Topic.REPARTITION, [])
+            self._parting.append((partition, gone.session.offset, contributed))
+            names = self._add(partition, gone.folded)
+            if gone.stays:
+                self._only_told.update(names)
+
+    def _add(self, partition: int, folded: Folded) -> list[str]:
+        names = []
         for topic, records in folded.outputs.items():
             for record in records:
                 out = Stored(partition, -1, record.timestamp, record.key, record.value, record.headers)
                 name = identity(topic, out)
-                assert name not in outputs[topic], f"two outputs of {topic} are called {name}"
-                outputs[topic][name] = _written(out)
-    state = {
-        (partition, session_key(session_id)): encode_session(session)
-        for partition, of_partition in sessions.items()
-        for session_id, session in of_partition.items()
-    }
-    return Expected(outputs, state, contributions)
+                assert name not in self._outputs[topic], f"two outputs of {topic} are called {name}"
+                self._outputs[topic][name] = _written(out)
+                names.append(name)
+        return names
+
+    def expected(self, sessions: Mapping[int, Mapping[str, Session]]) -> Expected:
+        """Return what there must be, with the sessions that are left."""
+        state = {
+            (partition, session_key(session_id)): encode_session(session)
+            for partition, of_partition in sessions.items()
+            for session_id, session in of_partition.items()
+        }
+        # Those of the removals of a partition count in the order of their offsets, see `expiry_source`.
+        parting = [each for *_, made in sorted(self._parting, key=lambda item: item[:2]) for each in made]
+        return Expected(self._outputs, state, [*self._contributions, *parting], self._only_told)
 
 
 def _account_for(stored: Stored, folded: Folded) -> None:
@@ -222,11 +286,17 @@ def judge(
     """Compare what there is with what there must be."""
     verdict = Verdict()
     for topic, wanted in expected.outputs.items():
-        _judge_topic(verdict, topic, wanted, outputs[topic])
+        _judge_topic(verdict, topic, wanted, outputs[topic], expected.only_told)
     found = {
         (stored.partition, stored.key): stored.value for stored in changelog if stored.key != SETTINGS_KEY
     }
-    wanted_state = expected.state
+    # The stub of an ended session may be gone by now, or not yet.
+    wanted_state = {
+        place: value
+        for place, value in expected.state.items()
+        if not (is_stub(value) and found.get(place, b"") is None)
+    }
+    found = {place: value for place, value in found.items() if value is not None or place in wanted_state}
     verdict.blame("state is missing", sorted(wanted_state.keys() - found.keys()))
     verdict.blame("state of nobody", sorted(found.keys() - wanted_state.keys(), key=str))
     verdict.blame(
@@ -241,7 +311,11 @@ def judge(
 
 
 def _judge_topic(
-    verdict: Verdict, topic: str, wanted: Mapping[str, Written], found: Iterable[Stored]
+    verdict: Verdict,
+    topic: str,
+    wanted: Mapping[str, Written],
+    found: Iterable[Stored],
+    only_told: AbstractSet[str],
 ) -> None:
     seen: dict[str, Written] = {}
     differing: list[str] = []
@@ -263,13 +337,34 @@ def _judge_topic(
         f"{topic}: other bytes",
         [f"{name}: {seen[name]}, not {wanted[name]}" for name in both if seen[name] != wanted[name]],
     )
-    for partition in sorted({seen[name][0] for name in both}):
-        first_come = [name for name in both if seen[name][0] == partition]
+    _judge_order(verdict, topic, wanted, {name: seen[name] for name in both}, only_told)
+
+
+def _judge_order(
+    verdict: Verdict,
+    topic: str,
+    wanted: Mapping[str, Written],
+    seen: Mapping[str, Written],
+    only_told: AbstractSet[str],
+) -> None:
+    """Compare the order of what there is: of the records; and where the clock decides, of each session."""
+    for partition in sorted({written[0] for written in seen.values()}):
+        first_come = [name for name in seen if seen[name][0] == partition and not is_told_end(name)]
         in_order = [name for name in wanted if name in seen and seen[name][0] == partition]
+        in_turn = [name for name in in_order if not is_told_end(name)]
         swapped = [
-            f"{one} for {other}" for one, other in zip(first_come, in_order, strict=False) if one != other
+            f"{one} for {other}" for one, other in zip(first_come, in_turn, strict=False) if one != other
         ]
         verdict.blame(f"{topic}[{partition}]: out of order", swapped)
+    told = {seen[name][1] for name in seen if is_told_end(name)} if topic != Topic.DEAD_LETTERS else set()
+    orders = []
+    for names in (seen, wanted):
+        of_session: dict[bytes | None, list[str]] = defaultdict(list)
+        for name in names:
+            if name in seen and seen[name][1] in told and name not in only_told:
+                of_session[seen[name][1]].append(name)
+        orders.append(of_session)
+    verdict.blame(f"{topic}: an end out of order", [key for key in told if orders[0][key] != orders[1][key]])
 
 
 def _written(stored: Stored) -> Written:
@@ -279,98 +374,3 @@ def _written(stored: Stored) -> Written:
 def by_partition(records: Iterable[Stored]) -> Iterator[Stored]:
     """Yield records in the order of partition and offset."""
     yield from sorted(records, key=lambda stored: (stored.partition, stored.offset))
-
-
-def judge_aggregates(
-    verdict: Verdict,
-    expected: Expected,
-    aggregation: Aggregation,
-    *,
-    repartition: Sequence[Stored],
-    changelog: Iterable[Stored],
-    published: Mapping[str, Sequence[Stored]],
-    partitions: Mapping[str, int],
-) -> None:
-    """Compare the views across sessions with what the contributions of all records add up to.
-
-    Args:
-        verdict: Added to.
-        expected: What there must be.
-        aggregation: Adds up, and encodes.
-        repartition: All of the repartition topic.
-        changelog: All of the aggregates' changelog.
-        published: All of `agent-health` and `task-profiles`.
-        partitions: How many each of these topics has, by its name in `Topic`.
-    """
-    between = partitions[Topic.REPARTITION]
-    _judge_contributions(verdict, expected.contributions, repartition, between)
-    sent = [
-        Stored(0, offset, record.timestamp, record.key, record.value, ())
-        for offset, record in enumerate(expected.contributions)
-    ]
-    aggregates = _Aggregates()
-    aggregation.fold(parts(Run("all", 0, sent)), aggregates)
-    wanted = {name.encode(): encode_aggregate(aggregate) for name, aggregate in aggregates.items()}
-    found = {stored.key: stored for stored in changelog}
-    verdict.blame("aggregates are missing", sorted(wanted.keys() - found.keys()))
-    verdict.blame("aggregates of nobody", sorted(found.keys() - wanted.keys(), key=str))
-    verdict.blame(
-        "aggregates are wrong",
-        [
-            f"{key!r}: {found[key].value!r}, not {value!r}"
-            for key, value in wanted.items()
-            if key in found and found[key].value != value
-        ],
-    )
-    verdict.blame(
-        "aggregates are in the wrong partition",
-        [key for key in wanted if key in found and _astray(key[1:], found[key], between)],
-    )
-    for topic, records in published.items():
-        astray = [stored for stored in records if _astray(stored.key, stored, partitions[topic])]
-        verdict.blame(f"{topic}: in the wrong partition", astray)
-        last = {stored.key: value_of(stored) for stored in records}
-        reports = {
-            name[1:].encode(): aggregate.report(name[1:])
-            for name, aggregate in aggregates.items()
-            if (topic == Topic.AGENT_HEALTH) is isinstance(aggregate, AgentHealth)
-        }
-        verdict.blame(
-            f"{topic}: the newest are other ones",
-            [
-                f"{key!r}: {last.get(key)}, not {reports.get(key)}"
-                for key in {**reports, **last}
-                if last.get(key) != reports.get(key)
-            ],
-        )
-
-
-def _judge_contributions(
-    verdict: Verdict, wanted: Sequence[Outgoing], found: Sequence[Stored], partitions: int
-) -> None:
-    """Each contribution stands where its key says, and the first of each in the order of its source."""
-    seen = Counter((stored.key, stored.value, stored.timestamp) for stored in found)
-    known = Counter((record.key, record.value, record.timestamp) for record in wanted)
-    verdict.blame("contributions: come about twice", [each for each, n in known.items() if n > 1])
-    verdict.blame("contributions: lost", list(known.keys() - seen.keys()))
-    verdict.blame("contributions: from nowhere", list(seen.keys() - known.keys()))
-    astray = [stored for stored in found if _astray(stored.key, stored, partitions)]
-    verdict.blame("contributions: in the wrong partition", astray)
-    verdict.repeated["contributions"] += sum(n - 1 for n in seen.values())
-    orders: list[dict[tuple[bytes | None, int], dict[bytes | None, None]]] = []
-    for records in (wanted, by_partition(found)):
-        order: dict[tuple[bytes | None, int], dict[bytes | None, None]] = defaultdict(dict)
-        for record in records:
-            source = orjson.loads(record.value or b"")[2]
-            order[record.key, source].setdefault(record.value)
-        orders.append(order)
-    swapped = []
-    for each, right in orders[0].items():
-        came = orders[1].get(each, {})
-        if [value for value in came if value in right] != [value for value in right if value in came]:
-            swapped.append(each)
-    verdict.blame("contributions: out of order", swapped)
-
-
-def _astray(key: bytes | None, stored: Stored, partitions: int) -> bool:
-    return stored.partition != key_partition(key, partitions)

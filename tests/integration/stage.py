@@ -9,16 +9,14 @@ import sys
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
-from importlib.metadata import version
 from pathlib import Path
 
-from aiokafka import AIOKafkaProducer, TopicPartition
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
+from aiokafka.structs import RecordMetadata
 
 from schemas.codec import Codec
-from streams.aggregation import OUTPUTS as AGGREGATE_TOPICS
-from streams.aggregation import Aggregation
 from streams.cli.config import changed_document, publish
 from streams.cli.config_shadow import publish as publish_tried
 from streams.cli.settings_topic import in_force, next_document, tried_out
@@ -28,23 +26,14 @@ from streams.domain.detection_settings import DEFAULTS
 from streams.domain.topic import Topic
 from streams.engine.client import Stored, connect
 from streams.engine.connection import Connection
-from streams.engine.options import AGGREGATES, changelog_topic, repartition_topic
-from streams.job import Job
+from streams.engine.coordinators import find_coordinators
+from streams.engine.options import repartition_topic
 from streams.settings import ConnectionSettings, load
-from tests.integration.brokers import Broker, Reachable
+from tests.integration.brokers import Reachable
+from tests.integration.judgement import judge_stage
 from tests.integration.load import Sending
-from tests.integration.reference_fold import (
-    OUTPUT_TOPICS,
-    Verdict,
-    fold,
-    judge,
-    judge_aggregates,
-    published_settings,
-    published_shadows,
-    settings_history,
-    shadow_history,
-    value_of,
-)
+from tests.integration.reference_fold import Verdict, value_of
+from tests.integration.removals import Lives
 from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until
 
 #: Of every group: short, since each takeover waits for it.
@@ -56,13 +45,17 @@ _CHUNK = 25
 _CHUNK_SECONDS = 0.1
 
 
-async def delete_topics(broker: Broker) -> None:
-    """Delete every topic but the broker's own, and return when they are gone."""
+async def delete_topics(broker: Reachable, chosen: Iterable[str] | None = None) -> None:
+    """Delete some topics, by default every one but the broker's own, and return when they are gone."""
+    wanted = None if chosen is None else set(chosen)
     admin = AIOKafkaAdminClient(bootstrap_servers=broker.bootstrap)
     await admin.start()
 
     async def names() -> list[str]:
-        return [name for name in await admin.list_topics() if not name.startswith("__")]
+        existing = await admin.list_topics()
+        return [
+            name for name in existing if (not name.startswith("__") if wanted is None else name in wanted)
+        ]
 
     async def gone() -> bool:
         return not await names()
@@ -84,6 +77,10 @@ class Stage:
         partitions: Of the session topics.
         application_id: Of the workers, unless they are given another.
         replicas: Of every topic.
+
+    Attributes:
+        sent: By partition, the offset after the last record that was sent.
+        gaps: How many offsets before those hold no record, or one of an aborted transaction.
     """
 
     def __init__(
@@ -101,6 +98,7 @@ class Stage:
         self.application_id = application_id
         self.workers: list[WorkerProcess] = []
         self.sent: dict[int, int] = dict.fromkeys(range(partitions), 0)
+        self.gaps = 0
         self._directory = directory
         self._numbers = itertools.count(1)
 
@@ -210,14 +208,25 @@ class Stage:
             await self._send(producer, records)
 
     @asynccontextmanager
-    async def pouring(self, records: Iterator[Sending], at_once: int = _CHUNK) -> AsyncIterator[None]:
-        """Keep writing to the input topic for as long as the block lasts: so many, ten times a second."""
+    async def pouring(
+        self, records: Iterator[Sending], at_once: int = _CHUNK, *, transactions: bool = False
+    ) -> AsyncIterator[None]:
+        """Keep writing to the input topic for as long as the block lasts: so many, ten times a second.
+
+        With ``transactions`` each time is one, and one in ten is aborted.
+        """
         enough = asyncio.Event()
 
         async def pour() -> None:
-            async with self._producer() as producer:
-                while not enough.is_set():
-                    await self._send(producer, itertools.islice(records, at_once))
+            async with self._producer(f"{self.application_id}-source" if transactions else None) as producer:
+                for number in itertools.count(1):
+                    if enough.is_set():
+                        return
+                    chunk = itertools.islice(records, at_once)
+                    if transactions:
+                        await self._send_together(producer, chunk, aborted=number % 10 == 0)
+                    else:
+                        await self._send(producer, chunk)
                     await asyncio.sleep(_CHUNK_SECONDS)
 
         pouring = asyncio.create_task(pour())
@@ -227,15 +236,40 @@ class Stage:
             enough.set()
             await pouring
 
-    def _producer(self) -> AIOKafkaProducer:
-        return AIOKafkaProducer(
+    def _producer(self, transactional_id: str | None = None) -> AIOKafkaProducer:
+        producer = AIOKafkaProducer(
             bootstrap_servers=self.broker.bootstrap,
             acks="all",
             max_request_size=8 << 20,
             enable_idempotence=self.broker.kind == "kafka",
+            transactional_id=transactional_id,
         )
+        find_coordinators(producer)
+        return producer
+
+    async def _send_together(
+        self, producer: AIOKafkaProducer, records: Iterable[Sending], *, aborted: bool
+    ) -> None:
+        await producer.begin_transaction()
+        written = await self._write(producer, records)
+        if aborted:
+            await producer.abort_transaction()
+        else:
+            await producer.commit_transaction()
+            self._note(written)
 
     async def _send(self, producer: AIOKafkaProducer, records: Iterable[Sending]) -> None:
+        self._note(await self._write(producer, records))
+
+    def _note(self, written: Iterable[RecordMetadata]) -> None:
+        for partition, offset in ((metadata.partition, metadata.offset) for metadata in written):
+            if offset >= (end := self.sent[partition]):
+                self.gaps += offset - end
+                self.sent[partition] = offset + 1
+            else:
+                self.gaps -= 1
+
+    async def _write(self, producer: AIOKafkaProducer, records: Iterable[Sending]) -> list[RecordMetadata]:
         sent = [
             await producer.send(
                 Topic.DECISION_LOGS,
@@ -247,8 +281,7 @@ class Stage:
             )
             for partition, record in records
         ]
-        for metadata in await asyncio.gather(*sent):
-            self.sent[metadata.partition] = max(self.sent[metadata.partition], metadata.offset + 1)
+        return list(await asyncio.gather(*sent))
 
     # -- what comes out -----------------------------------------------------------------------------------
 
@@ -266,7 +299,11 @@ class Stage:
             # A coordinator that is only starting answers with nothing.
             return all(tp in committed and committed[tp].offset >= end for tp, end in wanted.items())
 
-        wanted = {TopicPartition(Topic.DECISION_LOGS, partition): end for partition, end in self.sent.items()}
+        wanted = {
+            TopicPartition(Topic.DECISION_LOGS, partition): end
+            for partition, end in self.sent.items()
+            if end > 0
+        }
         try:
             await until(
                 lambda: all_committed(wanted), within, "the commit of all that was sent", *self.workers
@@ -287,6 +324,24 @@ class Stage:
         async with connect(Connection(self.broker.bootstrap)) as brokers:
             return [stored async for stored in brokers.read(topic)]
 
+    async def partition_counts(self, topics: Iterable[str]) -> dict[str, int]:
+        """Return how many partitions topics have."""
+        async with connect(Connection(self.broker.bootstrap)) as brokers:
+            return await brokers.partition_counts(topics)
+
+    async def aborted(self, topic: str) -> int:
+        """Return how many records of a topic only readers of uncommitted records see."""
+        count = (await self.partition_counts([topic]))[topic]
+        tps = [TopicPartition(topic, partition) for partition in range(count)]
+        seen = 0
+        async with AIOKafkaConsumer(bootstrap_servers=self.broker.bootstrap) as consumer:
+            consumer.assign(tps)
+            await consumer.seek_to_beginning(*tps)
+            ends = await consumer.end_offsets(tps)
+            while any([await consumer.position(tp) < ends[tp] for tp in tps]):
+                seen += sum(map(len, (await consumer.getmany(timeout_ms=500)).values()))
+        return seen - len(await self.read(topic))
+
     async def versions_by_offset(self) -> dict[int, list[int]]:
         """Return the settings versions of each partition's enriched records, in the order of the input."""
         found: dict[int, dict[int, int]] = defaultdict(dict)
@@ -306,47 +361,17 @@ class Stage:
         assert not verdict.problems, "\n".join(verdict.problems)
         return verdict
 
-    async def judged(self, application_id: str | None = None, codec: Codec = _CODEC) -> Verdict:
-        """Compare all that came out with the reference fold of all that went in."""
-        group = application_id or self.application_id
-        async with connect(Connection(self.broker.bootstrap)) as brokers:
-            published = published_settings(await settings_records(brokers))
-        inputs = await self.read(Topic.DECISION_LOGS)
-        assert len(inputs) == sum(self.sent.values()), "the input topic does not hold what was sent"
-        changelog = await self.read(changelog_topic(group))
-        history = settings_history(changelog)
-        for entries in history.values():
-            for entry in entries:
-                assert entry.settings == published[entry.settings.version]
-        tried = shadow_history(changelog)
-        documents = published_shadows(await self.read(Topic.SHADOW_CONFIG))
-        for trials in tried.values():
-            for trial in trials:
-                assert trial.document == documents[trial.document.position]
-        job = Job(codec, group=group, version=version("eddy-streams"))
-        outputs: dict[str, list[Stored]] = {topic: await self.read(topic) for topic in OUTPUT_TOPICS}
-        # Dead letters name the group that wrote them, so those of another group are not this one's.
-        outputs[Topic.DEAD_LETTERS] = [
-            stored
-            for stored in outputs[Topic.DEAD_LETTERS]
-            if dict(stored.headers)["x-dlq-consumer-group"] == group.encode()
-        ]
-        expected = fold(job, inputs, history, tried)
-        verdict = judge(expected, outputs, changelog)
-        repartition = repartition_topic(group)
-        async with connect(Connection(self.broker.bootstrap)) as brokers:
-            counts = await brokers.partition_counts([repartition, *AGGREGATE_TOPICS])
-        judge_aggregates(
-            verdict,
-            expected,
-            Aggregation(codec),
-            repartition=await self.read(repartition),
-            changelog=await self.read(changelog_topic(group, AGGREGATES)),
-            # Of several groups, each has published the same in the end.
-            published={topic: await self.read(topic) for topic in AGGREGATE_TOPICS},
-            partitions={**counts, Topic.REPARTITION: counts[repartition]},
-        )
-        return verdict
+    async def judged(
+        self, application_id: str | None = None, codec: Codec = _CODEC, lives: Lives | None = None
+    ) -> Verdict:
+        """Compare all that came out with the reference fold of all that went in.
+
+        Args:
+            application_id: Of the workers, unless it is the stage's own.
+            codec: Theirs.
+            lives: How long sessions lived, where the clock may have removed some.
+        """
+        return await judge_stage(self, application_id or self.application_id, codec, lives)
 
 
 @asynccontextmanager

@@ -74,6 +74,7 @@ async def letters(stage: Stage) -> list[Sending]:
     await stage.send([keyed(decision("fine", 0), PARTITIONS)])
     await stage.processed()
     worker.terminate()
+    assert await worker.ended() == 0, worker.tail()
     return early
 
 

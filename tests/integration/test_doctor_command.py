@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.protocol.admin import DeleteGroupsRequest
 
 from streams.domain.outgoing import Outgoing
 from streams.domain.topic import Topic
@@ -19,7 +20,7 @@ from streams.engine.client import connect
 from streams.engine.connection import Connection
 from streams.engine.options import changelog_topic
 from tests.integration.load import HOUR_MS, decision, keyed, load
-from tests.integration.stage import Stage
+from tests.integration.stage import Stage, delete_topics
 
 pytestmark = pytest.mark.integration
 
@@ -150,3 +151,44 @@ async def test_state_of_another_cluster_is_a_failure(stage: Stage, tmp_path: Pat
     )
     assert found["local state"][0] == "fail"
     assert "which ends at 0" in found["local state"][1]
+
+
+async def left_behind(stage: Stage) -> str:
+    """Let a worker score some records and leave; return where its state is."""
+    worker = stage.worker()
+    await stage.send(itertools.islice(load(stage.partitions), 200))
+    await stage.processed()
+    worker.terminate()
+    await worker.ended()
+    return str(worker.directory / "data")
+
+
+@pytest.mark.kafka_only("the embedded broker gives a topic no id")
+async def test_state_of_an_input_that_was_created_again_is_a_failure_before_a_worker_refuses_it(
+    stage: Stage,
+) -> None:
+    data = await left_behind(stage)
+    assert (await examined(stage, "--data-dir", data))["local state"][0] == "ok"
+    await delete_topics(stage.broker, [Topic.DECISION_LOGS])
+    await stage.create_topics()
+    found = await examined(stage, "--data-dir", data, status=1)
+    assert found["local state"][0] == "fail"
+    assert "was built from decision-logs with the id" in found["local state"][1]
+
+
+@pytest.mark.kafka_only("the embedded broker tells no settings and no members")
+async def test_offsets_that_the_brokers_have_forgotten_are_told(stage: Stage) -> None:
+    data = await left_behind(stage)
+    found = await examined(stage, "--data-dir", data)
+    assert found["offsets"][0] == "ok"
+    assert "for 7.0 days" in found["offsets"][1]
+    admin = AIOKafkaAdminClient(bootstrap_servers=stage.broker.bootstrap)
+    await admin.start()
+    try:
+        answer: Any = await admin._send_request(DeleteGroupsRequest([stage.application_id]))
+        assert answer.results == [(stage.application_id, 0)]
+    finally:
+        await admin.close()
+    found = await examined(stage, "--data-dir", data)
+    assert found["group"][0] == "warn"
+    assert "no committed offset there" in found["group"][1]

@@ -1,7 +1,10 @@
 """Parts of the engine against a broker: what a fetch gives back, where a batch ended up, what is restored."""
 
+import asyncio
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -12,13 +15,16 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from streams.app import build
 from streams.domain.outgoing import Outgoing
 from streams.engine.app import RunApp
+from streams.engine.changelog import SESSION_FORM
+from streams.engine.clock import now_ms
 from streams.engine.producer import RunProducer
-from streams.engine.recovery import restore
+from streams.engine.restore import restore
 from streams.engine.store import PartitionStores, StoreOptions
 from streams.engine.transport import RunConsumer
 from streams.errors import StateError
 from streams.settings import WorkerSettings
 from tests.integration.brokers import Broker
+from tests.integration.worker_process import PATIENCE_SECONDS, until
 
 pytestmark = pytest.mark.integration
 
@@ -130,25 +136,78 @@ async def test_batches_tell_the_offset_of_their_last_record(
     assert [record.timestamp for record in found[:200]] == [record.timestamp for record in records]
 
 
+async def test_what_many_publish_to_one_partition_at_once_waits_for_nobody(
+    broker: Broker, topic: Topic, tmp_path: Path
+) -> None:
+    async with app(broker, tmp_path) as built:
+        producer = cast("RunProducer", built.producer)
+        await producer.start()
+        try:
+            await (await producer.publish(topic, 0, [Outgoing(b"k", b"first", 0)])).acknowledged()
+            together = [
+                await producer.publish(topic, 0, [Outgoing(b"k", b"%d.%d" % (who, n), n) for n in range(3)])
+                for who in range(20)
+            ]
+            last = [await sent.acknowledged() for sent in together]
+            begins = {future.result().offset for sent in together for future in sent.futures}
+        finally:
+            await producer.stop()
+    assert begins == {1}
+    assert last == list(range(3, 61, 3))
+    async with reader(broker) as consumer:
+        consumer.assign([TopicPartition(topic, 0)])
+        found = [(await consumer.getone()).value for _ in range(61)]
+    assert found == [b"first", *(b"%d.%d" % (who, number) for who in range(20) for number in range(3))]
+
+
 async def test_a_restore_brings_databases_to_the_end_and_reads_no_more_than_it_must(
     broker: Broker, topic: Topic, stores: PartitionStores, tmp_path: Path
 ) -> None:
     await write(broker, topic, 0, (b"a", b"1"), (b"b", b"1"), (b"a", b"2"), (b"b", None))
-    told: list[int] = []
     async with app(broker, tmp_path) as built, built.new_consumer() as consumer:
-        assert await restore(consumer, topic, [0, 1], stores, progress=told.append) == 4
+        assert await restore(consumer, topic, [0, 1], stores, form=SESSION_FORM) == 4
     assert dict(stores[0].items()) == {b"a": b"2"}
     assert (stores[0].offset(), stores[1].offset()) == (3, None)
-    assert told[-1] == 4
 
     await write(broker, topic, 0, (b"c", b"1"))
     await write(broker, topic, 1, (b"d", b"1"))
     async with app(broker, tmp_path) as built, built.new_consumer() as consumer:
-        assert await restore(consumer, topic, [0, 1], stores) == 2
+        assert await restore(consumer, topic, [0, 1], stores, form=SESSION_FORM) == 2
     assert dict(stores[0].items()) == {b"a": b"2", b"c": b"1"}
     async with app(broker, tmp_path) as built, built.new_consumer() as consumer:
-        assert await restore(consumer, topic, [0, 1], stores) == 0
-        assert await restore(consumer, topic, [], stores) == 0
+        assert await restore(consumer, topic, [0, 1], stores, form=SESSION_FORM) == 0
+        assert await restore(consumer, topic, [], stores, form=SESSION_FORM) == 0
+
+
+async def test_state_that_may_have_missed_a_deletion_is_restored_from_the_beginning(
+    broker: Broker, topic: Topic, stores: PartitionStores, tmp_path: Path
+) -> None:
+    # Partition 0 is behind for longer than deletions are kept, and "gone" was deleted so long ago that
+    # nothing tells of it any more. Partition 1 is as old, but lacks the last entry of its log alone.
+    for record in ((b"sa", b"[1,0,1]"), (b"sb", b"[1,0,2]"), (b"sa", b"[1,0,3]")):
+        await write(broker, topic, 0, record)
+    for record in ((b"sc", b"[1,1,1]"), (b"sd", b"[1,1,2]")):
+        await write(broker, topic, 1, record)
+    hour = 3_600_000
+    stores[0].write([(b"sa", b"[1,0,1]"), (b"sgone", b"[1,0,0]")], 0, now_ms() - 2 * hour)
+    stores[1].write([(b"sc", b"[1,1,1]"), (b"sgone", b"[1,1,0]")], 0, now_ms() - 2 * hour)
+
+    async def bring_up(stores: PartitionStores, partitions: list[int], kept: int) -> int:
+        asked = partial(asyncio.sleep, 0, kept)
+        async with app(broker, tmp_path) as built, built.new_consumer() as consumer:
+            return await restore(
+                consumer, topic, partitions, stores, form=SESSION_FORM, tombstones_kept_ms=asked
+            )
+
+    copy = PartitionStores(tmp_path / "copy", StoreOptions())
+    copy[0].write([(b"sa", b"[1,0,1]"), (b"sgone", b"[1,0,0]")], 0, now_ms() - 2 * hour)
+    assert await bring_up(copy, [0], 3 * hour) == 2
+    assert set(dict(copy[0].items())) == {b"sa", b"sb", b"sgone"}
+    copy.close_all()
+
+    assert await bring_up(stores, [0, 1], hour) == 3 + 1
+    assert dict(stores[0].items()) == {b"sa": b"[1,0,3]", b"sb": b"[1,0,2]"}
+    assert dict(stores[1].items()) == {b"sc": b"[1,1,1]", b"sd": b"[1,1,2]", b"sgone": b"[1,1,0]"}
 
 
 @pytest.mark.parametrize("ahead", [1, 1000])
@@ -156,8 +215,74 @@ async def test_state_of_another_cluster_is_refused(
     broker: Broker, topic: Topic, stores: PartitionStores, tmp_path: Path, ahead: int
 ) -> None:
     await write(broker, topic, 0, (b"a", b"1"), (b"b", b"1"))
-    stores[0].write([(b"a", b"other")], 1 + ahead)
+    stores[0].write([(b"a", b"other")], 1 + ahead, 0)
     async with app(broker, tmp_path) as built, built.new_consumer() as consumer:
         with pytest.raises(StateError, match="another cluster"):
-            await restore(consumer, topic, [0], stores)
+            await restore(consumer, topic, [0], stores, form=SESSION_FORM)
     assert stores[0].get(b"a") == b"other"
+
+
+async def test_a_database_restored_from_far_back_outlives_a_kill(
+    broker: Broker, topic: Topic, tmp_path: Path
+) -> None:
+    """Nothing is written to the log of the database: what the restore has finished is on the disk itself."""
+    await write(broker, topic, 0, *((b"s%d" % number, b"[1,0,%d]" % number) for number in range(11_000)))
+    directory = tmp_path / "stores"
+    command = [sys.executable, "-c", RESTORER, broker.bootstrap, topic, str(directory), str(tmp_path)]
+    restorer = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    assert restorer.stdout is not None
+    assert await restorer.stdout.readline() == b"11000\n"
+    restorer.kill()
+    await restorer.wait()
+    stores = PartitionStores(directory, StoreOptions())
+    assert stores[0].offset() == 10_999
+    assert sum(1 for _ in stores[0].items()) == 11_000
+    stores.close_all()
+
+
+RESTORER = """
+import asyncio, sys
+from pathlib import Path
+from streams.app import build
+from streams.engine.changelog import SESSION_FORM
+from streams.engine.clock import now_ms
+from streams.engine.restore import restore
+from streams.engine.store import PartitionStores, StoreOptions
+from streams.settings import WorkerSettings
+
+async def main(bootstrap, topic, directory, data):
+    app = build(WorkerSettings(_env_file=None, bootstrap_servers=bootstrap, data_dir=Path(data)))
+    stores = PartitionStores(Path(directory), StoreOptions())
+    async with app.new_consumer() as consumer:
+        print(await restore(consumer, topic, [0], stores, form=SESSION_FORM), flush=True)
+        await asyncio.sleep(600)
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+@pytest.mark.kafka_only("transactions that are left open, and compaction")
+async def test_a_restore_waits_for_an_open_transaction_and_ends_behind_its_markers(
+    broker: Broker, topic: Topic, stores: PartitionStores, tmp_path: Path, unique: Unique
+) -> None:
+    await write(broker, topic, 0, (b"sa", b"[1,0,1]"))
+    producer = AIOKafkaProducer(bootstrap_servers=broker.bootstrap, transactional_id=unique("writer"))
+    await producer.start()
+    await producer.begin_transaction()
+    await producer.send_and_wait(topic, key=b"sa", value=b"[1,0,2]", partition=0)
+    async with app(broker, tmp_path) as built, built.new_consumer() as consumer:
+        restoring = asyncio.create_task(restore(consumer, topic, [0], stores, form=SESSION_FORM))
+        await until(lambda: stores[0].offset() is not None, PATIENCE_SECONDS, "what is committed")
+        # It has all that is committed, and is not done: more stands behind.
+        assert stores[0].offset() == 0
+        assert not restoring.done()
+        await producer.commit_transaction()
+        assert await restoring == 2
+        assert (stores[0].get(b"sa"), stores[0].offset()) == (b"[1,0,2]", 2)
+
+        await producer.begin_transaction()
+        await producer.send_and_wait(topic, key=b"sa", value=b"[1,0,9]", partition=0)
+        await producer.abort_transaction()
+        assert await restore(consumer, topic, [0], stores, form=SESSION_FORM) == 0
+    assert (stores[0].get(b"sa"), stores[0].offset()) == (b"[1,0,2]", 4)
+    await producer.stop()

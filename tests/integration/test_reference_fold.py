@@ -20,13 +20,13 @@ from streams.engine.effects import key_partition
 from streams.engine.settings_ledger import Entry, SettingsLedger, ShadowEntry
 from streams.job import Job
 from tests.integration.load import load
+from tests.integration.reference_aggregates import judge_aggregates
 from tests.integration.reference_fold import (
     OUTPUT_TOPICS,
     Expected,
     Verdict,
     fold,
     judge,
-    judge_aggregates,
     settings_history,
 )
 

@@ -16,12 +16,15 @@ pytestmark = pytest.mark.integration
 TABLES = (SESSIONS, AGGREGATES)
 
 
-async def live(stage: Stage, worker: WorkerProcess, start: int, stop: int) -> list[int]:
-    """Let a worker process some of the load and leave; return how many records it had restored, by table."""
+async def live(stage: Stage, worker: WorkerProcess, start: int, stop: int, end: str = "TERM") -> list[int]:
+    """Let a worker process some of the load and end; return how many records it had restored, by table."""
     await worker.ready()
     restored = [int(await worker.metric("eddy_restored_records_total", table=table)) for table in TABLES]
     await stage.send(itertools.islice(load(stage.partitions), start, stop))
     await stage.processed()
+    if end == "KILL":
+        worker.kill()
+        return restored
     worker.terminate()
     assert await worker.ended() == 0, worker.tail()
     return restored
@@ -53,3 +56,13 @@ async def test_a_new_disk_restores_everything_and_an_intact_one_only_the_rest(st
             assert dict(stores[partition].items()) == {key: stored.value for key, stored in mine.items()}
             assert stores[partition].offset() == max(stored.offset for stored in mine.values())
         stores.close_all()
+
+
+@pytest.mark.parametrize("end", ["TERM", "KILL"])
+async def test_a_worker_that_comes_back_to_its_disk_reads_nothing_again(stage: Stage, end: str) -> None:
+    first = stage.worker()
+    await live(stage, first, 0, 600, end)
+    assert min([len(await stage.read(changelog_topic(stage.application_id, table))) for table in TABLES]) > 0
+    second = stage.worker(directory=first.directory / "data")
+    assert await live(stage, second, 600, 900, end) == [0, 0]
+    await stage.verdict()

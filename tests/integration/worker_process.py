@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 import aiohttp
+import psutil
 from prometheus_client.parser import text_string_to_metric_families
 
 from streams.broker.child import Child
@@ -77,6 +78,11 @@ class WorkerProcess:
         assert status is not None
         return status
 
+    def memory(self) -> int:
+        """Return how many bytes of memory it has (RSS)."""
+        below = psutil.Process(self._child._guard.pid).children(recursive=True)
+        return max(process.memory_info().rss for process in below)
+
     def has_address(self) -> bool:
         """Tell whether it has said where its pages are."""
         return _LISTENS_ON.search(self.log) is not None
@@ -138,16 +144,21 @@ async def until(
 ) -> None:
     """Return as soon as ``condition`` holds; ``workers`` must go on living meanwhile.
 
+    A worker that gives no answer, or not in time, is asked again.
+
     Raises:
         AssertionError: it does not hold within so many seconds, or a worker has ended.
     """
-    deadline = time.monotonic() + within
+    deadline, unanswered = time.monotonic() + within, ""
     while True:
-        held = condition()
-        if held is True or (not isinstance(held, bool) and await held):
-            return
+        try:
+            held = condition()
+            if held is True or (not isinstance(held, bool) and await held):
+                return
+        except (aiohttp.ClientError, TimeoutError) as error:
+            unanswered = f" The last that was not answered: {error!r}."
         for worker in workers:
             worker.alive()
         said = "\n".join(worker.tail() for worker in workers)
-        assert time.monotonic() < deadline, f"Waited {within:g} s in vain for {what}. {said}"
+        assert time.monotonic() < deadline, f"Waited {within:g} s in vain for {what}.{unanswered} {said}"
         await asyncio.sleep(_POLL_SECONDS)

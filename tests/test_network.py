@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from streams.broker.port import free_port
-from tests.faults.network import Link, Slowness
+from tests.network import Link, Slowness
 
 _PATIENCE_SECONDS = 10.0
 

@@ -1,0 +1,40 @@
+"""The watch tells what came too late to count."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from streams.domain.session import Session
+from streams.engine.changelog import encode_session, grave_of, session_key
+from tests.faults.outputs import OutputWatch
+
+
+def record(offset: int, *, gone: bool = False) -> SimpleNamespace:
+    """Return a changelog record of a session up to that offset."""
+    session = Session(partition=0, offset=offset)
+    value, headers = (None, grave_of(session)) if gone else (encode_session(session), ())
+    return SimpleNamespace(partition=0, key=session_key("s"), value=value, headers=headers)
+
+
+@pytest.mark.parametrize(
+    ("records", "outdated", "there"),
+    [
+        ([record(7), record(9)], 0, True),
+        ([record(9), record(7)], 1, True),
+        ([record(9), record(9)], 0, True),
+        ([record(7), record(7, gone=True)], 0, False),
+        ([record(7), record(7, gone=True), record(7, gone=True)], 0, False),
+        ([record(7), record(7, gone=True), record(9)], 0, True),
+        ([record(7), record(9), record(7, gone=True)], 1, False),
+        ([record(7), record(7, gone=True), record(7)], 1, True),
+    ],
+)
+async def test_it_knows_what_is_outdated_and_who_is_still_there(
+    records: list[SimpleNamespace], outdated: int, *, there: bool
+) -> None:
+    watch = OutputWatch("nowhere", 1, "changelog")
+    for each in records:
+        watch._apply(each)
+    assert watch.outdated == outdated
+    watch.seen_ms[0, 4] = 1
+    assert await watch.emptied({0: 5}, 0.1) == (["ss"] if there else [])

@@ -1,0 +1,92 @@
+"""Whether what came out of a stage is right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from schemas.codec import Codec
+from streams.aggregation import OUTPUTS as AGGREGATE_TOPICS
+from streams.aggregation import Aggregation
+from streams.cli.settings_topic import records as settings_records
+from streams.domain.topic import Topic
+from streams.engine.client import Stored, connect
+from streams.engine.connection import Connection
+from streams.engine.options import AGGREGATES, changelog_topic, repartition_topic
+from streams.job import Job
+from tests.integration.reference_aggregates import judge_aggregates
+from tests.integration.reference_fold import (
+    OUTPUT_TOPICS,
+    Verdict,
+    fold,
+    judge,
+    published_settings,
+    published_shadows,
+    settings_history,
+    shadow_history,
+    value_of,
+)
+from tests.integration.removals import Lives, Removals, told_ends
+
+if TYPE_CHECKING:
+    from tests.integration.stage import Stage
+
+#: Where housekeeping tells the ends of sessions.
+_ENDS = (Topic.SESSION_ALERTS, Topic.TOPOLOGY)
+
+
+async def judge_stage(stage: Stage, group: str, codec: Codec, lives: Lives | None = None) -> Verdict:
+    """Compare all that came out with the reference fold of all that went in.
+
+    Args:
+        stage: With everything processed.
+        group: Of the workers.
+        codec: Theirs.
+        lives: How long sessions lived, where the clock may have removed some.
+    """
+    async with connect(Connection(stage.broker.bootstrap)) as brokers:
+        published = published_settings(await settings_records(brokers))
+    inputs = await stage.read(Topic.DECISION_LOGS)
+    assert len(inputs) + stage.gaps == sum(stage.sent.values()), "the input topic does not hold what was sent"
+    changelog = await stage.read(changelog_topic(group))
+    history = settings_history(changelog)
+    for entries in history.values():
+        for entry in entries:
+            assert entry.settings == published[entry.settings.version]
+    tried = shadow_history(changelog)
+    documents = published_shadows(await stage.read(Topic.SHADOW_CONFIG))
+    for trials in tried.values():
+        for trial in trials:
+            assert trial.document == documents[trial.document.position]
+    outputs: dict[str, list[Stored]] = {topic: await stage.read(topic) for topic in OUTPUT_TOPICS}
+    # Dead letters name the group that wrote them, so those of another group are not this one's.
+    outputs[Topic.DEAD_LETTERS] = [
+        stored
+        for stored in outputs[Topic.DEAD_LETTERS]
+        if dict(stored.headers)["x-dlq-consumer-group"] == group.encode()
+    ]
+    removals = None if lives is None else _removals(lives, changelog, outputs)
+    job = Job(codec, group=group, version=version("eddy-streams"))
+    expected = fold(job, inputs, history, tried, removals)
+    verdict = judge(expected, outputs, changelog)
+    if removals is not None:
+        verdict.add(removals)
+    repartition = repartition_topic(group)
+    counts = await stage.partition_counts([repartition, *AGGREGATE_TOPICS])
+    judge_aggregates(
+        verdict,
+        expected,
+        Aggregation(codec),
+        repartition=await stage.read(repartition),
+        changelog=await stage.read(changelog_topic(group, AGGREGATES)),
+        # Of several groups, each has published the same in the end.
+        published={topic: await stage.read(topic) for topic in AGGREGATE_TOPICS},
+        partitions={**counts, Topic.REPARTITION: counts[repartition]},
+    )
+    return verdict
+
+
+def _removals(lives: Lives, changelog: Sequence[Stored], outputs: Mapping[str, Sequence[Stored]]) -> Removals:
+    events = (value_of(stored) for topic in _ENDS for stored in outputs[topic])
+    return Removals(lives, changelog, told_ends(events))

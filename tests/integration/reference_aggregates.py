@@ -1,0 +1,118 @@
+"""What the views across sessions must be: the sum of all contributions; and how what there is differs."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+import orjson
+
+from streams.aggregation import Aggregate, Aggregation, encode_aggregate, parts
+from streams.domain.agent_health import AgentHealth
+from streams.domain.outgoing import Outgoing
+from streams.domain.run import Run
+from streams.domain.topic import Topic
+from streams.engine.client import Stored
+from streams.engine.effects import key_partition
+from streams.engine.origin import SOURCES_KEY
+from tests.integration.reference_fold import Expected, Verdict, by_partition, value_of
+
+
+class _Aggregates(dict[str, Aggregate]):
+    def put(self, value: Aggregate, name: str) -> None:
+        self[name] = value
+
+
+def judge_aggregates(
+    verdict: Verdict,
+    expected: Expected,
+    aggregation: Aggregation,
+    *,
+    repartition: Sequence[Stored],
+    changelog: Iterable[Stored],
+    published: Mapping[str, Sequence[Stored]],
+    partitions: Mapping[str, int],
+) -> None:
+    """Compare the views across sessions with what the contributions of all records add up to.
+
+    Args:
+        verdict: Added to.
+        expected: What there must be.
+        aggregation: Adds up, and encodes.
+        repartition: All of the repartition topic.
+        changelog: All of the aggregates' changelog.
+        published: All of `agent-health` and `task-profiles`.
+        partitions: How many each of these topics has, by its name in `Topic`.
+    """
+    between = partitions[Topic.REPARTITION]
+    _judge_contributions(verdict, expected.contributions, repartition, between)
+    sent = [
+        Stored(0, offset, record.timestamp, record.key, record.value, ())
+        for offset, record in enumerate(expected.contributions)
+    ]
+    aggregates = _Aggregates()
+    aggregation.fold(parts(Run("all", 0, sent)), aggregates)
+    wanted = {name.encode(): encode_aggregate(aggregate) for name, aggregate in aggregates.items()}
+    found = {stored.key: stored for stored in changelog if stored.key != SOURCES_KEY}
+    verdict.blame("aggregates are missing", sorted(wanted.keys() - found.keys()))
+    verdict.blame("aggregates of nobody", sorted(found.keys() - wanted.keys(), key=str))
+    verdict.blame(
+        "aggregates are wrong",
+        [
+            f"{key!r}: {found[key].value!r}, not {value!r}"
+            for key, value in wanted.items()
+            if key in found and found[key].value != value
+        ],
+    )
+    verdict.blame(
+        "aggregates are in the wrong partition",
+        [key for key in wanted if key in found and _astray(key[1:], found[key], between)],
+    )
+    for topic, records in published.items():
+        astray = [stored for stored in records if _astray(stored.key, stored, partitions[topic])]
+        verdict.blame(f"{topic}: in the wrong partition", astray)
+        last = {stored.key: value_of(stored) for stored in records}
+        reports = {
+            name[1:].encode(): aggregate.report(name[1:])
+            for name, aggregate in aggregates.items()
+            if (topic == Topic.AGENT_HEALTH) is isinstance(aggregate, AgentHealth)
+        }
+        verdict.blame(
+            f"{topic}: the newest are other ones",
+            [
+                f"{key!r}: {last.get(key)}, not {reports.get(key)}"
+                for key in {**reports, **last}
+                if last.get(key) != reports.get(key)
+            ],
+        )
+
+
+def _judge_contributions(
+    verdict: Verdict, wanted: Sequence[Outgoing], found: Sequence[Stored], partitions: int
+) -> None:
+    """Each contribution stands where its key says, and the first of each in the order of its source."""
+    seen = Counter((stored.key, stored.value, stored.timestamp) for stored in found)
+    known = Counter((record.key, record.value, record.timestamp) for record in wanted)
+    verdict.blame("contributions: come about twice", [each for each, n in known.items() if n > 1])
+    verdict.blame("contributions: lost", list(known.keys() - seen.keys()))
+    verdict.blame("contributions: from nowhere", list(seen.keys() - known.keys()))
+    astray = [stored for stored in found if _astray(stored.key, stored, partitions)]
+    verdict.blame("contributions: in the wrong partition", astray)
+    verdict.repeated["contributions"] += sum(n - 1 for n in seen.values())
+    orders: list[dict[tuple[bytes | None, int], dict[bytes | None, None]]] = []
+    for records in (wanted, by_partition(found)):
+        order: dict[tuple[bytes | None, int], dict[bytes | None, None]] = defaultdict(dict)
+        for record in records:
+            source = orjson.loads(record.value or b"")[2]
+            order[record.key, source].setdefault(record.value)
+        orders.append(order)
+    swapped = []
+    for each, right in orders[0].items():
+        came = orders[1].get(each, {})
+        if [value for value in came if value in right] != [value for value in right if value in came]:
+            swapped.append(each)
+    verdict.blame("contributions: out of order", swapped)
+
+
+def _astray(key: bytes | None, stored: Stored, partitions: int) -> bool:
+    return stored.partition != key_partition(key, partitions)
