@@ -32,6 +32,7 @@ _RESULTS = _ROOT / "benchmarks" / "results.json"
 )
 @click.option("--workload", multiple=True, metavar="BYTES:SESSIONS[:json]", help="This one; repeatable.")
 @click.option("--records", type=click.IntRange(100), help="Measured records of each backlog.")
+@click.option("--sessions", type=click.IntRange(100), help="Restored by the part recovery: 100,000.")
 @click.option("--repeats", type=click.IntRange(1), help="Of each engine; the lowest counts.")
 @click.option("--broker", type=click.Choice(["kafka", "embedded"]), help="Default: Apache Kafka.")
 @click.option(
@@ -51,6 +52,7 @@ def main(
     contender: tuple[str, ...],
     workload: tuple[str, ...],
     records: int | None,
+    sessions: int | None,
     repeats: int | None,
     broker: str | None,
     trajectories: Path | None,
@@ -67,6 +69,7 @@ def main(
         contenders=contender,
         workloads=workload,
         records=records,
+        sessions=sessions,
         repeats=repeats,
         broker=broker,
         trajectories=trajectories,

@@ -99,10 +99,16 @@ class Client:
                 {TopicPartition(topic, p): OffsetAndMetadata(offset, "") for p, offset in offsets.items()}
             )
 
-    async def write(self, topic: str, records: Mapping[int, Sequence[Input]]) -> None:
+    async def write(
+        self, topic: str, records: Mapping[int, Sequence[Input]], compression: str | None = None
+    ) -> None:
         """Append records, as they are, to their partitions."""
         async with AIOKafkaProducer(
-            bootstrap_servers=self.bootstrap, acks="all", max_batch_size=256 << 10, max_request_size=16 << 20
+            bootstrap_servers=self.bootstrap,
+            acks="all",
+            max_batch_size=256 << 10,
+            max_request_size=16 << 20,
+            compression_type=compression,
         ) as producer:
             for partition, inputs in records.items():
                 batch = producer.create_batch()

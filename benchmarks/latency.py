@@ -7,6 +7,7 @@ import contextlib
 import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from typing import NamedTuple
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
@@ -31,6 +32,8 @@ class Latency(NamedTuple):
     p50_ms: float
     p99_ms: float
     longest_ms: float
+    busy: float
+    """CPU of the worker's process while the events came, as a share of one core."""
 
 
 async def measure(bench: Bench, contender: Contender, backlog: Backlog, *, rate: int) -> Latency:
@@ -43,7 +46,9 @@ async def measure(bench: Bench, contender: Contender, backlog: Backlog, *, rate:
     group = await bench.group(contender, backlog)
     with tempfile.TemporaryDirectory(prefix="eddy-bench-state-") as directory:
         config = bench.config(contender, backlog, group, directory)
-        consumer = AIOKafkaConsumer(bootstrap_servers=client.bootstrap, enable_auto_commit=False)
+        consumer = AIOKafkaConsumer(
+            bootstrap_servers=client.bootstrap, enable_auto_commit=False, isolation_level="read_committed"
+        )
         producer = AIOKafkaProducer(bootstrap_servers=client.bootstrap, acks="all")
         async with consumer, producer:
             ends = await client.ends(Topic.ENRICHED)
@@ -55,7 +60,7 @@ async def measure(bench: Bench, contender: Contender, backlog: Backlog, *, rate:
                 received: dict[int, list[float]] = defaultdict(list)
                 reading = asyncio.create_task(_receive(consumer, received))
                 try:
-                    sent, elapsed = await _send(producer, backlog, rate, received, worker.cpu_seconds)
+                    sent, elapsed, cpu = await _send(producer, backlog, rate, received, worker.cpu_seconds)
                     for _ in range(_LOOKS):
                         if _count(received) >= backlog.workload.total:
                             break
@@ -64,7 +69,7 @@ async def measure(bench: Bench, contender: Contender, backlog: Backlog, *, rate:
                     reading.cancel()
                     with contextlib.suppress(asyncio.CancelledError):
                         await reading
-    return _summary(backlog, sent, received, elapsed)
+    return _summary(backlog, sent, received, elapsed, cpu)
 
 
 def _count(received: dict[int, list[float]]) -> int:
@@ -80,9 +85,16 @@ async def _receive(consumer: AIOKafkaConsumer, received: dict[int, list[float]])
 
 
 async def _send(
-    producer: AIOKafkaProducer, backlog: Backlog, rate: int, received: dict[int, list[float]], alive: object
-) -> tuple[dict[int, list[float]], float]:
-    """Send the first record alone and wait for it, so that the worker is up; then the rest, evenly."""
+    producer: AIOKafkaProducer,
+    backlog: Backlog,
+    rate: int,
+    received: dict[int, list[float]],
+    cpu_seconds: Callable[[], float],
+) -> tuple[dict[int, list[float]], float, float]:
+    """Send the first record alone and wait for it, so that the worker is up; then the rest, evenly.
+
+    Return when each was sent, by partition, and the seconds and the worker's CPU seconds that took.
+    """
     waiting = sorted(
         ((record.timestamp, part, record) for part, records in backlog.records.items() for record in records),
         key=lambda item: item[0],
@@ -102,11 +114,11 @@ async def _send(
     await send(*waiting[0][1:])
     deadline = time.monotonic() + _READY_SECONDS
     while not _count(received):
-        alive()  # type: ignore[operator]
+        cpu_seconds()  # raises when the worker is gone
         if time.monotonic() > deadline:
             raise TimeoutError(f"the worker did nothing in {_READY_SECONDS:g} s")
         await asyncio.sleep(0.05)
-    started, number = time.perf_counter(), 0
+    started, before, number = time.perf_counter(), cpu_seconds(), 0
     rest = waiting[1:]
     while number < len(rest):
         due = min(len(rest), int((time.perf_counter() - started) * rate) + 1)
@@ -114,11 +126,15 @@ async def _send(
             await send(partition, record)
         number = due
         await asyncio.sleep(_TICK_SECONDS)
-    return sent, time.perf_counter() - started
+    return sent, time.perf_counter() - started, cpu_seconds() - before
 
 
 def _summary(
-    backlog: Backlog, sent: dict[int, list[float]], received: dict[int, list[float]], elapsed: float
+    backlog: Backlog,
+    sent: dict[int, list[float]],
+    received: dict[int, list[float]],
+    elapsed: float,
+    cpu: float,
 ) -> Latency:
     begins = min(min(times) for times in sent.values())
     all_times = sorted(time for times in sent.values() for time in times)
@@ -136,4 +152,5 @@ def _summary(
         waits[len(waits) // 2],
         waits[int(len(waits) * 0.99)],
         waits[-1],
+        cpu / elapsed,
     )

@@ -24,8 +24,9 @@ class Plan:
     """One run of the benchmark.
 
     ``seconds`` bounds each drain of a contender after its warm-up. ``repeats`` of an engine measurement are
-    interleaved over the contenders. ``rate`` is in events/s. ``trajectories`` is a file or folder of recorded
-    sessions to judge too.
+    interleaved over the contenders. ``rates`` are in events/s, each with its workload in ``latency``. What is
+    restored are ``restored`` sessions, with the states of ``recovery``. ``trajectories`` is a file or folder
+    of recorded sessions to judge too.
     """
 
     broker: str
@@ -33,12 +34,13 @@ class Plan:
     contenders: tuple[Contender, ...]
     workloads: tuple[Workload, ...]
     check: Workload
-    latency: Workload
+    latency: tuple[Workload, ...]
     recovery: Workload
+    restored: int
     partitions: int
     seconds: float
     repeats: int
-    rate: int
+    rates: tuple[int, ...]
     quick: bool
     trajectories: Path | None
     complete: bool
@@ -52,6 +54,7 @@ class Plan:
         contenders: Sequence[str],
         workloads: Sequence[str],
         records: int | None,
+        sessions: int | None,
         repeats: int | None,
         broker: str | None,
         trajectories: Path | None,
@@ -61,7 +64,7 @@ class Plan:
         names = workloads or (
             ("200:100",) if quick else ("200:1000", "200:100000", "2000:1000", "2000:100000", "200:1000:json")
         )
-        rate = 500 if quick else 2_000
+        rates, timed, warming = ((500,), 3, 1) if quick else ((500, 1_000, 2_000), 10, 4)
         return cls(
             broker=broker or "kafka",
             parts=tuple(parts) or PARTS,
@@ -69,15 +72,18 @@ class Plan:
             or (_QUICK if quick else tuple(Contender)),
             workloads=tuple(_workload(name, size) for name in names),
             check=Workload(200, 50, 500, 100) if quick else Workload(200, 200, 4_000, 1_000),
-            latency=Workload(200, 1_000, rate * (3 if quick else 20), rate * (1 if quick else 5)),
-            recovery=Workload(200, 2_000, 1, 2_000) if quick else Workload(200, 100_000, 1, 100_000),
+            latency=tuple(Workload(200, 1_000, rate * timed, rate * warming) for rate in rates),
+            recovery=Workload(200, 2_000, 1, 2_000),
+            restored=sessions or (2_000 if quick else 100_000),
             partitions=8,
             seconds=5.0 if quick else 15.0,
             repeats=repeats or (1 if quick else 2),
-            rate=rate,
+            rates=rates,
             quick=quick,
             trajectories=trajectories,
-            complete=not (quick or parts or contenders or workloads or records or broker == "embedded"),
+            complete=not (
+                quick or parts or contenders or workloads or records or sessions or broker == "embedded"
+            ),
         )
 
 

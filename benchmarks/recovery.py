@@ -6,16 +6,21 @@ import asyncio
 import re
 import tempfile
 import time
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from benchmarks.backlog import Backlog
 from benchmarks.contender import Contender, Running, running
 from benchmarks.cost import Bench
 from benchmarks.stages import Input
+from streams.domain.session import Session
 from streams.domain.topic import Topic
 from streams.engine.changelog import encode_session
 
-_PATIENCE_SECONDS = 180.0
+#: Of a state that is restored, at most.
+STATE_BYTES = 500
+
+_PATIENCE_SECONDS = 600.0
 _SAMPLE_SECONDS = 0.02
 _RESTORED = re.compile(r"Restored (\d+) records of \d+ partitions of sessions in ([\d.]+) s")
 
@@ -27,6 +32,8 @@ class Recovery(NamedTuple):
     seconds: float
     cpu_us: float
     """CPU of the process while it restored, µs per record."""
+    bytes: int = 0
+    """Of a state, on average."""
 
     @property
     def records_s(self) -> float:
@@ -34,32 +41,45 @@ class Recovery(NamedTuple):
         return self.records / self.seconds
 
 
-async def measure(bench: Bench, contender: Contender, backlog: Backlog) -> Recovery:
-    """Write the last state of every session to a changelog and let a fresh worker restore it."""
+async def measure(bench: Bench, contender: Contender, backlog: Backlog, sessions: int) -> Recovery:
+    """Write the last states of so many sessions to a changelog and let a fresh worker restore them.
+
+    The states are those of the backlog's sessions, over and over, each at an offset of its own and without so
+    many detectors' states that it has `STATE_BYTES`; compressed and in batches as a worker writes them.
+    """
     client = bench.client
     group = await bench.group(contender, backlog)
     ends = await client.ends(Topic.DECISION_LOGS)
     await client.commit(group, Topic.DECISION_LOGS, ends)
-    states: dict[int, list[Input]] = {}
-    for partition, records in backlog.records.items():
-        newest = {
-            record.key: entry.session
-            for record, entry in zip(records, backlog.known.entries[partition], strict=True)
-        }
-        prefix = b"s" if contender is Contender.EDDY else b""
-        states[partition] = [
-            Input(0, prefix + key, encode_session(session), records[-1].timestamp)
-            for key, session in newest.items()
-        ]
-    await client.write(f"{group}-sessions-changelog", states)
-    total = sum(len(part) for part in states.values())
+    prefix = "s" if contender is Contender.EDDY else ""
+    total = size = 0
+    for partition in range(client.partitions):
+        states = list(_states(backlog, partition, range(partition, sessions, client.partitions), prefix))
+        total += len(states)
+        size += sum(len(state.value) for state in states)
+        await client.write(f"{group}-sessions-changelog", {partition: states}, compression="zstd")
     with tempfile.TemporaryDirectory(prefix="eddy-bench-state-") as directory:
         config = bench.config(contender, backlog, group, directory)
         with running(contender, config) as worker:
             restored = await _watch(worker)
     if restored.records != total:
         raise AssertionError(f"{contender.title} restored {restored.records} records of {total}")
-    return restored
+    return restored._replace(bytes=round(size / total))
+
+
+def _states(backlog: Backlog, partition: int, numbers: Iterable[int], prefix: str) -> Iterator[Input]:
+    known = [_cut(entry.session) for entries in backlog.known.entries.values() for entry in entries]
+    now = int(time.time() * 1000)
+    for offset, number in enumerate(numbers):
+        session = known[number % len(known)]._replace(partition=partition, offset=offset)
+        yield Input(0, f"{prefix}session-{number:08d}".encode(), encode_session(session), now)
+
+
+def _cut(session: Session) -> Session:
+    states = dict(session.states)
+    while len(encode_session(session._replace(states=states))) > STATE_BYTES and states:
+        states.popitem()
+    return session._replace(states=states)
 
 
 async def _watch(worker: Running) -> Recovery:

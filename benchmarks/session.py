@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 from collections.abc import Callable
@@ -117,25 +118,43 @@ class _Session:
         self._say(f"  {contender.title}, {what}: {drained.cpu_us:.1f} µs, {drained.events_s:.0f} events/s")
         return drained
 
-    async def latency(self) -> Results:
+    async def latency(self) -> list[Results]:
+        pairs = zip(self._plan.rates, self._plan.latency, strict=True)
+        return [await self._latency(rate, workload) for rate, workload in pairs]
+
+    async def _latency(self, rate: int, workload: Workload) -> Results:
         measured = {}
         for contender in _TIMED:
             if contender in self._plan.contenders:
-                backlog = await self._backlog(self._plan.latency)
-                found = await latency.measure(self._bench, contender, backlog, rate=self._plan.rate)
-                self._say(f"{contender.title}: p50 {found.p50_ms:.0f} ms, p99 {found.p99_ms:.0f} ms")
+                backlog = await self._backlog(workload)
+                found = await latency.measure(self._bench, contender, backlog, rate=rate)
+                told = f"p50 {found.p50_ms:.0f} ms, p99 {found.p99_ms:.0f} ms"
+                self._say(f"{contender.title}, {rate} events/s: {told}")
                 measured[str(contender)] = found._asdict()
-        return {"rate": self._plan.rate, "contenders": measured}
+        return {"rate": rate, "contenders": measured}
 
     async def recovery(self) -> Results:
-        backlog = await self._backlog(self._plan.recovery)
-        measured = {}
+        backlog, sessions = await self._backlog(self._plan.recovery), self._plan.restored
+        measured: dict[str, Results] = {}
         for contender in _RESTORERS:
             if contender in self._plan.contenders:
-                found = await recovery.measure(self._bench, contender, backlog)
-                self._say(f"{contender.title}: restored {found.records} sessions in {found.seconds} s")
-                measured[str(contender)] = {**found._asdict(), "records_s": found.records_s}
-        return {"sessions": self._plan.recovery.sessions, "contenders": measured}
+                runs = [
+                    await recovery.measure(self._bench, contender, backlog, sessions)
+                    for _ in range(self._plan.repeats if contender is Contender.EDDY else 1)
+                ]
+                for run in runs:
+                    self._say(
+                        f"{contender.title}: restored {run.records} sessions of {run.bytes} B in "
+                        f"{run.seconds} s, {run.cpu_us:.1f} µs of CPU each"
+                    )
+                best = min(runs, key=lambda run: run.seconds)
+                measured[str(contender)] = {
+                    **best._asdict(),
+                    "records_s": best.records_s,
+                    "runs_s": [run.seconds for run in runs],
+                    "load": os.getloadavg()[0],
+                }
+        return {"sessions": sessions, "contenders": measured}
 
 
 def _contender(runs: list[Drained], whole: Drained | None, judging: float) -> Results:

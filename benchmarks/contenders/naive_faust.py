@@ -66,9 +66,8 @@ judge = judge_for(config)
 async def tell_recovered() -> None:
     """Say how long the restore took, in the words of Eddy's worker."""
     seconds = time.monotonic() - app.tables.recovery._recovery_started_at  # noqa: SLF001 - Faust only logs it
-    print(
-        f"Restored {len(sessions)} records of {config.partitions} partitions in {seconds:.2f} s", flush=True
-    )
+    said = f"Restored {len(sessions)} records of {config.partitions} partitions of sessions"
+    print(f"{said} in {seconds:.2f} s", flush=True)
 
 
 @app.agent(source)
