@@ -41,7 +41,7 @@ fuzz: $(VENV)/.installed-fuzz ## attack the decoders, a minute each (ARGS="wire 
 	$(BIN)/python -m tests.fuzz $(ARGS)
 
 clean: ## remove everything make has made
-	rm -rf $(VENV) build dist *.egg-info .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist *.egg-info .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .grimp_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
