@@ -1,5 +1,6 @@
 """What `.ci/run` concludes from its steps, with steps that do nothing."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -10,6 +11,9 @@ import psutil
 import pytest
 
 ROOT = Path(__file__).parents[1]
+
+#: Where pytest keeps the names of the tests that failed.
+FAILED = ".pytest_cache/v/cache/lastfailed"
 
 
 def run_ci(directory: Path, *, fetched: int = 0, **recipes: str) -> subprocess.CompletedProcess[str]:
@@ -48,6 +52,53 @@ def test_it_goes_on_without_maven_central_and_says_so(tmp_path: Path) -> None:
 
 def test_any_other_failure_to_fetch_is_a_failure(tmp_path: Path) -> None:
     assert run_ci(tmp_path, fetched=1).returncode == 1
+
+
+def failing(*tests: str, then: str) -> str:
+    """Return a recipe that leaves behind that these have failed, and does something else when run again."""
+    names = json.dumps(dict.fromkeys(tests, True))
+    note = f"mkdir -p .pytest_cache/v/cache && echo '{names}' >{FAILED}"
+    return f"case '$(ARGS)' in *last-failed*) {then} ;; *) {note}; false ;; esac"
+
+
+def test_an_integration_test_that_passes_alone_is_told_of_and_is_no_failure(tmp_path: Path) -> None:
+    flaky = "tests/integration/test_a.py::test_b[c d]"
+    result = run_ci(tmp_path, test=failing(flaky, then="echo alone: '$(ARGS)'"))
+    assert result.returncode == 0, result.stderr
+    assert "alone: -n 0" in result.stdout
+    assert flaky in result.stderr
+    assert "PASSED ON THE SECOND TRY ONLY" in result.stderr
+
+
+@pytest.mark.parametrize("step", ["test", "test_kafka"])
+def test_an_integration_test_that_fails_alone_too_is_a_failure(tmp_path: Path, step: str) -> None:
+    result = run_ci(tmp_path, **{step: failing("tests/integration/test_a.py::test_b", then="false")})
+    assert result.returncode != 0
+    assert "SECOND TRY ONLY" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    "failed",
+    [
+        [],
+        ["tests/unit/test_a.py::test_b"],
+        ["tests/integration/test_a.py::test_b", "tests/test_docs.py::test_c"],
+        ["tests/integration/test_a.py"],
+        [f"tests/integration/test_a.py::test_{number}" for number in range(4)],
+    ],
+    ids=["none", "a unit test", "one of each", "a whole module", "many"],
+)
+def test_nothing_else_is_tried_again(tmp_path: Path, failed: list[str]) -> None:
+    result = run_ci(tmp_path, test=failing(*failed, then="echo again"))
+    assert result.returncode != 0
+    assert "again" not in result.stdout
+
+
+def test_a_step_without_a_list_of_what_failed_is_a_failure(tmp_path: Path) -> None:
+    stale = tmp_path / FAILED
+    stale.parent.mkdir(parents=True)
+    stale.write_text('{"tests/integration/test_a.py::test_b": true}')
+    assert run_ci(tmp_path, test="case '$(ARGS)' in *last-failed*) true ;; *) false ;; esac").returncode != 0
 
 
 def test_a_process_left_behind_is_a_failure_and_is_ended(tmp_path: Path) -> None:
