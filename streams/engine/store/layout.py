@@ -6,6 +6,7 @@ whoever restores takes it from there. It is of this format alone, never of the v
 
 from __future__ import annotations
 
+import re
 import struct
 from pathlib import Path
 
@@ -25,6 +26,10 @@ TOUCHED = struct.Struct(">Q")
 BEHIND = TOUCHED.size
 
 
+#: RocksDB's words for a lock that another process holds, or this one.
+_LOCKED = re.compile("lock hold by current process|While lock file", re.IGNORECASE)
+
+
 def is_older(found: bytes) -> bool:
     """Tell whether a database of this format is of an earlier version of Eddy.
 
@@ -36,7 +41,7 @@ def is_older(found: bytes) -> bool:
 
 def unusable(path: Path, error: Exception) -> StateError:
     """Return the error that says what to do about a database that RocksDB refuses."""
-    if "lock" in str(error).lower():
+    if _LOCKED.search(str(error)) is not None:
         return StateError(
             f"{path} is used by another process ({error}). Give every worker a data directory of its own "
             "(EDDY_DATA_DIR)."

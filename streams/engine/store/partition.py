@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from rocksdict import Options, Rdict, WriteBatch, WriteOptions
+from rocksdict import DbClosedError, Options, Rdict, WriteBatch, WriteOptions
 
 from streams.engine.changelog import Restorable
 from streams.engine.store.layout import (
@@ -44,7 +44,7 @@ class PartitionStore:
         self._unlogged = False
         path.parent.mkdir(parents=True, exist_ok=True)
         self._db = _open(path, options)
-        found = self._db.get(FORMAT_KEY)
+        found = self._read(FORMAT_KEY)
         if found is not None and is_older(found):
             self._db.close()
             log.warning(
@@ -66,17 +66,17 @@ class PartitionStore:
 
     def offset(self) -> int | None:
         """Return the changelog offset this database is up to, None when it is empty."""
-        found = self._db.get(OFFSET_KEY)
+        found = self._read(OFFSET_KEY)
         return int(found) if found is not None else None
 
     def written_at(self) -> int | None:
         """Return when the database was last known to be up to its offset, ms; None when it is empty."""
-        found = self._db.get(WRITTEN_KEY)
+        found = self._read(WRITTEN_KEY)
         return int(found) if found is not None else None
 
     def changelog(self) -> str | None:
         """Return the id of the changelog this database was filled from, None when nobody took note."""
-        found = self._db.get(CHANGELOG_KEY)
+        found = self._read(CHANGELOG_KEY)
         return found.decode() if found is not None else None
 
     def bind(self, changelog_id: str) -> None:
@@ -85,19 +85,27 @@ class PartitionStore:
 
     def get(self, key: bytes) -> bytes | None:
         """Return one value."""
-        found: bytes | None = self._db.get(key)
+        found: bytes | None = self._read(key)
         return None if found is None else found[BEHIND:]
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """Return the values of ``keys``, in their order."""
-        found: Any = self._db.get(list(keys))
+        found = self._read(list(keys))
         return [None if value is None else value[BEHIND:] for value in found]
 
     def entries(self, keys: Sequence[bytes]) -> list[tuple[int, bytes] | None]:
         """Return when each of ``keys`` was touched (ms) and its value, in their order."""
-        found: Any = self._db.get(list(keys))
+        found = self._read(list(keys))
         unpack = TOUCHED.unpack_from
         return [None if value is None else (unpack(value)[0], value[BEHIND:]) for value in found]
+
+    def _read(self, keys: Any) -> Any:
+        try:
+            return self._db.get(keys)
+        except DbClosedError:
+            raise
+        except Exception as error:
+            raise unusable(self.path, error) from error
 
     def size(self) -> int:
         """Return about how many entries there are: what is written over and deleted may count for a while."""
@@ -187,8 +195,22 @@ class PartitionStore:
         unpack = TOUCHED.unpack_from
         stored: Any = self._db.items(from_key=key)
         for found, value in stored:
+            key = found
             if found not in OWN_KEYS:
                 yield found, unpack(value)[0], value[BEHIND:]
+        self._check_end_behind(key)
+
+    def _check_end_behind(self, key: bytes | None) -> None:
+        """Refuse an end that is none: the bindings' iteration stops without a word at what it cannot read."""
+        behind = self._db.iter()
+        try:
+            if key is None:
+                behind.seek_to_first()
+            else:
+                behind.seek(key + b"\x00")
+            behind.status()
+        except Exception as error:
+            raise unusable(self.path, error) from error
 
     def is_empty(self) -> bool:
         """Tell whether it holds no values."""

@@ -1,16 +1,18 @@
 """A partition's database holds values and the offset they correspond to, together or not at all."""
 
+import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from rocksdict import Options, Rdict
 
-from streams.engine.store import FORMAT, PartitionStores, StoreOptions
+from streams.engine.store import FORMAT, PartitionStore, PartitionStores, StoreOptions
+from streams.engine.store.layout import unusable
 from streams.errors import StateError
 
 
@@ -159,6 +161,65 @@ def test_a_damaged_database_says_what_to_do(stores: PartitionStores) -> None:
     (path / "CURRENT").write_text("nothing\n")
     with pytest.raises(StateError, match="delete the directory"):
         stores[0]
+
+
+@pytest.fixture
+def damaged(stores: PartitionStores) -> PartitionStore:
+    """A database that opens, though what its file holds behind the beginning was overwritten."""
+    for tens in range(100):
+        stores[0].write([(b"%04d" % (10 * tens + one), os.urandom(100)) for one in range(10)], tens, AT)
+    path = stores[0].path
+    stores.close_all()
+    [file] = path.glob("*.sst")
+    with file.open("r+b") as content:
+        content.seek(file.stat().st_size // 4)
+        content.write(b"\xff" * (file.stat().st_size // 4))
+    return stores[0]
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda store, keys: [store.get(key) for key in keys],
+        lambda store, keys: store.get_many(keys),
+        lambda store, keys: store.entries(keys),
+    ],
+)
+def test_values_that_the_disk_has_damaged_say_what_to_do(
+    damaged: PartitionStore, read: Callable[[PartitionStore, list[bytes]], object]
+) -> None:
+    with pytest.raises(StateError, match=r"delete the directory and start the worker again"):
+        read(damaged, [b"%04d" % number for number in range(1000)])
+
+
+def test_a_scan_does_not_take_what_the_disk_has_damaged_for_the_end(damaged: PartitionStore) -> None:
+    with pytest.raises(StateError, match=r"delete the directory and start the worker again"):
+        damaged.scan(b"", 2000)
+    with pytest.raises(StateError, match=r"delete the directory and start the worker again"):
+        list(damaged.items())
+
+
+def test_a_database_whose_first_values_are_damaged_is_not_taken_for_an_empty_one(
+    stores: PartitionStores, damaged: PartitionStore
+) -> None:
+    path = damaged.path
+    stores.close_all()
+    [file] = path.glob("*.sst")
+    with file.open("r+b") as content:
+        content.write(b"\xff" * (file.stat().st_size // 2))
+    with pytest.raises(StateError, match=r"delete the directory and start the worker again"):
+        stores[0].is_empty()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Corruption: block checksum mismatch: stored = 1, computed = 2 in /data/0.db/9.sst",
+        "IO error: No space left on device: While appending to file: /data/flock/0.db/9.log",
+    ],
+)
+def test_only_a_lock_is_taken_for_a_lock(said: str) -> None:
+    assert "delete the directory" in str(unusable(Path("0.db"), Exception(said)))
 
 
 WRITER = """
