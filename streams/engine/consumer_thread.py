@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, cast
 
 from aiokafka import AIOKafkaConsumer
-from aiokafka.errors import CommitFailedError, ConsumerStoppedError, IllegalStateError
+from aiokafka.errors import CommitFailedError, ConsumerStoppedError, IllegalStateError, KafkaError
 from faust.transport.drivers.aiokafka import AIOKafkaConsumerThread, Transport, ensure_aiokafka_TP
 from faust.types import TP
 
@@ -18,7 +18,7 @@ from streams.engine.fetch_position import fetch_positions
 from streams.engine.leaders import follow_leaders
 from streams.engine.log_range import notice_out_of_range, records_lost
 from streams.engine.transport_options import transport_options
-from streams.errors import ConfigurationError
+from streams.errors import ConfigurationError, InfrastructureError
 
 
 class RunConsumerThread(AIOKafkaConsumerThread):
@@ -117,8 +117,29 @@ class RunConsumerThread(AIOKafkaConsumerThread):
 
         Raises:
             StateError: a partition ends before the position it was read up to.
+            InfrastructureError: the brokers do not let us read, or hold what cannot be read.
         """
+        try:
+            return await self._fetched(consumer, active_partitions, timeout, max_records)
+        except IllegalStateError:
+            raise
+        except KafkaError as error:
+            raise InfrastructureError(
+                f"Reading records failed: {error!r}. Nothing of them was acknowledged. Check the brokers, and "
+                "that this worker may Read its topics (docs/exactly-once.md lists what it needs), then restart."
+            ) from error
+
+    async def _fetched(
+        self,
+        consumer: AIOKafkaConsumer,
+        active_partitions: set[TP],
+        timeout: float | None,  # noqa: ASYNC109 - as above
+        max_records: int | None,
+    ) -> Any:
         fetched = await super()._fetch_records(consumer, active_partitions, timeout, max_records)
+        # From here to the look at records that are lost nobody waits: it is the assignment they came under.
+        subscription = consumer._subscription.subscription  # noqa: SLF001 - aiokafka tells nobody
+        assignment = None if subscription is None else subscription.assignment
         self.read_to = fetch_positions(consumer, active_partitions)
         while self._out_of_range:
             tp, position = self._out_of_range.popitem()
@@ -136,6 +157,10 @@ class RunConsumerThread(AIOKafkaConsumerThread):
                 position,
             )
             cast("Any", self.app).metrics.lost(tp.topic, tp.partition, lost)
+        if fetched and (assignment is None or not assignment.active):
+            # Another assignment came meanwhile, with positions of its own: these may be before or behind them.
+            self.read_to = {}
+            return {}
         if fetched and not self.consumer.flow_active:
             for tp, records in fetched.items():
                 if tp in consumer.assignment():

@@ -17,6 +17,7 @@ from streams.domain.outgoing import Outgoing
 from streams.engine.app import RunApp
 from streams.engine.changelog import SESSION_FORM
 from streams.engine.clock import now_ms
+from streams.engine.consumer_thread import RunConsumerThread
 from streams.engine.producer import RunProducer
 from streams.engine.restore import restore
 from streams.engine.store import PartitionStores, StoreOptions
@@ -112,6 +113,31 @@ async def test_what_is_fetched_while_nothing_is_delivered_is_fetched_again(
         ours.resume_flow()
         fetched = await ours._thread._fetch_records(consumer, {partition}, timeout=10)
         assert fetched[partition][0].offset == 0
+
+
+async def test_what_was_fetched_before_another_assignment_is_not_delivered_under_it(
+    broker: Broker, topic: Topic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await write(broker, topic, 0, *[(b"k", b"%d" % number) for number in range(10)])
+    partition, committed = TopicPartition(topic, 0), 2
+    async with app(broker, tmp_path) as built, reader(broker) as consumer:
+        consumer.assign([partition])
+        ours = cast("RunConsumer", built.consumer)
+        thread = cast("RunConsumerThread", ours._thread)
+        ours.resume_flow()
+        original = consumer.beginning_offsets
+
+        async def rebalanced(tps: list[TopicPartition]) -> object:
+            # While the broker is asked what was lost, the group gives the partitions out anew.
+            consumer.assign([partition])
+            consumer.seek(partition, committed)
+            return await original(tps)
+
+        monkeypatch.setattr(consumer, "beginning_offsets", rebalanced)
+        thread._out_of_range[partition] = 0
+        assert await thread._fetch_records(consumer, {partition}, timeout=10) == {}
+        fetched = await thread._fetch_records(consumer, {partition}, timeout=10)
+        assert fetched[partition][0].offset == committed
 
 
 async def test_batches_tell_the_offset_of_their_last_record(
@@ -246,6 +272,7 @@ from pathlib import Path
 from streams.app import build
 from streams.engine.changelog import SESSION_FORM
 from streams.engine.clock import now_ms
+from streams.engine.consumer_thread import RunConsumerThread
 from streams.engine.restore import restore
 from streams.engine.store import PartitionStores, StoreOptions
 from streams.settings import WorkerSettings

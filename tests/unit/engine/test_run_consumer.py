@@ -9,6 +9,12 @@ from typing import cast
 
 import pytest
 from aiokafka import AIOKafkaConsumer
+from aiokafka.errors import (
+    CorruptRecordException,
+    KafkaError,
+    KafkaTimeoutError,
+    TopicAuthorizationFailedError,
+)
 from faust.transport.drivers.aiokafka import AIOKafkaConsumerThread
 from faust.types import TP
 from faust.types.tuples import Message
@@ -19,6 +25,7 @@ from streams.engine.app import RunApp
 from streams.engine.client import Stored
 from streams.engine.consumer_thread import RunConsumerThread
 from streams.engine.transport import RunConsumer, RunSchema
+from streams.errors import InfrastructureError
 from streams.settings import WorkerSettings
 
 TOPIC = "decision-logs"
@@ -176,7 +183,9 @@ async def test_what_is_put_back_after_a_rebalance_does_not_count_as_read(
 
     def at(position: int) -> SimpleNamespace:
         assignment = SimpleNamespace(
-            tps={tp}, state_value=lambda _: SimpleNamespace(has_valid_position=True, position=position)
+            tps={tp},
+            state_value=lambda _: SimpleNamespace(has_valid_position=True, position=position),
+            active=True,
         )
         return SimpleNamespace(subscription=SimpleNamespace(assignment=assignment))
 
@@ -189,6 +198,21 @@ async def test_what_is_put_back_after_a_rebalance_does_not_count_as_read(
     consumer.resume_flow()
     assert await thread._fetch_records(cast("AIOKafkaConsumer", aiokafka), {tp})
     assert thread.read_to == {tp: 6}
+
+
+@pytest.mark.parametrize(
+    "error", [TopicAuthorizationFailedError(TOPIC), CorruptRecordException(), KafkaTimeoutError()]
+)
+async def test_records_that_cannot_be_read_are_a_failure_that_says_what_to_do(
+    consumer: RunConsumer, monkeypatch: pytest.MonkeyPatch, error: KafkaError
+) -> None:
+    async def fetch(*_: object) -> object:
+        raise error
+
+    monkeypatch.setattr(AIOKafkaConsumerThread, "_fetch_records", fetch)
+    thread = cast("RunConsumerThread", consumer._thread)
+    with pytest.raises(InfrastructureError, match=r"Check the brokers, and that this worker may Read"):
+        await thread._fetch_records(cast("AIOKafkaConsumer", SimpleNamespace()), {TP(TOPIC, 0)})
 
 
 async def test_a_delivery_that_a_rebalance_interrupts_is_no_error_in_the_log(
