@@ -125,8 +125,9 @@ class RunConsumerThread(AIOKafkaConsumerThread):
             raise
         except KafkaError as error:
             raise InfrastructureError(
-                f"Reading records failed: {error!r}. Nothing of them was acknowledged. Check the brokers, and "
-                "that this worker may Read its topics (docs/exactly-once.md lists what it needs), then restart."
+                f"Reading records failed: {error!r}. Nothing of them was acknowledged. Check the brokers, "
+                "and that this worker may Read its topics (docs/exactly-once.md lists what it needs), then "
+                "restart."
             ) from error
 
     async def _fetched(
@@ -158,7 +159,7 @@ class RunConsumerThread(AIOKafkaConsumerThread):
             )
             cast("Any", self.app).metrics.lost(tp.topic, tp.partition, lost)
         if fetched and (assignment is None or not assignment.active):
-            # Another assignment came meanwhile, with positions of its own: these may be before or behind them.
+            # Another assignment came meanwhile, with positions that may be before or behind these records.
             self.read_to = {}
             return {}
         if fetched and not self.consumer.flow_active:
