@@ -126,12 +126,12 @@ class _Survey:
         name = self._settings.application_id
         async with connect(self._to) as brokers:
             partitions = await self._ends(brokers, [Topic.DECISION_LOGS, repartition_topic(name)])
-        found = await group(self._to, name, partitions)
+            found = await group(self._to, name, partitions)
         return [*group_checks(name, found, partitions), *lost_place_checks(name, found, self._found)]
 
     async def _offsets(self) -> Iterable[Check]:
-        kept = await broker_setting(self._to, OFFSETS_RETENTION)
         async with connect(self._to) as brokers:
+            kept = await broker_setting(self._to, OFFSETS_RETENTION)
             described = await brokers.describe([Topic.DECISION_LOGS])
         records = next((topic.config.get(RECORDS_RETENTION) for topic in described), None)
         return list(retention_checks(kept, records, self._in_force))

@@ -10,11 +10,12 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.conn import create_conn
-from aiokafka.errors import KafkaError, for_code
+from aiokafka.errors import GroupCoordinatorNotAvailableError, KafkaError, for_code
 from aiokafka.protocol.metadata import MetadataRequest
 
 from streams.engine.connection import Connection
 from streams.engine.refusal import what_to_do
+from streams.errors import InfrastructureError
 
 _POLL_MS = 500
 
@@ -141,6 +142,7 @@ async def group(connection: Connection, name: str, partitions: Iterable[tuple[st
     """Return a consumer group and what it has committed; partitions without a commit are left out.
 
     Raises:
+        InfrastructureError: nobody keeps the offsets of groups, as on a cluster that had no group yet.
         KafkaError: the brokers do not tell.
     """
     admin = AIOKafkaAdminClient(**connection.client_options())
@@ -151,6 +153,12 @@ async def group(connection: Connection, name: str, partitions: Iterable[tuple[st
         committed = {(tp.topic, tp.partition): each.offset for tp, each in found.items() if each.offset >= 0}
         state, members = await _members(admin, name)
         return Group(state, members, committed)
+    except GroupCoordinatorNotAvailableError as error:
+        raise InfrastructureError(
+            f"No broker keeps the offsets of {name} yet. A new cluster takes some seconds for it: wait, and "
+            "try again. Where that does not help, offsets.topic.replication.factor of the brokers is larger "
+            "than their number."
+        ) from error
     finally:
         await admin.close()
 
