@@ -101,7 +101,7 @@ def _create(topic: TopicSpec, existing: Mapping[str, ActualTopic]) -> Change:
         return Refused(
             topic.name,
             f"it would get {topic.partitions} partitions, but {source.name} has {source.partitions},"
-            f" and the two must have the same; plan with partitions={source.partitions}",
+            f" and the two must have the same: give `--partitions {source.partitions}`",
         )
     return CreateTopic(topic)
 
@@ -124,7 +124,7 @@ def _differences(topic: TopicSpec, found: ActualTopic, desired: Catalogue) -> It
         yield Refused(
             topic.name,
             f"it has {found.partitions} partitions, {topic.partitions} are wanted, but Kafka cannot remove"
-            f" any; plan with partitions={found.partitions}",
+            f" any: give `--partitions {found.partitions}`",
         )
     if found.replicas != topic.replicas:
         yield Refused(

@@ -7,6 +7,7 @@ import asyncio
 import click
 
 from streams.app import connection
+from streams.domain.topic import Topic
 from streams.engine.client import connect
 from streams.engine.job_topics import job_topics
 from streams.settings import ConnectionSettings, load
@@ -14,9 +15,17 @@ from topics.plan import Change, Refused, plan, render
 
 
 async def compare(settings: ConnectionSettings, *, carry_out: bool) -> tuple[Change, ...]:
-    """Return what differs, after carrying it out where asked to."""
-    wanted = job_topics(settings.application_id, partitions=settings.partitions, replicas=settings.replicas)
+    """Return what differs, after carrying it out where asked to.
+
+    The number of partitions that `decision-logs` has counts where none was asked for: a default of ours is no
+    reason to refuse topics that fit one another.
+    """
     async with connect(connection(settings)) as brokers:
+        partitions = settings.partitions
+        if "partitions" not in settings.model_fields_set:
+            there = await brokers.partition_counts([Topic.DECISION_LOGS])
+            partitions = there.get(Topic.DECISION_LOGS, partitions)
+        wanted = job_topics(settings.application_id, partitions=partitions, replicas=settings.replicas)
         changes = plan(wanted, await brokers.describe(topic.name for topic in wanted.topics))
         if carry_out:
             await brokers.apply(changes)
@@ -37,7 +46,9 @@ def _sizes(command: click.Command) -> click.Command:
         "--replicas", type=click.IntRange(1, 10), help="Replicas of every topic [EDDY_REPLICAS, 3]."
     )(command)
     command = click.option(
-        "--partitions", type=click.IntRange(1), help="Partitions of the session topics [EDDY_PARTITIONS, 8]."
+        "--partitions",
+        type=click.IntRange(1),
+        help="Partitions of the session topics [EDDY_PARTITIONS; what decision-logs has, else 8].",
     )(command)
     return click.option("--bootstrap-servers", help="Brokers [EDDY_BOOTSTRAP_SERVERS].")(command)
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
+from aiokafka.errors import InvalidReplicationFactorError, KafkaError, TopicAlreadyExistsError, for_code
 from aiokafka.partitioner import murmur2
 
 from streams.domain.outgoing import Outgoing
@@ -26,6 +26,11 @@ _POLL_MS = 500
 
 _SPREAD_SECONDS = 20.0
 _SPREAD_POLL_SECONDS = 0.05
+
+#: What to do about what brokers refuse, where the answer is a setting of ours.
+_ADVICE = {
+    InvalidReplicationFactorError: " Give --replicas, or EDDY_REPLICAS, no more than there are brokers."
+}
 
 #: What a broker calls the source of a config entry that is set on the topic itself.
 _TOPIC_CONFIG = 1
@@ -275,8 +280,9 @@ async def connect(connection: Connection) -> AsyncIterator[Brokers]:
                 f"{connection.servers[0]} does not let Eddy in. {refused}."
             ) from error
         raise BrokerUnreachableError(
-            f"No broker answers at {connection.bootstrap_servers} ({error!r}). Check "
-            "EDDY_BOOTSTRAP_SERVERS, EDDY_SECURITY_PROTOCOL and the network."
+            f"No broker answers at {connection.bootstrap_servers} ({type(error).__name__}). Check "
+            "EDDY_BOOTSTRAP_SERVERS, EDDY_SECURITY_PROTOCOL and the network; `eddy doctor` tells what each "
+            "server says."
         ) from error
     brokers = Brokers(connection, admin)
     try:
@@ -332,6 +338,5 @@ def _stored(record: Any) -> Stored:
 def _check(code: int, message: Any, doing: str) -> None:
     error = for_code(code)
     if code:
-        raise InfrastructureError(
-            f"The brokers refused {doing}: {error.__name__} {message or ''}".strip() + "."
-        )
+        said = f"The brokers refused {doing}: {error.__name__} {message or ''}".rstrip(" .")
+        raise InfrastructureError(f"{said}.{_ADVICE.get(error, '')}")

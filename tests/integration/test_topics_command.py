@@ -99,6 +99,16 @@ def test_the_internal_topics_are_named_after_the_job(
     assert creations == [f"+ create other-{name}: 2 partitions, 1 replicas" for name in own]
 
 
+def test_topics_that_fit_one_another_need_no_number_a_second_time(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert operator.topics("apply").exit_code == 0
+    monkeypatch.delenv("EDDY_PARTITIONS")
+    assert operator.topics("plan").exit_code == 0
+    monkeypatch.setenv("EDDY_APPLICATION_ID", "other")
+    assert "+ create other-sessions-changelog: 2 partitions, " in operator.topics("plan").stdout
+
+
 @pytest.mark.parametrize("partitions", ["1", "3"])
 def test_another_number_of_partitions_is_refused_topic_by_topic(operator: Operator, partitions: str) -> None:
     assert operator.topics("apply").exit_code == 0
@@ -145,4 +155,6 @@ def test_what_the_brokers_refuse_is_a_sentence(operator: Operator) -> None:
     assert applied.stderr.startswith(
         "eddy: The brokers refused to create decision-logs: InvalidReplicationFactor"
     )
+    assert ".." not in applied.stderr
+    assert "EDDY_REPLICAS" in applied.stderr
     assert operator.found(NAMES) == {}

@@ -109,7 +109,7 @@ def test_partitions_are_added_where_they_harm_nobody(desired):
 def test_nothing_shrinks(desired):
     (change,) = changed(desired, "decision-logs", partitions=16)
     assert isinstance(change, Refused)
-    assert "partitions=16" in change.why
+    assert "`--partitions 16`" in change.why
 
 
 def test_replicas_are_left_to_the_operator(desired):
