@@ -37,10 +37,21 @@ async def standing_at(worker: str, session_id: str, token: str | None) -> dict[s
         raise ConfigurationError(f"{worker} is no address of a worker. Give http://HOST:PORT.") from error
     except (aiohttp.ClientError, TimeoutError, ValueError) as error:
         raise WorkerUnreachableError(
-            f"The worker at {worker} does not answer ({error!r}). Check its address, EDDY_WEB_HOST and "
+            f"The worker at {worker} does not answer ({_said(error)}). Check its address, EDDY_WEB_HOST and "
             "EDDY_WEB_PORT."
         ) from error
     if answer.status == 200 and isinstance(body, dict):
         return body
     problem = printable(str(body.get("problem", body)) if isinstance(body, dict) else str(body), 300)
     raise ConfigurationError(f"The worker at {worker} says: {problem}.")
+
+
+def _said(error: Exception) -> str:
+    # What a client says of a port that nobody has is a page of fields; the system's own words are short.
+    match error:
+        case aiohttp.ClientConnectorError(os_error=OSError() as cause):
+            return cause.strerror or str(cause)
+        case TimeoutError():
+            return f"nothing within {_PATIENCE.total:g} s"
+        case _:
+            return str(error) or type(error).__name__

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from streams.domain.outcome import Scored
+from streams.domain.outcome import Rejected, Scored
 from streams.evaluation.evaluation import Evaluated
 from streams.evaluation.labels import SessionLabel, session_label, source_of
 from streams.evaluation.watch import Watch
@@ -23,10 +23,14 @@ def gather(judgements: Iterable[Judgement], label_lines: Iterable[Mapping[str, A
     """Bring records and labels together. A session without a label line counts as unlabelled.
 
     Left out, and named among the problems: labels without records, labels of another number of records, a
-    second label line for a session.
+    second label line for a session. Records that are refused raise nothing and are named, too.
     """
     watches: dict[str, Watch] = {}
+    records, refused = 0, list[Rejected]()
     for judgement in judgements:
+        records += 1
+        if isinstance(judgement.outcome, Rejected):
+            refused.append(judgement.outcome)
         if judgement.session_id is not None:
             watch = watches.setdefault(judgement.session_id, Watch())
             match judgement.outcome:
@@ -35,6 +39,8 @@ def gather(judgements: Iterable[Judgement], label_lines: Iterable[Mapping[str, A
                 case _:
                     watch.skip()
     labels, problems = _labels(label_lines)
+    if refused:
+        problems.append(_refusal(refused, records))
     sessions = []
     for session_id, watch in watches.items():
         label = labels.get(session_id) or SessionLabel(session_id, source_of(session_id), None, 0)
@@ -44,6 +50,13 @@ def gather(judgements: Iterable[Judgement], label_lines: Iterable[Mapping[str, A
             problems.append(f"{session_id}: {label.transitions} labels for {watch.records} records; left out")
     problems += [f"{name}: labels without records" for name in labels if name not in watches]
     return Gathered(tuple(sessions), tuple(problems))
+
+
+def _refusal(refused: Sequence[Rejected], records: int) -> str:
+    said = f"{len(refused)} of {records} records are refused, the first for {', '.join(refused[0].problems)}"
+    if len(refused) < records:
+        return said
+    return f"{said}: these are no recorded trajectories. Decision logs are for `eddy detect`"
 
 
 def _labels(lines: Iterable[Mapping[str, Any]]) -> tuple[dict[str, SessionLabel], list[str]]:

@@ -38,6 +38,13 @@ def test_a_refused_record_counts_for_the_labels() -> None:
     (session,) = found.sessions
     assert session.watch.records == 3
     assert session.label.repetitions == {2}
+    assert found.problems == ("2 of 4 records are refused, the first for meta",)
+
+
+def test_records_of_another_form_are_not_taken_for_sessions_without_alarms() -> None:
+    (problem,) = gathered([undecodable(b"x"), log("a", 1, identity=1)], []).problems
+    assert "2 of 2 records are refused" in problem
+    assert "`eddy detect`" in problem
 
 
 def test_labels_of_another_number_of_records_are_not_compared() -> None:
