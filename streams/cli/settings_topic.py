@@ -19,7 +19,7 @@ from streams.domain.settings_document import resolve, to_document
 from streams.domain.shadow import ShadowDocument
 from streams.domain.topic import Topic
 from streams.engine.client import Brokers, Stored, connect
-from streams.engine.config_feed import apply_document, apply_shadow
+from streams.engine.config_feed import LARGEST_DOCUMENT, apply_document, apply_shadow
 from streams.errors import ConfigurationError
 from streams.settings import ConnectionSettings, load
 
@@ -84,7 +84,13 @@ def next_document(
     if warnings:
         problems = "; ".join(f"{warning.setting}: {warning.problem}" for warning in warnings)
         raise ConfigurationError(f"Not changed: {problems}. `eddy config list` shows what is in force.")
-    return {"version": version, "changed": dict(changed), **to_document(resolved)}
+    document = {"version": version, "changed": dict(changed), **to_document(resolved)}
+    if (size := len(orjson.dumps(document))) > LARGEST_DOCUMENT:
+        raise ConfigurationError(
+            f"Not changed: all settings together would have {size} bytes and may have {LARGEST_DOCUMENT}; "
+            "the workers would ignore them. Say it with fewer or shorter patterns."
+        )
+    return document
 
 
 def assignments(pairs: Sequence[str], unset: Sequence[str]) -> dict[str, Any]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
+from fnmatch import translate
 
 
 class PolicyMode(StrEnum):
@@ -26,3 +28,54 @@ class ToolPolicy:
     mode: PolicyMode
     warn: int | None = None
     loop: int | None = None
+
+
+#: Settings that are looked at in turns: in force, tried out, and those of before in either.
+_SETTINGS_REMEMBERED = 8
+_NAMES_REMEMBERED = 4_096
+_LONGEST_REMEMBERED = 200
+
+_Policies = tuple[ToolPolicy, ...]
+
+
+class _Known:
+    """The policies of one settings, compiled, and what holds for the names that were asked for."""
+
+    __slots__ = ("_compiled", "_found", "policies")
+
+    def __init__(self, policies: _Policies) -> None:
+        self.policies = policies
+        self._compiled = [(re.compile(translate(policy.glob)), policy) for policy in policies]
+        self._found: dict[str, ToolPolicy | None] = {}
+
+    def first(self, tool: str) -> ToolPolicy | None:
+        found = self._found
+        if tool in found:
+            return found[tool]
+        name = tool.lower()
+        holds = next((policy for pattern, policy in self._compiled if pattern.match(name)), None)
+        # Producers choose the names: very long ones are not remembered, so that memory stays bounded.
+        if len(tool) <= _LONGEST_REMEMBERED:
+            if len(found) >= _NAMES_REMEMBERED:
+                found.clear()
+            found[tool] = holds
+        return holds
+
+
+#: By identity: to compare or hash thousands of policies takes milliseconds, and each record asks.
+_known: dict[int, _Known] = {}
+
+
+def first_policy(tool: str, policies: _Policies) -> ToolPolicy | None:
+    """Return the first policy whose glob fits the lower-cased name, None when none does.
+
+    >>> some = ToolPolicy("get_*", PolicyMode.polling), ToolPolicy("*", PolicyMode.exempt)
+    >>> first_policy("Get_User", some).mode, first_policy("search", some).mode, first_policy("x", ())
+    (<PolicyMode.polling: 'polling'>, <PolicyMode.exempt: 'exempt'>, None)
+    """
+    known = _known.get(id(policies))
+    if known is None or known.policies is not policies:
+        if len(_known) >= _SETTINGS_REMEMBERED:
+            _known.clear()
+        known = _known[id(policies)] = _Known(policies)
+    return known.first(tool)

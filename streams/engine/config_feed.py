@@ -27,6 +27,10 @@ _POLL_MS = 1000
 # Every record carries the version, so it must be a number that any reader of JSON or Avro can hold.
 _LARGEST_VERSION = 2**53
 
+#: Of a document, as it stands on the topic. Each partition keeps the settings of the offsets that the commit
+#: has not passed in one record of its changelog, and reads what names tools with each new name.
+LARGEST_DOCUMENT = 256 << 10
+
 log = logging.getLogger(__name__)
 
 
@@ -34,10 +38,13 @@ def read_document(value: bytes | None) -> tuple[int, dict[str, Any]]:
     """Return version and settings of a document as it stands on the topic.
 
     Raises:
-        ValueError: it is no JSON object with an integer ``version`` from 1 to 2^53; the message says which.
+        ValueError: it is larger than `LARGEST_DOCUMENT`, or no JSON object with an integer ``version`` from 1
+            to 2^53; the message says which.
     """
     if value is None:
         raise ValueError("a tombstone is no document")
+    if len(value) > LARGEST_DOCUMENT:
+        raise ValueError(f"it has {len(value)} bytes, a document may have {LARGEST_DOCUMENT}")
     document = orjson.loads(value)
     if not isinstance(document, dict):
         raise ValueError("not a JSON object")  # noqa: TRY004 - the caller handles one kind of error

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from streams.domain.detection_settings import DetectionSettings
-from streams.domain.glob import any_of
-from streams.domain.tool_policy import ToolPolicy
+from streams.domain.tool_policy import ToolPolicy, first_policy
 
-_REMEMBERED = 4_096
-_LONGEST_REMEMBERED = 200
 _POLLING_WARN, _POLLING_LOOP = 10, 20
 
 
@@ -18,14 +13,7 @@ def policy_of(tool: str | None, settings: DetectionSettings) -> ToolPolicy | Non
     policies = settings.tool_policies
     if not policies or tool is None:
         return None
-    # Producers choose the names: very long ones are not remembered, so that memory stays bounded.
-    return (_first if len(tool) <= _LONGEST_REMEMBERED else _first.__wrapped__)(tool, policies)
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _first(tool: str, policies: tuple[ToolPolicy, ...]) -> ToolPolicy | None:
-    name = tool.lower()
-    return next((policy for policy in policies if any_of((policy.glob,)).match(name)), None)
+    return first_policy(tool, policies)
 
 
 def limits_of(policy: ToolPolicy | None, *, failed: bool, settings: DetectionSettings) -> tuple[int, int]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from streams.domain.detection_settings import DetectionSettings
-from streams.domain.glob import matches
 from streams.domain.tool_class import ToolClass, tool_class
-from streams.domain.tool_policy import PolicyMode
+from streams.domain.tool_policy import PolicyMode, first_policy
 
 ANY_CLASS = frozenset(ToolClass)
 
 # Tried first, because a person knows what they do.
 _FAMILIAR = ("search", "read_file", "edit_file", "bash", "fetch_page", "lookup", "query", "x", "a1", "z9")
+
+# Of each setting: it may hold thousands of globs, and each may have to be tried on the name made of each.
+_MOST_TRIED = 100
 
 
 def tool_name(
@@ -22,7 +24,7 @@ def tool_name(
 ) -> str | None:
     """Return a name of one of the classes, under one of the policies (None: without one); any when not given.
 
-    None when there is none among the familiar names and those made of the globs in the settings.
+    None when there is none among the familiar names and those made of the first globs of each setting.
 
     >>> from streams.domain.detection_settings import DEFAULTS
     >>> tool_name(DEFAULTS, {ToolClass.command}), tool_name(DEFAULTS, policies={PolicyMode.polling})
@@ -36,13 +38,14 @@ def tool_name(
 
 def _candidates(settings: DetectionSettings) -> Iterator[str]:
     yield from _FAMILIAR
-    for globs in (settings.read_tools, settings.write_tools, settings.command_tools):
-        yield from filter(None, map(_sample, globs))
-    yield from filter(None, (_sample(policy.glob) for policy in settings.tool_policies))
+    policies = [policy.glob for policy in settings.tool_policies[:_MOST_TRIED]]
+    for globs in (settings.read_tools, settings.write_tools, settings.command_tools, policies):
+        yield from filter(None, map(_sample, globs[:_MOST_TRIED]))
 
 
 def _mode(name: str, settings: DetectionSettings) -> PolicyMode | None:
-    return next((policy.mode for policy in settings.tool_policies if matches(name, policy.glob)), None)
+    policy = first_policy(name, settings.tool_policies)
+    return None if policy is None else policy.mode
 
 
 def _sample(glob: str) -> str:

@@ -37,6 +37,12 @@ def eddy(*words: str) -> Result:
 # -- the next document ---------------------------------------------------------------------------------------
 
 
+def test_what_the_workers_would_not_take_for_its_size_is_not_published() -> None:
+    globs = [f"{number:1000}" for number in range(300)]
+    with pytest.raises(ConfigurationError, match=r"would have 3\d{5} bytes and may have 262144"):
+        changed_document(DEFAULTS, {"read_tools": globs}, CHANGED)
+
+
 def test_a_change_makes_the_whole_next_document() -> None:
     first = changed_document(DEFAULTS, {"entropy_window_size": 8}, CHANGED)
     assert first == {"version": 1, "changed": CHANGED, **to_document(DEFAULTS), "entropy_window_size": 8}

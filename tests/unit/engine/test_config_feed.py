@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.settings_document import to_document
 from streams.domain.shadow import ShadowDocument
-from streams.engine.config_feed import announce_proofs, apply_document, apply_shadow, read_document
+from streams.engine.config_feed import (
+    LARGEST_DOCUMENT,
+    announce_proofs,
+    apply_document,
+    apply_shadow,
+    read_document,
+)
+from streams.engine.settings_ledger import Entry, SettingsLedger, ShadowEntry
 
 IN_FORCE = apply_document(DEFAULTS, b'{"version": 3, "entropy_window_size": 7}')
 
@@ -147,3 +154,26 @@ async def test_a_rule_that_cannot_fire_is_a_warning_and_one_that_was_not_run_is_
         "In the shadow settings, R3 is not proven to reach LOOP: "
         "101 records are more than the 100 that are run."
     )
+
+
+def test_a_document_that_no_ledger_could_keep_is_not_taken(caplog: pytest.LogCaptureFixture) -> None:
+    policies = {f"tool-{number}-*": {"mode": "exempt"} for number in range(10_000)}
+    value = orjson.dumps({"version": 4, "tool_policies": policies})
+    assert len(value) > LARGEST_DOCUMENT
+    assert apply_document(IN_FORCE, value) is IN_FORCE
+    assert f"it has {len(value)} bytes, a document may have {LARGEST_DOCUMENT}" in caplog.text
+    tried = ShadowDocument(5, 3, IN_FORCE)
+    assert apply_shadow(tried, value, 9) is tried
+
+
+def test_the_largest_document_is_kept_by_a_ledger_while_it_changes() -> None:
+    globs: list[str] = []
+    while len(orjson.dumps({"version": 9, "read_tools": [*globs, "x" * 1000]})) <= LARGEST_DOCUMENT:
+        globs.append(f"{len(globs):1000}")
+    value = orjson.dumps({"version": 9, "read_tools": globs})
+    settings = apply_document(IN_FORCE, value)
+    assert len(settings.read_tools) == len(globs)
+    entries = tuple(Entry(number, replace(settings, version=9 + number)) for number in range(10))
+    tried = tuple(ShadowEntry(entry.first_offset, 0, ShadowDocument(9, 9, settings)) for entry in entries)
+    # What a changelog takes, see topics/topics.yaml.
+    assert len(SettingsLedger(entries, 0, tried).encode()) < 8 << 20

@@ -42,3 +42,22 @@ def test_the_first_policy_that_fits_decides():
     assert tool_name(settings, policies={PolicyMode.exempt}) == "search"
     assert tool_name(settings, policies={PolicyMode.polling}) == "read_file"
     assert tool_name(settings, policies={None}) is None
+
+
+def test_of_thousands_of_globs_only_some_are_tried_on_thousands(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[str] = []
+
+    def mode(name: str, _settings: DetectionSettings) -> PolicyMode:
+        tried.append(name)
+        return PolicyMode.exempt
+
+    settings = under(tool_policies={**{f"t{number}_*": {"mode": "exempt"} for number in range(5_000)}})
+    monkeypatch.setattr("streams.policy.witness.tool_name._mode", mode)
+    assert tool_name(settings, policies={None}) is None
+    assert len(tried) < 500
+
+
+def test_many_globs_of_one_setting_do_not_hide_those_of_another() -> None:
+    reading = ["?*", *(f"r{number}_*" for number in range(1_000))]
+    settings = under(read_tools=reading, tool_policies={"poll_it": {"mode": "polling"}})
+    assert tool_name(settings, policies={PolicyMode.polling}) == "poll_it"
