@@ -23,6 +23,7 @@ import orjson
 
 from streams.domain.outgoing import NO_HEADERS, Headers
 from streams.domain.session import DamagedSessionError, Session
+from streams.engine.settings_ledger import outdated_ledger
 from streams.errors import StateError
 
 #: The key of the settings ledger of the partition.
@@ -209,7 +210,7 @@ def blaming_state(changelog: str, partition: int, directory: Path) -> Iterator[N
 
 
 def outdated_session(key: bytes, stored: bytes, known: bytes) -> bool:
-    """Tell whether ``stored`` is the state of a session before ``known``.
+    """Tell whether ``stored`` is the state of a session before ``known``, or the ledger of settings is.
 
     Read from the beginning of the bytes alone: a restore asks this of every record that comes again.
 
@@ -220,7 +221,7 @@ def outdated_session(key: bytes, stored: bytes, known: bytes) -> bool:
     (True, False)
     """
     if key == SETTINGS_KEY:
-        return False
+        return outdated_ledger(stored, known)
     try:
         (_, partition, offset), (_, other, newest) = _head(stored), _head(known)
         return partition == other and int(offset) < int(newest)

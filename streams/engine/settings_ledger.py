@@ -197,6 +197,41 @@ class SettingsLedger:
             ) from error
 
 
+def outdated_ledger(stored: bytes, known: bytes) -> bool:
+    """Tell whether a ledger is one from before another: a worker that was taken for dead may write it last.
+
+    Versions and what is reserved only grow. Where neither ledger has the newer settings and the newer trial,
+    nobody can tell. What is of another version of Eddy, or damaged, is left to who decodes it.
+
+    >>> before = b'[3,100,[[0,5,{}]],[],"id"]'
+    >>> outdated_ledger(before, b'[3,90,[[0,5,{}],[60,6,{}]],[],"id"]')
+    True
+    >>> outdated_ledger(before, b'[3,90,[[0,5,{}]],[],"id"]'), outdated_ledger(before, before)
+    (False, False)
+    """
+    if (old := _age(stored)) is None or (new := _age(known)) is None:
+        return False
+    (version, position, reserved, source), (other, tried, up_to, of) = old, new
+    if source != of and None not in {source, of}:
+        return False
+    return (version <= other and position <= tried) and (
+        version < other or position < tried or reserved < up_to
+    )
+
+
+def _age(stored: bytes) -> tuple[int, int, int, str | None] | None:
+    """Return the newest version, the position of the newest trial, what is reserved, and of which topic."""
+    try:
+        content: Any = orjson.loads(stored)
+        reserved, entries, shadows, source = [*content[1:], *_ADDED[content[0]]]
+        version = entries[-1][1] if entries else 0
+        position = shadows[-1][2] if shadows else 0
+    except (ValueError, TypeError, LookupError):
+        return None
+    known = all(type(number) is int for number in (version, position, reserved))
+    return (version, position, reserved, source) if known and isinstance(source, str | None) else None
+
+
 def _checked(source: object) -> str | None:
     if source is None or isinstance(source, str):
         return source

@@ -1,6 +1,7 @@
 """What a restore takes of a changelog that two workers have written to."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -12,7 +13,9 @@ from hypothesis import strategies as st
 from streams.aggregation import encode_aggregate
 from streams.domain.agent_health import AgentHealth
 from streams.domain.contribution import Contribution
+from streams.domain.detection_settings import DEFAULTS
 from streams.domain.session import Session
+from streams.domain.shadow import ShadowDocument
 from streams.engine.aggregates_epoch import AGGREGATE_FORM
 from streams.engine.changelog import (
     SESSION_FORM,
@@ -22,6 +25,7 @@ from streams.engine.changelog import (
     outdated_session,
 )
 from streams.engine.newest import Newest
+from streams.engine.settings_ledger import Entry, SettingsLedger, ShadowEntry
 from streams.engine.store import PartitionStore, PartitionStores, StoreOptions
 
 
@@ -87,10 +91,51 @@ def test_a_tombstone_older_than_what_is_known_does_not_count_nor_does_what_is_ol
     assert counting(store, records) == {b"sb": (None, 20), b"sc": (state(12), 50)}
 
 
-def test_the_last_settings_ledger_counts(store: PartitionStore) -> None:
-    assert newest(store, (SETTINGS_KEY, b"[2,900,[],[]]"), (SETTINGS_KEY, b"[2,100,[],[]]")) == {
-        SETTINGS_KEY: b"[2,100,[],[]]"
-    }
+def ledger(reserved: int, version: int = 5, trial: int = 0, source: str | None = "id") -> bytes:
+    tried = (ShadowEntry(40, 40, ShadowDocument(trial, trial, DEFAULTS)),) if trial else ()
+    entries = (Entry(0, replace(DEFAULTS, version=version)),)
+    return SettingsLedger(entries, reserved, tried, source).encode()
+
+
+@pytest.mark.parametrize(
+    ("written_last", "before"),
+    [
+        (ledger(900), ledger(901)),
+        (ledger(990, version=5), ledger(900, version=6)),
+        (ledger(990, trial=1), ledger(900, trial=2)),
+        (ledger(900, source=None), ledger(901)),
+        (b"[1,900,[]]", ledger(901)),
+        (b"[2,900,[],[]]", b"[2,901,[],[]]"),
+    ],
+)
+def test_a_settings_ledger_from_before_another_does_not_count_though_it_was_written_last(
+    store: PartitionStore, written_last: bytes, before: bytes
+) -> None:
+    assert newest(store, (SETTINGS_KEY, before), (SETTINGS_KEY, written_last)) == {SETTINGS_KEY: before}
+    store.write([(SETTINGS_KEY, before)], 1, 5)
+    assert newest(store, (SETTINGS_KEY, written_last)) == {}
+
+
+@pytest.mark.parametrize(
+    ("written_last", "before"),
+    [
+        (ledger(901), ledger(900)),
+        (ledger(900), ledger(900)),
+        (ledger(900, version=6), ledger(990, version=5)),
+        (ledger(900, version=6, trial=1), ledger(901, version=5, trial=2)),
+        (ledger(900, source="new"), ledger(901)),
+        (b"[4,1]", ledger(900)),
+        (b"[]", ledger(900)),
+        (b"damaged", ledger(900)),
+        (b'[3,"9",[],[],null]', ledger(900)),
+        (ledger(900), b'{"a": 1}'),
+        (b"[2,100,[[0,1]],[[0,0]]]", ledger(900)),
+    ],
+)
+def test_any_other_settings_ledger_that_was_written_last_counts(
+    store: PartitionStore, written_last: bytes, before: bytes
+) -> None:
+    assert newest(store, (SETTINGS_KEY, before), (SETTINGS_KEY, written_last)) == {SETTINGS_KEY: written_last}
 
 
 @pytest.mark.parametrize(
