@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from streams.broker.port import free_port
 from tests.network import Link, Slowness
+from tests.ports import own_port
 
-_PATIENCE_SECONDS = 10.0
+_PATIENCE_SECONDS = 60.0
 
 
 async def _echo(reader: StreamReader, writer: StreamWriter) -> None:
@@ -22,7 +22,7 @@ async def _echo(reader: StreamReader, writer: StreamWriter) -> None:
 async def link() -> AsyncIterator[Link]:
     """Yield a link to a server that echoes."""
     server = await asyncio.start_server(_echo, "127.0.0.1", 0)
-    made = Link([(free_port(), server.sockets[0].getsockname()[1])])
+    made = Link([(own_port(), server.sockets[0].getsockname()[1])])
     await made.open()
     yield made
     await made.close()

@@ -13,10 +13,10 @@ from aiokafka.protocol.admin import AlterPartitionReassignmentsRequest
 from confluent_kafka import ElectionType, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
-from streams.broker.port import free_port
 from tests.integration.apache_kafka import ApacheKafka, new_cluster_id
 from tests.integration.worker_process import PATIENCE_SECONDS, until
 from tests.network import Link
+from tests.ports import own_port
 
 NODES = 3
 
@@ -110,7 +110,7 @@ class KafkaCluster:
     kind = "kafka"
 
     def __init__(self, directory: Path, *, links: int) -> None:
-        ports = _ports(NODES * (2 + 2 * links))
+        ports = [own_port() for _ in range(NODES * (2 + 2 * links))]
         voters = {number: ports.pop() for number in range(1, NODES + 1)}
         cluster_id = new_cluster_id()
         self.nodes: list[Node] = []
@@ -242,10 +242,3 @@ def _after(replicas: Sequence[int], leader: int, in_sync: Collection[int]) -> li
     """Return the replicas in a turned order, the one after the leader first, those in sync before others."""
     at = replicas.index(leader) + 1 if leader in replicas else 0
     return sorted([*replicas[at:], *replicas[:at]], key=lambda replica: replica not in in_sync)
-
-
-def _ports(count: int) -> list[int]:
-    found: set[int] = set()
-    while len(found) < count:
-        found.add(free_port())
-    return list(found)

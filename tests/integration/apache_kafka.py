@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Self
 
 from streams.broker.child import Child
-from streams.broker.port import free_port
 from streams.broker.readiness import serves
 from streams.errors import ConfigurationError, InfrastructureError
 from tests.integration.kafka_jars import kafka_jars, program
 from tests.integration.secured_listener import SecuredListener
+from tests.ports import own_port
 
-START_SECONDS = 90.0
+START_SECONDS = 180.0
 STOP_SECONDS = 30.0
 _POLL_SECONDS = 0.05
 _PORTS_TO_TRY = 3
@@ -85,7 +85,7 @@ class ApacheKafka:
         self._port: int | None = None
         self._secured = secured
         self._advertised_port = advertised_port
-        self._secured_port = free_port()
+        self._secured_port = own_port()
 
     @property
     def secured_bootstrap(self) -> str:
@@ -106,7 +106,7 @@ class ApacheKafka:
             failure = self._run(self._port)
         else:
             for _ in range(_PORTS_TO_TRY):
-                port = free_port()
+                port = own_port()
                 self._format(port)
                 failure = self._run(port)
                 if failure is None or "Address already in use" not in failure:
@@ -157,7 +157,7 @@ class ApacheKafka:
 
     def _format(self, port: int) -> None:
         """Write the configuration and an empty log directory; both name the ports."""
-        controller = free_port()
+        controller = own_port()
         addresses = {
             "controller.quorum.bootstrap.servers": f"127.0.0.1:{controller}",
             "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
