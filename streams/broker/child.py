@@ -28,7 +28,7 @@ child=$!
 } 2>/dev/null &
 wait "$child"
 status=$?
-kill "$!" 2>/dev/null
+{ kill "$!"; wait "$!"; } 2>/dev/null
 cd / && rm -rf -- "$scratch"
 exit "$status"
 """
