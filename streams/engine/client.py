@@ -24,7 +24,7 @@ from topics.plan import ActualTopic, AddPartitions, AlterConfig, Change, CreateT
 
 _POLL_MS = 500
 
-_SPREAD_SECONDS = 20.0
+_SPREAD_SECONDS = 60.0
 _SPREAD_POLL_SECONDS = 0.05
 
 #: What to do about what brokers refuse, where the answer is a setting of ours.
