@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from streams.doctor.check import Check, fail, warn
 from streams.doctor.state import Database
@@ -12,36 +14,58 @@ from streams.engine.origin import Ids, how_to_begin_anew
 from streams.engine.store import StoreLook
 from topics.plan import ActualTopic
 
+_NAME = "local state"
 _LARGEST = "max.message.bytes"
+
+#: A topic, the id it had, and the one it has; None where the brokers do not tell.
+_Replaced = tuple[str, str | None, str | None]
 
 
 def identity_checks(application_id: str, databases: Iterable[Database], ids: Ids) -> Iterator[Check]:
-    """Yield the databases of a changelog, or of a source, which is another one now."""
-    name = "local state"
+    """Yield each changelog, or source, that is another one now than databases were made from.
+
+    One finding for all databases of a topic: a worker has two for each partition.
+    """
+    filled, built = defaultdict[_Replaced, list[Path]](list), defaultdict[_Replaced, list[Path]](list)
     for database in databases:
         found = database.found
         topic = changelog_topic(application_id, database.table)
-        now = ids.get(topic)
-        if isinstance(found, StoreLook) and None not in (found.changelog, now) and found.changelog != now:
+        if isinstance(found, StoreLook):
+            filled[topic, found.changelog, ids.get(topic)].append(database.path)
+        for source, before in database.sources.items():
+            built[source, before, ids.get(source)].append(database.path)
+    for replaced, paths in filled.items():
+        if _differs(replaced):
             yield fail(
-                name,
-                f"{database.path} was filled from {topic} with the id {found.changelog}; it was deleted and "
-                f"created again, and has the id {now}",
+                _NAME,
+                _said(paths, "filled", replaced),
                 "A worker would not start on it. If the topic was deleted on purpose, delete the directory: "
                 "the sessions in it begin anew.",
             )
-        for source, before in database.sources.items():
-            current = ids.get(source)
-            if before is not None and current is not None and before != current:
-                internal = [repartition_topic(application_id), *changelogs(application_id).values()]
-                yield fail(
-                    name,
-                    f"{database.path} was built from {source} with the id {before}; it was deleted and "
-                    f"created again, and has the id {current}",
-                    "A worker would not start on it: it would take new records for ones that were scored "
-                    "before. If nobody meant to, find out what the producers wrote before you go on. "
-                    + how_to_begin_anew(application_id, internal, database.path.parent.parent),
-                )
+    for replaced, paths in built.items():
+        if _differs(replaced):
+            internal = [repartition_topic(application_id), *changelogs(application_id).values()]
+            yield fail(
+                _NAME,
+                _said(paths, "built", replaced),
+                "A worker would not start on it: it would take new records for ones that were scored "
+                "before. If nobody meant to, find out what the producers wrote before you go on. "
+                + how_to_begin_anew(application_id, internal, paths[0].parent.parent),
+            )
+
+
+def _differs(replaced: _Replaced) -> bool:
+    _, before, now = replaced
+    return before is not None and now is not None and before != now
+
+
+def _said(paths: Sequence[Path], made: str, replaced: _Replaced) -> str:
+    topic, before, now = replaced
+    others = f" (and {len(paths) - 1} more)" if len(paths) > 1 else ""
+    return (
+        f"{paths[0]}{others} was {made} from {topic} with the id {before}; it was deleted and created again, "
+        f"and has the id {now}"
+    )
 
 
 def size_checks(described: Iterable[ActualTopic]) -> Iterator[Check]:

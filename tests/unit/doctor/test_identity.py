@@ -55,6 +55,11 @@ def test_a_database_of_the_input_there_is_or_of_an_unknown_one_is_fine(
     assert list(identity_checks("eddy", [built("sessions", before)], {"decision-logs": now})) == []
 
 
+def test_all_databases_of_one_topic_are_one_finding() -> None:
+    [found] = identity_checks("eddy", [built("sessions", "old")] * 24, {"decision-logs": "new"})
+    assert "0.db (and 23 more) was built from decision-logs" in found.said
+
+
 def topic(name: str, largest: int) -> ActualTopic:
     return ActualTopic(name, 1, 1, {"max.message.bytes": str(largest)})
 
