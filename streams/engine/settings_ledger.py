@@ -222,8 +222,8 @@ def outdated_ledger(stored: bytes, known: bytes) -> bool:
 def _age(stored: bytes) -> tuple[int, int, int, str | None] | None:
     """Return the newest version, the position of the newest trial, what is reserved, and of which topic."""
     try:
-        content: Any = orjson.loads(stored)
-        reserved, entries, shadows, source = [*content[1:], *_ADDED[content[0]]]
+        loaded: list[Any] = orjson.loads(stored)
+        reserved, entries, shadows, source = [*loaded[1:], *_ADDED[loaded[0]]]
         version = entries[-1][1] if entries else 0
         position = shadows[-1][2] if shadows else 0
     except (ValueError, TypeError, LookupError):
