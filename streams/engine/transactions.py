@@ -92,8 +92,9 @@ class TransactionalProducer:
                 # Else each topic is asked for by itself in the first transaction.
                 await self._client.client.set_topics(topics)
         except (KafkaError, TimeoutError) as error:
+            why = f"no answer for {self._within_s:g} s" if isinstance(error, TimeoutError) else repr(error)
             raise InfrastructureError(
-                f"No transactional producer {self.transactional_id}: {error!r}. Check the brokers, and that "
+                f"No transactional producer {self.transactional_id}: {why}. Check the brokers, and that "
                 "this worker may Write to and Describe the transactional ids that begin with "
                 "EDDY_APPLICATION_ID. The worker tries again when it restarts."
             ) from error
@@ -183,6 +184,13 @@ class TransactionalProducer:
         with suppress(KafkaError, TimeoutError, AssertionError):  # it may be past that, and is aborted anyway
             async with asyncio.timeout(_LAST_WORDS_S):
                 await self._client.abort_transaction()
+        if isinstance(error, TimeoutError):
+            return InfrastructureError(
+                f"A transaction of {self.transactional_id} was not done within {self._within_s:g} s "
+                "(EDDY_PRODUCER_REQUEST_TIMEOUT_S): a broker does not answer, a topic has too few replicas "
+                "in sync, or this worker was suspended. The run was not acknowledged. Check the brokers "
+                "(`eddy doctor`), then restart: the worker goes on from what was committed."
+            )
         return InfrastructureError(
             f"A transaction of {self.transactional_id} failed: {error!r}. The run was not acknowledged. "
             "Check the brokers and the topics' max.message.bytes, then restart: the worker goes on from what "

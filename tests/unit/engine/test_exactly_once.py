@@ -201,6 +201,14 @@ async def test_who_is_not_the_owner_any_more_is_fenced_and_stays_so(error: Excep
     assert not client.aborted
 
 
+async def test_a_transaction_that_takes_too_long_says_for_how_long_and_what_may_be_the_cause() -> None:
+    client: Any = Client(TimeoutError())
+    producer = TransactionalProducer(client, "eddy-sessions-2", group="eddy", within_s=9)
+    with pytest.raises(InfrastructureError, match=r"within 9 s .*replicas.*suspended.*restart") as told:
+        await producer.transact((), None, lambda _: None)
+    assert "TimeoutError" not in str(told.value)
+
+
 @pytest.mark.parametrize("error", [RequestTimedOutError(), unknown(KafkaError("what?")), TimeoutError()])
 async def test_any_other_error_ends_the_transaction_and_the_worker(error: Exception) -> None:
     client: Any = Client(error)
