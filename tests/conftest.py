@@ -6,9 +6,15 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-# A shared machine may stall for longer than any deadline; the timeout of pytest stands in. Continuous
-# integration draws the same examples each time: what it refuses, the change did. Other runs go on looking.
-hypothesis.settings.register_profile("suite", deadline=None, derandomize="CI" in os.environ)
+# A shared machine may stall for longer than any deadline, also while examples are drawn; the timeout of
+# pytest stands in. Continuous integration draws the same examples each time: what it refuses, the change did.
+# Other runs go on looking.
+hypothesis.settings.register_profile(
+    "suite",
+    deadline=None,
+    derandomize="CI" in os.environ,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
 hypothesis.settings.load_profile("suite")
 
 VECTORS = Path(__file__).parent / "conformance" / "vectors"

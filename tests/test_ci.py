@@ -29,7 +29,7 @@ def run_ci(directory: Path, *, fetched: int = 0, **recipes: str) -> subprocess.C
     fetch.parent.mkdir(parents=True)
     fetch.write_text(f"raise SystemExit({fetched})\n")
     return subprocess.run(
-        [directory / ".ci" / "run"], cwd="/", capture_output=True, text=True, timeout=60, check=False
+        [directory / ".ci" / "run"], cwd="/", capture_output=True, text=True, timeout=170, check=False
     )
 
 

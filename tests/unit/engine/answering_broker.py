@@ -14,7 +14,7 @@ TOPIC = "t"
 _NODE = 1
 _PARTITIONS = {0, 1, 2}
 _PRODUCE_VERSION = 8
-_WITHIN_S = 10.0
+_WITHIN_S = 60.0
 
 
 class Asked:

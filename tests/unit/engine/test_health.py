@@ -233,6 +233,7 @@ class Health:
 
 async def main():
     watchdog = Watchdog(Health(), stall_timeout_s={patience})
+    watchdog.beat()
     watchdog.start()
     until = time.monotonic() + {seconds}
     while time.monotonic() < until:

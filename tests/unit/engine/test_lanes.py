@@ -11,6 +11,9 @@ from streams.engine.lanes import Lanes
 
 Process = Callable[[Run], Awaitable[None]]
 
+#: For what fails to happen only.
+PATIENCE_SECONDS = 60.0
+
 
 def run(partition: int, number: int) -> Run:
     return Run("t", partition, [Stored(partition, number, 0, b"k", b"v", ())])
@@ -32,7 +35,7 @@ class Delivered:
         self._decide("abandoned")
 
     async def decided(self) -> str | None:
-        await asyncio.wait_for(self._decided.wait(), 10)
+        await asyncio.wait_for(self._decided.wait(), PATIENCE_SECONDS)
         return self.fate
 
     def _decide(self, fate: str) -> None:
@@ -58,7 +61,7 @@ class Epochs:
         await future
 
     async def wait_for(self, *names: tuple[int, int]) -> None:
-        async with asyncio.timeout(10), self._changed:
+        async with asyncio.timeout(PATIENCE_SECONDS), self._changed:
             await self._changed.wait_for(lambda: set(names) <= set(self.begun))
 
     def end(self, partition: int, number: int) -> None:
@@ -120,7 +123,7 @@ async def test_a_full_lane_makes_the_delivery_wait(lanes: Lanes, epochs: Epochs)
     await epochs.wait_for((1, 1))
     assert not waiting.done()
     epochs.end(0, 1)
-    await asyncio.wait_for(waiting, 10)
+    await asyncio.wait_for(waiting, PATIENCE_SECONDS)
     assert lanes.waiting() == {0: 2, 1: 0}
 
 
@@ -155,7 +158,7 @@ async def test_a_failed_epoch_ends_its_lane_and_acknowledges_nothing(
     await epochs.wait_for((0, 1))
     error = ValueError("no")
     epochs.fail(0, 1, error)
-    assert await asyncio.wait_for(failures.get(), 10) is error
+    assert await asyncio.wait_for(failures.get(), PATIENCE_SECONDS) is error
     assert (failed.fate, behind.fate) == ("abandoned", None)
     assert epochs.begun == [(0, 1)]
 
@@ -173,7 +176,7 @@ async def test_an_acknowledgement_that_fails_stops_the_worker(
     await lanes.put(refused)
     await epochs.wait_for((0, 1))
     epochs.end(0, 1)
-    assert await asyncio.wait_for(failures.get(), 10) is error
+    assert await asyncio.wait_for(failures.get(), PATIENCE_SECONDS) is error
     assert refused.fate == "abandoned"
 
 
@@ -184,7 +187,7 @@ async def test_a_lane_that_somebody_cancels_stops_the_worker(
     await epochs.wait_for((0, 1))
     [lane] = [task for task in asyncio.all_tasks() if task.get_name() == "lane-0"]
     lane.cancel()
-    assert "lane-0" in str(await asyncio.wait_for(failures.get(), 10))
+    assert "lane-0" in str(await asyncio.wait_for(failures.get(), PATIENCE_SECONDS))
 
 
 async def test_stopping_ends_what_is_under_way_without_a_word(
@@ -241,7 +244,7 @@ async def test_of_a_joined_run_that_fails_nothing_is_acknowledged(
     await epochs.wait_for((0, 1))
     error = ValueError("no")
     epochs.fail(0, 1, error)
-    assert await asyncio.wait_for(failures.get(), 10) is error
+    assert await asyncio.wait_for(failures.get(), PATIENCE_SECONDS) is error
     assert (first.fate, second.fate) == ("abandoned", "abandoned")
     await lanes.stop()
 
@@ -350,7 +353,7 @@ async def test_a_guest_has_its_lane_alone_and_a_rebalance_waits_for_every_guest(
 
     await lanes.put(first := Delivered(0, 0))
     await epochs.wait_for((0, 0))
-    async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(PATIENCE_SECONDS), asyncio.TaskGroup() as tasks:
         tasks.create_task(guest(0))
         tasks.create_task(guest(1))
         await entered[1].wait()

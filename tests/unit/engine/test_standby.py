@@ -63,7 +63,7 @@ async def test_whatever_the_error_it_is_told_and_counted_and_tried_again(
     table = SimpleNamespace(name="sessions", stores=SimpleNamespace(beside=lambda: None))
     standby = Standby([table], new_consumer, no_deletions, metrics)
     standby.follow({"sessions": {0}})
-    await asyncio.wait_for(tried_again.wait(), 10)
+    await asyncio.wait_for(tried_again.wait(), 60)
     await standby.let_go()
     [told] = caplog.records
     assert told.levelno == level

@@ -177,7 +177,7 @@ def test_malformed_data_is_refused(type_, data):
         reader(record_of(a=type_))(data, 0)
 
 
-@pytest.mark.timeout(10)
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("target", [None, record_of(z="int")], ids=["read", "read over"])
 @pytest.mark.parametrize(
     "items", ["double", "boolean", "string", "long", {"type": "fixed", "name": "F", "size": 3}]

@@ -39,7 +39,7 @@ async def url(fake):
 
 
 def address(url, **more):
-    return RegistryAddress(url=url, **({"attempts": 3, "give_up_after_s": 5.0} | more))
+    return RegistryAddress(url=url, **({"attempts": 3, "give_up_after_s": 60.0} | more))
 
 
 @pytest.fixture

@@ -102,7 +102,7 @@ def test_a_container_without_a_readable_header_is_damaged(data: bytes) -> None:
         list(avro_container.read(BytesIO(data)))
 
 
-@pytest.mark.timeout(10)
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     ("schema", "why"),
     [
