@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.faults.disk import SmallDisk
-from tests.integration.stage import Stage
+from tests.integration.stage import SOON_MISSED, Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until
 from tests.network import Link
 
@@ -20,7 +20,12 @@ _WATCH_SECONDS = 0.1
 _ASSIGNED = "Executing _on_partitions_assigned"
 
 #: Of the workers. RocksDB's buffers are as small as they can be, so that state reaches the disk soon.
-SETTINGS = {"rocksdb_write_buffer_bytes": 1 << 20, "rocksdb_max_write_buffers": 2, "stall_timeout_s": 60}
+SETTINGS = {
+    "rocksdb_write_buffer_bytes": 1 << 20,
+    "rocksdb_max_write_buffers": 2,
+    "stall_timeout_s": 60,
+    **SOON_MISSED,
+}
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Protocol
 
 from streams.broker.embedded import EmbeddedBroker
-from tests.integration.apache_kafka import ApacheKafka
+from tests.integration.apache_kafka import START_SECONDS, ApacheKafka
 from tests.network import Link
 
 Broker = EmbeddedBroker | ApacheKafka
@@ -23,7 +23,7 @@ def new_broker(kind: str, directory: Path, advertised_port: int | None = None) -
     """Return a broker of this kind, not yet started; Apache Kafka keeps its data in `directory`."""
     if kind == "kafka":
         return ApacheKafka(directory, advertised_port=advertised_port)
-    return EmbeddedBroker(advertised_port=advertised_port)
+    return EmbeddedBroker(start_seconds=START_SECONDS, advertised_port=advertised_port)
 
 
 class Linked:

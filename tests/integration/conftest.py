@@ -7,11 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.brokers import Broker, new_broker
+from tests.integration.brokers import Broker, Linked, new_broker
 from tests.integration.stage import Stage, delete_topics, prepared
+from tests.network import Link
+from tests.ports import own_port
+
+#: Of a test: it waits for several things, and for each as long as anything happens.
+TIMEOUT_SECONDS = 900
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("integration") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(TIMEOUT_SECONDS))
     if config.getoption("--broker") == "kafka":
         return
     for item in items:
@@ -50,6 +58,25 @@ def unique(request: pytest.FixtureRequest) -> Callable[[str], str]:
     test = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower()).strip("-")[:60]
     suffix = uuid.uuid4().hex[:8]
     return lambda word: f"{word}-{test}-{suffix}"
+
+
+@pytest.fixture
+async def link(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Linked]:
+    """Yield a fresh broker behind a link."""
+    (directory := tmp_path / "broker").mkdir()
+    port = own_port()
+    with new_broker(request.config.getoption("--broker"), directory, advertised_port=port) as broker:
+        made = Link([(port, int(broker.bootstrap.rpartition(":")[2]))])
+        await made.open()
+        yield Linked(broker, made)
+        await made.close()
+
+
+@pytest.fixture
+async def linked_stage(link: Linked, tmp_path: Path) -> AsyncIterator[tuple[Stage, Link]]:
+    """Yield a stage whose broker is reached through a link, and the link."""
+    async with prepared(Stage(link, tmp_path, application_id="eddy")) as stage:
+        yield stage, link.link
 
 
 @pytest.fixture

@@ -34,10 +34,13 @@ from tests.integration.judgement import judge_stage
 from tests.integration.load import Sending
 from tests.integration.reference_fold import Verdict, value_of
 from tests.integration.removals import Lives
-from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until
+from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until, until_reached
 
-#: Of every group: short, since each takeover waits for it.
-SESSION_TIMEOUT_S = 6
+#: Of workers that nobody takes for dead: long, since one that gets no CPU for a while must not be, either.
+_SESSION_TIMEOUT_S = 30
+
+#: For workers that die without a word: whoever takes over waits for it.
+SOON_MISSED = {"session_timeout_s": 6}
 
 _CODEC = Codec.bundled()
 
@@ -147,7 +150,7 @@ class Stage:
             "application_id": self.application_id,
             "producer_idempotence": self.broker.kind == "kafka",
             "web_port": 0,
-            "session_timeout_s": SESSION_TIMEOUT_S,
+            "session_timeout_s": _SESSION_TIMEOUT_S,
             "heartbeat_interval_s": 1,
             "commit_interval_s": 0.2,
             "run_max_records": 50,
@@ -177,7 +180,12 @@ class Stage:
             cwd=self._directory,
             env=self.environment(**settings),
         )
-        printed, complained = await asyncio.wait_for(process.communicate(), PATIENCE_SECONDS)
+        try:
+            printed, complained = await asyncio.wait_for(process.communicate(), PATIENCE_SECONDS)
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
         assert process.returncode is not None
         return process.returncode, printed.decode(), complained.decode()
 
@@ -243,6 +251,7 @@ class Stage:
             max_request_size=8 << 20,
             enable_idempotence=self.broker.kind == "kafka",
             transactional_id=transactional_id,
+            request_timeout_ms=int(PATIENCE_SECONDS * 1000),
         )
         find_coordinators(producer)
         return producer
@@ -286,18 +295,24 @@ class Stage:
     # -- what comes out -----------------------------------------------------------------------------------
 
     async def processed(self, application_id: str | None = None, within: float = PATIENCE_SECONDS) -> None:
-        """Wait until the group has committed all that was sent, and all that this contributed."""
+        """Wait until the group has committed all that was sent, and all that this contributed.
+
+        It may take any time, as long as more is committed ``within`` so many seconds.
+        """
         group = application_id or self.application_id
         admin = AIOKafkaAdminClient(bootstrap_servers=self.broker.bootstrap)
         await admin.start()
 
-        async def all_committed(wanted: dict[TopicPartition, int]) -> bool:
-            try:
-                committed = await admin.list_consumer_group_offsets(group, partitions=list(wanted))
-            except KafkaError:
-                return False  # the first group of a broker has no coordinator for a moment
-            # A coordinator that is only starting answers with nothing.
-            return all(tp in committed and committed[tp].offset >= end for tp, end in wanted.items())
+        async def all_committed(wanted: dict[TopicPartition, int], what: str) -> None:
+            async def committed() -> int:
+                try:
+                    found = await admin.list_consumer_group_offsets(group, partitions=list(wanted))
+                except KafkaError:
+                    return 0  # the first group of a broker has no coordinator for a moment
+                # A coordinator that is only starting answers with nothing.
+                return sum(min(max(0, found[tp].offset), end) for tp, end in wanted.items() if tp in found)
+
+            await until_reached(committed, sum(wanted.values()), within, what, *self.workers)
 
         wanted = {
             TopicPartition(Topic.DECISION_LOGS, partition): end
@@ -305,17 +320,13 @@ class Stage:
             if end > 0
         }
         try:
-            await until(
-                lambda: all_committed(wanted), within, "the commit of all that was sent", *self.workers
-            )
+            await all_committed(wanted, "the commit of all that was sent")
             # What the sessions contribute is all there now.
             contributed = {
                 TopicPartition(repartition_topic(group), stored.partition): stored.offset + 1
                 for stored in await self.read(repartition_topic(group))
             }
-            await until(
-                lambda: all_committed(contributed), within, "the commit of all contributions", *self.workers
-            )
+            await all_committed(contributed, "the commit of all contributions")
         finally:
             await admin.close()
 

@@ -13,7 +13,7 @@ from streams.engine.job_topics import job_topics
 from streams.engine.options import AGGREGATES
 from tests.integration.load import load
 from tests.integration.reference_fold import value_of
-from tests.integration.stage import Stage
+from tests.integration.stage import SOON_MISSED, Stage
 from topics.plan import CreateTopic
 
 pytestmark = pytest.mark.integration
@@ -47,7 +47,8 @@ async def test_one_of_two_workers_killed_in_an_epoch_of_the_aggregates_at(
     stage: Stage, point: CrashPoint
 ) -> None:
     records = load(stage.partitions)
-    killed, staying = stage.worker(crash_point=f"{AGGREGATES}.{point}:5"), stage.worker()
+    killed = stage.worker(crash_point=f"{AGGREGATES}.{point}:5", **SOON_MISSED)
+    staying = stage.worker()
     await staying.ready()
     async with stage.pouring(records):
         assert await killed.ended() == KILLED, killed.tail()

@@ -10,6 +10,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from tests.integration.apache_kafka import ApacheKafka
 from tests.integration.brokers import Broker
+from tests.integration.worker_process import PATIENCE_SECONDS
 
 Unique = Callable[[str], str]
 
@@ -40,7 +41,7 @@ async def read(broker: Broker, topic: str, partition: int, count: int) -> list[b
     """Return the first `count` values."""
     async with AIOKafkaConsumer(bootstrap_servers=broker.bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.assign([TopicPartition(topic, partition)])
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             records = [await consumer.getone() for _ in range(count)]
         return [record.value for record in records if record.value is not None]
 
@@ -70,7 +71,7 @@ async def test_a_record_keeps_key_headers_and_time(broker: Broker, unique: Uniqu
     async with AIOKafkaConsumer(
         topic, bootstrap_servers=broker.bootstrap, auto_offset_reset="earliest"
     ) as consumer:
-        record = await asyncio.wait_for(consumer.getone(), 30)
+        record = await asyncio.wait_for(consumer.getone(), PATIENCE_SECONDS)
     assert (record.key, record.value, record.timestamp, record.headers) == (
         b"k",
         b"value",
@@ -94,7 +95,8 @@ class Holding(ConsumerRebalanceListener):
 
     async def count(self, wanted: int) -> None:
         async with self._changed:
-            await asyncio.wait_for(self._changed.wait_for(lambda: len(self.partitions) == wanted), 60)
+            as_wanted = self._changed.wait_for(lambda: len(self.partitions) == wanted)
+            await asyncio.wait_for(as_wanted, PATIENCE_SECONDS)
 
     async def _become(self, partitions: set[int]) -> None:
         async with self._changed:
@@ -109,7 +111,7 @@ async def member(broker: Broker, topic: str, group: str) -> AsyncIterator[tuple[
         group_id=group,
         enable_auto_commit=False,
         auto_offset_reset="earliest",
-        session_timeout_ms=6000,
+        session_timeout_ms=30_000,
         heartbeat_interval_ms=200,
     )
     holding = Holding()
@@ -140,7 +142,7 @@ async def test_a_group_of_two_shares_and_the_one_left_goes_on_where_the_other_co
         for partition in range(4):
             await produce(broker, topic, partition, [b"new"])
         read: dict[int, list[bytes]] = {partition: [] for partition in range(4)}
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while any(b"new" not in values for values in read.values()):
                 record = await staying.getone()
                 assert record.value is not None

@@ -8,7 +8,7 @@ from streams.domain.topic import Topic
 from streams.engine.crash_point import AT_LEAST_ONCE, EXACTLY_ONCE, CrashPoint
 from tests.integration.load import load
 from tests.integration.reference_fold import Verdict
-from tests.integration.stage import Stage
+from tests.integration.stage import SOON_MISSED, Stage
 
 pytestmark = pytest.mark.integration
 kafka_only = pytest.mark.kafka_only("the embedded broker has no transactions")
@@ -42,15 +42,14 @@ async def killed_at(stage: Stage, point: CrashPoint, **settings: object) -> Verd
     await stage.publish_settings(entropy_window_size=4)
     await stage.publish_shadow(entropy_window_size=3)
     await stage.send(itertools.islice(records, 800))
-    # Nobody else is there who could be taken for dead too early.
-    hasty = {"session_timeout_s": 2, "heartbeat_interval_s": 0.5, "run_max_records": RUN, **settings}
-    first = stage.worker(crash_point=f"{point}:{TIMES[point]}", **hasty)
+    settings = {"run_max_records": RUN, **settings}
+    first = stage.worker(crash_point=f"{point}:{TIMES[point]}", **SOON_MISSED, **settings)
     assert await first.ended() == KILLED, first.tail()
 
     # What the first may have put out already keeps its settings; what comes later has the new ones.
     await stage.publish_settings(entropy_window_size=3)
     await stage.publish_shadow(entropy_window_size=5)
-    stage.worker(directory=first.directory / "data", **hasty)
+    stage.worker(directory=first.directory / "data", **settings)
     await stage.processed()
     # The first send may still count as seen by the predecessor: a partition's end when its first run came.
     for _ in range(2):

@@ -108,10 +108,10 @@ async def test_what_is_fetched_while_nothing_is_delivered_is_fetched_again(
             return found
 
         consumer._fetcher.fetched_records = fetched_records
-        assert await ours._thread._fetch_records(consumer, {partition}, timeout=10) == {}
+        assert await ours._thread._fetch_records(consumer, {partition}, timeout=PATIENCE_SECONDS) == {}
         consumer._fetcher.fetched_records = original
         ours.resume_flow()
-        fetched = await ours._thread._fetch_records(consumer, {partition}, timeout=10)
+        fetched = await ours._thread._fetch_records(consumer, {partition}, timeout=PATIENCE_SECONDS)
         assert fetched[partition][0].offset == 0
 
 
@@ -135,8 +135,8 @@ async def test_what_was_fetched_before_another_assignment_is_not_delivered_under
 
         monkeypatch.setattr(consumer, "beginning_offsets", rebalanced)
         thread._out_of_range[partition] = 0
-        assert await thread._fetch_records(consumer, {partition}, timeout=10) == {}
-        fetched = await thread._fetch_records(consumer, {partition}, timeout=10)
+        assert await thread._fetch_records(consumer, {partition}, timeout=PATIENCE_SECONDS) == {}
+        fetched = await thread._fetch_records(consumer, {partition}, timeout=PATIENCE_SECONDS)
         assert fetched[partition][0].offset == committed
 
 

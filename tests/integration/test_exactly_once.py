@@ -7,7 +7,7 @@ import pytest
 from streams.cli.lazy_group import WRONG_INPUT
 from streams.domain.topic import Topic
 from tests.integration.load import load
-from tests.integration.stage import Stage
+from tests.integration.stage import SOON_MISSED, Stage
 from tests.integration.test_restore import live
 from tests.integration.test_takeover import share
 from tests.integration.worker_process import PATIENCE_SECONDS, until
@@ -27,7 +27,7 @@ async def nothing_twice(stage: Stage) -> None:
 
 @kafka_only
 async def test_workers_that_are_killed_join_and_leave_under_load(stage: Stage) -> None:
-    staying, killed = stage.worker(**ONCE), stage.worker(**ONCE)
+    staying, killed = stage.worker(**ONCE), stage.worker(**ONCE, **SOON_MISSED)
     async with stage.pouring(load(stage.partitions)):
         await share(staying, 2)
         await share(killed, 2)
@@ -46,7 +46,7 @@ async def test_workers_that_are_killed_join_and_leave_under_load(stage: Stage) -
 @kafka_only
 async def test_a_worker_that_was_taken_for_dead_is_fenced_and_goes_on(stage: Stage) -> None:
     # It stands still in the middle of a transaction, with all of it on the brokers.
-    suspended = stage.worker(**ONCE, crash_point="transaction_acked:9:stop")
+    suspended = stage.worker(**ONCE, **SOON_MISSED, crash_point="transaction_acked:9:stop")
     other = stage.worker(**ONCE)
     async with stage.pouring(load(stage.partitions)):
         await share(other, 4)

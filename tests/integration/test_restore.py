@@ -7,7 +7,7 @@ import pytest
 from streams.engine.options import AGGREGATES, SESSIONS, changelog_topic
 from streams.engine.store import PartitionStores, StoreOptions
 from tests.integration.load import load
-from tests.integration.stage import Stage
+from tests.integration.stage import SOON_MISSED, Stage
 from tests.integration.worker_process import WorkerProcess
 
 pytestmark = pytest.mark.integration
@@ -60,7 +60,7 @@ async def test_a_new_disk_restores_everything_and_an_intact_one_only_the_rest(st
 
 @pytest.mark.parametrize("end", ["TERM", "KILL"])
 async def test_a_worker_that_comes_back_to_its_disk_reads_nothing_again(stage: Stage, end: str) -> None:
-    first = stage.worker()
+    first = stage.worker(**SOON_MISSED)
     await live(stage, first, 0, 600, end)
     assert min([len(await stage.read(changelog_topic(stage.application_id, table))) for table in TABLES]) > 0
     second = stage.worker(directory=first.directory / "data")

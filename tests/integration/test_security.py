@@ -14,6 +14,7 @@ from tests.integration.load import load
 from tests.integration.secured_listener import PASSWORD, USER, SecuredListener
 from tests.integration.stage import Stage
 from tests.integration.test_settings_change import adopted
+from tests.integration.worker_process import PATIENCE_SECONDS, until
 
 pytestmark = [pytest.mark.integration, pytest.mark.kafka_only("TLS and logins")]
 
@@ -62,6 +63,9 @@ async def test_topics_worker_and_settings_over_tls_and_a_login(
     await worker.has_processed(150)
     said = await stage.command("config", "set", f"entropy_window_size={window}", **access)
     version = int(said.removeprefix("Settings version ").split()[0])
+    # What comes from then on is processed under them.
+    in_force = f"Settings version {version} is in force"
+    await until(lambda: in_force in worker.log, PATIENCE_SECONDS, "the settings", worker)
     await stage.send(itertools.islice(load(stage.partitions), 200))
     await adopted(version, worker, partitions=stage.partitions)
     assert await stage.command("config", "get", "entropy_window_size", **access) == f"{window}\n"

@@ -16,22 +16,16 @@ from streams.engine.options import SESSIONS, changelog_topic
 from streams.engine.store import PartitionStores, StoreOptions
 from tests.integration.load import Sending, decision, keyed
 from tests.integration.reference_fold import value_of
-from tests.integration.stage import Stage
-from tests.integration.worker_process import WorkerProcess, until
+from tests.integration.stage import SOON_MISSED, Stage
+from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until, until_reached
 
 pytestmark = pytest.mark.integration
 kafka_only = pytest.mark.kafka_only("the embedded broker has no transactions")
 
 KILLED = 128 + 9
 TTL_MS, GRACE_MS = 1_000, 500
-OFTEN = {
-    "housekeeping_interval_s": 0.1,
-    "stub_rest_s": 2,
-    "session_timeout_s": 2,
-    "heartbeat_interval_s": 0.5,
-}
+OFTEN = {"housekeeping_interval_s": 0.1, "stub_rest_s": 2}
 NEVER = {**OFTEN, "housekeeping_interval_s": 0}
-PATIENCE = 60.0
 
 #: Enough of them that each partition has some.
 QUIET = [f"quiet-{number}" for number in range(12)]
@@ -78,7 +72,7 @@ async def removed(stage: Stage, *session_ids: str) -> None:
         newest = await changelog(stage)
         return all(newest[session_key(each)].value is None for each in session_ids)
 
-    await until(gone, PATIENCE, f"tombstones of {session_ids}", *stage.workers)
+    await until(gone, PATIENCE_SECONDS, f"tombstones of {session_ids}", *stage.workers)
 
 
 async def told(stage: Stage, topic: Topic) -> list[dict[str, Any]]:
@@ -100,7 +94,7 @@ async def stopped(worker: WorkerProcess) -> None:
 async def due(stage: Stage) -> None:
     """Wait until whatever is in the changelog is older than sessions live."""
     newest = max(stored.timestamp for stored in (await changelog(stage)).values())
-    await until(lambda: now_ms() > newest + TTL_MS + GRACE_MS, PATIENCE, "the end of the sessions")
+    await until(lambda: now_ms() > newest + TTL_MS + GRACE_MS, PATIENCE_SECONDS, "the end of the sessions")
 
 
 def stored_keys(worker: WorkerProcess, stage: Stage) -> set[bytes]:
@@ -142,6 +136,12 @@ async def test_what_nobody_touches_goes_and_what_it_left_open_is_closed_first(st
     ]
     await stage.processed()
     assert (await health_of(stage, b"agent"))["looping_now"] == 0
+
+    async def counted() -> float:
+        # The worker hears of its tombstones after those who read them.
+        return await worker.metric("eddy_sessions_removed_total")
+
+    await until_reached(counted, 2 + len(QUIET), PATIENCE_SECONDS, "removals that are counted", worker)
     assert await worker.metric("eddy_sessions_removed_total", reason="expired") == 1 + len(QUIET)
     assert await worker.metric("eddy_sessions_removed_total", reason="ended") == 1
     assert (await worker.get("/sessions/looper"))[0] == 404
@@ -219,9 +219,12 @@ async def killed_while_removing(stage: Stage, point: CrashPoint, **settings: obj
     await stopped(first)
     await due(stage)
 
-    second = stage.worker(directory=first.directory / "data", crash_point=f"{point}:2", **OFTEN, **settings)
+    settings |= OFTEN
+    second = stage.worker(
+        directory=first.directory / "data", crash_point=f"{point}:2", **SOON_MISSED, **settings
+    )
     assert await second.ended() == KILLED, second.tail()
-    third = stage.worker(directory=first.directory / "data", **OFTEN, **settings)
+    third = stage.worker(directory=first.directory / "data", **settings)
     await removed(stage, *names)
     await stage.processed()
     events = [*await told(stage, Topic.SESSION_ALERTS), *await told(stage, Topic.TOPOLOGY)]
@@ -234,8 +237,10 @@ async def killed_while_removing(stage: Stage, point: CrashPoint, **settings: obj
     async def none_loops() -> bool:
         return bool((await health_of(stage, b"agent"))["looping_now"] == 0)
 
-    await until(none_loops, PATIENCE, "the end of the loops in the counts", third)
+    await until(none_loops, PATIENCE_SECONDS, "the end of the loops in the counts", third)
     await stage.publish_settings(session_ttl_ms=86_400_000)
+    in_force = "Settings version 2 is in force"
+    await until(lambda: in_force in third.log, PATIENCE_SECONDS, "longer lives", third)
     await stage.send(looping(stage, "another"))
     await stage.processed()
     assert (await health_of(stage, b"agent"))["looping_now"] == 1

@@ -12,7 +12,7 @@ from streams.engine.client import connect
 from streams.engine.connection import Connection
 from tests.integration.load import HOUR_MS, Sending, decision, keyed, load
 from tests.integration.reference_fold import value_of
-from tests.integration.stage import Stage
+from tests.integration.stage import SOON_MISSED, Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until
 
 pytestmark = pytest.mark.integration
@@ -52,7 +52,7 @@ async def adopted(version: int, *workers: WorkerProcess, partitions: int) -> Non
 
 async def test_a_change_under_load_has_one_boundary_per_partition_that_a_replay_keeps(stage: Stage) -> None:
     # Without commits everything is processed again after the kill.
-    first = stage.worker(commit_interval_s=600)
+    first = stage.worker(commit_interval_s=600, **SOON_MISSED)
     async with stage.pouring(mixed(stage.partitions)):
         await first.has_processed(500)
         await stage.command("config", "set", "max_future_ms=0", "entropy_window_size=3")

@@ -9,7 +9,7 @@ from streams.domain.topic import Topic
 from tests.integration.brokers import Broker
 from tests.integration.load import load
 from tests.integration.reference_fold import value_of
-from tests.integration.stage import Stage
+from tests.integration.stage import SOON_MISSED, Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until
 
 pytestmark = pytest.mark.integration
@@ -43,7 +43,7 @@ async def tried_everywhere(version: int, *workers: WorkerProcess, partitions: in
 
 async def test_differences_survive_a_kill_and_alert_nobody(stage: Stage) -> None:
     # Without commits everything is processed again after the kill.
-    first = stage.worker(commit_interval_s=600)
+    first = stage.worker(commit_interval_s=600, **SOON_MISSED)
     async with stage.pouring(load(stage.partitions)):
         await first.has_processed(300)
         await stage.publish_shadow(entropy_window_size=3, entropy_loop_threshold=0.34)

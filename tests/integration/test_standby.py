@@ -6,7 +6,7 @@ import time
 import pytest
 
 from tests.integration.load import load
-from tests.integration.stage import Stage
+from tests.integration.stage import SOON_MISSED, Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until
 
 pytestmark = pytest.mark.integration
@@ -61,7 +61,7 @@ async def test_one_worker_has_nobody_to_stand_by(stage: Stage) -> None:
 async def test_a_standby_takes_over_what_was_killed_and_restores_the_tail_alone(stage: Stage) -> None:
     records = load(stage.partitions)
     await stage.send(itertools.islice(records, 200))
-    first = stage.worker(standby_replicas=1)
+    first = stage.worker(standby_replicas=1, **SOON_MISSED)
     await share(first, 4, 0)
     second = stage.worker(standby_replicas=1)
     await share(first, 2, 2)

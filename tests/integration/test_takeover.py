@@ -6,7 +6,7 @@ import pytest
 
 from streams.domain.topic import Topic
 from tests.integration.load import load
-from tests.integration.stage import Stage
+from tests.integration.stage import SOON_MISSED, Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until
 
 pytestmark = pytest.mark.integration
@@ -26,7 +26,7 @@ async def share(worker: WorkerProcess, partitions: int) -> None:
 
 async def test_one_of_two_killed_under_load_and_a_third_that_joins_after_the_takeover(stage: Stage) -> None:
     # The one that is killed has committed nothing: its successor begins at the beginning.
-    staying, killed = stage.worker(), stage.worker(commit_interval_s=600)
+    staying, killed = stage.worker(), stage.worker(commit_interval_s=600, **SOON_MISSED)
     async with stage.pouring(load(stage.partitions)):
         await share(staying, 2)
         await share(killed, 2)

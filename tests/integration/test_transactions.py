@@ -73,6 +73,15 @@ async def committed_offset(broker: Broker, group: str, topic: Topic) -> int:
         await admin.close()
 
 
+async def marked(broker: Broker, group: str, topic: Topic, offset: int) -> None:
+    """Wait until this is the committed offset: it is when the markers are written, after the commit."""
+
+    async def as_expected() -> bool:
+        return await committed_offset(broker, group, topic) == offset
+
+    await until(as_expected, PATIENCE_SECONDS, f"the offset {offset}")
+
+
 async def test_what_is_written_and_how_far_it_was_read_is_committed_together(
     broker: Broker, topic: Topic, unique: Name, tmp_path: Path
 ) -> None:
@@ -85,8 +94,8 @@ async def test_what_is_written_and_how_far_it_was_read_is_committed_together(
     # A marker stands between the two.
     assert offset == 2 * 2 + 1 - 1
     assert said == ["transaction_sent", "transaction_acked", "committed"] * 2
+    await marked(broker, group, topic, 2)
     assert await committed_values(broker, topic) == [b"1", b"1", b"2", b"2"]
-    assert await committed_offset(broker, group, topic) == 2
 
 
 async def test_a_record_that_the_broker_refuses_takes_everything_with_it(
@@ -124,8 +133,8 @@ async def test_who_starts_a_producer_of_a_partition_shuts_the_one_before_out(
             await heir.transact([batch(topic, (b"a", b"2"))], Consumed(topic, 0, 2), lambda _: None)
             taken_over = True
     assert taken_over
+    await marked(broker, group, topic, 2)
     assert await committed_values(broker, topic) == [b"1", b"2"]
-    assert await committed_offset(broker, group, topic) == 2
 
 
 async def test_a_partition_that_went_away_is_written_to_no_more(
@@ -148,12 +157,7 @@ async def test_a_producer_with_nothing_to_do_commits_its_position_now_and_then(
         for position, idle_s, committed in ((5, 0, 5), (6, 3_600, 5), (None, 0, 5), (7, 0, 7)):
             consumed = None if position is None else Consumed(topic, 0, position)
             await transactions.keep_known(lambda *_, consumed=consumed: consumed, idle_s)  # type: ignore[misc]
-
-            async def as_expected(committed: int = committed) -> bool:
-                # The coordinator knows as soon as the markers are written, which is after the commit.
-                return await committed_offset(broker, group, topic) == committed
-
-            await until(as_expected, PATIENCE_SECONDS, f"the offset {committed}")
+            await marked(broker, group, topic, committed)
     assert await committed_values(broker, topic) == []
 
 
@@ -199,7 +203,7 @@ async def test_a_restore_waits_for_what_a_dead_producer_left_open_until_it_is_fe
 async def test_a_restore_without_a_fence_stops_neither_short_nor_for_ever(
     broker: Broker, topic: Topic, unique: Name, stores: PartitionStores, tmp_path: Path
 ) -> None:
-    await die_in_a_transaction(broker, topic, unique("id"), transaction_timeout_ms=1_000)
+    await die_in_a_transaction(broker, topic, unique("id"), transaction_timeout_ms=5_000)
     await write(broker, topic, 0, (b"b", b"behind"))
     async with app(broker, tmp_path) as built, built.new_consumer() as consumer:
         assert await restore(consumer, topic, [0], stores, form=SESSION_FORM) == 1

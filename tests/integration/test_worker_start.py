@@ -14,19 +14,28 @@ from streams.engine.job_topics import job_topics
 from streams.engine.options import AGGREGATES, SESSIONS, changelog_topic
 from tests.integration.brokers import Broker
 from tests.integration.load import load
-from tests.integration.stage import Stage
-from tests.integration.worker_process import WorkerProcess
+from tests.integration.stage import SOON_MISSED, Stage
+from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until
+from tests.network import Link, Slowness
 from topics.plan import CreateTopic
 
 pytestmark = pytest.mark.integration
 
 
-async def test_it_is_alive_at_once_and_ready_only_when_its_state_is_restored(stage: Stage) -> None:
+async def test_it_is_alive_at_once_and_ready_only_when_its_state_is_restored(
+    linked_stage: tuple[Stage, Link],
+) -> None:
+    stage, link = linked_stage
+    # A poll looks more often than an answer arrives, and a restore takes several: it is not over by then.
+    link.slow(Slowness(delay_s=0.1, bytes_per_s=1e9))
     worker = stage.worker()
+    await until(worker.has_address, PATIENCE_SECONDS, "an address", worker)
+    link.silence()
     status, said = await worker.get("/readyz")
     assert status == 503, said
     assert (await worker.get("/livez"))[0] == 200
     assert "Restored" not in worker.log
+    link.heal()
     await worker.ready()
     assert "Restored 0 records of 4 partitions" in worker.log
     await stage.send(itertools.islice(load(stage.partitions), 100))
@@ -80,7 +89,7 @@ async def test_without_a_directory_it_can_write_to_it_ends_and_says_what_to_do(
 
 
 async def test_in_the_directory_of_another_worker_it_ends_and_says_what_to_do(stage: Stage) -> None:
-    first = await stage.worker().ready()
+    first = await stage.worker(**SOON_MISSED).ready()
     second = stage.worker(directory=first.directory / "data")
     await refuses(second, WRONG_INPUT, "is used by another worker", "EDDY_DATA_DIR")
     assert (await first.get("/readyz"))[0] == 200
@@ -118,6 +127,21 @@ async def test_with_a_changelog_of_another_size_it_ends_and_says_what_to_do(stag
         await brokers.apply([CreateTopic(topic) for topic in (smaller, *others)])
     worker = stage.worker(application_id="other")
     await refuses(worker, WRONG_INPUT, f"{smaller.name} has {smaller.partitions}", "EDDY_APPLICATION_ID")
+
+
+@pytest.mark.parametrize("table", [SESSIONS, AGGREGATES])
+async def test_with_a_changelog_that_forgets_it_ends_and_says_what_to_do(stage: Stage, table: str) -> None:
+    catalogue = job_topics("other", partitions=stage.partitions, replicas=1)
+    kept = catalogue[changelog_topic("other", table)]
+    # What a broker makes of a topic that somebody asks for, where it may.
+    forgets = replace(kept, config={**kept.config, "cleanup.policy": "delete"})
+    others = [topic for topic in catalogue.topics if topic.internal and topic.name != kept.name]
+    async with connect(Connection(stage.broker.bootstrap)) as brokers:
+        await brokers.apply([CreateTopic(topic) for topic in (forgets, *others)])
+    worker = stage.worker(application_id="other")
+    await refuses(worker, WRONG_INPUT, f"{kept.name} has cleanup.policy=delete", "eddy topics apply")
+    await stage.create_topics("other")
+    await stage.worker(application_id="other").ready()
 
 
 async def test_on_the_topics_of_a_version_without_aggregates_it_ends_and_says_what_to_do(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -14,10 +15,12 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from streams.broker.child import Child
 
-#: Generous: the machine may be busy, and a killed member is missed only after its session timeout.
-PATIENCE_SECONDS = 90.0
+#: For one thing to happen. Only what fails waits for so long: the machine may hardly get on, and a killed
+#: member is missed only after its session timeout.
+PATIENCE_SECONDS = 180.0
 
 _POLL_SECONDS = 0.05
+_ANSWER_SECONDS = 30
 _LISTENS_ON = re.compile(r"Health and metrics on (http://\S+)")
 _LOG_LINES = 40
 
@@ -89,7 +92,7 @@ class WorkerProcess:
 
     async def get(self, path: str) -> tuple[int, str]:
         """Return status and body of one of its pages."""
-        timeout = aiohttp.ClientTimeout(10)
+        timeout = aiohttp.ClientTimeout(_ANSWER_SECONDS)
         async with (
             aiohttp.ClientSession(timeout=timeout) as http,
             http.get(await self._url() + path) as answer,
@@ -115,13 +118,13 @@ class WorkerProcess:
             if sample.name == name and labels.items() <= sample.labels.items()
         )
 
-    async def has_processed(self, records: int, within: float = PATIENCE_SECONDS) -> None:
-        """Wait until it has processed so many records."""
+    async def has_processed(self, records: int) -> None:
+        """Wait until it has processed so many records, for as long as it processes any."""
 
-        async def enough() -> bool:
-            return await self.metric("eddy_decisions_total") >= records
+        async def processed() -> float:
+            return await self.metric("eddy_decisions_total")
 
-        await until(enough, within, f"{records} processed records", self)
+        await until_reached(processed, records, PATIENCE_SECONDS, f"{records} processed records", self)
 
     def alive(self) -> None:
         """Fail when it has ended and nobody meant it to."""
@@ -162,3 +165,23 @@ async def until(
         said = "\n".join(worker.tail() for worker in workers)
         assert time.monotonic() < deadline, f"Waited {within:g} s in vain for {what}.{unanswered} {said}"
         await asyncio.sleep(_POLL_SECONDS)
+
+
+async def until_reached(
+    count: Callable[[], Awaitable[float]], wanted: float, within: float, what: str, *workers: WorkerProcess
+) -> None:
+    """Return as soon as ``count`` is as high as wanted; it may take any time, as long as it grows.
+
+    Raises:
+        AssertionError: it does not grow within so many seconds, or a worker has ended.
+    """
+    seen = now = -math.inf
+
+    async def grown() -> bool:
+        nonlocal now
+        now = await count()
+        return now > seen
+
+    while now < wanted:
+        seen = now
+        await until(grown, within, f"{what}, of which there are {seen:g},", *workers)
