@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 
 from streams import aggregation, job
 from streams.domain.topic import Topic
@@ -14,6 +15,7 @@ from streams.errors import ConfigurationError, InfrastructureError
 log = logging.getLogger(__name__)
 
 _LARGEST = "max.message.bytes"
+_CLEANUP = "cleanup.policy"
 
 #: What the job writes to, besides its internal topics.
 OUTPUTS = (*job.OUTPUTS, *aggregation.OUTPUTS, Topic.DEAD_LETTERS)
@@ -26,8 +28,8 @@ async def check_topics(options: EngineOptions) -> dict[str, int]:
 
     Raises:
         BrokerUnreachableError: no broker answers.
-        ConfigurationError: a topic is missing, a changelog is not co-partitioned with its source, or a topic
-            does not take the batches that the job writes.
+        ConfigurationError: a topic is missing, a changelog is not co-partitioned with its source or does not
+            keep what it holds, or a topic does not take the batches that the job writes.
     """
     group = options.application_id
     pairs = changelogs(group)
@@ -36,7 +38,7 @@ async def check_topics(options: EngineOptions) -> dict[str, int]:
     async with connect(options.connection) as brokers:
         counts = await brokers.partition_counts(wanted)
         written = [*map(str, OUTPUTS), *pairs.values(), repartition_topic(group)]
-        largest = await _largest(brokers, written, group)
+        configs = await _configs(brokers, written)
     if missing := [topic for topic in wanted if topic not in counts]:
         raise ConfigurationError(
             f"The brokers have no topic {', '.join(missing)}. Create the topics with `eddy topics apply`."
@@ -48,6 +50,9 @@ async def check_topics(options: EngineOptions) -> dict[str, int]:
                 "must have the same number. A partition count cannot change under existing state: start "
                 "under a new EDDY_APPLICATION_ID, whose changelog `eddy topics apply` creates to fit."
             )
+    for changelog in pairs.values():
+        check_keeps_state(changelog, configs.get(changelog, {}))
+    largest = _largest(configs, written, group)
     batch = options.faust.get("producer_max_batch_size", 0)
     if small := sorted(topic for topic, size in largest.items() if size < batch):
         raise ConfigurationError(
@@ -58,14 +63,40 @@ async def check_topics(options: EngineOptions) -> dict[str, int]:
     return largest
 
 
-async def _largest(brokers: Brokers, topics: list[str], group: str) -> dict[str, int]:
-    """Return what each topic takes, in bytes; what it should take where we may not read its config."""
+def check_keeps_state(changelog: str, config: Mapping[str, str]) -> None:
+    """Refuse a changelog from which Kafka deletes the state of sessions that live.
+
+    Args:
+        changelog: The topic.
+        config: Its config, as far as the brokers tell it.
+
+    Raises:
+        ConfigurationError: says what to do.
+    """
+    policy = config.get(_CLEANUP, "")
+    if "delete" in policy:
+        raise ConfigurationError(
+            f"{changelog} has cleanup.policy={policy}: Kafka deletes the state it holds after retention.ms "
+            f"({config.get('retention.ms', '7 days by default')}), and a partition that is restored then has "
+            "lost its older sessions. It was not created by `eddy topics apply`, or changed since: `eddy "
+            "topics apply` makes it compact again. What is deleted already only the local state of a worker "
+            "may still hold."
+        )
+
+
+async def _configs(brokers: Brokers, topics: list[str]) -> dict[str, Mapping[str, str]]:
+    """Return the configs of the topics, as far as we may read them."""
     try:
         described = await brokers.describe(topics)
     except InfrastructureError as error:
         log.warning("The sizes that topics take cannot be read, those of the catalogue count. %s", error)
-        described = []
-    found = {topic.name: topic.config.get(_LARGEST, "") for topic in described}
+        return {}
+    return {topic.name: topic.config for topic in described}
+
+
+def _largest(configs: Mapping[str, Mapping[str, str]], topics: list[str], group: str) -> dict[str, int]:
+    """Return what each topic takes, in bytes; what it should take where its config is not known."""
+    found = {name: config.get(_LARGEST, "") for name, config in configs.items()}
     known = {name: int(size) for name, size in found.items() if size.isdigit()}
     wanted = job_topics(group, partitions=1, replicas=1)
     return {topic: known.get(topic) or int(wanted[topic].config[_LARGEST]) for topic in topics}

@@ -140,8 +140,6 @@ async def test_with_a_changelog_that_forgets_it_ends_and_says_what_to_do(stage: 
         await brokers.apply([CreateTopic(topic) for topic in (forgets, *others)])
     worker = stage.worker(application_id="other")
     await refuses(worker, WRONG_INPUT, f"{kept.name} has cleanup.policy=delete", "eddy topics apply")
-    await stage.create_topics("other")
-    await stage.worker(application_id="other").ready()
 
 
 async def test_on_the_topics_of_a_version_without_aggregates_it_ends_and_says_what_to_do(
