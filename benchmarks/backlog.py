@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.broker import Client
@@ -10,6 +11,16 @@ from benchmarks.precomputed import Precomputed
 from benchmarks.stages import Input, Stages, judge
 from benchmarks.workload import Workload, produce
 from streams.domain.topic import Topic
+
+
+def placed(workload: Workload, begins: Mapping[int, int]) -> dict[int, list[Input]]:
+    """Return the records of a workload by partition, where they stand behind ``begins``."""
+    records: dict[int, list[Input]] = {partition: [] for partition in begins}
+    started = int(time.time() * 1000) - workload.total
+    for partition, key, value, timestamp in produce(workload, len(begins), started):
+        inputs = records[partition]
+        inputs.append(Input(begins[partition] + len(inputs), key, value, timestamp))
+    return {partition: inputs for partition, inputs in records.items() if inputs}
 
 
 class Backlog:
@@ -25,13 +36,8 @@ class Backlog:
     """
 
     def __init__(self, workload: Workload, begins: dict[int, int], directory: Path) -> None:
-        records: dict[int, list[Input]] = {partition: [] for partition in begins}
-        started = int(time.time() * 1000) - workload.total
-        for partition, key, value, timestamp in produce(workload, len(begins), started):
-            inputs = records[partition]
-            inputs.append(Input(begins[partition] + len(inputs), key, value, timestamp))
         self.workload = workload
-        self.records = {partition: inputs for partition, inputs in records.items() if inputs}
+        self.records = placed(workload, begins)
         self.begins = begins
         self.file = directory / f"{workload.name}.pickle"
         self.stages: Stages

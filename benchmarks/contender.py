@@ -72,6 +72,10 @@ class Running:
         """Resident memory, MB."""
         return self._watched.memory_info().rss / 1e6
 
+    def kill(self) -> None:
+        """End it as a machine that is gone ends it (SIGKILL)."""
+        self._process.kill()
+
 
 @contextlib.contextmanager
 def running(

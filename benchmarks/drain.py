@@ -6,10 +6,10 @@ import asyncio
 import math
 import time
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from benchmarks.broker import Client
-from benchmarks.contender import ContenderDiedError, Running
+from benchmarks.contender import ContenderDiedError
 from streams.domain.topic import Topic
 
 _SAMPLE_SECONDS = 0.1
@@ -26,6 +26,20 @@ class Drained(NamedTuple):
     rss_mb: float
 
 
+class Watched(Protocol):
+    """A worker's process, or several of them as one."""
+
+    @property
+    def log(self) -> str:
+        """Everything it said."""
+
+    def cpu_seconds(self) -> float:
+        """CPU time so far."""
+
+    def rss_mb(self) -> float:
+        """Resident memory, MB."""
+
+
 class _Sample(NamedTuple):
     at: float
     cpu: float
@@ -33,7 +47,7 @@ class _Sample(NamedTuple):
 
 
 async def drain(
-    running: Running, client: Client, since: Mapping[int, int], *, warm_up: int, total: int, seconds: float
+    running: Watched, client: Client, since: Mapping[int, int], *, warm_up: int, total: int, seconds: float
 ) -> Drained:
     """Watch a worker until ``total`` enriched records came out, or for ``seconds`` after the warm-up.
 
@@ -69,7 +83,7 @@ async def drain(
     return Drained(records, (last.cpu - first.cpu) / records * 1e6, records / (last.at - first.at), rss)
 
 
-async def _sample(running: Running, client: Client, before: int) -> _Sample:
+async def _sample(running: Watched, client: Client, before: int) -> _Sample:
     # The look-up takes a moment in which the worker goes on: its CPU time in the middle is the right one.
     asked = running.cpu_seconds()
     ends = await client.ends(Topic.ENRICHED)

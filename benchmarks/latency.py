@@ -7,12 +7,13 @@ import contextlib
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
 from benchmarks.backlog import Backlog
+from benchmarks.broker import Client
 from benchmarks.contender import Contender, running
 from benchmarks.cost import Bench
 from benchmarks.stages import Input
@@ -36,16 +37,27 @@ class Latency(NamedTuple):
     """CPU of the worker's process while the events came, as a share of one core."""
 
 
-async def measure(bench: Bench, contender: Contender, backlog: Backlog, *, rate: int) -> Latency:
-    """Send the backlog at ``rate`` events/s to a worker that is ready, and time each record's way.
+class Passage:
+    """Records that go in at a steady rate, enriched records that come out, and when each did.
 
     Sender and receiver share this process and its clock. A session's output stands in the partition of its
-    input, and in order, so the n-th record out of a partition belongs to the n-th record into it.
+    input, and in order, so the n-th record out of a partition belongs to the n-th record into it; but not
+    where a worker has died and its successor repeats what it had put out.
+
+    Attributes:
+        sent: By partition.
+        received: By partition.
     """
-    client = bench.client
-    group = await bench.group(contender, backlog)
-    with tempfile.TemporaryDirectory(prefix="eddy-bench-state-") as directory:
-        config = bench.config(contender, backlog, group, directory)
+
+    def __init__(self, producer: AIOKafkaProducer) -> None:
+        self.sent: dict[int, list[float]] = defaultdict(list)
+        self.received: dict[int, list[float]] = defaultdict(list)
+        self._producer = producer
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def open(cls, client: Client) -> AsyncIterator[Passage]:
+        """Connect, and receive what comes out from now on."""
         consumer = AIOKafkaConsumer(
             bootstrap_servers=client.bootstrap, enable_auto_commit=False, isolation_level="read_committed"
         )
@@ -56,54 +68,28 @@ async def measure(bench: Bench, contender: Contender, backlog: Backlog, *, rate:
             consumer.assign(partitions)
             for tp in partitions:
                 consumer.seek(tp, ends[tp.partition])
-            with running(contender, config) as worker:
-                received: dict[int, list[float]] = defaultdict(list)
-                reading = asyncio.create_task(_receive(consumer, received))
-                try:
-                    sent, elapsed, cpu = await _send(producer, backlog, rate, received, worker.cpu_seconds)
-                    for _ in range(_LOOKS):
-                        if _count(received) >= backlog.workload.total:
-                            break
-                        await asyncio.sleep(_LOOK_SECONDS)
-                finally:
-                    reading.cancel()
-                    with contextlib.suppress(asyncio.CancelledError):
-                        await reading
-    return _summary(backlog, sent, received, elapsed, cpu)
+            passage = cls(producer)
+            reading = asyncio.create_task(passage._receive(consumer))
+            try:
+                yield passage
+            finally:
+                reading.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await reading
 
+    async def _receive(self, consumer: AIOKafkaConsumer) -> None:
+        while True:
+            fetched = await consumer.getmany(timeout_ms=1000)
+            now = time.perf_counter()
+            for tp, messages in fetched.items():
+                self.received[tp.partition] += [now] * len(messages)
 
-def _count(received: dict[int, list[float]]) -> int:
-    return sum(len(times) for times in received.values())
+    def _count(self) -> int:
+        return sum(len(times) for times in self.received.values())
 
-
-async def _receive(consumer: AIOKafkaConsumer, received: dict[int, list[float]]) -> None:
-    while True:
-        fetched = await consumer.getmany(timeout_ms=1000)
-        now = time.perf_counter()
-        for tp, messages in fetched.items():
-            received[tp.partition] += [now] * len(messages)
-
-
-async def _send(
-    producer: AIOKafkaProducer,
-    backlog: Backlog,
-    rate: int,
-    received: dict[int, list[float]],
-    cpu_seconds: Callable[[], float],
-) -> tuple[dict[int, list[float]], float, float]:
-    """Send the first record alone and wait for it, so that the worker is up; then the rest, evenly.
-
-    Return when each was sent, by partition, and the seconds and the worker's CPU seconds that took.
-    """
-    waiting = sorted(
-        ((record.timestamp, part, record) for part, records in backlog.records.items() for record in records),
-        key=lambda item: item[0],
-    )
-    sent: dict[int, list[float]] = defaultdict(list)
-
-    async def send(partition: int, record: Input) -> None:
-        sent[partition].append(time.perf_counter())
-        await producer.send(
+    async def _send_one(self, partition: int, record: Input) -> None:
+        self.sent[partition].append(time.perf_counter())
+        await self._producer.send(
             Topic.DECISION_LOGS,
             record.value,
             key=record.key,
@@ -111,41 +97,67 @@ async def _send(
             timestamp_ms=int(time.time() * 1000),
         )
 
-    await send(*waiting[0][1:])
-    deadline = time.monotonic() + _READY_SECONDS
-    while not _count(received):
-        cpu_seconds()  # raises when the worker is gone
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"the worker did nothing in {_READY_SECONDS:g} s")
-        await asyncio.sleep(0.05)
-    started, before, number = time.perf_counter(), cpu_seconds(), 0
-    rest = waiting[1:]
-    while number < len(rest):
-        due = min(len(rest), int((time.perf_counter() - started) * rate) + 1)
-        for _, partition, record in rest[number:due]:
-            await send(partition, record)
-        number = due
-        await asyncio.sleep(_TICK_SECONDS)
-    return sent, time.perf_counter() - started, cpu_seconds() - before
+    async def first(self, partition: int, record: Input, look: Callable[[], object]) -> None:
+        """Send a record alone and wait for it, so that the worker is up; ``look`` raises when it is gone."""
+        await self._send_one(partition, record)
+        deadline = time.monotonic() + _READY_SECONDS
+        while not self._count():
+            look()
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"the worker did nothing in {_READY_SECONDS:g} s")
+            await asyncio.sleep(0.05)
+
+    async def send(self, records: Sequence[tuple[int, Input]], rate: int) -> float:
+        """Send records evenly; return how many seconds that took."""
+        started, number = time.perf_counter(), 0
+        while number < len(records):
+            due = min(len(records), int((time.perf_counter() - started) * rate) + 1)
+            for partition, record in records[number:due]:
+                await self._send_one(partition, record)
+            number = due
+            await asyncio.sleep(_TICK_SECONDS)
+        return time.perf_counter() - started
+
+    async def arrived(self) -> None:
+        """Wait until as many came out as went in, for a while."""
+        sent = sum(len(times) for times in self.sent.values())
+        for _ in range(_LOOKS):
+            if self._count() >= sent:
+                break
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    def waits_ms(self, warm_up: int) -> list[float]:
+        """Return how long each event took but for the first ones, sorted."""
+        all_times = sorted(time for times in self.sent.values() for time in times)
+        warm = all_times[min(warm_up, len(all_times) - 1)]
+        return sorted(
+            (out - into) * 1000
+            for partition, times in self.sent.items()
+            for into, out in zip(times, self.received[partition], strict=True)
+            if into >= warm
+        )
 
 
-def _summary(
-    backlog: Backlog,
-    sent: dict[int, list[float]],
-    received: dict[int, list[float]],
-    elapsed: float,
-    cpu: float,
-) -> Latency:
-    begins = min(min(times) for times in sent.values())
-    all_times = sorted(time for times in sent.values() for time in times)
-    warm = all_times[min(backlog.workload.warm_up, len(all_times) - 1)]
-    assert begins <= warm
-    waits = sorted(
-        (out - into) * 1000
-        for partition, times in sent.items()
-        for into, out in zip(times, received[partition], strict=True)
-        if into >= warm
-    )
+def in_order(records: Mapping[int, Sequence[Input]]) -> list[tuple[int, Input]]:
+    """Return records with their partitions in the order of their timestamps."""
+    flat = ((partition, record) for partition, inputs in records.items() for record in inputs)
+    return sorted(flat, key=lambda item: item[1].timestamp)
+
+
+async def measure(bench: Bench, contender: Contender, backlog: Backlog, *, rate: int) -> Latency:
+    """Send the backlog at ``rate`` events/s to a worker that is ready, and time each record's way."""
+    group = await bench.group(contender, backlog)
+    first, *rest = in_order(backlog.records)
+    with tempfile.TemporaryDirectory(prefix="eddy-bench-state-") as directory:
+        config = bench.config(contender, backlog, group, directory)
+        async with Passage.open(bench.client) as passage:
+            with running(contender, config) as worker:
+                await passage.first(*first, worker.cpu_seconds)
+                before = worker.cpu_seconds()
+                elapsed = await passage.send(rest, rate)
+                cpu = worker.cpu_seconds() - before
+                await passage.arrived()
+    waits = passage.waits_ms(backlog.workload.warm_up)
     return Latency(
         len(waits),
         backlog.workload.total / elapsed,

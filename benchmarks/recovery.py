@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from benchmarks.backlog import Backlog
+from benchmarks.broker import Client
 from benchmarks.contender import Contender, Running, running
 from benchmarks.cost import Bench
 from benchmarks.stages import Input
@@ -42,22 +43,13 @@ class Recovery(NamedTuple):
 
 
 async def measure(bench: Bench, contender: Contender, backlog: Backlog, sessions: int) -> Recovery:
-    """Write the last states of so many sessions to a changelog and let a fresh worker restore them.
-
-    The states are those of the backlog's sessions, over and over, each at an offset of its own and without so
-    many detectors' states that it has `STATE_BYTES`; compressed and in batches as a worker writes them.
-    """
+    """Write the last states of so many sessions to a changelog and let a fresh worker restore them."""
     client = bench.client
     group = await bench.group(contender, backlog)
     ends = await client.ends(Topic.DECISION_LOGS)
     await client.commit(group, Topic.DECISION_LOGS, ends)
     prefix = "s" if contender is Contender.EDDY else ""
-    total = size = 0
-    for partition in range(client.partitions):
-        states = list(_states(backlog, partition, range(partition, sessions, client.partitions), prefix))
-        total += len(states)
-        size += sum(len(state.value) for state in states)
-        await client.write(f"{group}-sessions-changelog", {partition: states}, compression="zstd")
+    total, size = await fill(client, group, backlog, sessions, prefix)
     with tempfile.TemporaryDirectory(prefix="eddy-bench-state-") as directory:
         config = bench.config(contender, backlog, group, directory)
         with running(contender, config) as worker:
@@ -65,6 +57,24 @@ async def measure(bench: Bench, contender: Contender, backlog: Backlog, sessions
     if restored.records != total:
         raise AssertionError(f"{contender.title} restored {restored.records} records of {total}")
     return restored._replace(bytes=round(size / total))
+
+
+async def fill(
+    client: Client, group: str, backlog: Backlog, sessions: int, prefix: str = "s"
+) -> tuple[int, int]:
+    """Write the last states of so many sessions to a group's changelog; return how many, and their bytes.
+
+    The states are those of the backlog's sessions, over and over, each at an offset of its own and without so
+    many detectors' states that it has `STATE_BYTES`; compressed and in batches as a worker writes them.
+    ``prefix`` stands before the session's id in the key.
+    """
+    total = size = 0
+    for partition in range(client.partitions):
+        states = list(_states(backlog, partition, range(partition, sessions, client.partitions), prefix))
+        total += len(states)
+        size += sum(len(state.value) for state in states)
+        await client.write(f"{group}-sessions-changelog", {partition: states}, compression="zstd")
+    return total, size
 
 
 def _states(backlog: Backlog, partition: int, numbers: Iterable[int], prefix: str) -> Iterator[Input]:

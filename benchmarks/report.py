@@ -18,6 +18,7 @@ Results = dict[str, Any]
 _MARKERS = {
     "judging": ("<!-- judging: written by python -m benchmarks -->", "<!-- end of judging -->"),
     "engines": ("<!-- results: written by python -m benchmarks -->", "<!-- end of results -->"),
+    "standby": ("<!-- standby: written by python -m benchmarks.standby -->", "<!-- end of standby -->"),
 }
 
 #: How much of a peer's engine Eddy's may cost.
@@ -62,9 +63,11 @@ def as_markdown(results: Results) -> dict[str, str]:
     """Return the results as text, by the place in the document they go to."""
     texts = {}
     if "judging" in results:
-        texts["judging"] = "\n\n".join([_setting(results), *judging_tables(results["judging"])]) + "\n"
+        texts["judging"] = "\n\n".join([circumstances(results), *judging_tables(results["judging"])]) + "\n"
     if _on_broker(results):
-        texts["engines"] = "\n\n".join([_setting(results), *_engine_tables(results)]) + "\n"
+        texts["engines"] = (
+            "\n\n".join([circumstances(results, on_broker=True), *_engine_tables(results)]) + "\n"
+        )
     return texts
 
 
@@ -94,14 +97,13 @@ def update_document(document: Path, texts: Mapping[str, str]) -> None:
     document.write_text(written, encoding="utf-8")
 
 
-def _setting(results: Results) -> str:
+def circumstances(results: Results, *, on_broker: bool = False) -> str:
+    """Return when and how something was measured, and on what."""
     machine, paces = results["machine"], results["pace"]
     loads = [pace["load_average"] for pace in paces]
     loops = [pace["loop_ns"] for pace in paces]
     packages = ", ".join(f"{name} {version}" for name, version in machine["packages"].items())
-    broker = (
-        f", broker: {results['broker']}, {results['partitions']} partitions" if _on_broker(results) else ""
-    )
+    broker = f", broker: {results['broker']}, {results['partitions']} partitions" if on_broker else ""
     return (
         f"Measured {results['started']} in {results['minutes']} minutes with `{results['command']}`"
         f"{broker}.\n\n"
