@@ -13,6 +13,9 @@ from topics.catalogue import Catalogue, TopicSpec
 _LISTS = frozenset({"cleanup.policy"})
 """Configs whose order means nothing: brokers may give them back in another one."""
 
+_RAISED = frozenset({"max.message.bytes", "retention.ms"})
+"""Configs that operators are told to raise where what the catalogue has is not enough."""
+
 
 @dataclass(frozen=True, slots=True)
 class ActualTopic:
@@ -108,7 +111,10 @@ def _create(topic: TopicSpec, existing: Mapping[str, ActualTopic]) -> Change:
 
 def _differences(topic: TopicSpec, found: ActualTopic, desired: Catalogue) -> Iterable[Change]:
     kept = {name: found.config[name] for name in found.overridden if name in found.config}
-    wanted = sorted({**kept, **topic.config}.items())
+    raised = {
+        name for name in _RAISED & kept.keys() & topic.config.keys() if _more(kept[name], topic.config[name])
+    }
+    wanted = sorted({**kept, **topic.config, **{name: kept[name] for name in raised}}.items())
     alter = AlterConfig(topic.name, tuple((name, found.config.get(name), value) for name, value in wanted))
     if alter.differing:
         yield alter
@@ -155,6 +161,11 @@ def _same(name: str, now: str | None, wanted: str) -> bool:
     if now is not None and name in _LISTS:
         return sorted(part.strip() for part in now.split(",")) == sorted(wanted.split(","))
     return now == wanted
+
+
+def _more(now: str, wanted: str) -> bool:
+    """Tell whether a number is larger than what is wanted; -1 is without an end."""
+    return now == "-1" or (now.isdigit() and wanted.isdigit() and int(now) > int(wanted))
 
 
 def _lines(change: Change) -> Iterable[str]:

@@ -72,6 +72,19 @@ def test_config_nobody_asked_about_stays(desired):
     assert changed(desired, "topology", config=config) == ()
 
 
+@pytest.mark.parametrize(
+    ("name", "raised"),
+    [("max.message.bytes", "16777216"), ("retention.ms", "999999999999"), ("retention.ms", "-1")],
+)
+def test_what_an_operator_has_raised_is_not_taken_back(desired, name, raised):
+    config = dict(desired["topology"].config) | {name: raised}
+    assert changed(desired, "topology", config=config, overridden=frozenset(config)) == ()
+    (change,) = changed(
+        desired, "topology", config=config | {"cleanup.policy": "compact"}, overridden=frozenset(config)
+    )
+    assert {entry: wanted for entry, _, wanted in change.entries}[name] == raised
+
+
 @pytest.mark.parametrize("policy", ["delete,compact", "compact, delete", "compact,delete"])
 def test_the_order_of_policies_means_nothing(desired, policy):
     config = dict(desired["topology"].config) | {"cleanup.policy": policy}
