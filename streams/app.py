@@ -71,15 +71,20 @@ async def open_codec(settings: WorkerSettings) -> Codec:
     output_format = OutputFormat(settings.output_format)
     if settings.schema_registry_url is None:
         return Codec.bundled(output_format, settings.max_value_bytes)
+    address = registry_address(settings, settings.schema_registry_url)
+    return await Codec.connect(
+        address, output_format, settings.max_value_bytes, register=settings.schema_registry_register
+    )
+
+
+def registry_address(settings: WorkerSettings, url: str) -> RegistryAddress:
+    """Return how the settings say to reach the registry at ``url``."""
     password, ca_file = settings.schema_registry_password, settings.schema_registry_cafile
-    address = RegistryAddress(
-        url=settings.schema_registry_url,
+    return RegistryAddress(
+        url=url,
         user=settings.schema_registry_username,
         password=password.get_secret_value() if password is not None else None,
         ca_file=str(ca_file) if ca_file is not None else None,
-    )
-    return await Codec.connect(
-        address, output_format, settings.max_value_bytes, register=settings.schema_registry_register
     )
 
 

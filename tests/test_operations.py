@@ -9,6 +9,7 @@ import pytest
 
 from streams.cli.lazy_group import BROKER_UNREACHABLE, PROBLEM_FOUND, WRONG_INPUT
 from streams.engine.health import EXIT_STALLED
+from streams.observe import metrics
 from streams.observe.metrics import WorkerMetrics
 from streams.observe.readings import Readings
 from tests.readme import ROOT
@@ -23,11 +24,11 @@ PARTS = ("_bucket", "_count", "_sum")
 
 def emitted() -> set[str]:
     """Return the metrics of a worker, as a query names them."""
-    metrics = WorkerMetrics("0")
-    metrics.watch(Readings())
+    worker = WorkerMetrics("0")
+    worker.watch(Readings())
     return {
         f"{family.name}_total" if family.type == "counter" else family.name
-        for family in metrics.registry.collect()
+        for family in worker.registry.collect()
     }
 
 
@@ -63,6 +64,7 @@ def test_every_exit_status_of_a_worker_is_explained_and_no_other() -> None:
 def test_every_metric_is_listed_and_every_listed_one_is_emitted() -> None:
     listed = {name for cells in rows("Every metric") for name in METRIC.findall(cells[0])}
     assert listed == emitted()
+    assert set(METRIC.findall(metrics.__doc__ or "")) == emitted()  # for readers of the code
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))

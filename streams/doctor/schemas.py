@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from schemas.bundled import SUBJECT_NUMBERS, latest, versions
 from schemas.codec import Codec
-from schemas.registry import Registry, RegistryAddress
+from schemas.registry import Registry
 from streams import aggregation, job
+from streams.app import registry_address
 from streams.doctor.check import Check, fail, ok, warn
 from streams.errors import ConfigurationError, InfrastructureError
 from streams.settings import WorkerSettings
@@ -32,12 +35,8 @@ async def registry_check(settings: WorkerSettings, within: float) -> list[Check]
 async def _registry_check(settings: WorkerSettings, within: float) -> Check:
     if settings.schema_registry_url is None:
         return ok("registry", "none is set: the bundled schemas are used")
-    password, ca_file = settings.schema_registry_password, settings.schema_registry_cafile
-    address = RegistryAddress(
-        url=settings.schema_registry_url,
-        user=settings.schema_registry_username,
-        password=password.get_secret_value() if password is not None else None,
-        ca_file=str(ca_file) if ca_file is not None else None,
+    address = replace(
+        registry_address(settings, settings.schema_registry_url),
         timeout_s=within,
         attempts=1,
         give_up_after_s=within,
