@@ -21,6 +21,30 @@ from streams.engine.transport_options import transport_options
 from streams.errors import ConfigurationError, InfrastructureError
 
 
+def check_client(consumer: AIOKafkaConsumer) -> None:
+    """Look at the errors that aiokafka keeps for who polls it; Faust goes past that and never sees them.
+
+    With one of them the client stands still for ever: it joins no group, sends no heartbeat, fetches nothing.
+
+    Raises:
+        InfrastructureError: there is one.
+    """
+    if consumer._closed:  # noqa: SLF001 - aiokafka tells nobody
+        return
+    fetching, coordinator = consumer._fetcher._fetch_task, consumer._coordinator  # noqa: SLF001
+    try:
+        if fetching.done() and not fetching.cancelled():
+            fetching.result()
+        if coordinator is not None:
+            coordinator.check_errors()
+    except KafkaError as error:
+        raise InfrastructureError(
+            f"The consumer cannot go on: {error!r}. Nothing was acknowledged since. Check the brokers, and "
+            "that this worker may Read its group and its topics (docs/exactly-once.md lists what it needs), "
+            "then restart."
+        ) from error
+
+
 class RunConsumerThread(AIOKafkaConsumerThread):
     """Faust's consumer thread with the fetch wait, the commit outcome and its own end put right."""
 
@@ -32,6 +56,11 @@ class RunConsumerThread(AIOKafkaConsumerThread):
         #: The positions after the last fetch.
         self.read_to: dict[TP, int] = {}
         super().__init__(*args, **kwargs)
+
+    def check(self) -> None:
+        """Do as `check_client` does, once there is a client."""
+        if self._consumer is not None:
+            check_client(self._consumer)
 
     async def call_thread(self, fun: Callable[..., Awaitable[Any]], *args: Any, **kwargs: Any) -> Any:
         """Call ``fun`` in the thread and return what it returns.

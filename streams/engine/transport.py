@@ -18,6 +18,7 @@ from faust.transport.drivers import TRANSPORTS
 from faust.transport.drivers.aiokafka import Consumer, Transport
 from faust.types import TP
 from faust.types.tuples import ConsumerMessage, Message
+from mode import Service
 
 from streams.domain.run import Run, rounds, runs
 from streams.engine.consumer_thread import RunConsumerThread
@@ -30,6 +31,9 @@ SCHEME = "runs"
 #: How long a poll waits for records, seconds. Short, since a partition that comes back to the poll set is
 #: not seen by a poll that is already waiting.
 _POLL_SECONDS = 0.5
+
+#: Between two looks at what the client tells nobody.
+_LOOK_SECONDS = 1.0
 
 
 class RunConsumer(Consumer):
@@ -46,6 +50,10 @@ class RunConsumer(Consumer):
 
     def _new_consumer_thread(self) -> RunConsumerThread:
         return RunConsumerThread(self, loop=self.loop, beacon=self.beacon)
+
+    @Service.timer(_LOOK_SECONDS)
+    async def _look_at_client(self) -> None:
+        cast("RunConsumerThread", self._thread).check()
 
     # -- delivery -----------------------------------------------------------------------------------------
 

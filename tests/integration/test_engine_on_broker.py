@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -11,18 +11,20 @@ from typing import cast
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.consumer.group_coordinator import GroupCoordinator
+from aiokafka.errors import GroupAuthorizationFailedError, KafkaError
 
 from streams.app import build
 from streams.domain.outgoing import Outgoing
 from streams.engine.app import RunApp
 from streams.engine.changelog import SESSION_FORM
 from streams.engine.clock import now_ms
-from streams.engine.consumer_thread import RunConsumerThread
+from streams.engine.consumer_thread import RunConsumerThread, check_client
 from streams.engine.producer import RunProducer
 from streams.engine.restore import restore
 from streams.engine.store import PartitionStores, StoreOptions
 from streams.engine.transport import RunConsumer
-from streams.errors import StateError
+from streams.errors import InfrastructureError, StateError
 from streams.settings import WorkerSettings
 from tests.integration.brokers import Broker
 from tests.integration.worker_process import PATIENCE_SECONDS, until
@@ -138,6 +140,46 @@ async def test_what_was_fetched_before_another_assignment_is_not_delivered_under
         assert await thread._fetch_records(consumer, {partition}, timeout=PATIENCE_SECONDS) == {}
         fetched = await thread._fetch_records(consumer, {partition}, timeout=PATIENCE_SECONDS)
         assert fetched[partition][0].offset == committed
+
+
+async def test_what_ended_the_fetches_of_the_client_is_told(
+    broker: Broker, topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(*_: object) -> bool:
+        raise ValueError("nobody thought of it")
+
+    consumer = AIOKafkaConsumer(bootstrap_servers=broker.bootstrap)
+    await consumer.start()
+    try:
+        check_client(consumer)
+        fetcher = consumer._fetcher
+        monkeypatch.setattr(fetcher, "_proc_fetch_request", fails)
+        consumer.assign([TopicPartition(topic, 0)])
+        await until(fetcher._fetch_task.done, PATIENCE_SECONDS, "the end of the fetches")
+        # Who polls as Faust does is told nothing.
+        assert await fetcher.fetched_records([], timeout=0.01) == {}
+        with pytest.raises(InfrastructureError, match="The consumer cannot go on"):
+            check_client(consumer)
+    finally:
+        with suppress(KafkaError):  # it is told once more
+            await consumer.stop()
+        await consumer._client.close()
+
+
+async def test_what_keeps_the_client_out_of_its_group_is_told(
+    broker: Broker, topic: Topic, unique: Unique, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refused(*_: object) -> None:
+        raise GroupAuthorizationFailedError("eddy")
+
+    monkeypatch.setattr(GroupCoordinator, "ensure_coordinator_known", refused)
+    consumer = AIOKafkaConsumer(topic, bootstrap_servers=broker.bootstrap, group_id=unique("group"))
+    with suppress(GroupAuthorizationFailedError):
+        await consumer.start()
+    with pytest.raises(InfrastructureError, match="may Read its group"):
+        check_client(consumer)
+    await consumer.stop()
+    check_client(consumer)
 
 
 async def test_batches_tell_the_offset_of_their_last_record(
@@ -272,7 +314,7 @@ from pathlib import Path
 from streams.app import build
 from streams.engine.changelog import SESSION_FORM
 from streams.engine.clock import now_ms
-from streams.engine.consumer_thread import RunConsumerThread
+from streams.engine.consumer_thread import RunConsumerThread, check_client
 from streams.engine.restore import restore
 from streams.engine.store import PartitionStores, StoreOptions
 from streams.settings import WorkerSettings
