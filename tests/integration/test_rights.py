@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.cli.lazy_group import WRONG_INPUT
+from streams.cli.lazy_group import BROKER_UNREACHABLE, WRONG_INPUT
 from tests.integration.apache_kafka import ApacheKafka
 from tests.integration.load import load
 from tests.integration.rights import AUTHORIZED, Kind, Operation, Right, grant
@@ -103,3 +103,15 @@ async def test_with_the_rights_that_are_listed_transactions_work_and_without_the
     worker.terminate()
     assert await worker.ended() == 0, worker.tail()
     assert "uthorization" not in worker.log
+
+
+async def test_without_the_right_to_its_group_a_worker_ends_and_says_so(
+    stage: Stage, broker: ApacheKafka, access: dict[str, object]
+) -> None:
+    rights = [right for right in listed(stage.application_id) if right.kind is Kind.TOPIC]
+    await grant(broker.bootstrap, USER, rights)
+    worker = stage.worker(**access | {"processing_guarantee": "at_least_once"})
+    assert await worker.ended() == BROKER_UNREACHABLE, worker.tail()
+    last = worker.log.splitlines()[-1]
+    assert "GroupAuthorizationFailedError" in last
+    assert "may Read its group" in last
