@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from streams.domain.canonical import canonical
@@ -23,8 +25,17 @@ class _Accepted(NamedTuple):
     status: str
     tool_call: str | None
     kind: str
+    tool: str | None
+    target: str | None
+    content_hash: str | None
+    tokens_used: float
+    progress_delta: float | None
     action: dict[str, Any]
+    state_delta: Mapping[str, Any]
     known: dict[str, Any]
+
+
+_NO_DELTA: Mapping[str, Any] = MappingProxyType({})
 
 
 class Decision(_Accepted):
@@ -38,7 +49,13 @@ class Decision(_Accepted):
         status: success, failure, pending or skipped.
         tool_call: action.tool_call as reported, "" and None kept apart; `tool` does not.
         kind: action.kind if it is not empty, else ``tool`` for a record with a tool, else ``llm``.
+        tool: name of the tool, "" read as None.
+        target: what was acted on, "" read as None.
+        content_hash: hash of the target's content after the action, "" read as None.
+        tokens_used: tokens_consumed, 0 when it is not given.
+        progress_delta: progress of this step as a share of the task.
         action: the group `action`, known fields only.
+        state_delta: the group `state_delta`, known fields only; empty without one.
         known: the whole record, known fields only, as it is forwarded. Read only.
     """
 
@@ -50,6 +67,7 @@ class Decision(_Accepted):
         action = known["action"]
         tool_call = action.get("tool_call")
         cognition = known.get("cognition")
+        delta = known.get("state_delta") or _NO_DELTA
         return cls(
             partition,
             offset,
@@ -61,7 +79,13 @@ class Decision(_Accepted):
             action["status"],
             tool_call,
             action.get("kind") or ("tool" if tool_call else "llm"),
+            tool_call or None,
+            action.get("target") or None,
+            action.get("content_hash") or None,
+            delta.get("tokens_consumed") or 0,
+            delta.get("progress_delta"),
             action,
+            delta,
             known,
         )
 
@@ -69,21 +93,6 @@ class Decision(_Accepted):
     def has_agent(self) -> bool:
         """Whether agent_id is more than spaces."""
         return bool(self.agent_id) and not self.agent_id.isspace()
-
-    @lazy
-    def tool(self) -> str | None:
-        """Name of the tool, "" read as None."""
-        return self.tool_call or None
-
-    @lazy
-    def target(self) -> str | None:
-        """What was acted on, "" read as None."""
-        return self.action.get("target") or None
-
-    @lazy
-    def content_hash(self) -> str | None:
-        """Hash of the target's content after the action, "" read as None."""
-        return self.action.get("content_hash") or None
 
     @property
     def task_type(self) -> str | None:
@@ -156,13 +165,16 @@ class Decision(_Accepted):
         """The words of `result`."""
         # Most results have nothing to replace, and the blanks make no difference to the words.
         if self._placed == self.result_text and len(self.result_text or "") <= self._said[1]:
-            return Marks.of(self._told_words)
+            return self._told_marks
         return Marks.of(words(self.result))
 
     @lazy
     def step_marks(self) -> Marks:
         """The words of intent, tool, arguments and result text together (SEMANTICS 5.4)."""
-        return Marks.of({**self._said[0], **self._told_words})
+        # What is told has most of the words, so it is taken as a whole, behind what only was said.
+        told = self._told_words
+        only_said = Marks.of([word for word in self._said[0] if word not in told])
+        return Marks(only_said + self._told_marks)
 
     @property
     def spoken_words(self) -> dict[str, None]:
@@ -186,34 +198,26 @@ class Decision(_Accepted):
         return {} if text is None else words(text[: self._said[1]])
 
     @lazy
-    def tokens_used(self) -> float:
-        """tokens_consumed, 0 when it is not given."""
-        return self._number("tokens_consumed") or 0
+    def _told_marks(self) -> Marks:
+        """The marks of these words."""
+        return Marks.of(self._told_words)
 
     @property
     def cumulative_cost(self) -> float | None:
         """cumulative_session_cost, in the currency of the producer."""
-        return self._number("cumulative_session_cost")
-
-    @lazy
-    def progress_delta(self) -> float | None:
-        """Progress of this step as a share of the task."""
-        return self._number("progress_delta")
+        cost: float | None = self.state_delta.get("cumulative_session_cost")
+        return cost
 
     @property
     def context_quality(self) -> float | None:
         """Quality of the context, usually 0 to 1."""
-        return self._number("context_quality")
+        quality: float | None = self.state_delta.get("context_quality")
+        return quality
 
     @property
     def added_to_memory(self) -> bool:
         """Whether the step committed anything to memory."""
-        delta = self.known.get("state_delta")
-        return delta is not None and bool(delta.get("added_to_memory"))
-
-    def _number(self, name: str) -> float | None:
-        delta: dict[str, float | None] | None = self.known.get("state_delta")
-        return None if delta is None else delta.get(name)
+        return bool(self.state_delta.get("added_to_memory"))
 
     def is_without_progress(self, previous_result: str | None) -> bool:
         """Tell whether this step made no progress ("no progress" of SEMANTICS 2.3).

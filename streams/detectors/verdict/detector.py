@@ -113,9 +113,8 @@ def _repeat_distance(state: VerdictState, signature: str, window: int) -> int | 
 
     ``state`` is that before the record, which is the newest of the window itself.
     """
-    for back, earlier in enumerate(reversed(state.signatures), 1):
-        if earlier == signature:
-            return back
+    if signature in state.signatures:
+        return 1 + state.signatures[::-1].index(signature)
     further = distance(state.older, signature)
     return None if further is None or further + RECENT >= window else further + RECENT
 
