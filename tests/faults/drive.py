@@ -131,7 +131,7 @@ async def run(
             records = (
                 silences(stage.partitions, _TTL_MS + _GRACE_MS, seed) if expire else load(stage.partitions)
             )
-            async with stage.pouring(records, at_once, transactions=transactions):
+            async with stage.pouring(records, at_once, transactions=transactions, steady=True):
                 driver = Driver(made, watch, at_once)
                 await driver.well("before the first fault")
                 for number, step in enumerate(steps, 1):

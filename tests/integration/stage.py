@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import os
 import sys
+import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
@@ -39,6 +40,9 @@ from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, un
 #: Of workers that nobody takes for dead: long, since one that gets no CPU for a while must not be, either.
 _SESSION_TIMEOUT_S = 30
 
+#: Of workers that are not to stand still: one that gets no CPU may be without progress for minutes.
+_STALL_TIMEOUT_S = 600
+
 #: For workers that die without a word: whoever takes over waits for it.
 SOON_MISSED = {"session_timeout_s": 6}
 
@@ -46,6 +50,9 @@ _CODEC = Codec.bundled()
 
 _CHUNK = 25
 _CHUNK_SECONDS = 0.1
+#: On a machine that hardly gets on, brokers acknowledge late. What is poured must not pile up meanwhile: the
+#: pauses are so many times as long as an acknowledgement takes, up to a limit.
+_PAUSE_FACTOR, _LONGEST_PAUSE_SECONDS = 4, 2.0
 
 
 async def delete_topics(broker: Reachable, chosen: Iterable[str] | None = None) -> None:
@@ -151,6 +158,7 @@ class Stage:
             "producer_idempotence": self.broker.kind == "kafka",
             "web_port": 0,
             "session_timeout_s": _SESSION_TIMEOUT_S,
+            "stall_timeout_s": _STALL_TIMEOUT_S,
             "heartbeat_interval_s": 1,
             "commit_interval_s": 0.2,
             "run_max_records": 50,
@@ -217,11 +225,17 @@ class Stage:
 
     @asynccontextmanager
     async def pouring(
-        self, records: Iterator[Sending], at_once: int = _CHUNK, *, transactions: bool = False
+        self,
+        records: Iterator[Sending],
+        at_once: int = _CHUNK,
+        *,
+        transactions: bool = False,
+        steady: bool = False,
     ) -> AsyncIterator[None]:
         """Keep writing to the input topic for as long as the block lasts: so many, ten times a second.
 
-        With ``transactions`` each time is one, and one in ten is aborted.
+        With ``transactions`` each time is one, and one in ten is aborted. It is less often where brokers are
+        slow to acknowledge, unless it has to be ``steady``.
         """
         enough = asyncio.Event()
 
@@ -230,12 +244,17 @@ class Stage:
                 for number in itertools.count(1):
                     if enough.is_set():
                         return
-                    chunk = itertools.islice(records, at_once)
+                    chunk, began = itertools.islice(records, at_once), time.monotonic()
                     if transactions:
                         await self._send_together(producer, chunk, aborted=number % 10 == 0)
                     else:
                         await self._send(producer, chunk)
-                    await asyncio.sleep(_CHUNK_SECONDS)
+                    pause = (
+                        0.0
+                        if steady
+                        else min(_PAUSE_FACTOR * (time.monotonic() - began), _LONGEST_PAUSE_SECONDS)
+                    )
+                    await asyncio.sleep(max(_CHUNK_SECONDS, pause))
 
         pouring = asyncio.create_task(pour())
         try:
