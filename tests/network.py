@@ -63,7 +63,11 @@ class Link:
         await self._break()
 
     def silence(self) -> None:
-        """Let nothing pass, and tell nobody: connections stay open, as when a cable is pulled."""
+        """Let nothing pass, and tell nobody: connections stay open, as when a cable is pulled.
+
+        What an end has written meanwhile is still its own, as it would be in the send queue of its machine:
+        if it resets the connection, that never arrives.
+        """
         self._passable.clear()
 
     def slow(self, slowness: Slowness) -> None:
@@ -109,6 +113,8 @@ class Link:
         with suppress(OSError):
             while data := await reader.read(_CHUNK_BYTES):
                 await self._passable.wait()
+                if reader.exception() is not None:
+                    return
                 if (slowness := self._slowness) is not None:
                     await asyncio.sleep(slowness.delay_s + len(data) / slowness.bytes_per_s)
                 writer.write(data)

@@ -1,8 +1,11 @@
 """The link of a worker, with a server that echoes."""
 
 import asyncio
+import socket
+import struct
 from asyncio import StreamReader, StreamWriter
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 import pytest
 
@@ -70,6 +73,42 @@ async def test_what_is_sent_in_silence_arrives_when_the_link_is_healed(link: Lin
     link.heal()
     assert await waiting == b"late"
     ends[1].transport.abort()
+
+
+async def test_what_is_sent_in_silence_is_gone_with_a_connection_that_is_reset() -> None:
+    arrived = bytearray()
+    asked = asyncio.Event()
+
+    async def take(reader: StreamReader, writer: StreamWriter) -> None:
+        with suppress(ConnectionResetError):
+            while data := await reader.read(100):
+                arrived.extend(data)
+                asked.set()
+        writer.close()
+
+    async def turns() -> None:
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+    server = await asyncio.start_server(take, "127.0.0.1", 0)
+    link = Link([(own_port(), server.sockets[0].getsockname()[1])])
+    await link.open()
+    _, writer = await connection(link)
+    writer.write(b"before")
+    await asyncio.wait_for(asked.wait(), _PATIENCE_SECONDS)
+    link.silence()
+    of_socket = writer.get_extra_info("socket")
+    of_socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.write(b"late")
+    await turns()
+    writer.transport.abort()
+    await turns()
+    link.heal()
+    await asyncio.wait_for(asyncio.gather(*link._open), _PATIENCE_SECONDS)
+    await turns()
+    assert arrived == b"before"
+    await link.close()
+    server.close()
 
 
 async def test_a_slow_link_delays_each_way(link: Link) -> None:
