@@ -121,6 +121,7 @@ def engine_options(settings: WorkerSettings) -> EngineOptions:
         aggregate_pause_s=settings.aggregate_pause_s,
         standby_replicas=settings.standby_replicas,
         session_timeout_s=settings.session_timeout_s,
+        rebalance_timeout_s=settings.rebalance_timeout_s,
         stub_rest_s=settings.stub_rest_s,
         housekeeping_interval_s=settings.housekeeping_interval_s,
         transactions=TransactionOptions(

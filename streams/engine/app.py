@@ -30,6 +30,7 @@ from streams.engine.guarantee import Guarantee
 from streams.engine.housekeeper import Housekeeper, WorkerInCharge
 from streams.engine.housekeeping import Housekeeping
 from streams.engine.lanes import Lanes
+from streams.engine.lease import Lease
 from streams.engine.options import AGGREGATES, SESSIONS, EngineOptions, repartition_topic
 from streams.engine.origin import Origin
 from streams.engine.producer import RunProducer
@@ -91,6 +92,8 @@ class RunApp(faust.App):
         self.options = options
         self.transport_options = options.transport
         self.metrics = metrics
+        #: On the partitions: renewed by the consumer's heartbeats, heeded where there are no transactions.
+        self.lease = Lease(options.session_timeout_s, options.rebalance_timeout_s)
         self.settings_ready = asyncio.Event()
         #: When each partition last finished a run, by `time.monotonic`.
         self.progress_at: dict[tuple[str, int], float] = {}
@@ -291,6 +294,7 @@ class RunApp(faust.App):
         return Guarantee(
             self.options.transactions,
             producer=cast("RunProducer", self.producer),
+            lease=self.lease,
             consumer=lambda: cast("RunConsumer", self.consumer),
             group=self.options.application_id,
             topics=[*map(str, OUTPUTS), self._sources[1], *changelogs],

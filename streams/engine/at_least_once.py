@@ -9,18 +9,22 @@
 A crash between any two stages replays the run. A value whose changelog record was acknowledged skips what
 it has seen, and its outputs were acknowledged before; one whose record was not gives them again. RocksDB
 is never ahead of the changelog, and the changelog never ahead of the outputs.
+
+Each step is taken under the lease of the worker on its partitions (`lease`). When that has ended, the run is
+abandoned where it is: like after a crash, but the worker lives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
-from streams.domain.outgoing import NO_HEADERS, Headers
+from streams.domain.outgoing import NO_HEADERS, Headers, Row
 from streams.engine.clock import now_ms
 from streams.engine.crash_point import CrashPoint
 from streams.engine.effects import Items, Outcome, Routes, changes, graves
-from streams.engine.producer import RunProducer, all_acknowledged
+from streams.engine.lease import Lease
+from streams.engine.producer import RunProducer, Sent, all_acknowledged
 from streams.engine.storable import storable
 from streams.engine.table import StateTable
 
@@ -34,7 +38,8 @@ class AtLeastOnce(Generic[V]):
 
     Args:
         table: Whose values the epoch changes.
-        producer: Must acknowledge with ``acks=all``.
+        producer: Must acknowledge with ``acks=all``, and send nothing while the lease is over.
+        lease: Of the worker.
         reach: Told each stage.
         by_key: As `Routes` takes it.
     """
@@ -44,11 +49,13 @@ class AtLeastOnce(Generic[V]):
         *,
         table: StateTable[V],
         producer: RunProducer,
+        lease: Lease,
         reach: Callable[[CrashPoint], None],
         by_key: Mapping[str, str] | None = None,
     ) -> None:
         self._table = table
         self._producer = producer
+        self._lease = lease
         self._reach = reach
         self._routes = Routes(producer.partition_count, by_key)
 
@@ -57,19 +64,20 @@ class AtLeastOnce(Generic[V]):
 
         Raises:
             InfrastructureError: the broker or the disk failed.
+            ProducerFencedError: the lease ended. Some of it may be published; the rest never will be.
             StateError: the changelog does not take what is to be stored; nothing was published.
         """
         table, reach, partition = self._table, self._reach, outcome.partition
         # What cannot be stored has to show before the first output is there.
         settings = storable(table, partition, outcome.settings)
         items = storable(table, partition, changes(table, outcome.view))
+        term = await self._lease.begin()
         if settings:
-            offset, written_at = await self._log(partition, settings)
+            offset, written_at = await self._log(term, partition, settings)
             table.put(partition, settings, offset, written_at)
             reach(CrashPoint.SETTINGS_ACKED)
         sent = [
-            await self._producer.publish(*routed)
-            for routed in await self._routes.of(partition, outcome.outputs)
+            await self._publish(term, *routed) for routed in await self._routes.of(partition, outcome.outputs)
         ]
         reach(CrashPoint.OUTPUTS_SENT)
         await all_acknowledged(sent)
@@ -77,13 +85,19 @@ class AtLeastOnce(Generic[V]):
         if not items:
             return
         headers = graves(table, outcome.view)
-        offset, written_at = await self._log(partition, items, CrashPoint.CHANGELOG_SENT, headers)
+        offset, written_at = await self._log(term, partition, items, CrashPoint.CHANGELOG_SENT, headers)
         reach(CrashPoint.CHANGELOG_ACKED)
         table.write(partition, outcome.view, items, offset, written_at)
         reach(CrashPoint.STORED)
 
+    async def _publish(self, term: int, topic: str, partition: int, records: Iterable[Row]) -> Sent:
+        # What is handed over after the end of the term would be sent under the next one.
+        self._lease.check(term)
+        return await self._producer.publish(topic, partition, records)
+
     async def _log(
         self,
+        term: int,
         partition: int,
         items: Items,
         on_the_way: CrashPoint | None = None,
@@ -96,7 +110,7 @@ class AtLeastOnce(Generic[V]):
         """
         written_at = now_ms()
         records = ((key, value, written_at, headers.get(key, NO_HEADERS)) for key, value in items)
-        sent = await self._producer.publish(self._table.changelog_topic_name, partition, records)
+        sent = await self._publish(term, self._table.changelog_topic_name, partition, records)
         if on_the_way is not None:
             self._reach(on_the_way)
         return await sent.acknowledged(), written_at

@@ -15,6 +15,7 @@ from faust.types import TP
 from streams.engine.connection import READ_COMMITTED
 from streams.engine.end_offset import note_when_asked
 from streams.engine.fetch_position import fetch_positions
+from streams.engine.heartbeats import keep_lease
 from streams.engine.leaders import follow_leaders
 from streams.engine.log_range import notice_out_of_range, records_lost
 from streams.engine.transport_options import transport_options
@@ -120,9 +121,10 @@ class RunConsumerThread(AIOKafkaConsumerThread):
         return self._asked_at.get(ensure_aiokafka_TP(tp))
 
     async def on_start(self) -> None:
-        """Start the consumer; let it find leaders that have moved, and tell of positions that are gone."""
+        """Start the consumer; let it find leaders that have moved, tell of heartbeats and lost positions."""
         await super().on_start()
         consumer = self._ensure_consumer()
+        keep_lease(consumer, cast("Any", self.app).lease)
         follow_leaders(consumer)
         self._out_of_range = notice_out_of_range(consumer)
         self._asked_at = note_when_asked(consumer)

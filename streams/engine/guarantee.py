@@ -11,6 +11,7 @@ from streams.engine.at_least_once import AtLeastOnce
 from streams.engine.crash_point import crash_point
 from streams.engine.effects import Consumed, Effects
 from streams.engine.exactly_once import ExactlyOnce
+from streams.engine.lease import Lease
 from streams.engine.options import TransactionOptions
 from streams.engine.producer import RunProducer
 from streams.engine.table import StateTable
@@ -26,6 +27,7 @@ class Guarantee:
     Args:
         options: Of transactions.
         producer: The worker's.
+        lease: The worker's on its partitions, for what is done without transactions.
         consumer: Returns the worker's consumer.
         group: The application id.
         topics: What is written to.
@@ -37,12 +39,14 @@ class Guarantee:
         options: TransactionOptions | None,
         *,
         producer: RunProducer,
+        lease: Lease,
         consumer: Callable[[], RunConsumer],
         group: str,
         topics: Collection[str],
         sources: Mapping[str, str],
     ) -> None:
         self._producer = producer
+        self._lease = lease
         self._consumer = consumer
         self._sources = sources
         self._transactions: Transactions | None = None
@@ -65,7 +69,7 @@ class Guarantee:
         """
         producer, reach = self._producer, crash_point(scope=scope)
         if self._transactions is None:
-            return AtLeastOnce(table=table, producer=producer, reach=reach, by_key=by_key)
+            return AtLeastOnce(table=table, producer=producer, lease=self._lease, reach=reach, by_key=by_key)
         table.transactional = True
         return ExactlyOnce(
             table=table,

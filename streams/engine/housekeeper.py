@@ -42,7 +42,10 @@ class WorkerInCharge:
         self._reached: dict[int, int] = {}
 
     def in_charge(self) -> tuple[int, Collection[int]]:
-        """Return the generation, and no partition while state is restored, taken away or not yet judged."""
+        """Return the generation, and no partition while state is restored, taken away or not yet judged.
+
+        Nor while the group may take this worker for dead.
+        """
         app = self._app
         generation: int = app.consumer_generation_id
         if (
@@ -51,6 +54,7 @@ class WorkerInCharge:
             or not app.tables.actives_ready
             or not app.settings_ready.is_set()
             or not app.consumer.flow_active
+            or not app.lease.held
         ):
             return generation, ()
         return generation, [tp.partition for tp in app.consumer.assignment() if tp.topic == self._topic]

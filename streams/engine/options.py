@@ -43,6 +43,8 @@ class EngineOptions:
     """Other workers that keep a partition's state warm."""
     session_timeout_s: float
     """After this silence the group takes a worker for dead."""
+    rebalance_timeout_s: float
+    """Who has not joined again by then is out of the group."""
     stub_rest_s: float
     """What is left of an ended session stays so long at least."""
     housekeeping_interval_s: float

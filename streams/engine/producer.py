@@ -14,7 +14,8 @@ from faust.transport.drivers.aiokafka import Producer
 
 from streams.domain.outgoing import Row
 from streams.engine.in_flight import allow_several_in_flight
-from streams.errors import InfrastructureError
+from streams.engine.leased_sender import LeasedSender, LeaseEndedError
+from streams.errors import EddyError, InfrastructureError, ProducerFencedError
 
 #: Of a transactional client. While a transaction of the predecessor is being ended, each look takes so long.
 _RETRY_BACKOFF_MS = 20
@@ -37,6 +38,7 @@ class Sent:
 
         Raises:
             InfrastructureError: the broker refused or did not answer in time.
+            ProducerFencedError: the lease of this worker ended before.
         """
         await all_acknowledged([self])
         # The broker reports the offset of the first record of the batch.
@@ -49,6 +51,7 @@ async def all_acknowledged(sent: Sequence[Sent]) -> None:
 
     Raises:
         InfrastructureError: that of the first that failed.
+        ProducerFencedError: that of the first that failed, where it was the lease of this worker that ended.
     """
     # One wait for all: each further task is another turn of a busy event loop.
     pending = [future for batches in sent for future in batches.futures if not future.done()]
@@ -72,6 +75,9 @@ class RunProducer(Producer):
     def _new_producer(self, transactional_id: str | None = None) -> AIOKafkaProducer:
         client = super()._new_producer(transactional_id)
         allow_several_in_flight(client)
+        app: Any = self.app
+        if app.options.transactions is None:
+            LeasedSender(client, app.lease)
         return client
 
     async def create_topic(self, topic: str, *args: Any, **kwargs: Any) -> None:
@@ -82,6 +88,7 @@ class RunProducer(Producer):
 
         Raises:
             InfrastructureError: the client cannot take them.
+            ProducerFencedError: the lease of this worker has ended.
         """
         return await publish(self._ensure_producer(), topic, partition, records)
 
@@ -121,6 +128,7 @@ async def publish(client: AIOKafkaProducer, topic: str, partition: int, records:
 
     Raises:
         InfrastructureError: the client cannot take them.
+        ProducerFencedError: the lease of this worker has ended.
     """
     rows = list(records)
     futures: list[asyncio.Future[Any]] = []
@@ -138,7 +146,15 @@ async def publish(client: AIOKafkaProducer, topic: str, partition: int, records:
             futures.append(future or await client.send_batch(batch, topic, partition=partition))
     except KafkaError as error:
         raise _failed(topic, partition, error) from error
+    for future in futures:
+        future.add_done_callback(_look)
     return Sent(topic, partition, tuple(futures), tuple(counts))
+
+
+def _look(future: asyncio.Future[Any]) -> None:
+    """Keep asyncio from logging an error that nobody waits for: one before it has ended the epoch."""
+    if not future.cancelled():
+        future.exception()
 
 
 def open_batch(
@@ -162,7 +178,9 @@ def open_batch(
     return BatchBuilder(accumulator._batch_size, 0, is_transactional=transactional), None  # noqa: SLF001
 
 
-def _failed(topic: str, partition: int, error: KafkaError) -> InfrastructureError:
+def _failed(topic: str, partition: int, error: KafkaError) -> EddyError:
+    if isinstance(error, LeaseEndedError):
+        return ProducerFencedError(f"The lease ended before all was published to {topic}[{partition}].")
     return InfrastructureError(
         f"Publishing to {topic}[{partition}] failed: {error!r}. The run was not acknowledged; "
         "check the "

@@ -121,10 +121,16 @@ class RunConsumer(Consumer):
         """Do nothing, see `on_buffer_full`."""
 
     def stop_flow(self) -> None:
-        """Stop delivering, and let the lanes drop what they have not begun."""
+        """Stop delivering, and let the lanes drop what they have not begun, and what they may not finish."""
         super().stop_flow()
         for lanes in getattr(self.app, "lanes", {}).values():
             lanes.abandon()
+        cast("Any", self.app).lease.give_up()
+
+    def resume_flow(self) -> None:
+        """Deliver again."""
+        cast("Any", self.app).lease.go_on()
+        super().resume_flow()
 
     def verify_event_path(self, now: float, tp: TP) -> None:
         """Do nothing: Faust's check knows per-record acknowledgement only; `Watchdog` looks at progress."""

@@ -5,7 +5,10 @@ import itertools
 import pytest
 
 from streams.domain.topic import Topic
+from streams.engine.crash_point import CrashPoint
+from streams.engine.options import changelogs, repartition_topic
 from tests.integration.load import load
+from tests.integration.reference_fold import OUTPUT_TOPICS
 from tests.integration.stage import SOON_MISSED, Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until
 
@@ -80,3 +83,28 @@ async def test_one_worker_becomes_three_under_load(stage: Stage) -> None:
             await worker.has_processed(100)
     await stage.processed()
     await stage.verdict()
+
+
+@pytest.mark.parametrize("point", [CrashPoint.FOLDED, CrashPoint.OUTPUTS_ACKED])
+async def test_a_worker_suspended_in_the_middle_of_a_run_publishes_nothing_when_it_wakes(
+    stage: Stage, point: CrashPoint
+) -> None:
+    await stage.send(itertools.islice(load(stage.partitions), 1000))
+    suspended = stage.worker(crash_point=f"{point}:5:stop", **SOON_MISSED)
+    other = stage.worker(**SOON_MISSED)
+    await share(other, 4)
+    await stage.processed()
+    before = await written(stage)
+    suspended.signal("CONT")
+    await share(suspended, 2)
+    await share(other, 2)
+    assert await written(stage) == before
+    verdict = await stage.verdict()
+    assert verdict.repeated[Topic.ENRICHED] <= stage.partitions * 50
+
+
+async def written(stage: Stage) -> dict[str, int]:
+    """Return how many records stand in each topic that workers write to."""
+    group = stage.application_id
+    topics = [*OUTPUT_TOPICS, repartition_topic(group), *changelogs(group).values()]
+    return {topic: len(await stage.read(topic)) for topic in topics}

@@ -18,6 +18,7 @@ from streams.domain.session import Session
 from streams.engine.at_least_once import AtLeastOnce
 from streams.engine.clock import now_ms
 from streams.engine.effects import Outcome, Routes, key_partition
+from streams.engine.lease import Lease
 from streams.engine.producer import Sent
 from streams.engine.table import StateTable
 from streams.errors import StateError
@@ -51,6 +52,13 @@ class Producer:
         return {"out": 2, "eddy-keyed": 16}[topic]
 
 
+def held() -> Lease:
+    """Return a lease that does not run out."""
+    lease = Lease(60, 60)
+    lease.heard(lease.now() + 3_600)
+    return lease
+
+
 @pytest.fixture
 def table(tmp_path: Path) -> Iterator[StateTable[Any]]:
     table = build(WorkerSettings(_env_file=None, data_dir=tmp_path)).aggregates
@@ -81,7 +89,7 @@ async def test_a_topic_by_key_has_its_own_name_and_the_others_keep_the_partition
 async def test_settings_come_before_outputs_and_these_before_state(table: StateTable[Any]) -> None:
     said: list[Any] = []
     producer: Any = Producer(said)
-    effects = AtLeastOnce(table=table, producer=producer, reach=said.append)
+    effects = AtLeastOnce(table=table, producer=producer, lease=held(), reach=said.append)
     health = AgentHealth().plus(Contribution("planner", 0, 7, 900_000, {"sessions": {3: 1}}, {}))
     view = table.view(2, ["hplanner"])
     view.put(health, "hplanner")
@@ -100,7 +108,7 @@ async def test_settings_come_before_outputs_and_these_before_state(table: StateT
 async def test_what_changed_is_in_the_changelog_before_it_is_stored(table: StateTable[Any]) -> None:
     said: list[Any] = []
     producer: Any = Producer(said)
-    effects = AtLeastOnce(table=table, producer=producer, reach=said.append)
+    effects = AtLeastOnce(table=table, producer=producer, lease=held(), reach=said.append)
     health = AgentHealth().plus(Contribution("planner", 0, 7, 900_000, {"sessions": {3: 1}}, {}))
     view = table.view(2, ["hplanner"])
     await effects.carry_out(Outcome(2, view))
@@ -126,7 +134,7 @@ async def test_what_the_changelog_does_not_take_is_told_before_anything_is_publi
     table: StateTable[Any], too_large: str
 ) -> None:
     producer: Any = Producer([])
-    effects = AtLeastOnce(table=table, producer=producer, reach=lambda _: None)
+    effects = AtLeastOnce(table=table, producer=producer, lease=held(), reach=lambda _: None)
     view = table.view(2, ["hplanner"])
     settings = [(b"msettings", b"[" + b" " * 5_000 + b"]")] if too_large == "msettings" else []
     if not settings:
@@ -146,7 +154,7 @@ async def test_what_the_changelog_does_not_take_is_told_before_anything_is_publi
 async def test_what_changed_is_written_in_the_order_of_the_source(tmp_path: Path) -> None:
     table = build(WorkerSettings(_env_file=None, data_dir=tmp_path)).sessions
     producer: Any = Producer([])
-    effects = AtLeastOnce(table=table, producer=producer, reach=lambda _: None)
+    effects = AtLeastOnce(table=table, producer=producer, lease=held(), reach=lambda _: None)
     view = table.view(2, ())
     for name, offset in (("a", 9), ("b", 7), ("c", 8), ("a", 12)):
         view.put(Session(2, offset, NodeState.ACTIVE), name)

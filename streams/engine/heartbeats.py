@@ -1,0 +1,39 @@
+"""What the group coordinator says of this worker's membership, told to its lease."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aiokafka.errors import NoError, RebalanceInProgressError
+from aiokafka.protocol.group import HeartbeatRequest, SyncGroupRequest
+
+from streams.engine.lease import Lease
+
+
+def keep_lease(consumer: Any, lease: Lease) -> None:
+    """Let a started ``AIOKafkaConsumer`` of a group renew and lose the lease.
+
+    A heartbeat renews it, and the answer that brings the assignment. Not the one to a request to join: that
+    comes when the others have joined, which may be long after. A group that waits for its members to join
+    again keeps those it hears of, but not for ever (`Lease.heard`). aiokafka forgets its generation wherever
+    the coordinator says that it does not know the member, or the generation, and when the worker leaves.
+    """
+    coordinator = consumer._coordinator  # noqa: SLF001 - aiokafka tells nobody of its heartbeats
+    ask, forget = coordinator._send_req, coordinator.reset_generation  # noqa: SLF001
+
+    async def ask_and_tell(request: Any) -> Any:
+        sent_at = lease.now()
+        answer = await ask(request)
+        match request, getattr(answer, "error_code", None):
+            case HeartbeatRequest() | SyncGroupRequest(), NoError.errno:
+                lease.heard(sent_at)
+            case HeartbeatRequest(), RebalanceInProgressError.errno:
+                lease.heard(sent_at, rebalancing=True)
+        return answer
+
+    def forget_and_tell() -> None:
+        lease.lost()
+        forget()
+
+    coordinator._send_req = ask_and_tell  # noqa: SLF001
+    coordinator.reset_generation = forget_and_tell
