@@ -230,6 +230,14 @@ class RunApp(faust.App):
             if tp.topic in self._sources and (lag := consumer.lag(tp)) is not None
         }
 
+    def polled(self) -> tuple[int, float]:
+        """Return how many polls there have been, and when delivery last got on (monotonic)."""
+        return cast("RunConsumer", self.consumer).polled()
+
+    def is_left_out(self, partition: tuple[str, int]) -> bool:
+        """Tell whether all that polls have brought of a source partition is processed."""
+        return cast("RunConsumer", self.consumer).is_left_out(TP(*partition))
+
     def waiting(self) -> dict[tuple[str, int], int]:
         """Return how many runs of each source partition wait for their turn."""
         return {

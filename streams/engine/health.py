@@ -33,6 +33,14 @@ class Answer:
     detail: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Wait:
+    """From when a partition waits for progress, and how many polls there had been by then."""
+
+    at: float
+    polls: int
+
+
 class Health:
     """Looks at the app; cheap enough to be asked every second.
 
@@ -48,6 +56,7 @@ class Health:
         self._restore_timeout_s = restore_timeout_s
         self._not_ready_since = time.monotonic()
         self._idle_at: dict[tuple[str, int], float] = {}
+        self._waits_from: dict[tuple[str, int], _Wait] = {}
 
     def ready(self) -> Answer:
         """Whether state is restored and records are being processed."""
@@ -70,6 +79,7 @@ class Health:
             if now - self._not_ready_since > limit:
                 return Answer(False, f"not ready for {now - self._not_ready_since:.0f} s")
             self._idle_at.clear()
+            self._waits_from.clear()
             return Answer(True, "getting ready")
         self._not_ready_since = now
         return self._progress(now)
@@ -81,13 +91,29 @@ class Health:
         for partition, lag in lags.items():
             if lag == 0 or partition not in self._idle_at:
                 self._idle_at[partition] = now
-            since = now - max(app.progress_at.get(partition, 0.0), self._idle_at[partition])
-            if since > self._stall_timeout_s:
+            at = max(app.progress_at.get(partition, 0.0), self._idle_at[partition])
+            if (wait := self._waits_from.get(partition)) is None or wait.at != at:
+                wait = self._waits_from[partition] = _Wait(at, app.polled()[0])
+            since = now - at
+            if since > self._stall_timeout_s and not self._has_its_turn_to_come(partition, wait, now):
                 topic, number = partition
                 return Answer(
                     False, f"{topic}[{number}] has {lag} records of lag and no progress for {since:.0f} s"
                 )
         return Answer(True, f"{sum(lags.values())} records of lag")
+
+    def _has_its_turn_to_come(self, partition: tuple[str, int], wait: _Wait, now: float) -> bool:
+        """Tell whether a partition only waits until the others' records of one poll are delivered.
+
+        A worker that is far too slow takes long for that, and gets on. The poll after it has to bring the
+        partition's records, and delivery must not stand still.
+        """
+        polls, delivered_at = self._app.polled()
+        return (
+            self._app.is_left_out(partition)
+            and polls - wait.polls <= 1
+            and now - delivered_at <= self._stall_timeout_s
+        )
 
 
 class Watchdog:

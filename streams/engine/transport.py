@@ -8,6 +8,7 @@ instead of searching lists of single offsets. Registered as the URL scheme ``run
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, cast
 
@@ -45,6 +46,7 @@ class RunConsumer(Consumer):
         self._first_delivered: dict[TP, int] = {}
         self._fetched: dict[TP, int] = {}
         self._read_to: dict[TP, int] = {}
+        self._polls, self._delivered_at = 0, time.monotonic()
         self._reach = crash_point()
         super().__init__(*args, **kwargs)
 
@@ -62,6 +64,7 @@ class RunConsumer(Consumer):
         try:
             while not (self.should_stop or fetcher.should_stop):
                 fetched, _ = await self._wait_next_records(_POLL_SECONDS)
+                self._polls, self._delivered_at = self._polls + 1, time.monotonic()
                 if self.flow_active:
                     self._take_note(fetched or {}, cast("RunConsumerThread", self._thread).read_to)
                 if not fetched:
@@ -83,6 +86,7 @@ class RunConsumer(Consumer):
                     delivered = asyncio.gather(*(self.callback(self._run_message(run)) for run in together))
                     delivered.add_done_callback(_know_how_it_ended)
                     await self.wait_first(delivered, self.suspend_flow.wait())
+                    self._delivered_at = time.monotonic()
         except ConsumerStoppedError:
             if not self.app.should_stop:
                 raise
@@ -186,6 +190,14 @@ class RunConsumer(Consumer):
         if done >= self._fetched.get(tp, 0):  # nothing is on its way
             done = max(done, self._read_to.get(tp, 0))
         return done
+
+    def polled(self) -> tuple[int, float]:
+        """Return how many polls there have been, and when delivery last got on (monotonic)."""
+        return self._polls, self._delivered_at
+
+    def is_left_out(self, tp: TP) -> bool:
+        """Tell whether all that polls have brought of a partition is processed."""
+        return (self.processed(tp) or 0) >= self._fetched.get(tp, 0)
 
     def heard_at(self, tp: TP) -> int | None:
         """Return a time (ms since 1970) at which the partition ended at its `end`; None before the first."""

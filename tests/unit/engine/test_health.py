@@ -34,12 +34,21 @@ class App:
     tables: Tables = field(default_factory=Tables)
     settings_ready: asyncio.Event = field(default_factory=asyncio.Event)
     lag: dict[tuple[str, int], int] = field(default_factory=dict)
+    polls: int = 1
+    delivered_at: float = 1_000.0
+    left_out: set[tuple[str, int]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.settings_ready.set()
 
     def lags(self) -> dict[tuple[str, int], int]:
         return self.lag
+
+    def polled(self) -> tuple[int, float]:
+        return self.polls, self.delivered_at
+
+    def is_left_out(self, partition: tuple[str, int]) -> bool:
+        return partition in self.left_out
 
 
 class Clock:
@@ -125,6 +134,36 @@ def test_lag_without_progress_is_a_stall_after_a_while(app: App, health: Health,
     assert health.live() == Answer(True, "7 records of lag")
     clock.passes(1)
     assert health.live() == Answer(False, "decision-logs[0] has 3 records of lag and no progress for 61 s")
+
+
+def test_a_partition_that_waits_until_a_large_poll_of_others_is_delivered_is_no_stall(
+    app: App, health: Health, clock: Clock
+) -> None:
+    app.lag, app.left_out = {FIRST: 9_000, SECOND: 4}, {SECOND}
+    for _ in range(10):
+        app.progress_at[FIRST] = app.delivered_at = clock()
+        assert health.live().ok
+        clock.passes(STALL_S - 1)
+
+
+def test_a_partition_that_the_polls_of_others_pass_over_is_a_stall(
+    app: App, health: Health, clock: Clock
+) -> None:
+    app.lag, app.left_out = {FIRST: 9_000, SECOND: 4}, {SECOND}
+    assert health.live().ok
+    clock.passes(STALL_S + 1)
+    app.progress_at[FIRST] = app.delivered_at = clock()
+    app.polls += 1
+    assert health.live().ok
+    app.polls += 1
+    assert health.live() == Answer(False, "decision-logs[1] has 4 records of lag and no progress for 61 s")
+
+
+def test_a_delivery_that_stands_still_is_a_stall(app: App, health: Health, clock: Clock) -> None:
+    app.lag, app.left_out = {FIRST: 4}, {FIRST}
+    assert health.live().ok
+    clock.passes(STALL_S + 1)
+    assert health.live() == Answer(False, "decision-logs[0] has 4 records of lag and no progress for 61 s")
 
 
 def test_progress_puts_a_stall_off(app: App, health: Health, clock: Clock) -> None:

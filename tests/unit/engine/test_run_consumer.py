@@ -172,6 +172,20 @@ async def test_what_was_read_and_is_not_processed_is_lag(
     assert consumer.lag(tp) == 0
 
 
+async def test_a_partition_is_left_out_while_all_that_was_fetched_of_it_is_processed(
+    consumer: RunConsumer,
+) -> None:
+    tp = TP(TOPIC, 0)
+    assert consumer.is_left_out(tp)
+    first, second = delivered(consumer, 0, 5, 6), delivered(consumer, 0, 8)
+    consumer._take_note({tp: [*first.value.messages, *second.value.messages]}, {tp: 10})
+    assert not consumer.is_left_out(tp)
+    assert consumer.ack(first)
+    assert not consumer.is_left_out(tp)
+    assert consumer.ack(second)
+    assert consumer.is_left_out(tp)
+
+
 async def test_what_is_put_back_after_a_rebalance_does_not_count_as_read(
     consumer: RunConsumer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
