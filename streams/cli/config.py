@@ -31,7 +31,7 @@ from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.settings_document import resolve, to_document
 from streams.domain.topic import Topic
 from streams.engine.client import Brokers, Stored, connect
-from streams.engine.config_feed import read_document
+from streams.engine.config_feed import LARGEST_VERSION, read_document
 from streams.errors import ConfigurationError
 from streams.proof import warnings
 from streams.settings import ConnectionSettings, load
@@ -42,14 +42,25 @@ class SettingsConflictError(ConfigurationError):
 
 
 def changed_document(
-    settings: DetectionSettings, changes: Mapping[str, Any], changed: Mapping[str, Any]
+    settings: DetectionSettings,
+    changes: Mapping[str, Any],
+    changed: Mapping[str, Any],
+    version: int | None = None,
 ) -> dict[str, Any]:
     """Return the next document: the one in force with ``changes``, complete and checked.
+
+    Args:
+        settings: In force.
+        changes: What is to be otherwise.
+        changed: By whom, when and why.
+        version: Instead of the one after that in force.
 
     Raises:
         ConfigurationError: names each change that is not acceptable. Nothing was published.
     """
-    return next_document(settings, settings.version + 1, changes, changed)
+    if version is not None and version <= settings.version:
+        raise ConfigurationError(f"Not changed: version {settings.version} is in force, give a higher one.")
+    return next_document(settings, settings.version + 1 if version is None else version, changes, changed)
 
 
 async def publish(brokers: Brokers, document: Mapping[str, Any]) -> None:
@@ -84,9 +95,19 @@ config.add_command(shadow)
 @PAIRS
 @UNSET
 @WHY
+@click.option(
+    "--version",
+    type=click.IntRange(1, LARGEST_VERSION),
+    help="Instead of the next one. Only for a topic that was created again: partitions keep to a higher "
+    "version that they have known, as the log of a worker tells.",
+)
 @BOOTSTRAP
 def set_command(
-    pairs: tuple[str, ...], unset: tuple[str, ...], why: str, bootstrap_servers: str | None
+    pairs: tuple[str, ...],
+    unset: tuple[str, ...],
+    why: str,
+    version: int | None,
+    bootstrap_servers: str | None,
 ) -> None:
     """Change settings. All changes of one call take effect together, or none does.
 
@@ -100,7 +121,7 @@ def set_command(
 
     async def change() -> dict[str, Any]:
         async with connect(connection(settings)) as brokers:
-            document = changed_document(in_force(await records(brokers)), changes, changed)
+            document = changed_document(in_force(await records(brokers)), changes, changed, version)
             await publish(brokers, document)
             return document
 

@@ -24,8 +24,8 @@ from streams.proof import Finding, prove, sentence
 
 _POLL_MS = 1000
 
-# Every record carries the version, so it must be a number that any reader of JSON or Avro can hold.
-_LARGEST_VERSION = 2**53
+#: Every record carries the version, so it must be a number that any reader of JSON or Avro can hold.
+LARGEST_VERSION = 2**53
 
 #: Of a document, as it stands on the topic. Each partition keeps the settings of the offsets that the commit
 #: has not passed in one record of its changelog, and reads what names tools with each new name.
@@ -49,8 +49,8 @@ def read_document(value: bytes | None) -> tuple[int, dict[str, Any]]:
     if not isinstance(document, dict):
         raise ValueError("not a JSON object")  # noqa: TRY004 - the caller handles one kind of error
     version = document.get("version")
-    if type(version) is not int or not 1 <= version <= _LARGEST_VERSION:
-        raise ValueError(f"`version` is not an integer from 1 to {_LARGEST_VERSION}")
+    if type(version) is not int or not 1 <= version <= LARGEST_VERSION:
+        raise ValueError(f"`version` is not an integer from 1 to {LARGEST_VERSION}")
     return version, document
 
 

@@ -25,6 +25,7 @@ from streams.domain.detection_settings import DetectionSettings
 from streams.domain.run import Run
 from streams.domain.session import Session
 from streams.domain.shadow import ShadowDocument
+from streams.domain.topic import Topic
 from streams.engine.changelog import SETTINGS_KEY, blaming_state
 from streams.engine.crash_point import CrashPoint
 from streams.engine.effects import Consumed, Effects, Outcome
@@ -98,6 +99,7 @@ class SessionsEpoch:
         self._offsets = offsets
         self._metrics = metrics
         self._reach = reach
+        self._told: set[tuple[int, int]] = set()
 
     async def __call__(self, run: Run) -> None:
         """Process ``run`` to the end; returns when it may be acknowledged.
@@ -129,6 +131,19 @@ class SessionsEpoch:
         self._metrics.epoch(run.partition, folded, folding, time.perf_counter() - started)
 
     def _prepared(self, before: SettingsLedger, run: Run) -> SettingsLedger:
+        known, published = before.newest.settings.version, self._settings.in_force.version
+        if published < known and (known, published) not in self._told:
+            self._told.add((known, published))
+            log.warning(
+                "%s[%s] goes on under settings version %s, %s has only version %s. If that topic was created "
+                "again, publish what should hold with `eddy config set --version %s ...`.",
+                run.topic,
+                run.partition,
+                known,
+                Topic.DETECTOR_CONFIG,
+                published,
+                known + 1,
+            )
         return before.prepare(
             run,
             self._settings.in_force,

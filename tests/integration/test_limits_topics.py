@@ -12,7 +12,7 @@ from streams.domain.topic import Topic
 from streams.engine.options import AGGREGATES, changelog_topic, repartition_topic
 from tests.integration.load import load
 from tests.integration.stage import Stage, delete_topics
-from tests.integration.worker_process import WorkerProcess
+from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until
 
 pytestmark = pytest.mark.integration
 
@@ -88,6 +88,29 @@ async def test_a_topic_created_again_under_a_running_worker_stops_it(stage: Stag
     successor = stage.worker(directory=worker.directory / "data")
     assert await successor.ended() == PROBLEM_FOUND, successor.tail()
     assert "decision-logs was deleted and created again" in successor.log
+
+
+async def test_settings_of_a_topic_created_again_are_told_to_be_too_low_and_can_be_put_above(
+    stage: Stage,
+) -> None:
+    for size in (7, 8):
+        await stage.publish_settings(entropy_window_size=size)
+    before = await scored_once(stage)
+    await create_again(stage, Topic.DETECTOR_CONFIG)
+    await stage.publish_settings(entropy_window_size=9)
+    worker = await stage.worker(directory=before.directory / "data").ready()
+    await stage.send(itertools.islice(load(stage.partitions), 200, 400))
+    await stage.processed()
+    assert "goes on under settings version 2, detector-config has only version 1" in worker.log
+    assert "--version 3" in worker.log
+    await stage.command("config", "set", "entropy_window_size=10", "--version", "3")
+
+    async def adopted() -> bool:
+        await stage.send(itertools.islice(load(stage.partitions), 400, 440))
+        versions = [await worker.metric("eddy_settings_version", partition=str(n)) for n in stage.sent]
+        return set(versions) == {3}
+
+    await until(adopted, PATIENCE_SECONDS, "version 3 in force", worker)
 
 
 @pytest.mark.kafka_only("the embedded broker deletes no records")

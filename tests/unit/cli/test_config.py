@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -49,6 +50,13 @@ def test_a_change_makes_the_whole_next_document() -> None:
     after = in_force(stored(orjson.dumps(first)))
     second = changed_document(after, {"alert_every_record": False}, CHANGED)
     assert (second["version"], second["entropy_window_size"], second["alert_every_record"]) == (2, 8, False)
+
+
+def test_a_version_can_be_chosen_above_the_one_in_force() -> None:
+    document = changed_document(replace(DEFAULTS, version=2), {"entropy_window_size": 8}, CHANGED, 9)
+    assert document["version"] == 9
+    with pytest.raises(ConfigurationError, match="version 2 is in force, give a higher one"):
+        changed_document(replace(DEFAULTS, version=2), {"entropy_window_size": 8}, CHANGED, 2)
 
 
 @pytest.mark.parametrize(
