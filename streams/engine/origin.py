@@ -18,6 +18,7 @@ from typing import Any
 
 import orjson
 
+from streams.domain.topic import Topic
 from streams.engine.store import PartitionStores
 from streams.errors import StateError
 
@@ -130,6 +131,7 @@ def how_to_begin_anew(application_id: str, internal: Sequence[str], directory: P
     return (
         "To score what the topic holds now from its beginning, stop all workers; then either choose another "
         f"EDDY_APPLICATION_ID than {application_id}, or delete the topics {', '.join(internal)} and the data "
-        f"directory of every worker (here {directory}). Either way create what is missing with "
-        "`eddy topics apply`, and start the workers again."
+        f"directory of every worker (here {directory}). Either way delete {Topic.REDRIVEN}, too, which keeps "
+        "offsets of the old topic in mind, create what is missing with `eddy topics apply`, and start the "
+        "workers again."
     )

@@ -38,7 +38,7 @@ class Fate(StrEnum):
     USELESS = "useless"
     """It would come back."""
     FOREIGN = "foreign"
-    """It has no place to go to: Eddy did not write it, or its partition is gone."""
+    """It has no place to go to: Eddy did not write it, or its partition or that of its mark is missing."""
 
 
 class Told(NamedTuple):
@@ -137,7 +137,15 @@ class Redrive:
     async def _batch(self, letters: Sequence[DeadLetter]) -> None:
         partition = _partition(letters[0])
         if partition is None or partition >= min(self._to.partitions, self._partitions_with_marks):
-            why = "nothing says where it stood" if partition is None else f"there is no partition {partition}"
+            if partition is None:
+                why = "nothing says where it stood"
+            elif partition >= self._to.partitions:
+                why = f"there is no partition {partition}"
+            else:
+                why = (
+                    f"{Topic.REDRIVEN} has no partition {partition}: give it as many as "
+                    f"{Topic.DECISION_LOGS} has, with kafka-topics.sh --alter"
+                )
             for letter in letters:
                 self._tell(letter, Fate.FOREIGN, why)
             return

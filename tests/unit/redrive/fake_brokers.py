@@ -16,6 +16,7 @@ class FakeBrokers:
 
     def __init__(self, partitions: int = 4, **config: str) -> None:
         self.partitions = partitions
+        self.with_marks = partitions
         self.config = config
         self.topics: dict[tuple[str, int], list[Stored]] = defaultdict(list)
         self.writes: list[tuple[str, int]] = []
@@ -31,10 +32,9 @@ class FakeBrokers:
         return [each for (name, _), log in sorted(self.topics.items()) if name == topic for each in log]
 
     async def partition_counts(self, names: Iterable[str]) -> dict[str, int]:
+        counts = {Topic.DETECTOR_CONFIG: 1, Topic.REDRIVEN: self.with_marks}
         return {
-            str(name): 1 if name == Topic.DETECTOR_CONFIG else self.partitions
-            for name in names
-            if name not in self.missing
+            str(name): counts.get(Topic(name), self.partitions) for name in names if name not in self.missing
         }
 
     async def describe(self, names: Iterable[str]) -> list[ActualTopic]:

@@ -46,12 +46,16 @@ async def letters(*given):
 
 
 async def sent(brokers, *given, **wish):
+    return [each.fate for each in await told_of(brokers, *given, **wish)]
+
+
+async def told_of(brokers, *given, **wish):
     told = []
     trial = Trial(Codec.bundled(), DEFAULTS)
     redrive = Redrive(brokers, trial, await target(brokers), Wish(now=NOW, **wish), told.append)
     await redrive.send(letters(*given))
     assert sum(redrive.fates.values()) == len(told) == len(given)
-    return [each.fate for each in told]
+    return told
 
 
 @pytest.fixture
@@ -139,3 +143,11 @@ async def test_without_the_topic_of_marks_nothing_is_sent(brokers):
     with pytest.raises(InfrastructureError, match="eddy topics apply"):
         await sent(brokers, letter(5))
     assert brokers.writes == []
+
+
+async def test_a_letter_whose_mark_has_no_partition_is_told_apart_from_one_without_a_place(brokers):
+    brokers.with_marks = 2
+    unmarked, nowhere = await told_of(brokers, letter(5, partition=3), letter(5, partition=4))
+    assert (unmarked.fate, nowhere.fate) == (Fate.FOREIGN, Fate.FOREIGN)
+    assert "decision-logs-redriven has no partition 3" in unmarked.why
+    assert nowhere.why == "there is no partition 4"
