@@ -37,8 +37,9 @@ from tests.integration.reference_fold import Verdict, value_of
 from tests.integration.removals import Lives
 from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until, until_reached
 
-#: Of workers that nobody takes for dead: long, since one that gets no CPU for a while must not be, either.
-_SESSION_TIMEOUT_S = 30
+#: Of workers that nobody takes for dead: long, since one that gets no CPU for a while must not be, either. By
+#: the kind of the broker: the embedded one lets each group wait for half of it before the first assignment.
+_SESSION_TIMEOUT_S = {"kafka": 30, "embedded": 10}
 
 #: Of workers that are not to stand still: one that gets no CPU may be without progress for minutes.
 _STALL_TIMEOUT_S = 600
@@ -157,7 +158,7 @@ class Stage:
             "application_id": self.application_id,
             "producer_idempotence": self.broker.kind == "kafka",
             "web_port": 0,
-            "session_timeout_s": _SESSION_TIMEOUT_S,
+            "session_timeout_s": _SESSION_TIMEOUT_S[self.broker.kind],
             "stall_timeout_s": _STALL_TIMEOUT_S,
             "heartbeat_interval_s": 1,
             "commit_interval_s": 0.2,
