@@ -39,7 +39,7 @@ from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, un
 
 #: Of workers that nobody takes for dead: long, since one that gets no CPU for a while must not be, either. By
 #: the kind of the broker: the embedded one lets each group wait for half of it before the first assignment.
-_SESSION_TIMEOUT_S = {"kafka": 30, "embedded": 10}
+_SESSION_TIMEOUT_S = {"kafka": 30, "embedded": 8}
 
 #: Of workers that are not to stand still: one that gets no CPU may be without progress for minutes.
 _STALL_TIMEOUT_S = 600
