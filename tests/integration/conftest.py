@@ -13,7 +13,7 @@ from tests.network import Link
 from tests.ports import own_port
 
 #: Of a test: it waits for several things, and for each as long as anything happens.
-TIMEOUT_SECONDS = 900
+TIMEOUT_SECONDS = 420
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -57,7 +57,7 @@ async def stores(tmp_path: Path) -> AsyncIterator[PartitionStores]:
 
 @asynccontextmanager
 async def app(broker: Broker, directory: Path, **settings: object) -> AsyncIterator[RunApp]:
-    """Build a worker's app without starting it."""
+    """Build a worker's app without starting it; it may publish as if its group had just heard of it."""
     app = build(
         WorkerSettings(
             _env_file=None,
@@ -67,6 +67,7 @@ async def app(broker: Broker, directory: Path, **settings: object) -> AsyncItera
             **settings,
         )
     )
+    app.lease.heard(app.lease.now() + PATIENCE_SECONDS)
     try:
         yield app
     finally:
