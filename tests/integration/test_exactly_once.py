@@ -47,8 +47,9 @@ async def test_workers_that_are_killed_join_and_leave_under_load(stage: Stage) -
 async def test_a_worker_that_was_taken_for_dead_is_fenced_and_goes_on(stage: Stage) -> None:
     # It stands still in the middle of a transaction, with all of it on the brokers.
     suspended = stage.worker(**ONCE, **SOON_MISSED, crash_point="transaction_acked:9:stop")
-    other = stage.worker(**ONCE)
     async with stage.pouring(load(stage.partitions)):
+        await suspended.stands_still()
+        other = stage.worker(**ONCE)
         await share(other, 4)
         await other.has_processed(400)
         suspended.signal("CONT")

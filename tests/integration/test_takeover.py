@@ -91,6 +91,7 @@ async def test_a_worker_suspended_in_the_middle_of_a_run_publishes_nothing_when_
 ) -> None:
     await stage.send(itertools.islice(load(stage.partitions), 1000))
     suspended = stage.worker(crash_point=f"{point}:5:stop", **SOON_MISSED)
+    await suspended.stands_still()
     other = stage.worker(**SOON_MISSED)
     await share(other, 4)
     await stage.processed()

@@ -81,6 +81,15 @@ class WorkerProcess:
         assert status is not None
         return status
 
+    async def stands_still(self) -> None:
+        """Wait until it has suspended itself, at its crash point."""
+
+        def suspended() -> bool:
+            below = psutil.Process(self._child._guard.pid).children(recursive=True)
+            return any(process.status() == psutil.STATUS_STOPPED for process in below)
+
+        await until(suspended, PATIENCE_SECONDS, "a worker that suspends itself", self)
+
     def memory(self) -> int:
         """Return how many bytes of memory it has (RSS)."""
         below = psutil.Process(self._child._guard.pid).children(recursive=True)
