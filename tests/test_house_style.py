@@ -31,7 +31,9 @@ def lines_in(path: Path) -> int:
 
 def texts() -> Iterator[Path]:
     """Yield every text file of the repository that people write."""
-    candidates = [*ROOT.iterdir(), *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*"))]
+    # In a worktree, `.git` is a file that git writes.
+    top = (path for path in ROOT.iterdir() if path.name != ".git")
+    candidates = [*top, *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*"))]
     for path in candidates:
         if path.is_file() and path.suffix in TEXTS and "__pycache__" not in path.parts:
             yield path
