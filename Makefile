@@ -1,9 +1,9 @@
 # `make` alone lists what there is. Every target brings what it needs: on a fresh machine nothing is done by hand
-# but installing Python 3.11 or newer (and Java 17 with Maven for `make test-kafka`).
+# but installing Python 3.11 or newer (and Java 17 with Maven for `make test-kafka` and `make test-hostile`).
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-kafka test-faults lint bench fuzz clean
+.PHONY: help setup demo test test-kafka test-hostile test-faults lint bench fuzz clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -24,6 +24,9 @@ test: setup ## run every test, on the embedded broker (ARGS="-k name" for some)
 
 test-kafka: setup ## run the integration tests on Apache Kafka, fetched from Maven Central
 	$(BIN)/pytest -n 2 tests/integration --broker kafka $(ARGS)
+
+test-hostile: setup ## send a worker on Apache Kafka what nobody should send (ARGS="-k name" for some)
+	$(BIN)/pytest -n 0 tests/hostile --broker kafka $(ARGS)
 
 test-faults: setup ## kill, cut and fill whatever the job needs, on Apache Kafka (ARGS="--help" for options)
 	$(BIN)/python -m tests.faults $(ARGS)

@@ -42,7 +42,7 @@ class Encoder:
     """
 
     subject: str
-    headers: tuple[tuple[str, bytes], ...]
+    headers: tuple[tuple[str, bytes | None], ...]
     encode: Callable[[Mapping[str, Any]], bytes]
 
 

@@ -18,7 +18,7 @@ from uuid import UUID
 
 from schemas.reason import Reason, UndecodableError
 
-Headers = Sequence[tuple[str, bytes]]
+Headers = Sequence[tuple[str, bytes | None]]
 SchemaKey = int | UUID
 """What names a writer schema: a registry's id or its GUID."""
 

@@ -18,7 +18,7 @@ from typing import Final
 from schemas.reason import Reason, UndecodableError
 from streams.domain.outgoing import Outgoing
 
-Headers = tuple[tuple[str, bytes], ...]
+Headers = tuple[tuple[str, bytes | None], ...]
 
 #: The header of a letter that does not hold all of its message: what was cut, and how many bytes that had.
 CUT: Final = "x-dlq-cut"
@@ -49,7 +49,7 @@ class Source:
     topic: str
     partition: int
     offset: int
-    headers: Sequence[tuple[str, bytes]] = ()
+    headers: Sequence[tuple[str, bytes | None]] = ()
 
 
 _VALIDATED = frozenset({Reason.SCHEMA_VIOLATION, Reason.KEY, Reason.FUTURE})
@@ -123,7 +123,7 @@ def record_size(record: Outgoing) -> int:
     key, value, _, headers = record
     size = _OVERHEAD + len(key or b"") + len(value or b"")
     for name, content in headers:
-        size += _HEADER_OVERHEAD + 4 * len(name) + len(content)
+        size += _HEADER_OVERHEAD + 4 * len(name) + len(content or b"")
     return size
 
 
@@ -156,7 +156,7 @@ def cut_to_fit(letter: Outgoing, largest: int) -> Outgoing:
 _CUT_BYTES: Final = 80
 
 
-def _own(headers: Sequence[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
+def _own(headers: Sequence[tuple[str, bytes | None]]) -> list[tuple[str, bytes | None]]:
     """Return the headers that Eddy put behind those of the message."""
     first = max(at for at, (name, _) in enumerate(headers) if name == FIRST_OF_OURS)
     return list(headers[first:])

@@ -19,7 +19,7 @@ FAILED = ".pytest_cache/v/cache/lastfailed"
 def run_ci(directory: Path, *, fetched: int = 0, **recipes: str) -> subprocess.CompletedProcess[str]:
     """Run it where `make` follows the given recipes and fetching the jars ends with the given exit code."""
     shutil.copytree(ROOT / ".ci", directory / ".ci")
-    steps = {"setup": "true", "lint": "true", "test": "true", "test-kafka": "true"}
+    steps = {"setup": "true", "lint": "true", "test": "true", "test-kafka": "true", "test-hostile": "true"}
     steps |= {name.replace("_", "-"): recipe for name, recipe in recipes.items()}
     makefile = "".join(f".PHONY: {name}\n{name}:\n\t@{recipe}\n" for name, recipe in steps.items())
     (directory / "Makefile").write_text(makefile)
@@ -39,13 +39,13 @@ def test_it_succeeds_when_every_step_does(tmp_path: Path) -> None:
     assert "kafka was tested" in result.stdout
 
 
-@pytest.mark.parametrize("step", ["setup", "lint", "test", "test_kafka"])
+@pytest.mark.parametrize("step", ["setup", "lint", "test", "test_kafka", "test_hostile"])
 def test_it_fails_with_any_step(tmp_path: Path, step: str) -> None:
     assert run_ci(tmp_path, **{step: "false"}).returncode != 0
 
 
 def test_it_goes_on_without_maven_central_and_says_so(tmp_path: Path) -> None:
-    result = run_ci(tmp_path, fetched=os.EX_TEMPFAIL, test_kafka="false")
+    result = run_ci(tmp_path, fetched=os.EX_TEMPFAIL, test_kafka="false", test_hostile="false")
     assert result.returncode == 0
     assert "NOTHING WAS TESTED ON APACHE KAFKA" in result.stderr
 

@@ -24,7 +24,7 @@ _CHUNK = 200
 
 _PATIENCE_SECONDS = 30.0
 
-Decode = Callable[[bytes | None, Sequence[tuple[str, bytes]]], dict[str, Any]]
+Decode = Callable[[bytes | None, Sequence[tuple[str, bytes | None]]], dict[str, Any]]
 
 _FOLLOWED = (Topic.ENRICHED, *ALERTS, *ADVICE, Topic.DEAD_LETTERS)
 
@@ -100,7 +100,7 @@ async def _settle(cluster: Cluster, account: Account, follower: asyncio.Task[Non
 
 async def _follow(cluster: Cluster, account: Account, audience: Audience) -> None:
     codec = Codec.bundled()
-    decode: Mapping[str, Callable[[bytes | None, Sequence[tuple[str, bytes]]], dict[str, Any]]] = {
+    decode: Mapping[str, Callable[[bytes | None, Sequence[tuple[str, bytes | None]]], dict[str, Any]]] = {
         topic: codec.decoder(f"{topic}-value").decode
         for topic in _FOLLOWED
         if topic is not Topic.DEAD_LETTERS
@@ -118,7 +118,7 @@ async def _follow(cluster: Cluster, account: Account, audience: Audience) -> Non
 
 
 def _source(record: Stored) -> tuple[int, int, str]:
-    headers = dict(record.headers)
+    headers = {name: content or b"" for name, content in record.headers}
     try:
         return (
             int(headers["__streams.errors.partition"]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-Headers = list[tuple[str, bytes]]
+Headers = list[tuple[str, bytes | None]]
 """Shared and never changed; aiokafka takes lists only."""
 
 Row = tuple[bytes | None, bytes | None, int, Headers]

@@ -27,8 +27,8 @@ class Message(Protocol):
         """As it came."""
 
     @property
-    def headers(self) -> Sequence[tuple[str, bytes]]:
-        """As they came."""
+    def headers(self) -> Sequence[tuple[str, bytes | None]]:
+        """As they came; in Kafka the value of a header may be null."""
 
 
 @dataclass(frozen=True, slots=True)

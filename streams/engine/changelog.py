@@ -137,7 +137,7 @@ def is_stub(stored: bytes) -> bool:
     return _STUB.match(stored) is not None
 
 
-def buried(headers: Iterable[tuple[str, bytes]]) -> bytes | None:
+def buried(headers: Iterable[tuple[str, bytes | None]]) -> bytes | None:
     """Return what a session's tombstone says of the state that went: the bytes of a stub at its position.
 
     A worker that was taken for dead may bury a session of which its successor has read more, so a tombstone

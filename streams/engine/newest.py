@@ -19,7 +19,7 @@ class ChangelogRecord(Restorable, Protocol):
     """A record as it stands in the changelog."""
 
     @property
-    def headers(self) -> Iterable[tuple[str, bytes]]:
+    def headers(self) -> Iterable[tuple[str, bytes | None]]:
         """Of a tombstone, see `buried`."""
 
 

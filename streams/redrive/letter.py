@@ -40,7 +40,7 @@ class Record(Protocol):
         """Of the message."""
 
     @property
-    def headers(self) -> Sequence[tuple[str, bytes]]:
+    def headers(self) -> Sequence[tuple[str, bytes | None]]:
         """Of the message, then Eddy's."""
 
 
@@ -125,7 +125,7 @@ def read(record: Record) -> DeadLetter:
     )
 
 
-def redrives(headers: Sequence[tuple[str, bytes]]) -> int:
+def redrives(headers: Sequence[tuple[str, bytes | None]]) -> int:
     """Return what the header says of how often a message was sent again; 0 where it says nothing usable.
 
     >>> redrives([("x-redrive-count", b"2")]), redrives([("x-redrive-count", b"?")])

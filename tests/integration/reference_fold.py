@@ -35,7 +35,7 @@ from tests.integration.removals import LetGo, Removals, is_told_end
 #: Where the job writes what came of a record.
 OUTPUT_TOPICS = (*OUTPUTS, Topic.DEAD_LETTERS)
 
-Headers = tuple[tuple[str, bytes], ...]
+Headers = tuple[tuple[str, bytes | None], ...]
 #: Everything a consumer sees of an output but its offset: partition, key, value, timestamp, headers.
 Written = tuple[int, bytes | None, bytes | None, int, Headers]
 

@@ -6,15 +6,19 @@ import pytest
 
 from schemas.reason import Reason, UndecodableError
 from streams.dead_letter import (
+    CUT,
     Source,
     Stage,
+    cut_to_fit,
     dead_letter_headers,
     reason_for,
+    record_size,
     rejected_headers,
     undecodable_headers,
 )
+from streams.domain.outgoing import Outgoing
 
-OWN = (("traceparent", b"00-1-2-01"), ("x", b"\xff"))
+OWN = (("traceparent", b"00-1-2-01"), ("x", b"\xff"), ("null", None))
 SOURCE = Source("decision-logs", 3, 17, OWN)
 
 
@@ -72,3 +76,15 @@ def test_the_same_input_gives_the_same_bytes():
 def test_a_topic_with_other_letters_is_written_as_utf8():
     headers = dict(rejected_headers(Source("über", 0, 0), ["key"], group="g", version="v"))
     assert headers["__streams.errors.topic"].decode() == "über"
+
+
+def test_a_header_without_a_value_takes_the_bytes_of_its_name_alone():
+    without, empty = (record_size(Outgoing(b"k", b"v", 0, [("name", content)])) for content in (None, b""))
+    assert without == empty
+
+
+def test_a_letter_is_cut_whatever_headers_have_no_value():
+    headers = [("own", None), *rejected_headers(SOURCE, ["key"], group="g", version="v")]
+    letter = cut_to_fit(Outgoing(b"k", bytes(5_000), 0, headers), 2_000)
+    assert letter.headers[:-1] == headers
+    assert letter.headers[-1] == (CUT, b"value 5000")

@@ -1,0 +1,8 @@
+"""Everything that is sent to the worker: add a case to the list of its module, or a module here."""
+
+from __future__ import annotations
+
+from tests.hostile import headers
+from tests.hostile.case import Case
+
+CASES: tuple[Case, ...] = (*headers.CASES,)
