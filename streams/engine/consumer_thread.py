@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any, cast
 
-from aiokafka import AIOKafkaConsumer
+from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import CommitFailedError, ConsumerStoppedError, IllegalStateError, KafkaError
 from faust.transport.drivers.aiokafka import AIOKafkaConsumerThread, Transport, ensure_aiokafka_TP
 from faust.types import TP
@@ -26,13 +26,15 @@ def check_client(consumer: AIOKafkaConsumer) -> None:
     """Look at the errors that aiokafka keeps for who polls it; Faust goes past that and never sees them.
 
     With one of them the client stands still for ever: it joins no group, sends no heartbeat, fetches nothing.
+    A client that still looks for its first broker has no error to look at: its start reports that itself.
 
     Raises:
         InfrastructureError: there is one.
     """
-    if consumer._closed:  # noqa: SLF001 - aiokafka tells nobody
+    fetcher, coordinator = consumer._fetcher, consumer._coordinator  # noqa: SLF001 - aiokafka tells nobody
+    if consumer._closed or fetcher is None:  # noqa: SLF001
         return
-    fetching, coordinator = consumer._fetcher._fetch_task, consumer._coordinator  # noqa: SLF001
+    fetching = fetcher._fetch_task  # noqa: SLF001
     try:
         if fetching.done() and not fetching.cancelled():
             fetching.result()
@@ -44,6 +46,23 @@ def check_client(consumer: AIOKafkaConsumer) -> None:
             "that this worker may Read its group and its topics (docs/exactly-once.md lists what it needs), "
             "then restart."
         ) from error
+
+
+async def seek_to_committed(consumer: AIOKafkaConsumer) -> dict[TopicPartition, int | None]:
+    """Seek the committed offsets of all assigned partitions; return them, None where there is none.
+
+    aiokafka asks for each partition alone, one after another. Where a broker is a second away, a worker with
+    many partitions is not done before its patience with the coordinator ends, however often it starts.
+    """
+    assigned = list(consumer.assignment())
+    found = await consumer._coordinator.fetch_committed_offsets(assigned)  # noqa: SLF001 - aiokafka has no other way
+    offsets: dict[TopicPartition, int | None] = {}
+    for tp in assigned:
+        offset = found[tp].offset if tp in found else -1
+        offsets[tp] = offset if offset >= 0 else None
+        if offset > 0:
+            consumer.seek(tp, offset)
+    return offsets
 
 
 class RunConsumerThread(AIOKafkaConsumerThread):
@@ -200,6 +219,11 @@ class RunConsumerThread(AIOKafkaConsumerThread):
             self.read_to = {}  # the flow may be back when somebody looks, and would take these for read
             return {}
         return fetched
+
+    async def seek_to_committed(self) -> Mapping[TP, int]:
+        """Seek the committed offsets in the thread, see the function of that name."""
+        found: Mapping[TP, int] = await self.call_thread(seek_to_committed, self._ensure_consumer())
+        return found
 
     async def _commit(self, offsets: Mapping[TP, int]) -> bool:
         """Commit; a commit refused because the group is rebalancing is no failure, the offsets come again."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from streams.domain.outgoing import Outgoing
 from streams.engine.app import RunApp
 from streams.engine.changelog import SESSION_FORM
 from streams.engine.clock import now_ms
-from streams.engine.consumer_thread import RunConsumerThread, check_client
+from streams.engine.consumer_thread import RunConsumerThread, check_client, seek_to_committed
 from streams.engine.producer import RunProducer
 from streams.engine.restore import restore
 from streams.engine.store import PartitionStores, StoreOptions
@@ -141,6 +141,35 @@ async def test_what_was_fetched_before_another_assignment_is_not_delivered_under
         assert await thread._fetch_records(consumer, {partition}, timeout=PATIENCE_SECONDS) == {}
         fetched = await thread._fetch_records(consumer, {partition}, timeout=PATIENCE_SECONDS)
         assert fetched[partition][0].offset == committed
+
+
+async def test_a_client_that_has_not_found_its_first_broker_has_no_error_to_look_at(broker: Broker) -> None:
+    consumer = AIOKafkaConsumer(bootstrap_servers=broker.bootstrap)
+    check_client(consumer)
+    await consumer.stop()
+
+
+async def test_the_committed_offsets_of_all_partitions_are_one_question(
+    broker: Broker, topic: Topic, unique: Unique, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await write(broker, topic, 1, *[(b"k", b"%d" % number) for number in range(5)])
+    async with AIOKafkaConsumer(
+        topic, bootstrap_servers=broker.bootstrap, group_id=unique("group"), enable_auto_commit=False
+    ) as consumer:
+        tps = [TopicPartition(topic, partition) for partition in range(2)]
+        await consumer.commit({tps[1]: 4})
+        asked: list[set[TopicPartition]] = []
+        ask = consumer._coordinator.fetch_committed_offsets
+
+        async def note(partitions: Iterable[TopicPartition]) -> object:
+            asked.append(set(partitions))
+            return await ask(partitions)
+
+        monkeypatch.setattr(consumer._coordinator, "fetch_committed_offsets", note)
+        assert await seek_to_committed(consumer) == {tps[0]: None, tps[1]: 4}
+        assert set(tps) in asked
+        assert {tps[0]} not in asked
+        assert await consumer.position(tps[1]) == 4
 
 
 async def test_what_ended_the_fetches_of_the_client_is_told(
@@ -315,7 +344,7 @@ from pathlib import Path
 from streams.app import build
 from streams.engine.changelog import SESSION_FORM
 from streams.engine.clock import now_ms
-from streams.engine.consumer_thread import RunConsumerThread, check_client
+from streams.engine.consumer_thread import RunConsumerThread, check_client, seek_to_committed
 from streams.engine.restore import restore
 from streams.engine.store import PartitionStores, StoreOptions
 from streams.settings import WorkerSettings
