@@ -7,8 +7,10 @@ right one is for validation to say, with the path of the field. Logical types ar
 
 Why not fastavro's own reader: it takes two to three times as long, and skipping a list of numbers in
 truncated data it counts to whatever length the data claims. Here no bytes make the reader take more
-time or memory than their length allows: a text is a slice, and every item of a list takes at least
-one byte. The tests hold the two readers to the same values.
+time or memory than their length allows: a text is a slice, every item of a list takes at least one byte,
+and `schemas.avro_bytes.Budget` bounds how many values lists may hold. No schema makes it either: what a
+record holds beside its lists has a bound (`schemas.avro_cost`), and so has the work of making the reader.
+The tests hold the two readers to the same values.
 
 A record becomes a function from bytes and position to value and position::
 
@@ -29,23 +31,18 @@ import struct
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-_LONGEST = 10
-"""Bytes of the longest 64-bit integer."""
+from schemas.avro_bytes import FREE_COST, RECORD_COST, Budget, integer, malformed, size
+from schemas.avro_cost import Cost, UnreadableSchemaError, cost
 
 _MOST_BRANCHES = 64
 """Of a union: so many have an index of one byte."""
 
+_MOST_PLACES = 5_000
+"""Of types in a schema, branches of unions among them: each takes about 0.1 ms to compile."""
+
 _LENGTH = ["n = b[p]; p += 1", "if n & 129: n, p = size(b, p - 1)", "n = (n >> 1) + p"]
 
 RecordReader = Callable[[bytes, int], tuple[dict[str, Any], int]]
-
-
-class MalformedError(ValueError):
-    """The bytes are not data of the schema."""
-
-
-class UnreadableSchemaError(ValueError):
-    """Data of the schema cannot be read, or not in bounded time and memory; the message says why."""
 
 
 def compile_reader(writer: Any, target: Mapping[str, Any]) -> RecordReader:
@@ -62,71 +59,46 @@ def compile_reader(writer: Any, target: Mapping[str, Any]) -> RecordReader:
 
     Raises:
         UnreadableSchemaError: the writer schema is no record, a type contains itself, a list has items
-            that take no bytes, a size is negative, or a union has no branches or more than 64.
+            that take no bytes, a size is negative, a union has no branches or more than 64, or the schema
+            or one record of it is larger than the limits.
     """
-    source = _Source()
     if not (isinstance(writer, dict) and writer["type"] == "record"):
         raise UnreadableSchemaError("it is not a record")
-    name = source.record(writer, target)
+    budget = Budget()
     scope: dict[str, Any] = {
         "double": struct.Struct("<d").unpack_from,
         "single": struct.Struct("<f").unpack_from,
-        "integer": _integer,
-        "size": _size,
-        "block": _block,
-        "malformed": _malformed,
+        "integer": integer,
+        "size": size,
+        "malformed": malformed,
+        "begin": budget.begin,
+        "block": budget.block,
+        "spend": budget.spend,
     }
-    # The source is made of names and symbols quoted by repr, numbers, and nothing else from outside.
-    exec(source.text(), scope)  # noqa: S102
-    reader: RecordReader = scope[name]
+    # The source is made of names quoted by repr, numbers, and nothing else from outside.
+    exec(_Source(scope).text(writer, target), scope)  # noqa: S102
+    reader: RecordReader = scope["read"]
     return reader
-
-
-def _integer(b: bytes, p: int) -> tuple[int, int]:
-    """Return the integer at ``p`` as it is written (zig-zag), and where it ends."""
-    number = shift = 0
-    for position in range(p, p + _LONGEST):
-        byte = b[position]
-        number |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            if number >> 64:
-                break
-            return number, position + 1
-        shift += 7
-    raise MalformedError("an integer has more than 64 bits")
-
-
-def _size(b: bytes, p: int) -> tuple[int, int]:
-    """Return the length at ``p``, doubled as it is written, and where it ends."""
-    number, end = _integer(b, p)
-    if number & 1:
-        raise MalformedError("a length is negative")
-    return number, end
-
-
-def _block(b: bytes, p: int) -> tuple[int, int]:
-    """Return how many items the block at ``p`` has, and where they begin."""
-    number, p = _integer(b, p)
-    if number & 1:
-        _, p = _size(b, p)
-        return (number + 1) >> 1, p
-    return number >> 1, p
-
-
-def _malformed(what: str) -> None:
-    raise MalformedError(what)
 
 
 class _Source:
     """The functions written so far, and what the named types of the writer are."""
 
-    def __init__(self) -> None:
+    def __init__(self, scope: dict[str, Any]) -> None:
+        self._scope = scope
         self._functions: list[str] = []
+        self._places = 0
         self._types: dict[str, Mapping[str, Any]] = {}
-        self._records: dict[tuple[str, str | None], str] = {}
+        self._costs: dict[str, Cost] = {}
+        self._symbols: dict[str, str] = {}
+        self._records: dict[tuple[str, str | None, bool], str] = {}
         self._open: list[str] = []
+        self._in_list = False
 
-    def text(self) -> str:
+    def text(self, writer: Mapping[str, Any], target: Mapping[str, Any]) -> str:
+        """Return the source of the function ``read`` and of those it calls."""
+        name = self.record(writer, target)
+        self._functions.append(f"def read(b, p):\n begin(len(b))\n return {name}(b, p)")
         return "\n".join(self._functions)
 
     def record(self, writer: Mapping[str, Any], target: Mapping[str, Any] | None) -> str:
@@ -134,7 +106,7 @@ class _Source:
         full_name = writer["name"]
         if full_name in self._open:
             raise UnreadableSchemaError(f"{full_name} contains itself, so its data has no bound")
-        pair = (full_name, None if target is None else target["name"])
+        pair = (full_name, None if target is None else target["name"], self._in_list)
         if pair in self._records:
             return self._records[pair]
         self._open.append(full_name)
@@ -147,6 +119,12 @@ class _Source:
             lines += self._statements(field["type"], into, f"f{number}")
             read[name] = f"f{number}"
         self._open.pop()
+        whole = self._costs[full_name] = cost(writer, self._costs)
+        if whole.most > FREE_COST:
+            raise UnreadableSchemaError(
+                f"one {full_name} may hold more values than the limit of {FREE_COST}, lists aside"
+                f" (a record counts as {1 + RECORD_COST})"
+            )
         pairs = ", ".join(f"{name!r}: {value}" for name, value in _pairs(read, wanted))
         self._records[pair] = self._function([*lines, f"return {{{pairs}}}, p"])
         return self._records[pair]
@@ -158,6 +136,7 @@ class _Source:
 
     def _statements(self, writer: Any, into: Any, variable: str) -> list[str]:
         """Return the statements that read a value at ``p`` into ``variable`` and move ``p`` behind it."""
+        self._count_place()
         match writer:
             case str() if writer in self._types:
                 return self._statements(self._types[writer], into, variable)
@@ -174,11 +153,15 @@ class _Source:
                 return [f"{variable}, p = {self._repeated('{}', key, values, wanted, 'v[k] = i')}(b, p)"]
             case {"type": "enum", "name": name, "symbols": symbols}:
                 self._types[name] = writer
-                return [*_LENGTH[:2], f"{variable} = {tuple(symbols)!r}[n >> 1]"]
+                # Not in the source, which has a line for each use.
+                known = self._symbols.setdefault(name, f"s{len(self._symbols)}")
+                self._scope[known] = tuple(symbols)
+                return [*_LENGTH[:2], f"{variable} = {known}[n >> 1]"]
             case {"type": "fixed", "name": name, "size": size}:
                 if size < 0:
                     raise UnreadableSchemaError(f"{name} has {size} bytes")
                 self._types[name] = writer
+                self._costs[name] = cost(writer, self._costs)
                 # Unlike a text it has no length before it that would be missed at the end of the bytes.
                 beyond = f"if p + {size:d} > len(b): malformed('the data ends early')"
                 return [beyond, f"{variable} = b[p:p + {size:d}]; p += {size:d}"]
@@ -187,36 +170,32 @@ class _Source:
             case _:
                 return _primitive(writer, variable)
 
+    def _count_place(self) -> None:
+        self._places += 1
+        if self._places > _MOST_PLACES:
+            raise UnreadableSchemaError(f"it has more types than the limit of {_MOST_PLACES}")
+
     def _union(self, branches: list[Any], into: Any, variable: str) -> list[str]:
         if not 0 < len(branches) <= _MOST_BRANCHES:
             raise UnreadableSchemaError(f"it has a union of {len(branches)} branches")
         lines = ["u = b[p]; p += 1"]
         for index, branch in enumerate(branches):
             statements = [f" {line}" for line in self._statements(branch, into, variable)]
+            if self._in_list and (least := cost(branch, self._costs).least) > 1:
+                statements.insert(0, f" spend({least})")
             lines += [f"{'elif' if index else 'if'} u == {2 * index}:", *statements]
         return [*lines, "else: malformed('a union has no such branch')"]
 
     def _repeated(self, empty: str, key: list[str], items: Any, into: Any, add: str) -> str:
+        outside, self._in_list = self._in_list, True
         item = [f"  {line}" for line in [*key, *self._statements(items, into, "i"), add]]
-        if not key and not self._takes_bytes(items):
+        self._in_list = outside
+        each = cost(items, self._costs)
+        if not key and not each.takes_bytes:
             raise UnreadableSchemaError("it has a list whose items take no bytes, so its data has no bound")
-        loop = ["c, p = block(b, p)", "if not c: return v, p", "for _ in range(c):", *item]
+        paid = each.least + (1 if key else 0)
+        loop = [f"c, p = block(b, p, {paid})", "if not c: return v, p", "for _ in range(c):", *item]
         return self._function([f"v = {empty}", "while True:", *(f" {line}" for line in loop)])
-
-    def _takes_bytes(self, schema: Any) -> bool:
-        match schema:
-            case "null":
-                return False
-            case str() if schema in self._types:
-                return self._takes_bytes(self._types[schema])
-            case {"type": "record", "fields": fields}:
-                return any(self._takes_bytes(field["type"]) for field in fields)
-            case {"type": "fixed", "size": size}:
-                return bool(size)
-            case {"type": "null"}:
-                return False
-            case _:
-                return True
 
 
 def _pairs(read: Mapping[str, str], wanted: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:

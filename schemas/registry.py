@@ -7,7 +7,7 @@ import ssl
 from base64 import b64encode
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 from uuid import UUID
 
 import aiohttp
@@ -18,7 +18,15 @@ from streams.errors import ConfigurationError, InfrastructureError
 
 _JSON = "application/vnd.schemaregistry.v1+json"
 _NOT_FOUND_CODES = frozenset({40401, 40402, 40403})
-"""Subject, version or schema not found. Any other 404 does not come from a registry."""
+"""Subject, version or schema not found. Any other 404 is that of a web server without such a page."""
+
+_TEMPORARY = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS})
+
+MOST_ANSWER_BYTES = 8 << 20
+"""Of what the registry sends. The largest schema that is read takes less, however it is escaped."""
+
+LARGEST_ID = 2**31 - 1
+"""Registries count ids in 32 bits with a sign. A value can name twice as many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +64,24 @@ class RegisteredSchema:
     has_references: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class AbsentSchema:
+    """There is no such schema for us; ``why`` completes "schema 7 ..."."""
+
+    why: str
+
+
 class _TemporaryError(Exception):
     """The registry did not answer, or said it cannot at the moment."""
+
+
+class _TooLargeError(Exception):
+    """The answer has more than `MOST_ANSWER_BYTES`."""
+
+
+class _Answer(NamedTuple):
+    status: int
+    text: bytes
 
 
 class Registry:
@@ -71,7 +95,7 @@ class Registry:
         self._address = address
         url = URL(address.url)
         user, password = address.user or url.user, address.password or url.password
-        headers = {"Accept": f"{_JSON}, application/json"}
+        headers = {"Accept": f"{_JSON}, application/json", "Accept-Encoding": "identity"}
         if user:
             login = b64encode(f"{user}:{password or ''}".encode()).decode()
             headers["Authorization"] = f"Basic {login}"
@@ -92,19 +116,36 @@ class Registry:
         """Close the connection."""
         await self._session.close()
 
-    async def schema(self, key: int | UUID) -> RegisteredSchema | None:
-        """Return the schema with an id or a GUID; None when there is none."""
-        kind = "guids" if isinstance(key, UUID) else "ids"
-        found = await self._ask("GET", "schemas", kind, str(key))
+    async def schema(self, key: int | UUID, beside: str) -> RegisteredSchema | AbsentSchema:
+        """Return the schema with an id or a GUID.
+
+        ``beside`` is a subject that the registry should let us read. Records choose the key. So where the
+        registry answers for that subject as it should, a refusal is about this schema alone.
+        """
+        if isinstance(key, int) and key > LARGEST_ID:
+            return AbsentSchema(f"is not known: ids of schemas end at {LARGEST_ID}")
+        path = ("schemas", "guids" if isinstance(key, UUID) else "ids", str(key))
+        try:
+            answer = await self._ask("GET", path)
+        except _TooLargeError:
+            return AbsentSchema(f"has more than the limit of {MOST_ANSWER_BYTES} bytes in the registry")
+        if _is_refusal(answer) and await self._answers_for(beside, answer.status):
+            return AbsentSchema(f"is refused by the registry (HTTP {answer.status})")
+        found = self._said("GET", path, answer)
         if found is None:
-            return None
+            return AbsentSchema("is not known")
         return RegisteredSchema(
-            found.get("schemaType", "AVRO"), str(found.get("schema")), bool(found.get("references"))
+            found.get("schemaType") or "AVRO", str(found.get("schema")), bool(found.get("references"))
         )
+
+    async def _answers_for(self, subject: str, status: int) -> bool:
+        """Tell whether a refusal with ``status`` is an exception: the registry answers for a subject."""
+        answer = await self._ask("GET", ("subjects", subject, "versions", "latest"))
+        return answer.status == HTTPStatus.OK or (status != HTTPStatus.FORBIDDEN and _is_not_found(answer))
 
     async def id_of(self, subject: str, definition: Any) -> int | None:
         """Return the id of a schema that is registered under a subject; None when it is not."""
-        found = await self._ask("POST", "subjects", subject, body={"schema": json.dumps(definition)})
+        found = await self._request("POST", ("subjects", subject), {"schema": json.dumps(definition)})
         return None if found is None else int(found["id"])
 
     async def register(self, subject: str, definition: Any) -> int:
@@ -114,16 +155,23 @@ class Registry:
             ConfigurationError: the subject's compatibility rule refuses the schema.
         """
         body = {"schema": json.dumps(definition)}
-        found = await self._ask("POST", "subjects", subject, "versions", body=body)
+        found = await self._request("POST", ("subjects", subject, "versions"), body)
         if found is None:
             raise self._not_a_registry("404 for a registration")
         return int(found["id"])
 
     async def require(self, subject: str, compatibility: str) -> None:
         """Set the compatibility rule of a subject, such as ``FULL_TRANSITIVE``."""
-        await self._ask("PUT", "config", subject, body={"compatibility": compatibility})
+        await self._request("PUT", ("config", subject), {"compatibility": compatibility})
 
-    async def _ask(self, method: str, *path: str, body: Any = None) -> dict[str, Any] | None:
+    async def _request(self, method: str, path: tuple[str, ...], body: Any) -> dict[str, Any] | None:
+        try:
+            answer = await self._ask(method, path, body)
+        except _TooLargeError as error:
+            raise self._not_a_registry(f"more than {MOST_ANSWER_BYTES} bytes") from error
+        return self._said(method, path, answer)
+
+    async def _ask(self, method: str, path: tuple[str, ...], body: Any = None) -> _Answer:
         try:
             async for attempt in stamina.retry_context(
                 on=_TemporaryError,
@@ -135,12 +183,13 @@ class Registry:
                     return await self._ask_once(method, path, body)
         except _TemporaryError as error:
             raise InfrastructureError(
-                f"the schema registry {self._address.shown()} does not answer ({error}). Check that it runs"
-                " and can be reached from here; the worker stops and will go on where it was"
+                f"the schema registry {self._address.shown()} does not answer {method} /{'/'.join(path)}"
+                f" ({error}). Check that it runs and can be reached from here. A worker that is started again"
+                " continues where it was"
             ) from error
         raise AssertionError("retries end with an answer or an error")
 
-    async def _ask_once(self, method: str, path: tuple[str, ...], body: Any) -> dict[str, Any] | None:
+    async def _ask_once(self, method: str, path: tuple[str, ...], body: Any) -> _Answer:
         url = self._root
         for part in path:
             url /= part
@@ -148,33 +197,32 @@ class Registry:
         data = None if body is None else json.dumps(body)
         try:
             async with self._session.request(method, url, data=data, headers=headers) as response:
-                status, text = response.status, await response.read()
+                answer = _Answer(response.status, await _bounded(response.content))
         except (aiohttp.ClientError, TimeoutError) as error:
             raise _TemporaryError(type(error).__name__) from error
-        if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS:
-            raise _TemporaryError(f"HTTP {status}")
+        if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR or answer.status in _TEMPORARY:
+            raise _TemporaryError(f"HTTP {answer.status}")
+        return answer
+
+    def _said(self, method: str, path: tuple[str, ...], answer: _Answer) -> dict[str, Any] | None:
+        """Return the JSON object of an answer; None when it says that there is no such thing."""
+        status = answer.status
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             raise ConfigurationError(
-                f"the schema registry {self._address.shown()} refuses {method} {url.path} (HTTP {status}):"
-                " check the registry user and password, and what that user may do"
+                f"the schema registry {self._address.shown()} refuses {method} /{'/'.join(path)} (HTTP"
+                f" {status}): check the registry user and password, and what that user may do"
             )
-        return self._answer(status, text)
-
-    def _answer(self, status: int, text: bytes) -> dict[str, Any] | None:
-        try:
-            answer = json.loads(text)
-        except ValueError as error:
-            raise self._not_a_registry(f"HTTP {status} without JSON") from error
-        if not isinstance(answer, dict):
+        if _is_not_found(answer):
+            return None
+        said = _object(answer)
+        if said is None:
             raise self._not_a_registry(f"HTTP {status} without a JSON object")
         if status == HTTPStatus.OK:
-            return answer
-        if status == HTTPStatus.NOT_FOUND and answer.get("error_code") in _NOT_FOUND_CODES:
-            return None
+            return said
         if status in (HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY):
             raise ConfigurationError(
                 f"the schema registry {self._address.shown()} does not accept the schema:"
-                f" {answer.get('message', f'HTTP {status}')}"
+                f" {said.get('message', f'HTTP {status}')}"
             )
         raise self._not_a_registry(f"HTTP {status}")
 
@@ -182,6 +230,34 @@ class Registry:
         return ConfigurationError(
             f"{self._address.shown()} does not answer like a schema registry ({why}): check the registry URL"
         )
+
+
+def _is_refusal(answer: _Answer) -> bool:
+    """Tell whether a registry may answer so for one schema, though it does not say that there is none."""
+    others = answer.status not in (HTTPStatus.OK, HTTPStatus.UNAUTHORIZED)
+    return others and not _is_not_found(answer)
+
+
+def _is_not_found(answer: _Answer) -> bool:
+    said = _object(answer) if answer.status == HTTPStatus.NOT_FOUND else None
+    return said is not None and said.get("error_code") in _NOT_FOUND_CODES
+
+
+def _object(answer: _Answer) -> dict[str, Any] | None:
+    try:
+        said = json.loads(answer.text)
+    except (ValueError, RecursionError):
+        return None
+    return said if isinstance(said, dict) else None
+
+
+async def _bounded(content: aiohttp.StreamReader) -> bytes:
+    read = bytearray()
+    async for chunk in content.iter_any():
+        read += chunk
+        if len(read) > MOST_ANSWER_BYTES:
+            raise _TooLargeError
+    return bytes(read)
 
 
 def _trust(ca_file: str | None) -> ssl.SSLContext | bool:

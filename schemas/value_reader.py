@@ -8,7 +8,9 @@ from typing import Any
 
 import fastavro
 
-from schemas.avro_reader import MalformedError, UnreadableSchemaError, compile_reader
+from schemas.avro_bytes import MalformedError
+from schemas.avro_cost import UnreadableSchemaError
+from schemas.avro_reader import compile_reader
 from schemas.bundled import BundledSchema
 from schemas.reason import Reason, UndecodableError
 
@@ -29,17 +31,26 @@ def value_reader(writer: Any, target: BundledSchema, called: str) -> ValueReader
         unmarked = {key: item for key, item in writer.items() if not key.startswith("__")}
         read = compile_reader(fastavro.parse_schema(unmarked), target.parsed)
     except UnreadableSchemaError as error:
-        raise UndecodableError(Reason.UNKNOWN_SCHEMA, f"{called} cannot be read: {error}") from error
+        raise unreadable(called, error) from error
     except Exception as error:
         raise UndecodableError(Reason.UNKNOWN_SCHEMA, f"{called} is not a valid Avro schema") from error
 
     def value(data: bytes, start: int) -> dict[str, Any]:
         try:
             record, end = read(data, start)
-        except (MalformedError, IndexError, struct.error, UnicodeDecodeError) as error:
+        except MalformedError as error:
+            raise UndecodableError(
+                Reason.UNDECODABLE, f"the data is not Avro of {called}: {error}"
+            ) from error
+        except (IndexError, struct.error, UnicodeDecodeError) as error:
             raise UndecodableError(Reason.UNDECODABLE, f"the data is not Avro of {called}") from error
         if end != len(data):
             raise UndecodableError(Reason.UNDECODABLE, f"the data does not end with its record of {called}")
         return record
 
     return value
+
+
+def unreadable(called: str, why: UnreadableSchemaError) -> UndecodableError:
+    """Return the error for values of a schema that cannot be read."""
+    return UndecodableError(Reason.UNKNOWN_SCHEMA, f"{called} cannot be read: {why}")

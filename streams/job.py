@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -141,13 +141,15 @@ class Job:
         self._largest = {topic: largest.get(topic, sys.maxsize) for topic in (*OUTPUTS, Topic.DEAD_LETTERS)}
         self._state_limit = state_limit
 
-    async def prepare(self, run: Run) -> None:
+    async def prepare(self, run: Run, progress: Callable[[], None]) -> None:
         """Fetch what decoding the run needs and does not have: schemas of a registry.
+
+        A run can name hundreds that take their time; ``progress`` is called for each answer.
 
         Raises:
             InfrastructureError: the registry does not answer.
         """
-        await self._decoder.prepare((message.value, message.headers) for message in run.messages)
+        await self._decoder.prepare(((message.value, message.headers) for message in run.messages), progress)
 
     @staticmethod
     def session_ids(run: Run) -> set[str]:

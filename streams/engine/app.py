@@ -95,7 +95,7 @@ class RunApp(faust.App):
         #: On the partitions: renewed by the consumer's heartbeats, heeded where there are no transactions.
         self.lease = Lease(options.session_timeout_s, options.rebalance_timeout_s)
         self.settings_ready = asyncio.Event()
-        #: When each partition last finished a run, by `time.monotonic`.
+        #: When each partition last finished a run, or a step of one that may take long, by `time.monotonic`.
         self.progress_at: dict[tuple[str, int], float] = {}
         super().__init__(
             options.application_id,
@@ -183,6 +183,9 @@ class RunApp(faust.App):
 
     async def _process(self, run: Run) -> None:
         await self._epochs[run.topic](run)
+        self._gets_on(run)
+
+    def _gets_on(self, run: Run) -> None:
         self.progress_at[run.topic, run.partition] = time.monotonic()
 
     def new_consumer(self) -> AIOKafkaConsumer:
@@ -273,6 +276,7 @@ class RunApp(faust.App):
             offsets=self,
             metrics=self.metrics,
             reach=crash_point(),
+            progress=self._gets_on,
         )
         # An agent's record stands where its key says, whatever partition its contributions came through.
         by_key = {str(topic): str(topic) for topic in AGGREGATE_OUTPUTS}

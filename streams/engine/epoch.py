@@ -79,6 +79,7 @@ class SessionsEpoch:
         offsets: Bound what a replay can need and what a predecessor can have put out.
         metrics: Told about each epoch.
         reach: Told each stage.
+        progress: Told that a run gets on, where that can take long before its first stage.
     """
 
     def __init__(
@@ -91,7 +92,9 @@ class SessionsEpoch:
         offsets: Offsets,
         metrics: EpochMetrics,
         reach: Callable[[CrashPoint], None],
+        progress: Callable[[Run], None],
     ) -> None:
+        self._progress = progress
         self._job = job
         self._table = table
         self._effects = effects
@@ -110,7 +113,7 @@ class SessionsEpoch:
             ProducerFencedError: another worker owns the partition.
         """
         started = time.perf_counter()
-        await self._job.prepare(run)
+        await self._job.prepare(run, lambda: self._progress(run))
         before = self._table.ledger(run.partition)
         ledger = self._prepared(before, run)
 

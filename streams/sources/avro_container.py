@@ -14,7 +14,8 @@ import fastavro
 import orjson
 from fastavro.schema import SchemaParseException, UnknownType
 
-from schemas.avro_reader import UnreadableSchemaError, compile_reader
+from schemas.avro_cost import UnreadableSchemaError
+from schemas.avro_reader import compile_reader
 from streams.errors import ConfigurationError
 from streams.sources.entry import Entry, session_key, undecodable
 

@@ -11,7 +11,9 @@ from typing import Any
 import fastavro
 import orjson
 
-from schemas.avro_reader import MalformedError, UnreadableSchemaError, compile_reader
+from schemas.avro_bytes import MalformedError
+from schemas.avro_cost import UnreadableSchemaError
+from schemas.avro_reader import compile_reader
 from schemas.bundled import latest
 from schemas.codec import Codec, UndecodableError
 from streams.recordings.catalogue import RECORDINGS

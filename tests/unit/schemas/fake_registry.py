@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import ssl
 from base64 import b64encode
@@ -20,7 +21,10 @@ def error(status, code, message):
 
 
 class FakeRegistry:
-    """The state and the routes. ``failures`` holds HTTP statuses to answer before anything else."""
+    """The state and the routes.
+
+    ``failures`` holds HTTP statuses to answer before anything else, ``answers`` (status, text) by path.
+    """
 
     def __init__(self, login=None):
         self.schemas = {}
@@ -28,6 +32,8 @@ class FakeRegistry:
         self.rules = {}
         self.requests = []
         self.failures = []
+        self.answers = {}
+        self.most_at_once = self._at_once = 0
         self._login = login
         self.app = web.Application(middlewares=[self._every])
         self.app.add_routes(
@@ -36,6 +42,7 @@ class FakeRegistry:
                 web.get("/schemas/guids/{guid}", self._by_guid),
                 web.post("/subjects/{subject}", self._lookup),
                 web.post("/subjects/{subject}/versions", self._register),
+                web.get("/subjects/{subject}/versions/latest", self._latest),
                 web.put("/config/{subject}", self._rule),
             ]
         )
@@ -60,7 +67,19 @@ class FakeRegistry:
 
     @web.middleware
     async def _every(self, request, handler):
+        self._at_once += 1
+        self.most_at_once = max(self.most_at_once, self._at_once)
+        try:
+            await asyncio.sleep(0)
+            return await self._answer(request, handler)
+        finally:
+            self._at_once -= 1
+
+    async def _answer(self, request, handler):
         self.requests.append(f"{request.method} {request.path}")
+        if request.path in self.answers:
+            status, text = self.answers[request.path]
+            return web.Response(status=status, text=text)
         if self.failures:
             return error(self.failures.pop(0), 50001, "not now")
         if self._login:
@@ -89,6 +108,13 @@ class FakeRegistry:
         if subject not in self.subjects:
             return error(404, 40401, f"Subject '{subject}' not found.")
         return error(404, 40403, "Schema not found")
+
+    async def _latest(self, request):
+        subject = request.match_info["subject"]
+        ids = self.subjects.get(subject)
+        if not ids:
+            return error(404, 40401, f"Subject '{subject}' not found.")
+        return self._registered(subject, len(ids), ids[-1])
 
     async def _register(self, request):
         subject, text = request.match_info["subject"], (await request.json())["schema"]

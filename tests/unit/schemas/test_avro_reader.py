@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.avro_reader import MalformedError, UnreadableSchemaError, compile_reader
+from schemas.avro_bytes import MalformedError
+from schemas.avro_cost import UnreadableSchemaError
+from schemas.avro_reader import compile_reader
 from schemas.bundled import SUBJECT_NUMBERS, latest
 from tests.unit.schemas.samples import fullest, records
 
@@ -239,9 +241,103 @@ def test_a_schema_that_is_no_record_is_refused(schema):
         reader(schema, record_of(a="int"))
 
 
+def doubling(levels, leaf="null"):
+    """A record that holds two of a record that holds two of a record..."""
+    schema = record_of(a=leaf) | {"name": "R0"}
+    for level in range(1, levels):
+        schema = record_of(x=schema, y=f"n.R{level - 1}") | {"name": f"R{level}"}
+    return schema
+
+
+def made(read):
+    return [value for name, value in read.__globals__.items() if name[0] == "r" and name[1:].isdigit()]
+
+
 def test_a_type_used_often_is_compiled_once():
-    schema = record_of(a="int") | {"name": "R0"}
-    for depth in range(1, 30):
-        name = f"n.R{depth - 1}"
-        schema = record_of(x=schema, y=name) | {"name": f"R{depth}"}
-    reader(schema)
+    # Once into its target, once for a field the target does not know.
+    assert len(made(reader(doubling(10)))) < 20
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("leaf", ["null", "int", ["null", "int"]])
+@pytest.mark.parametrize("inside", ["a record", "a list", "a map", "a union"])
+def test_a_schema_that_doubles_at_each_level_is_refused(leaf, inside):
+    schema = doubling(41, leaf)
+    match inside:
+        case "a list":
+            schema = record_of(a={"type": "array", "items": schema})
+        case "a map":
+            schema = record_of(a={"type": "map", "values": schema})
+        case "a union":
+            schema = record_of(a=["null", schema])
+    with pytest.raises(UnreadableSchemaError, match=r"more values than the limit of 100000"):
+        reader(schema)
+
+
+def test_a_schema_of_very_many_fields_is_refused_at_once():
+    with pytest.raises(UnreadableSchemaError, match="more types than the limit of 5000"):
+        reader(record_of(**{f"f{number}": "string" for number in range(20_000)}))
+
+
+def test_a_schema_of_many_fields_is_read():
+    schema = record_of(**{f"f{number}": ["null", "string"] for number in range(1_500)})
+    assert reader(schema)(bytes(1_500), 0) == ({f"f{number}": None for number in range(1_500)}, 1_500)
+
+
+def test_records_that_name_one_another_in_a_long_chain_are_refused():
+    # No JSON value is deep: each record names the one before it. Reading them would end Python's stack.
+    links = [record_of(a="int") | {"name": "L0"}]
+    links += [record_of(a=f"n.L{number - 1}") | {"name": f"L{number}"} for number in range(1, 1_000)]
+    with pytest.raises(UnreadableSchemaError, match="more than 100 of its types are inside one another"):
+        reader(record_of(**{f"f{number}": link for number, link in enumerate(links)}))
+
+
+def test_a_chain_of_fifty_records_is_read():
+    schema, value = record_of(a="int") | {"name": "L0"}, {"a": -1}
+    for number in range(1, 50):
+        schema, value = record_of(a=schema) | {"name": f"L{number}"}, {"a": value}
+    assert reader(schema)(b"\x01", 0) == (value, 1)
+
+
+def test_an_enum_that_is_used_often_is_not_spelled_out_each_time():
+    enum = {"type": "enum", "name": "E", "symbols": [f"S{number}" for number in range(5_000)]}
+    schema = record_of(first=enum, **{f"f{number}": "n.E" for number in range(2_000)})
+    value, _ = reader(schema)(b"\x8e\x4e" * 2_001, 0)
+    assert set(value.values()) == {"S4999"}
+
+
+BIG = record_of(**{f"f{number}": "null" for number in range(90)}, mark="boolean") | {"name": "Big"}
+
+
+@pytest.mark.parametrize("target", [None, record_of(z="int")], ids=["read", "read over"])
+@pytest.mark.parametrize(
+    ("type_", "data"),
+    [
+        ({"type": "array", "items": BIG}, b"\x80\x80\x01" + bytes(8_192)),
+        ({"type": "array", "items": ["null", BIG]}, b"\x80\x80\x01" + b"\x02\x00" * 8_192),
+        ({"type": "map", "values": BIG}, b"\x80\x80\x01" + bytes(2 * 8_192)),
+        ({"type": "map", "values": record_of() | {"name": "Empty"}}, b"\x80\x80\x02" + bytes(16_384)),
+    ],
+    ids=["list", "list of a union", "map", "map to nothing"],
+)
+def test_lists_whose_values_outweigh_their_bytes_are_refused(type_, data, target):
+    with pytest.raises(MalformedError, match="limit of 100000 and 2 for each byte"):
+        reader(record_of(a=type_), target)(data + b"\x00", 0)
+
+
+@pytest.mark.parametrize(
+    ("items", "item"),
+    [("boolean", b"\x01"), ("string", b"\x02x"), (["null", BIG], b"\x00"), ("double", bytes(8))],
+)
+def test_a_long_list_is_read_whatever_else_its_items_could_be(items, item):
+    data = b"\x80\x89\x7a" + item * 1_000_000 + b"\x00"
+    value, end = reader(record_of(a={"type": "array", "items": items}))(data, 0)
+    assert (len(value["a"]), end) == (1_000_000, len(data))
+
+
+def test_each_record_may_spend_as_much_as_the_one_before_it():
+    read = reader(record_of(a={"type": "array", "items": BIG}))
+    data = b"\x88\x0e" + bytes(900) + b"\x00"
+    for _ in range(3):
+        value, end = read(data, 0)
+        assert (len(value["a"]), end) == (900, len(data))

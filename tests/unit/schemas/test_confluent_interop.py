@@ -38,7 +38,7 @@ class MockSource:
     def __init__(self, client):
         self._client = client
 
-    async def schema(self, key):
+    async def schema(self, key, beside):
         found = (
             self._client.get_schema_by_guid(str(key))
             if isinstance(key, UUID)

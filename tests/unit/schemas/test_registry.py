@@ -17,13 +17,23 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from schemas.bundled import OUTPUT_SUBJECTS, SUBJECT_NUMBERS, latest
 from schemas.codec import Codec, OutputFormat, Reason, RegistryAddress, UndecodableError
-from schemas.registry import Registry
-from schemas.writer_schemas import LOOKUPS_BEFORE_ASKING_AGAIN
+from schemas.decoder import Decoder
+from schemas.registry import AbsentSchema, RegisteredSchema, Registry
+from schemas.writer_schemas import ABSENT_FOR_S, MOST_ABSENT, MOST_READERS, WriterSchemas
 from streams.errors import ConfigurationError, InfrastructureError
 from tests.unit.schemas.fake_registry import FakeRegistry
 from tests.unit.schemas.samples import fullest, smallest
 
 LOGS = "decision-logs-value"
+FLAT = {
+    "type": "record",
+    "name": "Flat",
+    "fields": [{"name": f"f{number}", "type": "string"} for number in range(9_000)],
+}
+DOUBLING = {"type": "record", "name": "R0", "fields": []}
+for _level in range(1, 41):
+    _twice = [{"name": "a", "type": DOUBLING}, {"name": "b", "type": f"R{_level - 1}"}]
+    DOUBLING = {"type": "record", "name": f"R{_level}", "fields": _twice}
 LOCALHOST = ipaddress.ip_address("127.0.0.1")
 
 
@@ -171,12 +181,16 @@ async def test_json_schema_values_are_read(codec, fake):
         ("syntax", {"kind": "PROTOBUF"}, "PROTOBUF"),
         ('"com.acme.Other"', {"references": [{"name": "com.acme.Other"}]}, "refers to other subjects"),
         ('{"type": "record"}', {}, "not a valid Avro schema"),
-        ("no json", {}, "not a valid Avro schema"),
+        ("no json", {}, "it is not JSON"),
         ('{"type": "record", "name": "R", "fields": 5}', {}, "not a valid Avro schema"),
         ('{"type": "record", "name": "R", "fields": 5, "__fastavro_parsed__": true}', {}, "not a valid"),
         ('{"type": "record", "name": "R", "fields": [{"name": "a", "type": ["null", "R"]}]}', {}, "itself"),
         ('{"type": "enum", "name": "E", "symbols": ["A"]}', {}, "not a record"),
-        ("[" * 5000, {}, "not a valid Avro schema"),
+        ("[" * 5000, {}, "levels deep"),
+        ("[" * (1 << 21), {}, "more than the limit of 1048576"),
+        ("[" * (9 << 20), {}, "has more than the limit of 8388608 bytes in the registry"),
+        (json.dumps(FLAT), {}, "more types than the limit of 5000"),
+        (json.dumps(DOUBLING), {}, "more values than the limit of 100000"),
     ],
 )
 async def test_a_schema_that_cannot_be_read_is_unknown_and_kept(codec, fake, text, more, said):
@@ -190,24 +204,163 @@ async def test_a_schema_that_cannot_be_read_is_unknown_and_kept(codec, fake, tex
     assert len(fake.requests) == 1
 
 
-async def test_an_unknown_id_is_not_asked_for_again_at_once(codec, fake):
-    decoder, value = codec.decoder(LOGS), framed(100_500, data_of(DECISION))
-    fake.requests.clear()
-    for _ in range(LOOKUPS_BEFORE_ASKING_AGAIN + 1):
-        with pytest.raises(UndecodableError) as caught:
+class Clock:
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def decoder_with(registry, clock):
+    return Decoder(LOGS, source=registry, clock=clock)
+
+
+@pytest.fixture
+async def registry(url):
+    async with Registry(address(url)) as registry:
+        yield registry
+
+
+async def test_an_unknown_id_is_not_asked_for_again_at_once_and_found_when_it_is_there(registry, fake):
+    clock = Clock()
+    decoder, value = decoder_with(registry, clock), framed(100_500, data_of(DECISION))
+    for clock.now in (0.0, 1.0, ABSENT_FOR_S - 1):
+        with pytest.raises(UndecodableError, match="schema 100500 is not known") as caught:
             await read(decoder, value)
         assert caught.value.reason is Reason.UNKNOWN_SCHEMA
     assert len(fake.requests) == 1
     fake.schemas[100_500] = {"schema": json.dumps(latest(LOGS).definition)}
+    clock.now = ABSENT_FOR_S
     assert await read(decoder, value) == DECISION
     assert len(fake.requests) == 2
+
+
+async def test_five_hundred_unknown_ids_in_one_run_are_asked_for_once_each_several_at_a_time(registry, fake):
+    decoder, heard = decoder_with(registry, Clock()), []
+    values = [(framed(id_, b"x"), ()) for id_ in range(200_000, 200_500)]
+    for _ in range(2):
+        await decoder.prepare(values, lambda: heard.append(len(fake.requests)))
+    assert len(fake.requests) == 500
+    assert len(heard) == 500, "each answer is progress, so the watchdog does not end the worker"
+    assert fake.most_at_once == 8
+    for value, headers in values:
+        with pytest.raises(UndecodableError):
+            decoder.decode(value, headers)
+
+
+class Source:
+    """A registry that has the schemas with even ids."""
+
+    def __init__(self):
+        self.asked = []
+
+    async def schema(self, key, beside):
+        assert beside == LOGS
+        self.asked.append(key)
+        return AbsentSchema("is not known") if key % 2 else RegisteredSchema("JSON", "{}")
+
+
+async def test_what_is_not_there_is_remembered_up_to_a_limit():
+    source = Source()
+    schemas = WriterSchemas(latest(LOGS), source, Clock())
+    await schemas.fetch(range(1, 2 * MOST_ABSENT + 4, 2))
+    source.asked.clear()
+    await schemas.fetch([1, 3, 2 * MOST_ABSENT + 3])
+    assert source.asked == [1, 3]
+
+
+async def test_readers_are_kept_up_to_a_limit_and_those_of_the_run_before_first():
+    source = Source()
+    schemas = WriterSchemas(latest(LOGS), source, Clock())
+    await schemas.fetch([0])
+    await schemas.fetch(range(2, 2 * MOST_READERS + 2, 2))
+    await schemas.fetch([2 * MOST_READERS + 2, 4])
+    source.asked.clear()
+    await schemas.fetch([0, 2, 4, 6])
+    assert source.asked == [0]
+
+
+async def test_a_run_keeps_its_readers_while_another_one_fetches():
+    source, held = Source(), asyncio.Event()
+
+    class Slow:
+        async def schema(self, key, beside):
+            if key == 10**6:
+                await held.wait()
+            return await source.schema(key, beside)
+
+    schemas = WriterSchemas(latest(LOGS), Slow(), Clock())
+    await schemas.fetch([0])
+    first = asyncio.create_task(schemas.fetch([0, 10**6]))
+    await asyncio.sleep(0)
+    for start in (2, 2 * MOST_READERS + 2, 4 * MOST_READERS + 2):
+        await schemas.fetch(range(start, start + 2 * MOST_READERS, 2))
+    held.set()
+    await first
+    assert schemas.reader(0)(b"{}", 0) == {}
+
+
+@pytest.mark.parametrize("id_", [2**31, 2**32 - 1])
+async def test_an_id_that_no_registry_gives_is_unknown_without_asking(registry, fake, id_):
+    with pytest.raises(UndecodableError, match="ids of schemas end at 2147483647") as caught:
+        await read(decoder_with(registry, Clock()), framed(id_, b"x"))
+    assert caught.value.reason is Reason.UNKNOWN_SCHEMA
+    assert fake.requests == []
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (404, '{"error_code": 404, "message": "HTTP 404 Not Found"}'),
+        (404, "<html>"),
+        (400, "{}"),
+        (422, "{}"),
+    ],
+)
+async def test_a_key_that_this_registry_does_not_understand_is_unknown(registry, fake, status, body):
+    """Registries before GUIDs have no such page: the record must not stop the worker."""
+    fake.answers["/schemas/guids/00000000-0000-0000-0000-000000000007"] = (status, body)
+    value = b"\x01" + (7).to_bytes(16, "big") + b"x"
+    with pytest.raises(UndecodableError, match=f"refused by the registry .HTTP {status}") as caught:
+        await read(decoder_with(registry, Clock()), value)
+    assert caught.value.reason is Reason.UNKNOWN_SCHEMA
+
+
+async def test_one_schema_that_may_not_be_read_is_unknown(codec, registry, fake):
+    fake.answers["/schemas/ids/7"] = (403, '{"error_code": 40301, "message": "denied"}')
+    with pytest.raises(UndecodableError, match=r"refused by the registry .HTTP 403"):
+        await read(decoder_with(registry, Clock()), framed(7, b"x"))
+
+
+@pytest.mark.parametrize("beside", [200, 403, 404])
+async def test_a_user_who_may_read_nothing_stops_the_worker(registry, fake, beside):
+    fake.answers["/schemas/ids/7"] = (401 if beside == 200 else 403, "{}")
+    body = '{"error_code": 40401}' if beside == 404 else "{}"
+    fake.answers[f"/subjects/{LOGS}/versions/latest"] = (beside, body)
+    with pytest.raises(ConfigurationError, match="check the registry user"):
+        await read(decoder_with(registry, Clock()), framed(7, b"x"))
+
+
+async def test_a_web_server_that_is_no_registry_stops_the_worker(registry, fake):
+    fake.answers |= dict.fromkeys(("/schemas/ids/7", f"/subjects/{LOGS}/versions/latest"), (404, "<html>"))
+    with pytest.raises(ConfigurationError, match="check the registry URL"):
+        await read(decoder_with(registry, Clock()), framed(7, b"x"))
+
+
+@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503])
+async def test_a_registry_in_trouble_stops_the_worker_and_names_the_schema(registry, fake, status):
+    fake.answers["/schemas/ids/7"] = (status, "{}")
+    with pytest.raises(InfrastructureError, match=rf"GET /schemas/ids/7 \(HTTP {status}\)"):
+        await read(decoder_with(registry, Clock()), framed(7, b"x"))
+    assert fake.requests == ["GET /schemas/ids/7"] * 3
 
 
 async def test_one_run_asks_once_for_each_schema(codec, fake):
     fake.requests.clear()
     values = [(framed(id_, b"x"), ()) for id_ in (100_500, 100_501, 100_500)] * 3 + [(None, ()), (b"", ())]
     await codec.decoder(LOGS).prepare(values)
-    assert fake.requests == ["GET /schemas/ids/100500", "GET /schemas/ids/100501"]
+    assert sorted(fake.requests) == ["GET /schemas/ids/100500", "GET /schemas/ids/100501"]
 
 
 async def test_a_value_that_does_not_fit_its_registered_schema(codec, fake):
