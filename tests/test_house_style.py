@@ -16,6 +16,8 @@ MEDIAN_LINES = 100
 # A name of this kind says that nobody knew what belongs in the module.
 NAMELESS = re.compile(r"(^|_)(utils?|helpers?|managers?|common|misc|base|stuff)(_|$)")
 LEFT_OPEN = re.compile(r"\b(TODO|FIXME|XXX)\b")
+WRITES = re.compile(r"\bclick\.(s?echo|get_\w+_stream)|\bprint\(|\bsys\.(stdout|stderr)\b(?!\.fileno)")
+EXAMPLE = re.compile(r"\s*(>>>|\.\.\. )")
 MACHINE_PATH = re.compile(r"(?<![\w.$-])/(work/(main|shared|\.library)|root|home/\w+/\.)")
 
 
@@ -69,6 +71,23 @@ def test_every_module_is_named_after_its_concept() -> None:
 @pytest.mark.parametrize("pattern", [LEFT_OPEN, MACHINE_PATH], ids=["left open", "machine path"])
 def test_no_text_has(pattern: re.Pattern[str]) -> None:
     assert offenders(pattern) == []
+
+
+def test_only_the_screen_writes_to_a_terminal() -> None:
+    """What a command says goes through `streams.cli.screen`, which escapes what agents and files wrote."""
+    doors = {
+        Path("streams/cli/screen.py"),
+        Path("streams/observe/logs.py"),  # escapes what is logged
+        Path("streams/engine/health.py"),  # ends a worker that cannot run any more code; no text of others
+    }
+    past = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in (ROOT / "streams").rglob("*.py")
+        if path.relative_to(ROOT) not in doors
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if WRITES.search(line) and not EXAMPLE.match(line)
+    ]
+    assert past == [], "call echo, echo_lines or echo_json of streams.cli.screen instead"
 
 
 def test_the_patterns_find_what_they_are_for() -> None:

@@ -92,10 +92,10 @@ def plan(desired: Catalogue, actual: Iterable[ActualTopic]) -> tuple[Change, ...
     return tuple(changes)
 
 
-def render(changes: Iterable[Change]) -> str:
-    """Return the plan as text, a line for each thing that changes or is refused."""
+def render(changes: Iterable[Change]) -> list[str]:
+    """Return the plan as lines, one for each thing that changes or is refused."""
     lines = [line for change in changes for line in _lines(change)]
-    return "\n".join(lines) if lines else "Nothing to do: the topics are as they should be."
+    return lines or ["Nothing to do: the topics are as they should be."]
 
 
 def _create(topic: TopicSpec, existing: Mapping[str, ActualTopic]) -> Change:

@@ -12,13 +12,13 @@ from streams.app import connection, open_codec
 from streams.backtest import Backtest
 from streams.cli.backtest_report import (
     heading_lines,
-    session_line,
+    session_fields,
     session_lines,
-    summary_line,
+    summary_fields,
     summary_lines,
 )
 from streams.cli.lazy_group import PROBLEM_FOUND
-from streams.cli.screen import line_writer
+from streams.cli.screen import echo_json, standard_output
 from streams.cli.settings_choice import Chosen, choose
 from streams.cli.topic_range import Bound, BoundType, TopicRange
 from streams.domain.record import Record
@@ -170,14 +170,11 @@ def _write_all(sessions: Iterator[SessionComparison], write: Callable[[SessionCo
 def _json_lines(
     a: Chosen, b: Chosen, test: Backtest
 ) -> tuple[Callable[[SessionComparison], None], Callable[[], None]]:
-    out = click.get_binary_stream("stdout")
-
     def write(session: SessionComparison) -> None:
-        out.write(session_line(session))
+        echo_json(session_fields(session))
 
     def finish() -> None:
-        out.write(summary_line(a, b, test.totals))
-        out.flush()
+        echo_json(summary_fields(a, b, test.totals))
 
     return write, finish
 
@@ -185,8 +182,7 @@ def _json_lines(
 def _report(
     a: Chosen, b: Chosen, test: Backtest
 ) -> tuple[Callable[[SessionComparison], None], Callable[[], None]]:
-    out = click.get_text_stream("stdout", errors="backslashreplace")
-    show = line_writer(out)
+    show = standard_output()
     for line in heading_lines(a, b):
         show(line)
 
@@ -198,6 +194,5 @@ def _report(
     def finish() -> None:
         for line in summary_lines(test.totals):
             show(line)
-        out.flush()
 
     return write, finish

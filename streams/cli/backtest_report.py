@@ -7,12 +7,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-import orjson
-
 from streams.backtest import Totals
-from streams.cli.printable import printable
+from streams.cli.line import Line, Span
 from streams.cli.settings_choice import Chosen
-from streams.cli.timeline import Line, Span
+from streams.domain.printable import printable
 from streams.domain.settings_document import to_document
 from streams.policy.comparison import DifferenceKind
 from streams.policy.session_comparison import Detection, FoundBy, SessionComparison, Side
@@ -86,46 +84,42 @@ def summary_lines(totals: Totals) -> Iterator[Line]:
     )
 
 
-def session_line(session: SessionComparison) -> bytes:
-    """The line of a session for machines; its keys are an interface others read."""
-    return _line(
-        {
-            "session_id": session.session_id,
-            "agent_id": session.agent_id,
-            "partition": session.partition,
-            "records": session.records,
-            "differing": session.differing,
-            "differences": _in_order(session.kinds),
-            "loop": str(session.found_by),
-            "delay": session.delay,
-            "a": _side(session.a),
-            "b": _side(session.b),
-        }
-    )
+def session_fields(session: SessionComparison) -> dict[str, Any]:
+    """The document of a session for machines; its keys are an interface others read."""
+    return {
+        "session_id": session.session_id,
+        "agent_id": session.agent_id,
+        "partition": session.partition,
+        "records": session.records,
+        "differing": session.differing,
+        "differences": _in_order(session.kinds),
+        "loop": str(session.found_by),
+        "delay": session.delay,
+        "a": _side(session.a),
+        "b": _side(session.b),
+    }
 
 
-def summary_line(a: Chosen, b: Chosen, totals: Totals) -> bytes:
-    """The last line for machines."""
-    return _line(
-        {
-            "summary": {
-                "a": a.name,
-                "b": b.name,
-                "records": totals.records,
-                "rejected": totals.rejected,
-                "unreadable": totals.unreadable,
-                "differing": totals.differing,
-                "differences": _in_order(totals.kinds),
-                "sessions": totals.sessions,
-                "differing_sessions": totals.differing_sessions,
-                "loops": {str(found): totals.loops[found] for found in FoundBy},
-                "earlier": totals.earlier,
-                "later": totals.later,
-                "alerts_a": dict(sorted(totals.alerts_a.items())),
-                "alerts_b": dict(sorted(totals.alerts_b.items())),
-            }
+def summary_fields(a: Chosen, b: Chosen, totals: Totals) -> dict[str, Any]:
+    """The last document for machines."""
+    return {
+        "summary": {
+            "a": a.name,
+            "b": b.name,
+            "records": totals.records,
+            "rejected": totals.rejected,
+            "unreadable": totals.unreadable,
+            "differing": totals.differing,
+            "differences": _in_order(totals.kinds),
+            "sessions": totals.sessions,
+            "differing_sessions": totals.differing_sessions,
+            "loops": {str(found): totals.loops[found] for found in FoundBy},
+            "earlier": totals.earlier,
+            "later": totals.later,
+            "alerts_a": dict(sorted(totals.alerts_a.items())),
+            "alerts_b": dict(sorted(totals.alerts_b.items())),
         }
-    )
+    }
 
 
 def _loop(session: SessionComparison) -> str:
@@ -168,10 +162,6 @@ def _in_order(kinds: Counter[DifferenceKind]) -> dict[str, int]:
 def _side(side: Side) -> dict[str, Any]:
     loop = None if side.loop is None else side.loop._asdict()
     return {"loop": loop, "alerts": dict(sorted(side.alerts.items()))}
-
-
-def _line(fields: Mapping[str, Any]) -> bytes:
-    return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def _count(number: int, noun: str) -> str:

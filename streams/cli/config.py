@@ -12,6 +12,7 @@ import click
 from streams.app import connection
 from streams.cli.config_explain import explain
 from streams.cli.config_shadow import shadow
+from streams.cli.screen import echo, echo_json
 from streams.cli.settings_history import history, line
 from streams.cli.settings_topic import (
     AS_JSON,
@@ -126,9 +127,9 @@ def set_command(
             return document
 
     document = asyncio.run(change())
-    click.echo(f"Settings version {document['version']} is published.")
+    echo(f"Settings version {document['version']} is published.")
     for problem in warnings(resolve(document, DEFAULTS, document["version"])[0]):
-        click.echo(f"Warning: {problem}", err=True)
+        echo(f"Warning: {problem}", err=True)
 
 
 @config.command("get")
@@ -141,7 +142,10 @@ def get_command(name: str, as_json: bool, bootstrap_servers: str | None) -> None
     document = to_document(settings)
     if name not in document:
         raise click.UsageError(f"There is no setting {name}. `eddy config list` shows all.")
-    click.echo(json.dumps({name: document[name]} if as_json else document[name]))
+    if as_json:
+        echo_json({name: document[name]})
+    else:
+        echo(json.dumps(document[name]))
 
 
 @config.command("list")
@@ -158,11 +162,11 @@ def list_command(only_changed: bool, as_json: bool, bootstrap_servers: str | Non
         if not only_changed or value != defaults[name]
     }
     if as_json:
-        click.echo(json.dumps({"version": settings.version, **document}))
+        echo_json({"version": settings.version, **document})
         return
-    click.echo(f"version {settings.version}")
+    echo(f"version {settings.version}")
     for name, value in document.items():
-        click.echo(f"{'*' if value != defaults[name] else ' '} {name} = {json.dumps(value)}")
+        echo(f"{'*' if value != defaults[name] else ' '} {name} = {json.dumps(value)}")
 
 
 @config.command("history")
@@ -172,7 +176,7 @@ def history_command(as_json: bool, bootstrap_servers: str | None) -> None:
     """Print the changes that the topic still holds, oldest first."""
     stored, _ = asyncio.run(_read(bootstrap_servers))
     for entry in history(stored):
-        click.echo(json.dumps(entry) if as_json else line(entry))
+        echo_json(entry) if as_json else echo(line(entry))
 
 
 async def _read(bootstrap_servers: str | None) -> tuple[list[Stored], DetectionSettings]:

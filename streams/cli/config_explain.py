@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -13,6 +12,7 @@ from typing import Any
 import click
 
 from streams.cli.lazy_group import PROBLEM_FOUND
+from streams.cli.screen import echo_json, echo_lines
 from streams.cli.settings_file import named_settings
 from streams.cli.settings_topic import AS_JSON, BOOTSTRAP, in_force, read
 from streams.cli.witness_text import lines
@@ -68,10 +68,9 @@ def explain(rule: str | None, source: str, as_json: bool, bootstrap_servers: str
         names = ", ".join(dict.fromkeys(proof.reach.rule for proof in proofs))
         raise click.UsageError(f"There is no rule {rule}. Rules: {names}.")
     if as_json:
-        click.echo(json.dumps({"version": settings.version, "rules": list(map(_fields, asked))}))
+        echo_json({"version": settings.version, "rules": list(map(_fields, asked))})
     else:
-        for line in _text(settings, asked):
-            click.echo(line)
+        echo_lines(_text(settings, asked))
     if any(proof.is_dead for proof in asked):
         raise click.exceptions.Exit(PROBLEM_FOUND)
 

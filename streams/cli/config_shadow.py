@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from streams.app import connection
+from streams.cli.screen import echo, echo_json
 from streams.cli.settings_history import line, shadow_history
 from streams.cli.settings_topic import (
     AS_JSON,
@@ -105,10 +106,10 @@ def set_command(
 
     live, document = asyncio.run(change())
     tried, _ = resolve(document, DEFAULTS, document["version"])
-    click.echo(f"Shadow settings version {tried.version} are published.")
+    echo(f"Shadow settings version {tried.version} are published.")
     _show(live, tried)
     for problem in warnings(tried):
-        click.echo(f"Warning: {problem}", err=True)
+        echo(f"Warning: {problem}", err=True)
 
 
 @shadow.command("get")
@@ -124,15 +125,15 @@ def get_command(name: str | None, as_json: bool, bootstrap_servers: str | None) 
     if name is not None and name not in to_document(DEFAULTS):
         raise click.UsageError(f"There is no setting {name}. `eddy config list` shows all.")
     if tried is None:
-        click.echo(json.dumps({"version": None}) if as_json else _NOTHING)
+        echo_json({"version": None}) if as_json else echo(_NOTHING)
     elif name is not None:
         value = to_document(tried)[name]
-        click.echo(json.dumps({name: value} if as_json else value))
+        echo_json({name: value}) if as_json else echo(json.dumps(value))
     elif as_json:
         values = {name: value for name, (_, value) in differing(live, tried).items()}
-        click.echo(json.dumps({"version": tried.version, "in_force": live.version, **values}))
+        echo_json({"version": tried.version, "in_force": live.version, **values})
     else:
-        click.echo(f"version {tried.version}, beside version {live.version} in force")
+        echo(f"version {tried.version}, beside version {live.version} in force")
         _show(live, tried)
 
 
@@ -154,7 +155,7 @@ def clear_command(why: str, bootstrap_servers: str | None) -> None:
 
     version = asyncio.run(clear())
     ended = f"Shadow settings version {version} are not tried out any more."
-    click.echo(_NOTHING if version is None else ended)
+    echo(_NOTHING if version is None else ended)
 
 
 @shadow.command("history")
@@ -164,12 +165,12 @@ def history_command(as_json: bool, bootstrap_servers: str | None) -> None:
     """Print the changes that the topic still holds, oldest first."""
     [stored] = asyncio.run(read(bootstrap_servers, Topic.SHADOW_CONFIG))
     for entry in shadow_history(stored):
-        click.echo(json.dumps(entry) if as_json else line(entry))
+        echo_json(entry) if as_json else echo(line(entry))
 
 
 def _show(live: DetectionSettings, tried: DetectionSettings) -> None:
     found = differing(live, tried)
     for name, (before, after) in found.items():
-        click.echo(f"  {name} = {json.dumps(after)}, in force {json.dumps(before)}")
+        echo(f"  {name} = {json.dumps(after)}, in force {json.dumps(before)}")
     if not found:
-        click.echo("  No setting differs from what is in force.")
+        echo("  No setting differs from what is in force.")

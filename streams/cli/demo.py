@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,17 +11,16 @@ from itertools import chain, islice
 from typing import Any
 
 import click
-import orjson
 
 from streams.cli.advice_text import advice, is_serious
 from streams.cli.finding_text import is_loop, is_news, mark, rule, sentence, style
-from streams.cli.printable import printable
-from streams.cli.screen import line_writer
-from streams.cli.timeline import Line, Span
+from streams.cli.line import Line, Span
+from streams.cli.screen import echo_json, standard_error, standard_output
 from streams.demo.account import Account
 from streams.demo.cluster import cluster
 from streams.demo.performance import Outcome, perform
 from streams.domain.event import EventKind
+from streams.domain.printable import printable
 from streams.recordings.replay import messages as recorded
 from streams.sources.message import Message
 from streams.sources.reading import InputFormat
@@ -170,7 +168,7 @@ async def _run(messages: Iterable[Message], screen: Screen) -> Outcome:
 
 @contextmanager
 def _lines(*, quiet: bool) -> Iterator[Write]:
-    yield line_writer(sys.stderr if quiet else sys.stdout)
+    yield standard_error() if quiet else standard_output()
 
 
 @click.command()
@@ -203,6 +201,6 @@ def demo(files: tuple[str, ...], more: tuple[str, ...], input_format: str, *, as
         for line in summary(outcome):
             write(line)
     if as_json:
-        click.echo(orjson.dumps(numbers(outcome)).decode())
+        echo_json(numbers(outcome))
     if outcome.account.lost:
         raise click.exceptions.Exit(1)

@@ -9,14 +9,13 @@ from pathlib import Path
 import click
 
 from streams.cli.lazy_group import PROBLEM_FOUND
-from streams.cli.printable import printable
-from streams.cli.record_line import record_line
+from streams.cli.record_line import record_fields
 from streams.cli.report import Report, Tally
-from streams.cli.screen import line_writer
+from streams.cli.screen import echo, echo_json, standard_output
 from streams.cli.settings_file import settings_in_force
 from streams.domain.outcome import Rejected, Scored
+from streams.domain.printable import printable
 from streams.offline import Judgement, judge
-from streams.sources.input_file import STANDARD_INPUT
 from streams.sources.reading import InputFormat, entries
 
 
@@ -84,7 +83,7 @@ def detect(
     settings = settings_in_force(settings_path)
     judgements = _reported(judge(entries(files, InputFormat(input_format)), settings))
     if as_json:
-        loops = _write_lines(judgements, at_once=STANDARD_INPUT in files, count_loops=fail_on_loop)
+        loops = _write_lines(judgements, count_loops=fail_on_loop)
     else:
         loops = _write_report(judgements, every_step=all_steps)
     if fail_on_loop and loops:
@@ -98,7 +97,7 @@ def _reported(judgements: Iterator[Judgement]) -> Iterator[Judgement]:
             case Rejected(problems=problems) | Scored(violations=problems) if problems:
                 ids = (None if name is None else printable(name, 200) for name in judgement[1:3])
                 session_id, event_id = map(json.dumps, ids)
-                click.echo(
+                echo(
                     f"schema_violation offset={judgement.offset} session_id={session_id} event_id={event_id} "
                     f"problems={','.join(problems)}",
                     err=True,
@@ -106,29 +105,21 @@ def _reported(judgements: Iterator[Judgement]) -> Iterator[Judgement]:
         yield judgement
 
 
-def _write_lines(judgements: Iterator[Judgement], *, at_once: bool, count_loops: bool) -> int:
-    """Write one JSON line per record; ``at_once`` does not let a line wait for the next ones."""
+def _write_lines(judgements: Iterator[Judgement], *, count_loops: bool) -> int:
+    """Write one JSON line per record, at once."""
     tally = Tally()
-    out = click.get_binary_stream("stdout")
-    try:
-        for judgement in judgements:
-            out.write(record_line(judgement))
-            if at_once:
-                out.flush()
-            if count_loops:
-                tally.add(judgement)
-    finally:
-        out.flush()
+    for judgement in judgements:
+        echo_json(record_fields(judgement))
+        if count_loops:
+            tally.add(judgement)
     return len(tally.loops)
 
 
 def _write_report(judgements: Iterator[Judgement], *, every_step: bool) -> int:
-    out = click.get_text_stream("stdout", errors="backslashreplace")
-    report = Report(line_writer(out), every_step=every_step)
+    report = Report(standard_output(), every_step=every_step)
     try:
         for judgement in judgements:
             report.add(judgement)
     finally:
         tally = report.finish()
-        out.flush()
     return len(tally.loops)

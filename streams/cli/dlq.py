@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 import time
 from collections import Counter, defaultdict
@@ -20,9 +19,10 @@ from schemas.reason import Reason
 from streams.app import connection, open_codec
 from streams.cli.lazy_group import PROBLEM_FOUND
 from streams.cli.letter_text import counts, fields, line, lines, whole
-from streams.cli.printable import printable
+from streams.cli.screen import echo, echo_json, echo_lines
 from streams.cli.settings_topic import AS_JSON, BOOTSTRAP, in_force, records
 from streams.cli.topic_range import Bound, BoundType, TopicRange, bound
+from streams.domain.printable import printable
 from streams.domain.topic import Topic
 from streams.engine.client import Brokers, Stored, connect
 from streams.errors import ConfigurationError
@@ -166,10 +166,13 @@ def list_command(
         async with _post(bootstrap_servers) as post:
             async for letter in asked.letters(*post):
                 found[letter.counted_as] += 1
-                click.echo(json.dumps(fields(letter)) if as_json else line(letter))
+                echo_json(fields(letter)) if as_json else echo(line(letter))
 
     asyncio.run(print_all())
-    click.echo(json.dumps({"letters": found.total(), "reasons": found}) if as_json else counts(found))
+    if as_json:
+        echo_json({"letters": found.total(), "reasons": found})
+    else:
+        echo(counts(found))
 
 
 @dlq.command("show")
@@ -206,10 +209,9 @@ def show_command(
     if save is not None:
         save.write_bytes(found[0].value or b"")
     if as_json:
-        click.echo(json.dumps(whole(*found), default=str))
+        echo_json(whole(*found))
         return
-    for text in lines(*found):
-        click.echo(text)
+    echo_lines(lines(*found))
 
 
 @dlq.command("redrive")
@@ -299,11 +301,11 @@ async def _redriven(post: Post, asked: Asked, wish: Wish, tell: Callable[[Told],
 def _teller(as_json: bool) -> Callable[[Told], None]:
     def tell(told: Told) -> None:
         if as_json:
-            click.echo(json.dumps({**fields(told.letter), "fate": told.fate, "why": told.why}))
+            echo_json({**fields(told.letter), "fate": told.fate, "why": told.why})
         elif told.fate is Fate.SENT:
-            click.echo(line(told.letter))
+            echo(line(told.letter))
         else:
-            click.echo(line(told.letter, f"LEFT: {printable(told.why, 300)}"))
+            echo(line(told.letter, f"LEFT: {printable(told.why, 300)}"))
 
     return tell
 
@@ -319,11 +321,11 @@ _WORDS = {
 
 def _summarise(fates: Counter[Fate], *, dry_run: bool, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps({"dry_run": dry_run, **{fate: fates[fate] for fate in Fate}}))
+        echo_json({"dry_run": dry_run, **{fate: fates[fate] for fate in Fate}})
         return
     words = {**_WORDS, Fate.SENT: "would be sent again"} if dry_run else _WORDS
     told = [f"{fates[fate]:,} {words[fate]}" for fate in Fate if fates[fate] or fate is Fate.SENT]
-    click.echo(", ".join(told))
+    echo(", ".join(told))
 
 
 @asynccontextmanager

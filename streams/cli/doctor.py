@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 from collections import Counter
@@ -13,16 +12,19 @@ from pathlib import Path
 import click
 
 from streams.cli.lazy_group import PROBLEM_FOUND
-from streams.cli.printable import printable
+from streams.cli.line import Line, Span
+from streams.cli.screen import echo, echo_json
 from streams.cli.settings_topic import AS_JSON, BOOTSTRAP
 from streams.doctor.check import Check, Status, fail
 from streams.doctor.examination import examine
 from streams.doctor.schemas import bundled_check
 from streams.doctor.versions import version_checks
+from streams.domain.printable import printable
 from streams.errors import ConfigurationError
 from streams.settings import WorkerSettings, load
 
 _LONGEST = 2_000
+_SAID_AT = 26
 _COLOURS = {Status.OK: "green", Status.WARN: "yellow", Status.FAIL: "red"}
 
 
@@ -70,9 +72,9 @@ def doctor(*, data_dir: Path | None, timeout: float, as_json: bool, bootstrap_se
         asyncio.run(_examined(settings, timeout, tell))
     counted = Counter(check.status for check in found)
     if as_json:
-        click.echo(json.dumps({"healthy": not counted[Status.FAIL], "checks": [c._asdict() for c in found]}))
+        echo_json({"healthy": not counted[Status.FAIL], "checks": [c._asdict() for c in found]})
     else:
-        click.echo(", ".join(f"{counted[status]} {status}" for status in Status))
+        echo(", ".join(f"{counted[status]} {status}" for status in Status))
     if counted[Status.FAIL]:
         raise click.exceptions.Exit(PROBLEM_FOUND)
 
@@ -83,7 +85,8 @@ async def _examined(settings: WorkerSettings, within: float, tell: Callable[[Che
 
 
 def _print(check: Check) -> None:
-    status = click.style(f"{check.status:<4}", fg=_COLOURS[check.status])
-    click.echo(f"{status}  {check.name:<18}  {printable(check.said, _LONGEST)}")
+    status = Span(f"{check.status:<4}", _COLOURS[check.status])
+    said = Span(f"  {check.name:<18}  {printable(check.said, _LONGEST)}")
+    echo(Line.of(status, said, hang=_SAID_AT))
     if check.advice:
-        click.echo(f"{'':<26}→ {printable(check.advice, _LONGEST)}")
+        echo(Line.of(Span(f"{'':<{_SAID_AT}}→ {printable(check.advice, _LONGEST)}")))

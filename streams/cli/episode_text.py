@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any, Final
 
-from streams.cli.printable import printable
 from streams.cli.time_text import clock
+from streams.domain.printable import printable
 
 _RULES: Final = {
     "R1": "{tools}: the same call with the same result, {count} times in a row",

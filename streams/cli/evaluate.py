@@ -6,12 +6,12 @@ import fnmatch
 from pathlib import Path
 
 import click
-import orjson
 
 from streams.cli.difference_table import difference_lines
 from streams.cli.evaluation_table import part_lines
-from streams.cli.printable import printable
+from streams.cli.screen import echo, echo_json, echo_lines
 from streams.cli.settings_file import settings_in_force
+from streams.domain.printable import printable
 from streams.evaluation.alarms import DETECTORS
 from streams.evaluation.difference import Difference, differences
 from streams.evaluation.document import difference_document, part_document
@@ -103,7 +103,7 @@ def evaluate(
     found = read(labelled)
     gathered = _gathered(found, settings_path, "--settings")
     for problem in gathered.problems:
-        click.echo(f"warning: {printable(problem, 200)}", err=True)
+        echo(f"warning: {printable(problem, 200)}", err=True)
     # In the order of the tables, each once.
     names = [name for name in DETECTORS if name in detectors or not detectors]
 
@@ -119,11 +119,9 @@ def evaluate(
         _write_document(parts, changes, least, loop_free)
         return
     for part in parts:
-        for line in part_lines(part, with_rules=with_rules):
-            click.echo(line)
+        echo_lines(part_lines(part, with_rules=with_rules))
     if against_path is not None:
-        for line in difference_lines(changes, printable(against_path.name, 80)):
-            click.echo(line)
+        echo_lines(difference_lines(changes, printable(against_path.name, 80)))
 
 
 def _gathered(found: Labelled, path: Path | None, option: str) -> Gathered:
@@ -142,4 +140,4 @@ def _write_document(
         "parts": [part_document(part) for part in parts],
         "changes": [difference_document(each) for each in changes],
     }
-    click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
+    echo_json(document, indented=True)

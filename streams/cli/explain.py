@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import deque
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
@@ -13,7 +12,7 @@ import click
 
 from streams.cli.explanation import Explanation
 from streams.cli.explanation_text import explanation_lines
-from streams.cli.screen import line_writer
+from streams.cli.screen import echo, echo_json, standard_output
 from streams.cli.session_file import SessionFile
 from streams.cli.settings_file import settings_in_force
 from streams.cli.timeline import Timeline
@@ -104,7 +103,7 @@ def explain(
     if worker:
         state = asyncio.run(standing_at(worker, session_id, token))
     if as_json:
-        click.echo(json.dumps(_document(told, shown, state)))
+        echo_json(_document(told, shown, state))
     else:
         _write(told, shown, state, every_step=every_step)
 
@@ -137,21 +136,17 @@ async def _from_topic(bootstrap_servers: str | None, told: Explanation, shown: d
 def _write(
     told: Explanation, shown: deque[Scored], state: dict[str, Any] | None, *, every_step: bool
 ) -> None:
-    out = click.get_text_stream("stdout", errors="backslashreplace")
-    write = line_writer(out)
-    try:
-        if shown:
-            if len(shown) < told.scored:
-                out.write(f"The last {len(shown):,} of {told.scored:,} records; --all shows every one.\n")
-            timeline = Timeline(shown[0].decision, every_step=every_step)
-            for scored in shown:
-                timeline.add(scored)
-            for line in timeline.close():
-                write(line)
-        for line in explanation_lines(told, state):
+    write = standard_output()
+    if shown:
+        if len(shown) < told.scored:
+            echo(f"The last {len(shown):,} of {told.scored:,} records; --all shows every one.")
+        timeline = Timeline(shown[0].decision, every_step=every_step)
+        for scored in shown:
+            timeline.add(scored)
+        for line in timeline.close():
             write(line)
-    finally:
-        out.flush()
+    for line in explanation_lines(told, state):
+        write(line)
 
 
 def _document(told: Explanation, shown: deque[Scored], state: dict[str, Any] | None) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from streams.cli.advice_text import advice
 from streams.cli.finding_text import sentence
-from streams.cli.printable import printable
 from streams.domain.event import EventKind
 from streams.domain.outcome import Rejected, Scored
+from streams.domain.printable import printable
 from streams.offline import Judgement
 
 MOST_NAMED: Final = 20

@@ -7,10 +7,10 @@ from typing import Any
 
 from streams.cli.episode_text import episode_sentence
 from streams.cli.explanation import Explanation
-from streams.cli.printable import printable
+from streams.cli.line import Line, Span
 from streams.cli.time_text import clock
-from streams.cli.timeline import Line, Span
 from streams.cli.verdict_text import fired_now, near_misses, verdict_sentence
+from streams.domain.printable import printable
 
 Fields = Mapping[str, Any]
 
@@ -21,7 +21,7 @@ def explanation_lines(told: Explanation, standing: Fields | None) -> Iterator[Li
     """Yield the lines below the timeline; the last one is the sentence that sums it up."""
     yield from _refused(told)
     if told.firings:
-        yield _heading("What fired")
+        yield from _heading("What fired")
         for firing in sorted(told.firings.values(), key=lambda firing: firing.first):
             at = f"offset {firing.first}" if firing.times == 1 else f"offsets {firing.first} to {firing.last}"
             times = "" if firing.times == 1 else f", {firing.times:,} times"
@@ -30,7 +30,7 @@ def explanation_lines(told: Explanation, standing: Fields | None) -> Iterator[Li
                 Span(name, _STYLES.get(firing.level, "")), Span(f"  {at}{times}: {firing.evidence}")
             )
     if told.course:
-        yield _heading("Episodes")
+        yield from _heading("Episodes")
         for event in told.course:
             about = f"  {clock(event['timestamp'])}  offset {event['offset']}  {event['phase']}"
             yield Line.of(
@@ -39,14 +39,15 @@ def explanation_lines(told: Explanation, standing: Fields | None) -> Iterator[Li
             )
     where = [*_scores(told), *_standing(standing)]
     if where:
-        yield _heading("Where it stands")
+        yield from _heading("Where it stands")
         yield from (Line.of(Span(f"  {text}")) for text in where)
     yield Line()
     yield Line.of(Span(verdict_sentence(told, standing), "bold"))
 
 
-def _heading(text: str) -> Line:
-    return Line.of(Span(f"\n{text}", "bold"))
+def _heading(text: str) -> Iterator[Line]:
+    yield Line()
+    yield Line.of(Span(text, "bold"))
 
 
 def _refused(told: Explanation) -> Iterator[Line]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from streams.cli.episode_text import episode_sentence
-from streams.cli.printable import printable
 from streams.domain.event import EventKind
+from streams.domain.printable import printable
 
 _PATTERNS = {
     "read_loop": "read {target} once more, though nothing has changed it since",

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 import click
 
+from streams.cli.screen import echo_lines
+from streams.domain.printable import escaped
 from streams.errors import ConfigurationError, EddyError, InfrastructureError
 
 PROBLEM_FOUND = 1
@@ -48,12 +51,19 @@ class LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Read the command line as far as the command's name."""
+        with _escaping():
+            return super().make_context(*args, **kwargs)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; what Eddy raises becomes a message on standard error and an exit code."""
         try:
-            return super().invoke(ctx)
+            with _escaping():
+                return super().invoke(ctx)
         except EddyError as error:
-            click.echo(f"eddy: {error}", err=True)
+            first, *more = str(error).splitlines() or [""]
+            echo_lines([f"eddy: {first}", *(f"  {line}" for line in more)], err=True)
             ctx.exit(exit_code(error))
         except BrokenPipeError:
             # Whoever read the output has seen enough. Python would complain when it flushes at exit.
@@ -61,6 +71,16 @@ class LazyGroup(click.Group):
             ctx.exit(0)
         except KeyboardInterrupt:
             ctx.exit(INTERRUPTED)
+
+
+@contextmanager
+def _escaping() -> Iterator[None]:
+    """Escape what click says of a wrong command line: it quotes words and file names as they are."""
+    try:
+        yield
+    except click.ClickException as error:
+        error.message = escaped(error.message)
+        raise
 
 
 def exit_code(error: EddyError) -> int:

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from streams.cli.printable import printable
 from streams.cli.settings_history import when
+from streams.domain.printable import printable
 from streams.redrive.letter import DeadLetter
 
 _LONGEST: Final = 120

@@ -1,26 +1,20 @@
-"""One input record as one line of JSON."""
+"""What became of an input record, for machines."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
 from streams.domain.outcome import Duplicate, Rejected, Scored
 from streams.offline import Judgement
 
 
-def record_line(judgement: Judgement) -> bytes:
-    """The line that tells what became of a record; its keys are an interface others read.
+def record_fields(judgement: Judgement) -> dict[str, Any]:
+    """The document that says what became of a record; its keys are an interface others read.
 
     ``entropy_score`` is the one of the outbound record, ``node_state`` the one after the record, ``eddy`` the
     block of SEMANTICS 1.7 with its events; all null where nothing goes out. ``recommendation`` is what
     the next task of the completed type should be granted, null for a record that completes none.
     """
-    return orjson.dumps(_fields(judgement), option=orjson.OPT_APPEND_NEWLINE)
-
-
-def _fields(judgement: Judgement) -> dict[str, Any]:
     _, session_id, event_id, outcome, recommendation = judgement
     status = "ok"
     problems: tuple[str, ...] = ()

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from streams.cli.finding_text import rule
-from streams.cli.printable import printable
-from streams.cli.timeline import Line, Span, Timeline
+from streams.cli.line import Line, Span
+from streams.cli.timeline import Timeline
 from streams.domain.level import Level
 from streams.domain.outcome import Duplicate, Rejected, Scored
+from streams.domain.printable import printable
 from streams.offline import Judgement
 
 MOST_LINES_HELD: Final = 20_000

@@ -1,19 +1,76 @@
-"""Where lines go: a terminal, in colours and cut to its width, or anything else, as plain text."""
+"""The one door to standard output and standard error: a line for people or a JSON document for machines.
+
+Everything that a command says goes through here, whoever wrote it. A line is escaped, so that no text of an
+agent, a file or a broker moves a cursor, hides something or begins a line of its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TextIO
+import json
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, TextIO
 
-from streams.cli.timeline import Line
+import click
+import orjson
+
+from streams.cli.line import Line, Span
+from streams.domain.printable import escaped, escaped_json
+
+_NARROWEST = 20
+"""Columns that wrapped text has at least, whatever its indent."""
+
+
+def echo(line: Line | str = "", *, err: bool = False) -> None:
+    """Write one line to standard output, or to standard error, at once."""
+    stream = sys.stderr if err else sys.stdout
+    line_writer(stream)(line if isinstance(line, Line) else Line.of(Span(line)))
+
+
+def echo_lines(lines: Iterable[str], *, err: bool = False) -> None:
+    """Write several lines."""
+    for line in lines:
+        echo(line, err=err)
+
+
+def echo_json(document: Any, *, indented: bool = False) -> None:
+    """Write a document to standard output as JSON, on one line unless ``indented``, at once."""
+    click.echo(json_bytes(document, indented=indented))
+
+
+def json_bytes(document: Any, *, indented: bool = False) -> bytes:
+    r"""Return a document as UTF-8 JSON that a terminal shows and obeys nothing of; it reads back the same.
+
+    >>> json_bytes({"session_id": "\x9b2J"})
+    b'{"session_id":"\\u009b2J"}'
+    """
+    try:
+        text = orjson.dumps(document, option=orjson.OPT_INDENT_2 if indented else 0).decode()
+    except TypeError:  # half a surrogate pair, a long integer: the standard library writes them
+        separators = (",", ": " if indented else ":")
+        text = json.dumps(document, indent=2 if indented else None, separators=separators, default=str)
+    return escaped_json(text).encode()
+
+
+def standard_output() -> Callable[[Line], None]:
+    """Return the function that writes lines to standard output, for many of them."""
+    return line_writer(sys.stdout)
+
+
+def standard_error() -> Callable[[Line], None]:
+    """Return the function that writes lines to standard error, for many of them."""
+    return line_writer(sys.stderr)
 
 
 def line_writer(stream: TextIO) -> Callable[[Line], None]:
-    """The function that writes a line to the stream. Nothing in a line is read as markup."""
+    """Return the function that writes a line to the stream: wrapped and in colours on a terminal, else plain.
+
+    Nothing in a line is read as markup. A terminal indents what it wraps.
+    """
     if not stream.isatty():
 
         def write_plain(line: Line) -> None:
-            stream.write("".join(span.text for span in line.spans).rstrip() + "\n")
+            click.echo(_encodable(escaped(line.text).rstrip(), stream), file=stream)
 
         return write_plain
 
@@ -24,7 +81,22 @@ def line_writer(stream: TextIO) -> Callable[[Line], None]:
     console = Console(file=stream, highlight=False, markup=False, emoji=False)
 
     def write_rich(line: Line) -> None:
-        text = Text.assemble(*line.spans)
-        console.print(text, no_wrap=line.cut, overflow="ellipsis" if line.cut else "fold")
+        text = Text.assemble(*((_encodable(escaped(span.text), stream), span.style) for span in line.spans))
+        text.rstrip()
+        if line.cut or text.cell_len <= console.width:
+            console.print(text, no_wrap=True, overflow="ellipsis")
+            return
+        indent = line.indent() if console.width - line.indent() >= _NARROWEST else 0
+        lead, body = text.divide([indent])[0], text.divide([indent])[-1]
+        room = console.width - max(indent, lead.cell_len if indent else 0)
+        for each in body.wrap(console, room, overflow="fold"):
+            console.print(lead + each if indent else each, no_wrap=True)
+            lead = Text(" " * indent)
 
     return write_rich
+
+
+def _encodable(text: str, stream: TextIO) -> str:
+    """Return the text with escapes for what the stream cannot encode."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)

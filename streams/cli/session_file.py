@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Final
 
-from streams.cli.printable import printable
 from streams.domain.detection_settings import DetectionSettings
 from streams.domain.outcome import Rejected
+from streams.domain.printable import printable
 from streams.domain.record import Record
 from streams.domain.session import Session
 from streams.errors import ConfigurationError

@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 import orjson
 
-from streams.cli.printable import printable
+from streams.cli.screen import echo
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
+from streams.domain.printable import printable
 from streams.domain.settings_document import SettingWarning, resolve
 from streams.errors import ConfigurationError
 from streams.proof import warnings as unproven
@@ -42,7 +43,7 @@ def settings_in_force(path: Path | None, option: str = "--settings") -> Detectio
         return DEFAULTS
     settings = named_settings(path, option)
     for problem in unproven(settings):
-        click.echo(f"warning: {problem}", err=True)
+        echo(f"warning: {problem}", err=True)
     return settings
 
 
@@ -58,5 +59,5 @@ def named_settings(path: Path, option: str = "--settings") -> DetectionSettings:
         raise click.BadParameter(str(error), param_hint=f"'{option}'") from error
     for warning in warnings:
         name, problem = printable(warning.setting, 200), printable(warning.problem, 200)
-        click.echo(f"warning: {name}: {problem}; kept {json.dumps(warning.kept)}", err=True)
+        echo(f"warning: {name}: {problem}; kept {json.dumps(warning.kept)}", err=True)
     return settings

@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
-from streams.cli.printable import printable
 from streams.domain.detection_settings import DEFAULTS
+from streams.domain.printable import printable
 from streams.domain.settings_document import SettingWarning, is_empty, resolve
 from streams.engine.config_feed import read_document
 

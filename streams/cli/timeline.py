@@ -8,37 +8,19 @@ from typing import Any, Final, NamedTuple
 
 from streams.cli.advice_text import advice, is_serious
 from streams.cli.finding_text import is_news, mark, rule, sentence, style
-from streams.cli.printable import printable
+from streams.cli.line import Line, Span
 from streams.cli.time_text import clock, duration
 from streams.domain.decision import Decision
 from streams.domain.event import Event, EventKind
 from streams.domain.level import Level, higher
 from streams.domain.outcome import Scored
+from streams.domain.printable import printable
 
 CONTEXT_STEPS: Final = 5
 """Quiet steps shown before one with something to say: they are the loop it speaks of."""
 
 _STYLES: Final = {Level.NORMAL: "green", Level.WARNING: "yellow", Level.LOOP: "bold red"}
 _STATUS_STYLES: Final = {"failure": "red", "pending": "cyan", "skipped": "dim"}
-
-
-class Span(NamedTuple):
-    """A piece of a line, and how a terminal shows it."""
-
-    text: str
-    style: str = ""
-
-
-class Line(NamedTuple):
-    """A line; ``cut`` when a narrow terminal may cut its end instead of wrapping it."""
-
-    spans: tuple[Span, ...] = ()
-    cut: bool = False
-
-    @classmethod
-    def of(cls, *spans: Span) -> Line:
-        """Make a line that is shown whole."""
-        return cls(spans)
 
 
 class _Row(NamedTuple):

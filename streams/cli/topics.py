@@ -7,6 +7,7 @@ import asyncio
 import click
 
 from streams.app import connection
+from streams.cli.screen import echo_lines
 from streams.domain.topic import Topic
 from streams.engine.client import connect
 from streams.engine.job_topics import job_topics
@@ -60,7 +61,7 @@ def _run(
         ConnectionSettings, bootstrap_servers=bootstrap_servers, partitions=partitions, replicas=replicas
     )
     changes = asyncio.run(compare(settings, carry_out=carry_out))
-    click.echo(render(changes))
+    echo_lines(render(changes))
     if any(isinstance(change, Refused) for change in changes) or (changes and not carry_out):
         raise click.exceptions.Exit(1)
 

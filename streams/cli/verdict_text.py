@@ -7,7 +7,7 @@ from typing import Any
 
 from streams.cli.episode_text import episode_sentence
 from streams.cli.explanation import Explanation
-from streams.cli.printable import printable
+from streams.domain.printable import printable
 
 Fields = Mapping[str, Any]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from streams.cli.printable import printable
+from streams.domain.printable import printable
 from streams.policy.witness.witness import DecisionLog, Witness
 
 #: Sequences are told whole up to here; of longer ones the beginning and the last record.

@@ -6,6 +6,7 @@ from typing import Any
 
 import structlog
 
+from streams.domain.printable import escaped, escaped_json
 from streams.errors import EddyError
 
 
@@ -24,10 +25,10 @@ def logging_config(level: str, output_format: str) -> dict[str, Any]:
         _without_places,
         structlog.processors.format_exc_info,
     ]
-    renderer: Any = (
-        structlog.processors.JSONRenderer()
+    rendering: list[Any] = (
+        [structlog.processors.JSONRenderer(), _escaped_json]
         if output_format == "json"
-        else structlog.dev.ConsoleRenderer(colors=False)
+        else [structlog.dev.ConsoleRenderer(colors=False), _escaped]
     )
     return {
         "version": 1,
@@ -36,7 +37,7 @@ def logging_config(level: str, output_format: str) -> dict[str, Any]:
             "eddy": {
                 "()": structlog.stdlib.ProcessorFormatter,
                 "foreign_pre_chain": shared,
-                "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+                "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *rendering],
             }
         },
         "handlers": {
@@ -61,3 +62,12 @@ def _without_places(_logger: Any, _method: str, event: Any) -> Any:
     if isinstance(error, EddyError):
         del event["exc_info"]
     return event
+
+
+def _escaped(_logger: Any, _method: str, lines: str) -> str:
+    """Escape what others wrote. Lines below the first are indented, so that nobody forges a line."""
+    return "\n    ".join(map(escaped, lines.split("\n")))
+
+
+def _escaped_json(_logger: Any, _method: str, line: str) -> str:
+    return escaped_json(line)

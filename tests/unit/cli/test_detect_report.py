@@ -10,11 +10,11 @@ from click.testing import CliRunner
 
 from streams.cli import main
 from streams.cli.finding_text import sentence
-from streams.cli.printable import printable
+from streams.cli.line import Line, Span
 from streams.cli.report import MOST_SESSIONS_NAMED
 from streams.cli.screen import line_writer
 from streams.cli.time_text import clock, duration
-from streams.cli.timeline import Line, Span
+from streams.domain.printable import printable
 from streams.recordings.catalogue import RECORDINGS, Recording
 
 
@@ -259,13 +259,13 @@ def test_text_of_agents_is_no_markup_on_a_terminal() -> None:
     assert "[red]bold[/red] :boom: https://x.example" in terminal.getvalue()
 
 
-@pytest.mark.parametrize(("cut", "widths"), [(True, [20]), (False, [20, 20, 10])])
+@pytest.mark.parametrize(("cut", "widths"), [(True, [30]), (False, [30, 30, 14])])
 def test_a_narrow_terminal_cuts_steps_and_wraps_reasons(
     monkeypatch: pytest.MonkeyPatch, cut: bool, widths: list[int]
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "20")
+    monkeypatch.setenv("COLUMNS", "30")
     terminal = Terminal()
-    line_writer(terminal)(Line((Span("a" * 50),), cut=cut))
+    line_writer(terminal)(Line((Span("a" * 70),), cut=cut))
     assert [len(line) for line in terminal.getvalue().splitlines()] == widths
 
 

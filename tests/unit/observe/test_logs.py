@@ -83,3 +83,22 @@ def test_an_error_that_says_what_to_do_is_one_line(output_format: str) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     [line] = done.stderr.splitlines()
     assert "Crashed reason=StateError('delete it')" in line
+
+
+@pytest.mark.parametrize("output_format", ["console", "json"])
+def test_what_others_wrote_neither_steers_a_terminal_nor_forges_a_line(output_format: str) -> None:
+    evil = "\x1b[2J\x9b31m\u202e\x7f\n2026-01-01T00:00:00Z [info] all is well"
+    code = (
+        "import logging, logging.config\n"
+        "from streams.observe.logs import logging_config\n"
+        f"logging.config.dictConfig(logging_config('INFO', {output_format!r}))\n"
+        f"log, evil = logging.getLogger('streams.test'), {evil!r}\n"
+        "log.info('Session %s', evil, extra={'session': evil})\n"
+        "try:\n    raise ValueError(evil)\nexcept ValueError:\n    log.exception('broken')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    lines = done.stderr.decode().splitlines()
+    assert all(line.isprintable() for line in lines)
+    assert not [line for line in lines if line.startswith("2026-01-01T00:00:00Z")]
+    if output_format == "json":
+        assert json.loads(lines[0])["session"] == evil

@@ -32,7 +32,7 @@ def test_an_empty_cluster_gets_every_topic(desired):
 def test_nothing_to_do(desired):
     changes = plan(desired, as_it_should_be(desired).values())
     assert changes == ()
-    assert render(changes) == "Nothing to do: the topics are as they should be."
+    assert render(changes) == ["Nothing to do: the topics are as they should be."]
 
 
 def test_applying_a_plan_leaves_nothing_to_do(desired):
@@ -148,11 +148,11 @@ def test_the_text(desired):
             Refused("b", "because"),
         )
     )
-    assert text == (
-        "+ create decision-logs: 4 partitions, 1 replicas\n"
-        "      retention.ms = 9\n"
-        "~ alter topology: retention.ms (default) -> 5\n"
-        "~ alter topology: x 1 -> 2\n"
-        "~ grow a: 1 -> 2 partitions\n"
-        "! refused b: because"
-    )
+    assert text == [
+        "+ create decision-logs: 4 partitions, 1 replicas",
+        "      retention.ms = 9",
+        "~ alter topology: retention.ms (default) -> 5",
+        "~ alter topology: x 1 -> 2",
+        "~ grow a: 1 -> 2 partitions",
+        "! refused b: because",
+    ]
