@@ -17,6 +17,7 @@ from typing import Final
 
 from schemas.reason import Reason, UndecodableError
 from streams.domain.outgoing import Outgoing
+from streams.domain.problem_text import FUTURE_PROBLEM, KEY_PROBLEM
 
 Headers = tuple[tuple[str, bytes | None], ...]
 
@@ -29,9 +30,6 @@ _HEADER_OVERHEAD: Final = 8
 
 #: The first of the headers that Eddy puts behind those of the message.
 FIRST_OF_OURS: Final = "__streams.errors.exception"
-
-FUTURE_PROBLEM: Final = "meta.timestamp:future"
-KEY_PROBLEM: Final = "key"
 
 
 @unique
@@ -77,9 +75,13 @@ def undecodable_headers(source: Source, error: UndecodableError, *, group: str, 
     return dead_letter_headers(source, error.reason, error.detail, (), group=group, version=version)
 
 
-def rejected_headers(source: Source, problems: Sequence[str], *, group: str, version: str) -> Headers:
-    """Return the headers of a record that was read but is not valid; ``problems`` are field paths."""
-    detail = f"not valid: {', '.join(problems)}"
+def rejected_headers(
+    source: Source, problems: Sequence[str], detail: str, *, group: str, version: str
+) -> Headers:
+    """Return the headers of a record that was read but is not valid.
+
+    ``problems`` are field paths, ``detail`` says what is wrong with them (`streams.domain.problem_text`).
+    """
     return dead_letter_headers(source, reason_for(problems), detail, problems, group=group, version=version)
 
 

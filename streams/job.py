@@ -64,12 +64,13 @@ class Sessions(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A record, or a part of it, that broke the contract: one log line."""
+    """A record, or a part of it, that broke the contract: something for the log."""
 
     offset: int
-    session_id: str | None
-    event_id: str | None
-    problems: tuple[str, ...]
+    reason: Reason | None
+    """Why it went to the dead letters; None when it was scored all the same."""
+    detail: str
+    """What was wrong and what is allowed, without any text of the record."""
 
 
 @dataclass(slots=True)
@@ -184,7 +185,7 @@ class Job:
             except UndecodableError as error:
                 source = Source(run.topic, partition, message.offset, message.headers)
                 headers = undecodable_headers(source, error, group=self._group, version=self._version)
-                self._dead_letter(folded, message, error.reason, (), headers)
+                self._dead_letter(folded, message, error.reason, error.detail, headers)
                 continue
             timestamp = message.timestamp
             record = Record(
@@ -192,10 +193,10 @@ class Job:
             )
             admitted = admit(record, settings)
             if isinstance(admitted, Rejected):
-                problems = admitted.problems
+                problems, detail = admitted.problems, admitted.detail
                 source = Source(run.topic, partition, message.offset, message.headers)
-                headers = rejected_headers(source, problems, group=self._group, version=self._version)
-                self._dead_letter(folded, message, reason_for(problems), problems, headers)
+                headers = rejected_headers(source, problems, detail, group=self._group, version=self._version)
+                self._dead_letter(folded, message, reason_for(problems), detail, headers)
                 if shadow is not None and (found := try_refused(record, settings, shadow)) is not None:
                     self._tell(folded, message, difference_record(*found, settings, shadow), found[1])
                 continue
@@ -273,10 +274,7 @@ class Job:
         folded.add(Topic.ENRICHED, enriched)
         self._add_events(folded, scored.events, events)
         if scored.violations:
-            decision = scored.decision
-            folded.violations.append(
-                Violation(message.offset, decision.session_id, decision.event_id, scored.violations)
-            )
+            folded.violations.append(Violation(message.offset, None, ", ".join(scored.violations)))
         return None
 
     def _limit_under(self, settings: DetectionSettings) -> StateLimit | None:
@@ -292,7 +290,7 @@ class Job:
         headers = dead_letter_headers(
             source, Reason.OVERSIZE, detail, (), group=self._group, version=self._version
         )
-        self._dead_letter(folded, message, Reason.OVERSIZE, (), headers)
+        self._dead_letter(folded, message, Reason.OVERSIZE, detail, headers)
 
     def _encoded(
         self, key: bytes | None, timestamp: int, events: Iterable[Event]
@@ -335,11 +333,11 @@ class Job:
         folded: Folded,
         message: Message,
         reason: Reason,
-        problems: tuple[str, ...],
+        detail: str,
         headers: Headers,
     ) -> None:
         folded.dead_lettered[reason] += 1
-        folded.violations.append(Violation(message.offset, None, None, problems or (reason,)))
+        folded.violations.append(Violation(message.offset, reason, detail))
         letter = Outgoing(message.key, message.value, message.timestamp, list(headers))
         folded.add(Topic.DEAD_LETTERS, cut_to_fit(letter, self._largest[Topic.DEAD_LETTERS]))
 

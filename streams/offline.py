@@ -48,7 +48,7 @@ def judge(entries: Iterable[Entry], settings: DetectionSettings) -> Iterator[Jud
     profiles: dict[str, TaskProfile] = {}
     for offset, entry in enumerate(entries):
         if entry.value is None:
-            yield Judgement(offset, None, None, Rejected((entry.problem or UNDECODABLE,)))
+            yield Judgement(offset, None, None, unreadable(entry))
             continue
         admitted = admit(Record(PARTITION, offset, entry.key, entry.timestamp, entry.value), settings)
         if isinstance(admitted, Rejected):
@@ -59,6 +59,11 @@ def judge(entries: Iterable[Entry], settings: DetectionSettings) -> Iterator[Jud
         sessions[admitted.session_id] = session
         recommendation = recommended(profiles, outcome, settings)
         yield Judgement(offset, admitted.session_id, admitted.event_id, outcome, recommendation)
+
+
+def unreadable(entry: Entry) -> Rejected:
+    """Return what becomes of an entry whose bytes are no record."""
+    return Rejected((entry.problem or UNDECODABLE,), "neither a JSON object nor Avro of a known schema")
 
 
 def recommended(

@@ -21,6 +21,7 @@ from streams.domain.detection_settings import DetectionSettings
 from streams.domain.event import Event, EventKind, Finding
 from streams.domain.node import NodeState
 from streams.domain.outcome import Duplicate, Rejected, Scored
+from streams.domain.problem_text import explained
 from streams.domain.record import Record
 from streams.domain.scoring_status import ScoringStatus, scoring_status
 from streams.domain.session import DAMAGE, DamagedSessionError, Session
@@ -63,7 +64,7 @@ def admit(record: Record, settings: DetectionSettings) -> Decision | Rejected:
         value["meta"]["timestamp"], record, settings
     ):
         found.append("meta.timestamp:future")
-    return Rejected(tuple(found))
+    return Rejected(tuple(found), explained(found, record, settings))
 
 
 def _is_ahead(timestamp: int, record: Record, settings: DetectionSettings) -> bool:

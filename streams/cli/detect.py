@@ -8,15 +8,19 @@ from pathlib import Path
 
 import click
 
+from schemas.reason import Reason
 from streams.cli.lazy_group import PROBLEM_FOUND
 from streams.cli.record_line import record_fields
 from streams.cli.report import Report, Tally
 from streams.cli.screen import echo, echo_json, standard_output
 from streams.cli.settings_file import settings_in_force
+from streams.dead_letter import reason_for
 from streams.domain.outcome import Rejected, Scored
 from streams.domain.printable import printable
 from streams.offline import Judgement, judge
 from streams.sources.reading import InputFormat, entries
+
+_WITHOUT_AGENT = "identity.agent_id: blank; the record is scored, but raises no entropy alert"
 
 
 @click.command()
@@ -94,15 +98,27 @@ def _reported(judgements: Iterator[Judgement]) -> Iterator[Judgement]:
     """The same judgements; what breaks the contract gets its line on standard error."""
     for judgement in judgements:
         match judgement.outcome:
-            case Rejected(problems=problems) | Scored(violations=problems) if problems:
-                ids = (None if name is None else printable(name, 200) for name in judgement[1:3])
-                session_id, event_id = map(json.dumps, ids)
-                echo(
-                    f"schema_violation offset={judgement.offset} session_id={session_id} event_id={event_id} "
-                    f"problems={','.join(problems)}",
-                    err=True,
-                )
+            case Rejected(problems=problems, detail=detail):
+                _report_problem(judgement, _reason(problems), problems, detail)
+            case Scored(violations=problems) if problems:
+                _report_problem(judgement, Reason.SCHEMA_VIOLATION, problems, _WITHOUT_AGENT)
         yield judgement
+
+
+def _reason(problems: tuple[str, ...]) -> str:
+    """What a worker writes on the dead letter; the problem of a record that cannot be read is its reason."""
+    [first, *others] = problems
+    return reason_for(problems) if others or first not in set(Reason) else first
+
+
+def _report_problem(judgement: Judgement, reason: str, problems: tuple[str, ...], detail: str) -> None:
+    ids = (None if name is None else printable(name, 200) for name in judgement[1:3])
+    session_id, event_id = map(json.dumps, ids)
+    echo(
+        f"{reason} offset={judgement.offset} session_id={session_id} event_id={event_id} "
+        f"problems={','.join(problems)} detail={json.dumps(detail)}",
+        err=True,
+    )
 
 
 def _write_lines(judgements: Iterator[Judgement], *, count_loops: bool) -> int:

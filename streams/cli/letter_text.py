@@ -67,12 +67,12 @@ def whole(letter: DeadLetter, decoded: Any, refusal: str | None) -> dict[str, An
 def lines(letter: DeadLetter, decoded: Any, refusal: str | None) -> Iterator[str]:
     """Yield all of a letter for people. ``decoded`` is None where the value cannot be read."""
     yield line(letter)
-    yield f"  what was wrong   {_text(letter.detail) or '?'} (at {_text(letter.stage) or '?'})"
+    yield f"  what was wrong   {_text(letter.detail, _LONGEST_LINE) or '?'} (at {_text(letter.stage) or '?'})"
     yield f"  set aside by     {_text(letter.group) or '?'}, Eddy {_text(letter.version) or '?'}"
     if letter.redrives:
         yield f"  sent again       {letter.redrives} times before"
-    verdict = "would be accepted" if refusal is None else f"would come back: {_text(refusal)}"
-    yield f"  now              {verdict}"
+    verdict = "would be accepted" if refusal is None else "would come back: "
+    yield f"  now              {verdict}{_text(refusal or '', _LONGEST_LINE)}"
     for name, content in letter.headers:
         yield f"  header           {_text(name)} = {_bytes(content)}"
     yield f"  value            {_size(letter.value)}"
@@ -154,5 +154,5 @@ def _bytes(content: bytes | None) -> str:
     return "none" if content is None else printable(content.decode("utf-8", "backslashreplace"), _LONGEST)
 
 
-def _text(text: str) -> str:
-    return printable(text, _LONGEST)
+def _text(text: str, limit: int = _LONGEST) -> str:
+    return printable(text, limit)

@@ -13,7 +13,7 @@ from streams.domain.printable import printable
 from streams.domain.record import Record
 from streams.domain.session import Session
 from streams.errors import ConfigurationError
-from streams.offline import PARTITION, Judgement
+from streams.offline import PARTITION, Judgement, unreadable
 from streams.pipeline import admit, step
 from streams.sources.entry import Entry
 
@@ -47,7 +47,7 @@ class SessionFile:
                     self.others.add(said)
                 continue
             if value is None:
-                yield Judgement(offset, None, None, Rejected((entry.problem or "undecodable",)))
+                yield Judgement(offset, None, None, unreadable(entry))
                 continue
             admitted = admit(Record(PARTITION, offset, entry.key, entry.timestamp, value), self.settings)
             if isinstance(admitted, Rejected):

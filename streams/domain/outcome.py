@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from streams.domain.contribution import Contribution
@@ -36,10 +37,13 @@ class Duplicate(NamedTuple):
     decision: Decision
 
 
-class Rejected(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Rejected:
     """The record is not valid: it goes to the dead letters, and no session hears of it (SEMANTICS 2.2).
 
-    ``problems`` are field paths in the order of SEMANTICS 2.1, then ``key`` and ``meta.timestamp:future``.
+    ``problems`` are field paths in the order of SEMANTICS 2.1, then ``key`` and ``meta.timestamp:future``;
+    ``detail`` says for people what is wrong with them and what is allowed, without any value.
     """
 
     problems: tuple[str, ...]
+    detail: str = field(default="", compare=False)

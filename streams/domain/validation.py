@@ -142,6 +142,31 @@ _GROUPS: Mapping[str, _Group] = MappingProxyType(
 )
 
 
+_WORDS: Mapping[Rule, str] = MappingProxyType(
+    {
+        _text: "text",
+        _filled_text: "text of at least one character",
+        _status: f"one of {', '.join(sorted(STATUSES))}",
+        _texts: "a list of texts",
+        _flag: "true or false",
+        _number: "a finite number",
+        _tokens: "a finite number",
+        _timestamp: "a whole number of milliseconds since 1970",
+    }
+)
+
+
+def allowed(path: str) -> str:
+    """Return what the field at a path of `problems` may hold, in words.
+
+    >>> allowed("action.status"), allowed("control")
+    ('one of failure, pending, skipped, success', 'an object')
+    """
+    group, _, name = path.rpartition(".")
+    rules = _GROUPS[group].rules if group else _TOP
+    return _WORDS[rules[name]] if name in rules else "an object"
+
+
 def known_fields(value: Mapping[str, Any]) -> Fields | None:
     """Return what is forwarded of a valid record, None when something is wrong with it: ask `problems` then.
 

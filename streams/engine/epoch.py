@@ -29,6 +29,7 @@ from streams.domain.topic import Topic
 from streams.engine.changelog import SETTINGS_KEY, blaming_state
 from streams.engine.crash_point import CrashPoint
 from streams.engine.effects import Consumed, Effects, Outcome
+from streams.engine.refused_records import RefusedRecords
 from streams.engine.settings_ledger import SettingsLedger
 from streams.engine.table import SessionTable
 from streams.job import Folded, Job
@@ -103,6 +104,7 @@ class SessionsEpoch:
         self._metrics = metrics
         self._reach = reach
         self._told: set[tuple[int, int]] = set()
+        self._refused = RefusedRecords()
 
     async def __call__(self, run: Run) -> None:
         """Process ``run`` to the end; returns when it may be acknowledged.
@@ -130,7 +132,7 @@ class SessionsEpoch:
         outcome = Outcome(run.partition, view, folded.outputs, changed, Consumed.by(run))
         await self._effects.carry_out(outcome)
         self._table.adopt(run.partition, ledger)
-        _log_violations(run, folded)
+        self._refused.add(run.topic, run.partition, folded.violations)
         self._metrics.epoch(run.partition, folded, folding, time.perf_counter() - started)
 
     def _prepared(self, before: SettingsLedger, run: Run) -> SettingsLedger:
@@ -154,17 +156,4 @@ class SessionsEpoch:
             unseen=self._table.unseen(run.partition, self._offsets.end(run.topic, run.partition)),
             committed=self._offsets.committed(run.topic, run.partition),
             source=self._offsets.topic_id(run.topic),
-        )
-
-
-def _log_violations(run: Run, folded: Folded) -> None:
-    for violation in folded.violations:
-        log.warning(
-            "schema_violation %s[%s]@%s session=%r event=%r problems=%s",
-            run.topic,
-            run.partition,
-            violation.offset,
-            violation.session_id,
-            violation.event_id,
-            ",".join(violation.problems),
         )

@@ -55,4 +55,4 @@ class Trial:
         admitted = admit(Record(letter.partition, 0, key_text(letter.key), timestamp, value), self._settings)
         if not isinstance(admitted, Rejected):
             return None
-        return f"{reason_for(admitted.problems)}: {', '.join(admitted.problems)}"
+        return f"{reason_for(admitted.problems)}: {admitted.detail}"

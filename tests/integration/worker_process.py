@@ -141,7 +141,7 @@ class WorkerProcess:
 
     def tail(self) -> str:
         """Return the end of its log, without the bad records, of which there are many."""
-        lines = [line for line in self.log.splitlines(keepends=True) if "schema_violation" not in line]
+        lines = [line for line in self.log.splitlines(keepends=True) if "dead letters" not in line]
         return f"Its log ends:\n{''.join(lines[-_LOG_LINES:])}"
 
     async def _url(self) -> str:

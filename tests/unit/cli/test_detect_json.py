@@ -176,8 +176,14 @@ def test_a_refused_record_says_why_and_takes_an_offset(tmp_path: Path) -> None:
 def test_refused_records_are_named_on_standard_error(tmp_path: Path) -> None:
     result = detect("--json", write(tmp_path / "a.jsonl", "{", log(1, action={"status": "maybe"})))
     assert result.stderr.splitlines() == [
-        "schema_violation offset=0 session_id=null event_id=null problems=undecodable",
-        'schema_violation offset=1 session_id="s1" event_id="s1-e1" problems=action.status',
+        (
+            "undecodable offset=0 session_id=null event_id=null problems=undecodable "
+            'detail="neither a JSON object nor Avro of a known schema"'
+        ),
+        (
+            'schema_violation offset=1 session_id="s1" event_id="s1-e1" problems=action.status '
+            'detail="action.status: text of 5 characters is not one of failure, pending, skipped, success"'
+        ),
     ]
 
 

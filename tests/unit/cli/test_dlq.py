@@ -17,7 +17,7 @@ from tests.unit.redrive.fake_brokers import FakeBrokers
 
 
 def put(brokers: FakeBrokers, offset: int, key: bytes = b"s") -> None:
-    headers = rejected_headers(Source("decision-logs", 1, offset), ["key"], group="g", version="1")
+    headers = rejected_headers(Source("decision-logs", 1, offset), ["key"], "wrong", group="g", version="1")
     value = orjson.dumps(decision_log(number=offset, session="s"))
     brokers.put(Topic.DEAD_LETTERS, 1, Outgoing(key, value, 0, list(headers)))
 

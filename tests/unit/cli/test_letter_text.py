@@ -18,7 +18,9 @@ from streams.redrive.trial import Trial
 from tests.unit.redrive.test_letter import Stored
 
 TRIAL = Trial(Codec.bundled(), DEFAULTS)
-HEADERS = rejected_headers(Source("decision-logs", 3, 17), ["action.status"], group="eddy", version="0.1.0")
+HEADERS = rejected_headers(
+    Source("decision-logs", 3, 17), ["action.status"], "action.status: wrong", group="eddy", version="0.1.0"
+)
 
 
 def letter(**stored):

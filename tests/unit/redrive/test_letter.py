@@ -53,7 +53,7 @@ def test_any_record_can_be_read(headers):
 )
 @pytest.mark.parametrize("content", [None, b"", b"-1", b"\xff", "\N{SUPERSCRIPT TWO}".encode()])
 def test_a_letter_that_does_not_tell_its_place_has_none(name, content):
-    written = dict(rejected_headers(Source("decision-logs", 3, 17), ["key"], group="g", version="1"))
+    written = dict(rejected_headers(Source("decision-logs", 3, 17), ["key"], "wrong", group="g", version="1"))
     if content is None:
         del written[name]
     else:

@@ -24,7 +24,11 @@ NOW = 1_790_000_000_000
 def letter(offset, partition=1, at=None, **stored):
     value = orjson.dumps(decision_log(number=offset, session="s"))
     headers = rejected_headers(
-        Source("decision-logs", partition, offset, [("own", b"1")]), ["key"], group="g", version="1"
+        Source("decision-logs", partition, offset, [("own", b"1")]),
+        ["key"],
+        "wrong",
+        group="g",
+        version="1",
     )
     return read(
         Stored(
@@ -132,7 +136,7 @@ async def test_what_would_come_back_is_left_unless_forced():
 
 
 async def test_a_letter_without_a_place_goes_nowhere(brokers):
-    elsewhere = rejected_headers(Source("payments", 0, 0), ["key"], group="g", version="1")
+    elsewhere = rejected_headers(Source("payments", 0, 0), ["key"], "wrong", group="g", version="1")
     foreign = [read(Stored()), letter(5, headers=elsewhere), letter(5, partition=4)]
     assert await sent(brokers, *foreign, force=True, again=True) == [Fate.FOREIGN] * 3
     assert brokers.writes == []

@@ -16,7 +16,7 @@ TRIAL = Trial(Codec.bundled(), DEFAULTS)
 
 
 def letter(problems=("action.status", "meta"), **stored) -> DeadLetter:
-    headers = rejected_headers(Source("decision-logs", 0, 5), problems, group="g", version="1")
+    headers = rejected_headers(Source("decision-logs", 0, 5), problems, "?", group="g", version="1")
     return read(Stored(headers=headers, **stored))
 
 
