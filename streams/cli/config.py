@@ -30,9 +30,9 @@ from streams.cli.settings_topic import (
 )
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.settings_document import resolve, to_document
+from streams.domain.settings_version import FARTHEST, LARGEST_VERSION, follows, next_version
 from streams.domain.topic import Topic
 from streams.engine.client import Brokers, Stored, connect
-from streams.engine.config_feed import LARGEST_VERSION, read_document
 from streams.errors import ConfigurationError
 from streams.proof import warnings
 from streams.settings import ConnectionSettings, load
@@ -59,9 +59,13 @@ def changed_document(
     Raises:
         ConfigurationError: names each change that is not acceptable. Nothing was published.
     """
-    if version is not None and version <= settings.version:
-        raise ConfigurationError(f"Not changed: version {settings.version} is in force, give a higher one.")
-    return next_document(settings, settings.version + 1 if version is None else version, changes, changed)
+    if version is not None and not follows(version, settings.version):
+        raise ConfigurationError(
+            f"Not changed: version {settings.version} is in force, workers would ignore version {version}. "
+            f"Give none, or a higher one that is less than {FARTHEST} ahead."
+        )
+    after = next_version(settings.version) if version is None else version
+    return next_document(settings, after, changes, changed)
 
 
 async def publish(brokers: Brokers, document: Mapping[str, Any]) -> None:
@@ -71,16 +75,12 @@ async def publish(brokers: Brokers, document: Mapping[str, Any]) -> None:
         SettingsConflictError: another document of the same version, or a later one, came first.
     """
     offset = await write(brokers, Topic.DETECTOR_CONFIG, document)
-    for record in await records(brokers):
-        try:
-            version, _ = read_document(record.value)
-        except ValueError:
-            continue
-        if version >= document["version"] and record.offset < offset:
-            raise SettingsConflictError(
-                f"Version {version} was published by somebody else at the same moment; yours is ignored "
-                "by the workers. Look at `eddy config history` and try again."
-            )
+    before = in_force([record for record in await records(brokers) if record.offset < offset]).version
+    if not follows(document["version"], before):
+        raise SettingsConflictError(
+            f"Another user published version {before} at the same moment, so the workers ignore yours. "
+            "Look at `eddy config history` and try again."
+        )
 
 
 @click.group()

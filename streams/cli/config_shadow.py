@@ -29,6 +29,7 @@ from streams.cli.settings_topic import (
 )
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.settings_document import resolve, to_document
+from streams.domain.settings_version import next_version
 from streams.domain.topic import Topic
 from streams.engine.client import Brokers, connect
 from streams.errors import ConfigurationError
@@ -100,7 +101,7 @@ def set_command(
             live = in_force(await records(brokers))
             tried = tried_out(await records(brokers, Topic.SHADOW_CONFIG))
             changed = changed_now(why, list(changes))
-            document = next_document(tried.settings or live, tried.version + 1, changes, changed)
+            document = next_document(tried.settings or live, next_version(tried.version), changes, changed)
             await publish(brokers, document)
             return live, document
 
@@ -150,7 +151,7 @@ def clear_command(why: str, bootstrap_servers: str | None) -> None:
             if tried.settings is None:
                 return None
             # No tombstone: who ended it, when and why would be lost with the versions before.
-            await publish(brokers, {"version": tried.version + 1, "changed": changed_now(why, [])})
+            await publish(brokers, {"version": next_version(tried.version), "changed": changed_now(why, [])})
             return tried.version
 
     version = asyncio.run(clear())

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.printable import printable
 from streams.domain.settings_document import SettingWarning, is_empty, resolve
+from streams.domain.settings_version import follows
 from streams.engine.config_feed import read_document
 
 #: What is told of a change. Anybody may write to the topic: nothing else is taken over.
@@ -16,6 +17,7 @@ _TOLD = ("at", "by", "why", "settings")
 
 _YEAR_10000_MS = 253_402_300_800_000
 _LONGEST = 80
+_MOST_REFUSED = 20
 
 
 class Record(Protocol):
@@ -43,8 +45,8 @@ def history(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
             yield {"offset": record.offset, "problem": str(error)}
             continue
         entry = _entry(record.offset, version, document)
-        if version <= in_force.version:
-            yield entry | {"problem": f"version {in_force.version} was in force already"}
+        if not follows(version, in_force.version):
+            yield entry | {"problem": f"it does not follow version {in_force.version}, which was in force"}
             continue
         in_force, warnings = resolve(document, in_force, version)
         yield entry | _refused(warnings)
@@ -67,8 +69,8 @@ def shadow_history(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
             yield {"offset": record.offset, "problem": str(error)}
             continue
         entry = _entry(record.offset, version, document)
-        if version <= newest:
-            yield entry | {"problem": f"there was version {newest} already"}
+        if not follows(version, newest):
+            yield entry | {"problem": f"it does not follow version {newest}, which there was already"}
             continue
         newest = version
         if is_empty(document):
@@ -107,6 +109,8 @@ def _entry(offset: int, version: int, document: Mapping[str, Any]) -> dict[str, 
 
 def _refused(warnings: Iterable[SettingWarning]) -> dict[str, Any]:
     refused = [f"{warning.setting}: {warning.problem}" for warning in warnings]
+    if len(refused) > _MOST_REFUSED:
+        refused[_MOST_REFUSED:] = [f"and {len(refused) - _MOST_REFUSED} more"]
     return {"refused": refused} if refused else {}
 
 

@@ -8,6 +8,7 @@ from streams.doctor.check import Check, fail, ok, warn
 from streams.doctor.state import Database, span
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.settings_document import resolve
+from streams.domain.settings_version import follows
 from streams.domain.topic import Topic
 from streams.engine.client import Stored
 from streams.engine.config_feed import read_document
@@ -92,7 +93,7 @@ def _read(stored: Iterable[Stored]) -> tuple[DetectionSettings, int, list[str]]:
         except ValueError:
             ignored += 1
             continue
-        if version <= settings.version:
+        if not follows(version, settings.version):
             ignored += 1
             continue
         settings, problems = resolve(document, settings, version)

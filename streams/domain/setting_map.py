@@ -11,13 +11,17 @@ from streams.domain.setting_range import Range, is_text, number
 
 _SUM_TOLERANCE = 1e-6
 
+#: A worker proves for each kind that its rule can fire.
+_MOST_KINDS = 100
+
 
 def thresholds(required: tuple[str, ...], limit: Range) -> Range:
-    """Take a map of texts to what ``limit`` takes; the required keys must be there, others may."""
+    """Take a map of texts to what ``limit`` takes; the required keys must be there, some others may."""
 
     def read(value: object) -> Mapping[str, int] | None:
         if (
             not isinstance(value, Mapping)
+            or len(value) > _MOST_KINDS
             or not all(map(is_text, value))
             or not value.keys() >= set(required)
         ):
@@ -25,7 +29,8 @@ def thresholds(required: tuple[str, ...], limit: Range) -> Range:
         limits = read_all(value, limit)
         return None if limits is None else MappingProxyType(limits)
 
-    return Range(f"a map of kinds, {', '.join(required)} among them, each to {limit.wanted}", read, dict)
+    kinds = f"a map of at most {_MOST_KINDS} kinds, {', '.join(required)} among them"
+    return Range(f"{kinds}, each to {limit.wanted}", read, dict)
 
 
 def weights(names: tuple[str, ...]) -> Range:

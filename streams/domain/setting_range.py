@@ -6,6 +6,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from streams.domain.glob import MOST_SEARCHED, are_affordable
+
+AFFORDABLE = f"at most {MOST_SEARCHED} characters in patterns other than name, name* and *name"
+"""What is wanted of patterns, for `Range.wanted`."""
+
 
 def _as_it_is(value: Any) -> object:
     return value
@@ -85,8 +90,13 @@ def subset(words: Iterable[str]) -> Range:
 
 
 def globs() -> Range:
-    """Take a list of patterns over tool names, none twice."""
-    return Range("a list of texts without repetition", distinct_texts, list)
+    """Take a list of patterns over tool names, none twice, that are affordable."""
+
+    def read(value: object) -> tuple[str, ...] | None:
+        found = distinct_texts(value)
+        return found if found is not None and are_affordable(found) else None
+
+    return Range(f"a list of texts without repetition, {AFFORDABLE}", read, list)
 
 
 def is_text(value: object) -> bool:

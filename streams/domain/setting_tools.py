@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from streams.domain.glob import are_affordable
 from streams.domain.setting_map import read_all
-from streams.domain.setting_range import Range, distinct_texts, is_text
+from streams.domain.setting_range import AFFORDABLE, Range, distinct_texts, is_text
 from streams.domain.tool_group import ToolGroup
 from streams.domain.tool_policy import PolicyMode, ToolPolicy
 
@@ -17,14 +18,16 @@ def groups() -> Range:
         if not isinstance(value, list | tuple):
             return None
         found = [group for group in map(_group, value) if group is not None]
-        return tuple(found) if len(set(found)) == len(value) else None
+        affordable = are_affordable(pattern for group in found for pattern in group.patterns)
+        return tuple(found) if len(set(found)) == len(value) and affordable else None
 
     def write(value: tuple[ToolGroup, ...]) -> object:
         return [{"group": entry.group, "patterns": list(entry.patterns)} for entry in value]
 
-    return Range(
-        "a list, without repetition, of {group: non-empty text, patterns: list of texts}", read, write
+    wanted = (
+        f"a list, without repetition, of {{group: non-empty text, patterns: list of texts}}, {AFFORDABLE}"
     )
+    return Range(wanted, read, write)
 
 
 def policies(limit: Range) -> Range:
@@ -38,13 +41,14 @@ def policies(limit: Range) -> Range:
             return None
         found = [_policy(glob, entry, limit) for glob, entry in value.items()]
         policies = tuple(policy for policy in found if policy is not None)
-        return policies if len(policies) == len(found) else None
+        affordable = are_affordable(policy.glob for policy in policies)
+        return policies if len(policies) == len(found) and affordable else None
 
     def write(value: tuple[ToolPolicy, ...]) -> object:
         return {policy.glob: _entry(policy) for policy in value}
 
     modes = "{mode: exempt}, {mode: polling, warn?, loop?} or {mode: limits, warn, loop}"
-    wanted = f"a map of tool patterns to {modes}, warn <= loop and each {limit.wanted}"
+    wanted = f"a map of tool patterns to {modes}, warn <= loop and each {limit.wanted}, {AFFORDABLE}"
     return Range(wanted, read, write)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from functools import lru_cache
 
+from streams.domain.by_identity import ByIdentity
 from streams.domain.detection_settings import DetectionSettings
-from streams.domain.glob import any_of
+from streams.domain.glob import Globs
 
 _REMEMBERED = 4_096
 _LONGEST_REMEMBERED = 200
@@ -30,20 +32,29 @@ def tool_class(tool: str, settings: DetectionSettings) -> ToolClass:
     >>> tool_class("Read_File", DEFAULTS), tool_class("weather", DEFAULTS)
     (<ToolClass.read: 'read'>, <ToolClass.other: 'other'>)
     """
-    # Producers choose the names: very long ones are not remembered, so that memory stays bounded.
-    classify = _classify if len(tool) <= _LONGEST_REMEMBERED else _classify.__wrapped__
-    return classify(tool, settings.write_tools, settings.read_tools, settings.command_tools)
+    return _classes.of(settings)(tool)
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _classify(
-    tool: str, write: tuple[str, ...], read: tuple[str, ...], command: tuple[str, ...]
-) -> ToolClass:
-    name = tool.lower()
-    if any_of(write).match(name):
-        return ToolClass.write
-    if any_of(read).match(name):
-        return ToolClass.read
-    if any_of(command).match(name):
-        return ToolClass.command
-    return ToolClass.other
+def _classifying(settings: DetectionSettings) -> Callable[[str], ToolClass]:
+    write, read, command = map(Globs, (settings.write_tools, settings.read_tools, settings.command_tools))
+
+    def classify(tool: str) -> ToolClass:
+        name = tool.lower()
+        if write.match(name):
+            return ToolClass.write
+        if read.match(name):
+            return ToolClass.read
+        if command.match(name):
+            return ToolClass.command
+        return ToolClass.other
+
+    remembered = lru_cache(maxsize=_REMEMBERED)(classify)
+
+    def class_of(tool: str) -> ToolClass:
+        # Producers choose the names: very long ones are not remembered, so that memory stays bounded.
+        return remembered(tool) if len(tool) <= _LONGEST_REMEMBERED else classify(tool)
+
+    return class_of
+
+
+_classes = ByIdentity(_classifying)

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from streams.domain.glob import any_of
+from streams.domain.by_identity import ByIdentity
+from streams.domain.glob import Globs
 
 _VERSION = re.compile(r"[_-]?v[0-9]+$")
 _REMEMBERED = 4_096
@@ -22,7 +23,6 @@ class ToolGroup:
     patterns: tuple[str, ...]
 
 
-@lru_cache(maxsize=8)
 def grouping(groups: tuple[ToolGroup, ...]) -> Callable[[str], str]:
     """Return the function that tells the group of a tool name under the setting `tool_groups`.
 
@@ -32,14 +32,17 @@ def grouping(groups: tuple[ToolGroup, ...]) -> Callable[[str], str]:
     >>> [group_of(name) for name in ("Web_Search", "call_api_v2", "Call-API-v10", "v2", "")]
     ['search', 'call_api', 'call-api', '', '']
     """
-    entries = [(entry.group, any_of(entry.patterns)) for entry in groups]
+    return _groupings.of(groups)
+
+
+def _grouping(groups: tuple[ToolGroup, ...]) -> Callable[[str], str]:
+    globs = Globs(pattern for entry in groups for pattern in entry.patterns)
+    owners = [entry.group for entry in groups for _ in entry.patterns]
 
     def group(name: str) -> str:
         lowered = name.lower()
-        for configured, pattern in entries:
-            if pattern.match(lowered):
-                return configured
-        return _VERSION.sub("", lowered)
+        index = globs.first(lowered)
+        return _VERSION.sub("", lowered) if index is None else owners[index]
 
     remembered = lru_cache(maxsize=_REMEMBERED)(group)
 
@@ -48,3 +51,6 @@ def grouping(groups: tuple[ToolGroup, ...]) -> Callable[[str], str]:
         return remembered(name) if len(name) <= _LONGEST_REMEMBERED else group(name)
 
     return group_of
+
+
+_groupings = ByIdentity(_grouping)

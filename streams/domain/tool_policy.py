@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from enum import StrEnum
-from fnmatch import translate
+
+from streams.domain.by_identity import ByIdentity
+from streams.domain.glob import Globs
 
 
 class PolicyMode(StrEnum):
@@ -30,8 +31,6 @@ class ToolPolicy:
     loop: int | None = None
 
 
-#: Settings that are looked at in turns: in force, tried out, and those of before in either.
-_SETTINGS_REMEMBERED = 8
 _NAMES_REMEMBERED = 4_096
 _LONGEST_REMEMBERED = 200
 
@@ -41,19 +40,19 @@ _Policies = tuple[ToolPolicy, ...]
 class _Known:
     """The policies of one settings, compiled, and what holds for the names that were asked for."""
 
-    __slots__ = ("_compiled", "_found", "policies")
+    __slots__ = ("_found", "_globs", "_policies")
 
     def __init__(self, policies: _Policies) -> None:
-        self.policies = policies
-        self._compiled = [(re.compile(translate(policy.glob)), policy) for policy in policies]
+        self._policies = policies
+        self._globs = Globs(policy.glob for policy in policies)
         self._found: dict[str, ToolPolicy | None] = {}
 
     def first(self, tool: str) -> ToolPolicy | None:
         found = self._found
         if tool in found:
             return found[tool]
-        name = tool.lower()
-        holds = next((policy for pattern, policy in self._compiled if pattern.match(name)), None)
+        index = self._globs.first(tool.lower())
+        holds = None if index is None else self._policies[index]
         # Producers choose the names: very long ones are not remembered, so that memory stays bounded.
         if len(tool) <= _LONGEST_REMEMBERED:
             if len(found) >= _NAMES_REMEMBERED:
@@ -62,8 +61,7 @@ class _Known:
         return holds
 
 
-#: By identity: to compare or hash thousands of policies takes milliseconds, and each record asks.
-_known: dict[int, _Known] = {}
+_known = ByIdentity(_Known)
 
 
 def first_policy(tool: str, policies: _Policies) -> ToolPolicy | None:
@@ -73,9 +71,4 @@ def first_policy(tool: str, policies: _Policies) -> ToolPolicy | None:
     >>> first_policy("Get_User", some).mode, first_policy("search", some).mode, first_policy("x", ())
     (<PolicyMode.polling: 'polling'>, <PolicyMode.exempt: 'exempt'>, None)
     """
-    known = _known.get(id(policies))
-    if known is None or known.policies is not policies:
-        if len(_known) >= _SETTINGS_REMEMBERED:
-            _known.clear()
-        known = _known[id(policies)] = _Known(policies)
-    return known.first(tool)
+    return _known.of(policies).first(tool)

@@ -18,18 +18,19 @@ from aiokafka.errors import KafkaError
 
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.settings_document import is_empty, resolve
+from streams.domain.settings_version import LARGEST_VERSION, follows
 from streams.domain.shadow import ShadowDocument
 from streams.errors import InfrastructureError
 from streams.proof import Finding, prove, sentence
 
 _POLL_MS = 1000
 
-#: Every record carries the version, so it must be a number that any reader of JSON or Avro can hold.
-LARGEST_VERSION = 2**53
-
 #: Of a document, as it stands on the topic. Each partition keeps the settings of the offsets that the commit
 #: has not passed in one record of its changelog, and reads what names tools with each new name.
 LARGEST_DOCUMENT = 256 << 10
+
+#: Log lines for one document, which can have 40,000 parts that are no settings.
+_MOST_WARNINGS = 20
 
 log = logging.getLogger(__name__)
 
@@ -67,9 +68,10 @@ def apply_document(in_force: DetectionSettings, value: bytes | None) -> Detectio
     except ValueError as error:
         log.warning("A record of detector-config is ignored: %s. Use `eddy config set`.", error)
         return in_force
-    if version <= in_force.version:
+    if not follows(version, in_force.version):
         log.warning(
-            "Settings version %s is ignored: version %s is in force and a change must have a higher one.",
+            "Settings version %s is ignored: it does not follow version %s, which is in force. Use "
+            "`eddy config set`, which gives the next version.",
             version,
             in_force.version,
         )
@@ -98,10 +100,10 @@ def apply_shadow(tried: ShadowDocument, value: bytes | None, offset: int) -> Sha
     except ValueError as error:
         log.warning("A record of shadow-config is ignored: %s. Use `eddy config shadow set`.", error)
         return tried
-    if version <= tried.version:
+    if not follows(version, tried.version):
         log.warning(
-            "Shadow settings version %s is ignored: there was version %s already, and a change must have a "
-            "higher one.",
+            "Shadow settings version %s is ignored: it does not follow version %s, which there was already. "
+            "Use `eddy config shadow set`, which gives the next version.",
             version,
             tried.version,
         )
@@ -113,9 +115,11 @@ def apply_shadow(tried: ShadowDocument, value: bytes | None, offset: int) -> Sha
 
 def _resolved(document: dict[str, Any], in_force: DetectionSettings, version: int) -> DetectionSettings:
     settings, warnings = resolve(document, in_force, version)
-    for warning in warnings:
-        # Anybody may have written the name, and anything into it.
-        log.warning("Setting %.80r: %s. Kept: %r.", warning.setting, warning.problem, warning.kept)
+    for warning in warnings[:_MOST_WARNINGS]:
+        # Anybody may have written the name, and anything into it. What is kept can be as long as a document.
+        log.warning("Setting %.80r: %s. Kept: %.200r.", warning.setting, warning.problem, warning.kept)
+    if len(warnings) > _MOST_WARNINGS:
+        log.warning("And %s more parts of the document are not taken.", len(warnings) - _MOST_WARNINGS)
     return settings
 
 

@@ -24,6 +24,7 @@ from typing import Protocol
 from streams.domain.detection_settings import DetectionSettings
 from streams.domain.run import Run
 from streams.domain.session import Session
+from streams.domain.settings_version import follows, next_version
 from streams.domain.shadow import ShadowDocument
 from streams.domain.topic import Topic
 from streams.engine.changelog import SETTINGS_KEY, blaming_state
@@ -137,7 +138,7 @@ class SessionsEpoch:
 
     def _prepared(self, before: SettingsLedger, run: Run) -> SettingsLedger:
         known, published = before.newest.settings.version, self._settings.in_force.version
-        if published < known and (known, published) not in self._told:
+        if follows(known, published) and (known, published) not in self._told:
             self._told.add((known, published))
             log.warning(
                 "%s[%s] goes on under settings version %s, %s has only version %s. If that topic was created "
@@ -147,7 +148,7 @@ class SessionsEpoch:
                 known,
                 Topic.DETECTOR_CONFIG,
                 published,
-                known + 1,
+                next_version(known),
             )
         return before.prepare(
             run,

@@ -28,6 +28,7 @@ from typing import Protocol
 
 from streams.domain.detection_settings import DetectionSettings
 from streams.domain.session import Session
+from streams.domain.settings_version import follows
 from streams.engine.changelog import is_stub, session_id_of, session_key, session_source
 from streams.engine.clock import now_ms
 from streams.engine.due import Due, due_of
@@ -330,7 +331,7 @@ class Housekeeping:
     def _in_force(self, partition: int) -> DetectionSettings:
         """Return the settings that the next record of a partition would be processed under."""
         kept, newest = self._table.ledger(partition).newest.settings, self._settings.in_force
-        return newest if newest.version > kept.version else kept
+        return newest if follows(newest.version, kept.version) else kept
 
 
 def _removed(removals: tuple[Removal, Removal]) -> int:

@@ -24,6 +24,7 @@ import orjson
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.run import Run
 from streams.domain.settings_document import resolve, to_document
+from streams.domain.settings_version import follows
 from streams.domain.shadow import Shadow, ShadowDocument
 from streams.errors import StateError
 
@@ -113,7 +114,7 @@ class SettingsLedger:
             source: The id of the run's topic, None when it has none; taken note of where there is none yet.
         """
         newest, entries, shadows, reserved = self.newest, self.entries, self.shadows, self.reserved
-        if in_force.version > newest.settings.version:
+        if follows(in_force.version, newest.settings.version):
             first_offset = max(run.first_offset, unseen, newest.first_offset)
             entries = _after((*entries, Entry(first_offset, in_force)), committed)
         known = self.newest_shadow
@@ -200,8 +201,9 @@ class SettingsLedger:
 def outdated_ledger(stored: bytes, known: bytes) -> bool:
     """Tell whether a ledger is one from before another: a worker that was taken for dead may write it last.
 
-    Versions and what is reserved only grow. Where neither ledger has the newer settings and the newer trial,
-    nobody can tell. What is of another version of Eddy, or damaged, is left to who decodes it.
+    Each version follows the one before it, and what is reserved only grows. Where neither ledger has the
+    newer settings and the newer trial, nobody can tell. What is of another version of Eddy, or damaged, is
+    left to who decodes it.
 
     >>> before = b'[3,100,[[0,5,{}]],[],"id"]'
     >>> outdated_ledger(before, b'[3,90,[[0,5,{}],[60,6,{}]],[],"id"]')
@@ -214,8 +216,9 @@ def outdated_ledger(stored: bytes, known: bytes) -> bool:
     (version, position, reserved, source), (other, tried, up_to, of) = old, new
     if source != of and None not in {source, of}:
         return False
-    return (version <= other and position <= tried) and (
-        version < other or position < tried or reserved < up_to
+    newer = follows(other, version)
+    return (
+        (newer or version == other) and position <= tried and (newer or position < tried or reserved < up_to)
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from streams.domain.detection_settings import DEFAULTS
-from streams.domain.glob import any_of
+from streams.domain.glob import Globs
 from streams.domain.ordered_group import ORDERED_GROUPS
 from streams.domain.setting_table import RANGES
 from streams.domain.settings_document import resolve, to_document
@@ -74,7 +74,7 @@ def _holds(settings: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for globs in (settings.read_tools, settings.write_tools, settings.command_tools):
-            any_of(globs).match("a tool")
+            Globs(globs).match("a tool")
 
 
 def _seeds() -> Iterable[bytes]:

@@ -17,7 +17,9 @@ from streams.cli.settings_history import history, line
 from streams.cli.settings_topic import user
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.settings_document import to_document
+from streams.domain.settings_version import LARGEST_VERSION
 from streams.engine.client import Stored
+from streams.engine.config_feed import apply_document
 from streams.errors import ConfigurationError
 
 CHANGED = {"at": 1_760_000_000_000, "by": "ann", "why": "fewer pages", "settings": ["entropy_window_size"]}
@@ -55,8 +57,29 @@ def test_a_change_makes_the_whole_next_document() -> None:
 def test_a_version_can_be_chosen_above_the_one_in_force() -> None:
     document = changed_document(replace(DEFAULTS, version=2), {"entropy_window_size": 8}, CHANGED, 9)
     assert document["version"] == 9
-    with pytest.raises(ConfigurationError, match="version 2 is in force, give a higher one"):
+    with pytest.raises(ConfigurationError, match="version 2 is in force, workers would ignore version 2"):
         changed_document(replace(DEFAULTS, version=2), {"entropy_window_size": 8}, CHANGED, 2)
+
+
+def test_a_version_that_the_workers_would_ignore_is_refused_before_it_is_published() -> None:
+    with pytest.raises(ConfigurationError, match=f"workers would ignore version {LARGEST_VERSION}"):
+        changed_document(replace(DEFAULTS, version=2), {"cycle_loop": 8}, CHANGED, LARGEST_VERSION)
+
+
+def test_settings_at_the_end_of_the_versions_can_be_changed() -> None:
+    stuck = apply_document(DEFAULTS, b'{"version": %d, "cycle_loop": 9}' % LARGEST_VERSION)
+    assert stuck.version == LARGEST_VERSION
+    document = changed_document(stuck, {"cycle_loop": 8}, CHANGED)
+    after = apply_document(stuck, orjson.dumps(document))
+    assert (document["version"], after.version, after.cycle_loop) == (1, 1, 8)
+
+
+def test_patterns_that_workers_could_not_afford_are_refused_before_they_are_published() -> None:
+    globs = [f"[a-z]*{number}?" for number in range(1_000)]
+    with pytest.raises(
+        ConfigurationError, match=r"read_tools: must be .* at most 2000 characters in patterns"
+    ):
+        changed_document(DEFAULTS, {"read_tools": globs}, CHANGED)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +176,7 @@ def test_history_tells_what_became_of_every_record() -> None:
     assert entries == [
         {"offset": 0, "version": 1, **CHANGED},
         {"offset": 1, "problem": "not a JSON object"},
-        {"offset": 2, "version": 1, **CHANGED, "problem": "version 1 was in force already"},
+        {"offset": 2, "version": 1, **CHANGED, "problem": "it does not follow version 1, which was in force"},
         {"offset": 3, "problem": "a tombstone is no document"},
         {
             "offset": 4,
@@ -166,7 +189,7 @@ def test_history_tells_what_became_of_every_record() -> None:
         "version 1  2025-10-09 08:53:20Z  ann  entropy_window_size  fewer pages",
         "ignored at offset 1: not a JSON object",
         (
-            "ignored at offset 2: version 1 was in force already"
+            "ignored at offset 2: it does not follow version 1, which was in force"
             "  version 1  2025-10-09 08:53:20Z  ann  entropy_window_size  fewer pages"
         ),
         "ignored at offset 3: a tombstone is no document",

@@ -85,7 +85,12 @@ def test_history_tells_trials_their_ends_and_what_is_ignored() -> None:
     assert entries == [
         {"offset": 0, "version": 1, **CHANGED},
         {"offset": 1, "problem": "not a JSON object"},
-        {"offset": 2, "version": 1, **CHANGED, "problem": "there was version 1 already"},
+        {
+            "offset": 2,
+            "version": 1,
+            **CHANGED,
+            "problem": "it does not follow version 1, which there was already",
+        },
         {"offset": 3, "version": 2, "by": "bob", "ended": True},
         {"offset": 4, "version": 3, **CHANGED, "refused": ["cycle_loop: must be an integer from 2 to 1000"]},
         {"offset": 5, "ended": True},

@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from streams.domain.glob import any_of
+from streams.domain.glob import MOST_SEARCHED, Globs
 from streams.domain.infrastructure import is_infrastructure
 from streams.domain.result_text import normalise_result
 from streams.domain.tokens import words
@@ -83,7 +83,22 @@ def test_recognising_an_infrastructure_error(repeated):
 )
 def test_comparing_the_longest_name_with_a_pattern(glob):
     name = "a" * 1_000_000
-    assert seconds(any_of((glob,)).match, [name]) < MOST_SECONDS
+    assert seconds(Globs((glob,)).match, [name]) < MOST_SECONDS
+
+
+def test_comparing_a_long_name_with_as_many_sets_as_a_setting_may_have():
+    globs = Globs(["*" + "[ab]" * (MOST_SEARCHED // 4 - 1) + "c"])
+    assert seconds(globs.match, ["a" * 100_000]) < MOST_SECONDS
+
+
+@pytest.mark.parametrize("glob", ["*{}", "{}*", "t{}", "*_{}", "tool_{}*"])
+def test_reading_and_trying_as_many_patterns_as_a_document_can_hold(glob):
+    globs = [glob.format(number) for number in range(30_000)]
+    assert seconds(lambda name: Globs(globs).match(name), ["tool_x" * 30]) < MOST_SECONDS
+
+
+def test_one_pattern_of_stars_as_long_as_a_document():
+    assert seconds(lambda name: Globs(["*a" * 120_000]).match(name), ["a" * 1_000_000]) < MOST_SECONDS
 
 
 @pytest.mark.parametrize("name", ["v1" * 500_000, "v" + "1" * 999_999 + "x", "_v-" * 333_333])

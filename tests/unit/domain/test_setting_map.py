@@ -70,3 +70,9 @@ def test_not_weights(value):
 @given(st.permutations(["a", "b", "c"]))
 def test_weights_in_force_have_one_order(names):
     assert list(SHARES.read(dict(zip(names, (0.5, 0.25, 0.25), strict=True)))) == ["a", "b", "c"]
+
+
+def test_kinds_are_taken_up_to_a_hundred():
+    kinds = {"tool": 2, "default": 3, **{f"kind-{number}": 4 for number in range(98)}}
+    assert KINDS.read(kinds) == kinds
+    assert KINDS.read({**kinds, "one more": 4}) is None

@@ -84,3 +84,17 @@ def test_not_a_policy(policy):
 @pytest.mark.parametrize("value", [[], "x", None, {"\ud800": {"mode": "exempt"}}])
 def test_not_a_map_of_policies(value):
     assert POLICIES.read(value) is None
+
+
+WILD = ["[a-z]" * 200, "?" * 1_000]
+
+
+def test_patterns_that_take_long_to_search_are_taken_up_to_a_sum_of_characters():
+    assert groups().read([{"group": glob[:1], "patterns": [glob]} for glob in WILD])
+    assert groups().read([{"group": glob[:1], "patterns": [glob, "?"]} for glob in WILD]) is None
+    assert POLICIES.read({glob: {"mode": "exempt"} for glob in WILD})
+    assert POLICIES.read({glob: {"mode": "exempt"} for glob in [*WILD, "?"]}) is None
+
+
+def test_other_patterns_are_taken_in_any_number():
+    assert len(POLICIES.read({f"tool-{number}-*": {"mode": "exempt"} for number in range(9_000)})) == 9_000

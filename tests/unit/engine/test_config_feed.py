@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.settings_document import to_document
+from streams.domain.settings_version import LARGEST_VERSION
 from streams.domain.shadow import ShadowDocument
 from streams.engine.config_feed import (
     LARGEST_DOCUMENT,
@@ -177,3 +178,30 @@ def test_the_largest_document_is_kept_by_a_ledger_while_it_changes() -> None:
     tried = tuple(ShadowEntry(entry.first_offset, 0, ShadowDocument(9, 9, settings)) for entry in entries)
     # What a changelog takes, see topics/topics.yaml.
     assert len(SettingsLedger(entries, 0, tried).encode()) < 8 << 20
+
+
+def test_a_document_at_the_end_of_the_versions_is_not_the_last() -> None:
+    values = [b'{"version": %d}' % LARGEST_VERSION, b'{"version": 1}', b'{"version": 2, "cycle_loop": 9}']
+    after = DEFAULTS
+    for value in values:
+        after = apply_document(after, value)
+    assert (after.version, after.cycle_loop) == (2, 9)
+
+
+def test_a_document_far_ahead_is_ignored(caplog: pytest.LogCaptureFixture) -> None:
+    assert apply_document(IN_FORCE, b'{"version": %d}' % LARGEST_VERSION) is IN_FORCE
+    assert "does not follow version 3, which is in force" in caplog.text
+
+
+def test_a_document_of_nothing_but_mistakes_makes_few_log_lines(caplog: pytest.LogCaptureFixture) -> None:
+    document = {"version": 4} | {f"x{number}": 1 for number in range(20_000)}
+    assert apply_document(IN_FORCE, orjson.dumps(document)).version == 4
+    assert len(caplog.records) == 21
+    assert "And 19980 more parts of the document are not taken." in caplog.text
+
+
+def test_patterns_that_take_long_to_search_are_not_taken(caplog: pytest.LogCaptureFixture) -> None:
+    document = {"version": 4, "read_tools": [f"[a-z]*{number}?" for number in range(10_000)]}
+    after = apply_document(IN_FORCE, orjson.dumps(document))
+    assert (after.version, after.read_tools) == (4, IN_FORCE.read_tools)
+    assert "at most 2000 characters in patterns other than name" in caplog.text

@@ -1,5 +1,6 @@
 """The settings of a partition by offset: adopted behind what may be out, cut exactly, kept while needed."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
@@ -10,10 +11,11 @@ from hypothesis import strategies as st
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.run import Run
 from streams.domain.settings_document import resolve
+from streams.domain.settings_version import LARGEST_VERSION
 from streams.domain.shadow import Shadow, ShadowDocument
 from streams.engine.changelog import SETTINGS_KEY
 from streams.engine.client import Stored
-from streams.engine.settings_ledger import RESERVED_AHEAD, Entry, SettingsLedger, ShadowEntry
+from streams.engine.settings_ledger import RESERVED_AHEAD, Entry, SettingsLedger, ShadowEntry, outdated_ledger
 from streams.errors import StateError
 
 
@@ -96,6 +98,15 @@ def test_newer_settings_take_effect_with_the_run() -> None:
     before = ledger(10, reserved=500)
     after = before.prepare(run(20, 21), settings(2), unseen=0, committed=None)
     assert after.entries == (*before.entries, Entry(20, settings(2)))
+
+
+def test_a_partition_at_the_end_of_the_versions_takes_the_document_after_it() -> None:
+    stuck = replace(settings(2), version=LARGEST_VERSION)
+    before = SettingsLedger((Entry(10, stuck),), reserved=90)
+    after = before.prepare(run(20), settings(1), unseen=0, committed=15)
+    assert after.newest == Entry(20, settings(1))
+    assert outdated_ledger(before.encode(), after.encode())
+    assert not outdated_ledger(after.encode(), before.encode())
 
 
 @pytest.mark.parametrize("version", [1, 0])
