@@ -130,12 +130,12 @@ async def announce_proofs(settings: DetectionSettings, about: str = "") -> None:
     """
     proofs = await asyncio.to_thread(prove, settings)
     proven = [proof for proof in proofs if proof.finding is Finding.PROVEN]
-    log.info("%s%s of %s rules and levels proved that they can fire.", about, len(proven), len(proofs))
+    log.debug("%s%s of %s rules and levels proved that they can fire.", about, len(proven), len(proofs))
     for proof in proofs:
         if proof.is_dead:
             log.warning("%s%s. Change the settings, or switch it off.", about, sentence(proof))
         elif proof.finding is Finding.TOO_LONG:
-            log.info("%s%s.", about, sentence(proof))
+            log.debug("%s%s.", about, sentence(proof))
 
 
 class ConfigFeed:
@@ -204,7 +204,10 @@ class ConfigFeed:
 
     async def _announce(self) -> None:
         """Tell which settings are in force, and which of their rules can never fire."""
-        log.info("Settings version %s is in force.", self.in_force.version)
+        if self.in_force.version == 0:
+            log.info("The default settings are in force: none were published.")
+        else:
+            log.info("Settings version %s is in force.", self.in_force.version)
         await announce_proofs(self.in_force)
 
     async def _announce_shadow(self) -> None:
@@ -214,5 +217,5 @@ class ConfigFeed:
             if self.shadow.position > 0:
                 log.info("No shadow settings are tried out.")
             return
-        log.info("Shadow settings version %s are tried out.", settings.version)
+        log.info("Shadow settings version %s is tried out.", settings.version)
         await announce_proofs(settings, "In the shadow settings, ")

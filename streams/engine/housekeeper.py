@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Collection
 from contextlib import AbstractAsyncContextManager
@@ -15,6 +16,8 @@ from streams.engine.lanes import Lanes
 from streams.errors import ProducerFencedError
 
 _TICK_S = 1.0
+
+log = logging.getLogger(__name__)
 
 
 class _End(NamedTuple):
@@ -120,7 +123,7 @@ class Housekeeper(Service):
             try:
                 await self.housekeeping.tick(elapsed_s)
             except ProducerFencedError:
-                self.log.info("A partition has another owner; the next assignment says which are ours.")
+                log.info("Another worker owns a partition: housekeeping waits for the next assignment.")
             except Exception as error:  # noqa: BLE001 - whatever it is, nothing may go on as if it was not
                 await self._app.crash(error)
                 return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Iterable
 from functools import partial
@@ -16,10 +17,14 @@ from mode import Service
 
 from streams.engine.co_assignment import check_co_assigned
 from streams.engine.options import changelogs
+from streams.engine.partition_names import partition_names
 from streams.engine.restore import restore
+from streams.engine.restore_progress import RestoreProgress
 from streams.engine.standby import Standby
 from streams.engine.tombstones import kept_ms
 from streams.errors import InfrastructureError
+
+log = logging.getLogger(__name__)
 
 
 class RunRecovery(Recovery):
@@ -84,6 +89,7 @@ class RunRecovery(Recovery):
 
     @Service.task
     async def _restart_recovery(self) -> None:
+        app: Any = self.app
         while not self.should_stop:
             signal: Any = self.signal_recovery_start  # mode knows only its own Event
             if await self.wait_for_stopped(signal):
@@ -91,13 +97,27 @@ class RunRecovery(Recovery):
             self.signal_recovery_start.clear()
             generation = self._generation_id
             try:
+                self._announce()
                 await self._wait(self._restore_actives())
                 await self._wait(self.on_recovery_completed(generation))
                 self.standby.follow(self._share(self.standby_tps))
+                await self._wait(app.settings_ready.wait())
+                log.info("Ready.")
             except (RebalanceAgain, IllegalStateError):
                 continue  # the next assignment gives the next signal
             except ServiceStopped:
                 return
+
+    def _announce(self) -> None:
+        app: Any = self.app
+        source = {changelog: topic for topic, changelog in changelogs(app.options.application_id).items()}
+        assigned = [(source[tp.topic], tp.partition) for tp in self.active_tps]
+        standby = [(source[tp.topic], tp.partition) for tp in self.standby_tps]
+        also = f"; standing by for {partition_names(standby)}" if standby else ""
+        if assigned or standby:
+            log.info("Assigned: %s%s.", partition_names(assigned), also)
+        else:
+            log.info("Nothing is assigned: the group has as many workers as partitions. This one is a spare.")
 
     async def _restore_actives(self) -> None:
         app: Any = self.app
@@ -140,15 +160,17 @@ class RunRecovery(Recovery):
                     table.stores,
                     form=table.form,
                     tombstones_kept_ms=partial(self._tombstones_kept_ms, changelog),
+                    progress=RestoreProgress(changelog),
                 )
         elapsed = time.monotonic() - started
-        self.log.info(
-            "Restored %s records of %s partitions of %s in %.2f s",
-            applied,
-            len(partitions),
-            table.name,
-            elapsed,
-        )
+        if applied:
+            log.info(
+                "Restored the state of %s: %s records from %s in %.1f s.",
+                table.name,
+                f"{applied:,}",
+                partition_names((changelog, partition) for partition in partitions),
+                elapsed,
+            )
         app.metrics.restored(table.name, applied, elapsed)
 
     @Service.task

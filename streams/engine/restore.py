@@ -26,6 +26,7 @@ from streams.engine.changelog import Form
 from streams.engine.clock import now_ms
 from streams.engine.newest import Newest
 from streams.engine.record_batches import deliver_batches
+from streams.engine.restore_progress import RestoreProgress
 from streams.engine.store import PartitionStore, PartitionStores
 from streams.engine.tombstones import lacks_entries, may_have_missed
 from streams.errors import InfrastructureError, StateError
@@ -57,6 +58,7 @@ async def restore(
     form: Form[Any],
     tombstones_kept_ms: Callable[[], Awaitable[int]] | None = None,
     newest: MutableMapping[int, Newest] | None = None,
+    progress: RestoreProgress | None = None,
 ) -> int:
     """Bring the databases of ``partitions`` up to the end of the changelog; return the records read.
 
@@ -69,6 +71,7 @@ async def restore(
         tombstones_kept_ms: Asks how long the changelog keeps what tells of a deletion. A database that has
             been behind for longer is discarded and restored from the beginning. Without, none is.
         newest: What was followed in an earlier call and nobody else has written to since, by partition.
+        progress: Told how much there is to read, and what is read.
 
     Raises:
         StateError: a database is ahead of the changelog: it belongs to another cluster or a topic that was
@@ -99,7 +102,9 @@ async def restore(
             part = _Partition(
                 tp, store, newest[tp.partition], start, logged=ends[tp] - start < _MANY, stop=stop
             )
-            tasks.append(asyncio.create_task(_catch_up(consumer, part, ends[tp], since, writers)))
+            if progress is not None:
+                progress.expect(max(0, ends[tp] - start))
+            tasks.append(asyncio.create_task(_catch_up(consumer, part, ends[tp], since, writers, progress)))
         return sum(await asyncio.gather(*tasks))
     except OffsetOutOfRangeError as error:
         tp, position = next(iter(error.args[0].items()))
@@ -136,7 +141,8 @@ class _Partition:
         self.tp = tp
         self.store = store
         self._newest = newest
-        self._next = start
+        #: The offset after the last one that is written.
+        self.next = start
         self._logged = logged
         self._stop = stop
 
@@ -146,12 +152,12 @@ class _Partition:
         while not self._stop.is_set() and (part := list(islice(records, _TOGETHER))):
             last = part[-1]
             self.store.restore(self._newest.of(part), last.offset, last.timestamp, logged=self._logged)
-            self._next = last.offset + 1
+            self.next = last.offset + 1
             read += len(part)
         return read
 
     def _records(self, batches: Iterable[Iterable[Any]]) -> Iterator[Any]:
-        return (record for batch in batches for record in batch if record.offset >= self._next)
+        return (record for batch in batches for record in batch if record.offset >= self.next)
 
     def finish(self, position: int, since: int) -> None:
         """Take note that nothing stands between what was written and ``position``, as of ``since`` (ms)."""
@@ -161,15 +167,23 @@ class _Partition:
 
 
 async def _catch_up(
-    consumer: AIOKafkaConsumer, part: _Partition, end: int, since: int, writers: ThreadPoolExecutor
+    consumer: AIOKafkaConsumer,
+    part: _Partition,
+    end: int,
+    since: int,
+    writers: ThreadPoolExecutor,
+    progress: RestoreProgress | None,
 ) -> int:
     loop, tp, read = asyncio.get_running_loop(), part.tp, 0
     moved_at, told = loop.time(), False
     while not await _at_end(consumer, part, end):
         fetched = await consumer.getmany(tp, timeout_ms=_POLL_MS)
         if batches := fetched.get(tp):
+            before = part.next
             read += await loop.run_in_executor(writers, part.write, batches)
             moved_at = loop.time()
+            if progress is not None:
+                progress.advance(part.next - before)
         elif not told and loop.time() - moved_at > _PATIENCE_SECONDS:
             told = True
             log.warning(
