@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -17,6 +18,7 @@ from schemas.codec import Codec, OutputFormat, RegistryAddress
 from streams import agents
 from streams.aggregation import Aggregation
 from streams.engine.app import Folds, RunApp
+from streams.engine.broker_watch import BrokerWatch
 from streams.engine.changelog import encode_session
 from streams.engine.connection import Connection
 from streams.engine.health import Health, Watchdog, status
@@ -27,6 +29,7 @@ from streams.engine.store import StoreOptions
 from streams.engine.transport_options import TransportOptions
 from streams.errors import ConfigurationError
 from streams.job import Job
+from streams.observe.client_errors import ClientErrors
 from streams.observe.logs import logging_config
 from streams.observe.metrics import WorkerMetrics
 from streams.observe.readings import Readings
@@ -35,6 +38,8 @@ from streams.policy.state_size import StateLimit
 from streams.settings import ConnectionSettings, WorkerSettings, load
 
 __version__ = version("eddy-streams")
+
+log = logging.getLogger(__name__)
 
 
 def connection(settings: ConnectionSettings) -> Connection:
@@ -88,8 +93,12 @@ def registry_address(settings: WorkerSettings, url: str) -> RegistryAddress:
     )
 
 
-def engine_options(settings: WorkerSettings) -> EngineOptions:
+def engine_options(settings: WorkerSettings, errors: ClientErrors | None = None) -> EngineOptions:
     """Return what the settings mean for the engine.
+
+    Args:
+        settings: Of the worker.
+        errors: Folds those of the client library in the log.
 
     Raises:
         ConfigurationError: an option handed through does not exist.
@@ -145,7 +154,7 @@ def engine_options(settings: WorkerSettings) -> EngineOptions:
             "producer_request_timeout": settings.producer_request_timeout_s,
             "stream_buffer_maxsize": 8,
             "web_enabled": False,
-            "logging_config": logging_config(settings.log_level, settings.log_format),
+            "logging_config": logging_config(settings.log_level, settings.log_format, errors),
             **settings.faust,
         },
     )
@@ -158,6 +167,7 @@ def build(settings: WorkerSettings) -> RunApp:
         ConfigurationError: the settings do not fit together.
     """
     metrics = WorkerMetrics(__version__)
+    errors = ClientErrors(fold=settings.log_level != "DEBUG")
 
     @asynccontextmanager
     async def new_folds(largest: Mapping[str, int]) -> AsyncIterator[Folds]:
@@ -173,12 +183,15 @@ def build(settings: WorkerSettings) -> RunApp:
             await codec.close()
 
     try:
-        app = RunApp(engine_options(settings), new_folds, metrics)
+        app = RunApp(engine_options(settings, errors), new_folds, metrics)
     except (ValueError, TypeError, ImproperlyConfigured) as error:
         raise ConfigurationError(f"Faust refuses a setting: {error}. Check EDDY_FAUST.") from error
     agents.register(app)
+    brokers = BrokerWatch(connection(settings), errors)
     metrics.watch(
         Readings(
+            brokers=brokers.brokers,
+            broker_silence_s=brokers.silent_s,
             lags=app.lags,
             waiting=app.waiting,
             sizes=app.sizes,
@@ -188,9 +201,12 @@ def build(settings: WorkerSettings) -> RunApp:
         )
     )
     health = Health(
-        app, stall_timeout_s=settings.stall_timeout_s, restore_timeout_s=settings.restore_timeout_s
+        app,
+        brokers,
+        stall_timeout_s=settings.stall_timeout_s,
+        restore_timeout_s=settings.restore_timeout_s,
     )
-    app.companions.append(_Observation(settings, health, metrics, SessionLookup(app, health)))
+    app.companions += (brokers, _Observation(settings, health, metrics, SessionLookup(app, health)))
     return app
 
 
@@ -202,6 +218,7 @@ class _Observation(Service):
     ) -> None:
         super().__init__()
         token = settings.web_token
+        self._settings = settings
         self._watchdog = Watchdog(health, stall_timeout_s=settings.stall_timeout_s)
         self._server = HealthServer(
             settings.web_host,
@@ -214,6 +231,15 @@ class _Observation(Service):
         )
 
     async def on_start(self) -> None:
+        settings = self._settings
+        log.info(
+            "Eddy %s starts: group %s at %s, %s, state in %s.",
+            __version__,
+            settings.application_id,
+            settings.bootstrap_servers,
+            settings.processing_guarantee.replace("_", " "),
+            (settings.data_dir / settings.application_id).absolute(),
+        )
         await self._server.start()
         self._watchdog.start()
 

@@ -32,6 +32,7 @@ class Link:
         self._open: set[asyncio.Task[None]] = set()
         self._passable = asyncio.Event()
         self._passable.set()
+        self._hanging: list[asyncio.Event] = []
         self._reachable = True
         self._slowness: Slowness | None = None
 
@@ -70,6 +71,16 @@ class Link:
         """
         self._passable.clear()
 
+    def hang(self) -> None:
+        """Let nothing pass on the connections that are open; new ones work.
+
+        So it is when something on the way forgets them, a firewall for one.
+        """
+        self._passable.clear()
+        self._hanging.append(self._passable)
+        self._passable = asyncio.Event()
+        self._passable.set()
+
     def slow(self, slowness: Slowness) -> None:
         """Let everything wait."""
         self._slowness = slowness
@@ -78,7 +89,9 @@ class Link:
         """Be as new; what was held back in silence passes now."""
         self._reachable = True
         self._slowness = None
-        self._passable.set()
+        for passable in (self._passable, *self._hanging):
+            passable.set()
+        self._hanging.clear()
 
     async def _break(self) -> None:
         tasks = list(self._open)
@@ -87,15 +100,15 @@ class Link:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _connect(self, reader: StreamReader, writer: StreamWriter, behind: int) -> None:
-        ends = [writer]
+        ends, passable = [writer], self._passable
         try:
             if not self._reachable:
                 return
             there, broker = await asyncio.open_connection("127.0.0.1", behind)
             ends.append(broker)
             passing = {
-                asyncio.create_task(self._pass_on(reader, broker)),
-                asyncio.create_task(self._pass_on(there, writer)),
+                asyncio.create_task(self._pass_on(reader, broker, passable)),
+                asyncio.create_task(self._pass_on(there, writer, passable)),
             }
             try:
                 await asyncio.wait(passing, return_when=asyncio.FIRST_COMPLETED)
@@ -109,10 +122,10 @@ class Link:
             for end in ends:
                 end.transport.abort()
 
-    async def _pass_on(self, reader: StreamReader, writer: StreamWriter) -> None:
+    async def _pass_on(self, reader: StreamReader, writer: StreamWriter, passable: asyncio.Event) -> None:
         with suppress(OSError):
             while data := await reader.read(_CHUNK_BYTES):
-                await self._passable.wait()
+                await passable.wait()
                 if reader.exception() is not None:
                     return
                 if (slowness := self._slowness) is not None:

@@ -118,3 +118,16 @@ async def test_a_slow_link_delays_each_way(link: Link) -> None:
     assert await echoed(ends, b"slow") == b"slow"
     assert asyncio.get_running_loop().time() - before >= 0.2
     ends[1].transport.abort()
+
+
+async def test_connections_that_hang_hold_back_what_passes_on_new_ones(link: Link) -> None:
+    before = await connection(link)
+    assert await echoed(before, b"one") == b"one"
+    link.hang()
+    before[1].write(b"two")
+    after = await connection(link)
+    assert await echoed(after, b"new") == b"new"
+    link.heal()
+    assert await asyncio.wait_for(before[0].readexactly(3), _PATIENCE_SECONDS) == b"two"
+    for _, writer in (before, after):
+        writer.transport.abort()

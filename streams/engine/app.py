@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
@@ -42,6 +43,8 @@ from streams.engine.transaction_check import check_transactions
 from streams.engine.transport import RunConsumer, RunSchema
 from streams.errors import EddyError
 from streams.job import Job
+
+log = logging.getLogger(__name__)
 
 #: Contributions of an epoch of the aggregates at most, where the runs of decisions are not larger anyway.
 _TOGETHER = 5_000
@@ -222,15 +225,26 @@ class RunApp(faust.App):
         """Return by table and partition how many seconds the standbys of this worker are behind."""
         return cast("RunTableManager", self.tables).standby_lags()
 
-    def lags(self) -> dict[tuple[str, int], int]:
-        """Return how many records of each assigned source partition are not processed yet."""
+    def source_partitions(self) -> set[tuple[str, int]]:
+        """Return the source partitions that this worker processes; none before their state is restored."""
         consumer = cast("RunConsumer | None", self._consumer)
         if consumer is None or not self.tables.actives_ready:
-            return {}
+            return set()
+        return {(tp.topic, tp.partition) for tp in consumer.assignment() if tp.topic in self._sources}
+
+    def lags(self) -> dict[tuple[str, int], int]:
+        """Return how many records of each assigned source partition are not processed yet.
+
+        A partition whose leader does not answer is left out once all that was known of it is processed.
+        """
+        consumer = cast("RunConsumer | None", self._consumer)
+        partitions = {partition: TP(*partition) for partition in self.source_partitions()}
         return {
-            (tp.topic, tp.partition): lag
-            for tp in consumer.assignment()
-            if tp.topic in self._sources and (lag := consumer.lag(tp)) is not None
+            partition: lag
+            for partition, tp in partitions.items()
+            if consumer is not None
+            and (lag := consumer.lag(tp)) is not None
+            and (lag or consumer.is_current(tp))
         }
 
     def polled(self) -> tuple[int, float]:
@@ -334,6 +348,8 @@ class RunApp(faust.App):
 
     async def on_stop(self) -> None:
         """Drain, then end the lanes."""
+        if not self.crashed:
+            log.info("Stopping: the worker finishes what it has begun, commits, and leaves the group.")
         try:
             await super().on_stop()
         finally:
@@ -342,6 +358,8 @@ class RunApp(faust.App):
             if self._guarantee is not None:
                 await self._guarantee.release()
             await self._open.aclose()
+        if not self.crashed:
+            log.info("Stopped.")
 
 
 def _tells_more(reason: BaseException, known: BaseException | None) -> bool:

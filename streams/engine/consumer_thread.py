@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any, cast
@@ -20,6 +21,8 @@ from streams.engine.leaders import follow_leaders
 from streams.engine.log_range import notice_out_of_range, records_lost
 from streams.engine.transport_options import transport_options
 from streams.errors import ConfigurationError, InfrastructureError
+
+log = logging.getLogger(__name__)
 
 
 def check_client(consumer: AIOKafkaConsumer) -> None:
@@ -73,6 +76,8 @@ class RunConsumerThread(AIOKafkaConsumerThread):
         self._out_of_range: dict[Any, int] = {}
         self._counted_to: dict[Any, int] = {}
         self._asked_at: dict[Any, int] = {}
+        #: Whether the log has it that commits time out, until one does not.
+        self._told_of_commits = False
         #: The positions after the last fetch.
         self.read_to: dict[TP, int] = {}
         super().__init__(*args, **kwargs)
@@ -199,7 +204,7 @@ class RunConsumerThread(AIOKafkaConsumerThread):
             if (lost := await records_lost(consumer, tp, position)) == 0:
                 continue
             self._counted_to[tp] = position + lost
-            self.log.error(
+            log.error(
                 "%s records of %s[%s] were deleted before they were read, from offset %s on: the topic's "
                 "retention is shorter than the workers were behind. Raise it, or add workers.",
                 lost,
@@ -234,13 +239,16 @@ class RunConsumerThread(AIOKafkaConsumerThread):
             # aiokafka tries for ever while no coordinator answers; a drain must end.
             await asyncio.wait_for(consumer.commit(wanted), self.app.conf.broker_request_timeout)
         except TimeoutError:
-            self.log.warning("Commit timed out: no group coordinator answers. It is tried again.")
+            if not self._told_of_commits:
+                self._told_of_commits = True
+                log.warning("A commit timed out: no group coordinator answers. The worker tries again.")
             return False
         except (CommitFailedError, IllegalStateError) as error:
-            self.log.info("Commit refused, the group is rebalancing: %s", str(error).split("\n")[0])
+            log.info("A commit is refused, since the group is rebalancing: %s", str(error).split("\n")[0])
             return False
         except Exception as error:
-            self.log.exception("Commit failed")
+            log.exception("A commit failed.")
             await self.crash(error)
             return False
+        self._told_of_commits = False
         return True

@@ -1,7 +1,8 @@
 """Whether the worker lives, is ready, and what to do when it stands still.
 
 A worker that has lag and makes no progress, or whose restore does not end, is worse than a dead one: nobody
-notices. `/livez` tells, and the watchdog ends the process so that the orchestrator starts it again.
+notices. `/livez` tells, and the watchdog ends the process so that the orchestrator starts it again. While no
+broker answers a restart would not help: the worker is not ready, and lives.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import sys
 import threading
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from streams.engine.app import RunApp
 
@@ -41,17 +42,28 @@ class _Wait:
     polls: int
 
 
+class Brokers(Protocol):
+    """Who knows whether brokers answer."""
+
+    def silence(self) -> str | None:
+        """Return that no broker answers and since when; None as long as one does."""
+
+
 class Health:
     """Looks at the app; cheap enough to be asked every second.
 
     Args:
         app: The worker's.
+        brokers: Asked first: of what they do not answer nothing is known.
         stall_timeout_s: Lag of a partition without progress for so long is a stall; so is a stop.
         restore_timeout_s: A rebalance with its restore may take so long.
     """
 
-    def __init__(self, app: RunApp, *, stall_timeout_s: float, restore_timeout_s: float) -> None:
+    def __init__(
+        self, app: RunApp, brokers: Brokers, *, stall_timeout_s: float, restore_timeout_s: float
+    ) -> None:
         self._app = app
+        self._brokers = brokers
         self._stall_timeout_s = stall_timeout_s
         self._restore_timeout_s = restore_timeout_s
         self._not_ready_since = time.monotonic()
@@ -60,21 +72,30 @@ class Health:
 
     def ready(self) -> Answer:
         """Whether state is restored and records are being processed."""
+        lease, waits_for = self._app.lease, self._waits_for()
+        if not self._app.should_stop and (silence := self._brokers.silence()) is not None:
+            return Answer(False, silence)
+        if waits_for is not None:
+            return Answer(False, waits_for)
+        if not lease.held:
+            return Answer(False, f"no heartbeat was answered for {lease.session_s:g} s")
+        return Answer(True, "ready")
+
+    def _waits_for(self) -> str | None:
         app = self._app
         if app.should_stop:
-            return Answer(False, "stopping")
+            return "stopping"
         if app.rebalancing or not app.tables.actives_ready:
-            return Answer(False, "restoring state")
-        if not app.settings_ready.is_set():
-            return Answer(False, "reading the settings")
-        return Answer(True, "ready")
+            return "restoring state"
+        return None if app.settings_ready.is_set() else "reading the settings"
 
     def live(self) -> Answer:
         """Whether the worker gets on; false means it should be restarted."""
         app, now = self._app, time.monotonic()
         if app.crashed:
             return Answer(False, f"crashed: {app.crash_reason!r}")
-        if not self.ready().ok:
+        silence = None if app.should_stop else self._brokers.silence()
+        if silence is None and self._waits_for() is not None:
             limit = self._stall_timeout_s if app.should_stop else self._restore_timeout_s
             if now - self._not_ready_since > limit:
                 return Answer(False, f"not ready for {now - self._not_ready_since:.0f} s")
@@ -82,12 +103,20 @@ class Health:
             self._waits_from.clear()
             return Answer(True, "getting ready")
         self._not_ready_since = now
+        if silence is not None:
+            # Every wait begins again with the first answer.
+            self._idle_at.clear()
+            self._waits_from.clear()
+            return Answer(True, f"{silence}: the lag is not known")
         return self._progress(now)
 
     def _progress(self, now: float) -> Answer:
         """Look at each partition by itself: one that stands still must not hide behind the others."""
         app = self._app
         lags = app.lags()
+        for partition in self._idle_at.keys() - lags.keys():  # not known for a while: its wait begins again
+            del self._idle_at[partition]
+            self._waits_from.pop(partition, None)
         for partition, lag in lags.items():
             if lag == 0 or partition not in self._idle_at:
                 self._idle_at[partition] = now
@@ -100,7 +129,10 @@ class Health:
                 return Answer(
                     False, f"{topic}[{number}] has {lag} records of lag and no progress for {since:.0f} s"
                 )
-        return Answer(True, f"{sum(lags.values())} records of lag")
+        assigned = app.source_partitions()
+        unknown = len(assigned - lags.keys())
+        besides = f"; not known of {unknown} of {len(assigned)} partitions" if unknown else ""
+        return Answer(True, f"{sum(lags.values())} records of lag{besides}")
 
     def _has_its_turn_to_come(self, partition: tuple[str, int], wait: _Wait, now: float) -> bool:
         """Tell whether a partition only waits until the others' records of one poll are delivered.
@@ -149,7 +181,7 @@ class Watchdog:
             self._dead_since = None
         elif self._dead_since is None:
             self._dead_since, self._why = now, answer.detail
-            log.critical("The worker does not get on: %s. It will be ended.", answer.detail)
+            log.critical("The worker is about to end itself: %s.", answer.detail)
 
     def _watch(self) -> None:
         # A crashed app gets the stall timeout to shut down in order; a stalled one has had it already.

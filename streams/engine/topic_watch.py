@@ -43,6 +43,8 @@ class TopicWatch(Service):
         self._client: AIOKafkaClient | None = None
         self._ids: dict[str, str | None] = {}
         self._missing_since: dict[str, float] = {}
+        #: Whether the log has it that nobody answers, until somebody does.
+        self._told = False
         super().__init__(**kwargs)
 
     @property
@@ -95,8 +97,11 @@ class TopicWatch(Service):
         try:
             found = await self._ask()
         except InfrastructureError as error:
-            self.log.warning("%s", error)  # what has to be read or written tells it better, if it lasts
+            if not self._told:  # what has to be read or written tells it better, if it lasts
+                self.log.warning("%s", error)
+            self._told = True
             return
+        self._told = False
         if known is self._ids:
             self.compare(found, time.monotonic())
 

@@ -8,6 +8,7 @@ instead of searching lists of single offsets. Registered as the URL scheme ``run
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, cast
@@ -22,6 +23,7 @@ from faust.types.tuples import ConsumerMessage, Message
 from mode import Service
 
 from streams.domain.run import Run, rounds, runs
+from streams.engine.clock import now_ms
 from streams.engine.consumer_thread import RunConsumerThread
 from streams.engine.crash_point import CrashPoint, crash_point
 from streams.engine.producer import RunProducer
@@ -33,8 +35,14 @@ SCHEME = "runs"
 #: not seen by a poll that is already waiting.
 _POLL_SECONDS = 0.5
 
+#: Without anything to read a leader answers every `fetch_max_wait_ms`; for so long it is taken at its word.
+_CURRENT_MS = 15_000
+
 #: Between two looks at what the client tells nobody.
 _LOOK_SECONDS = 1.0
+
+
+log = logging.getLogger(__name__)
 
 
 class RunConsumer(Consumer):
@@ -203,6 +211,11 @@ class RunConsumer(Consumer):
         """Return a time (ms since 1970) at which the partition ended at its `end`; None before the first."""
         return cast("RunConsumerThread", self._thread).heard_at(tp)
 
+    def is_current(self, tp: TP) -> bool:
+        """Tell whether the leader of a partition has answered of late: else its `end` may be an old one."""
+        heard_at = self.heard_at(tp)
+        return heard_at is not None and now_ms() - heard_at < _CURRENT_MS
+
     async def perform_seek(self) -> None:
         """Seek the committed offsets, and take note of them: they are what the broker confirmed so far."""
         await super().perform_seek()
@@ -246,7 +259,9 @@ class RunConsumer(Consumer):
         try:
             done = await super()._commit(offsets)
         except ConsumerStoppedError:
-            self.log.info("Not committed, the consumer has ended. What is not committed is read again.")
+            log.info(
+                "The last offsets are not committed: the consumer has ended. Their records are read again."
+            )
             return False
         if done:
             self._confirmed.update(offsets)

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from typing import Any
 
 import structlog
 
 from streams.domain.printable import escaped, escaped_json
 from streams.errors import EddyError
+from streams.observe.client_errors import ClientErrors
+
+#: In front of what the framework lets a service of ours say of itself.
+_SERVICE = re.compile(r"\[\^-*[^\]]*\]: ")
 
 
-def logging_config(level: str, output_format: str) -> dict[str, Any]:
+def logging_config(level: str, output_format: str, errors: ClientErrors | None = None) -> dict[str, Any]:
     """Return a `logging.config.dictConfig` for the whole process; Faust takes it as ``logging_config``.
+
+    At INFO the framework and the client library are written from WARNING on: what an operator has to know of
+    a start and a stop the worker says itself.
 
     Args:
         level: Such as ``INFO``.
         output_format: ``console`` or ``json``.
+        errors: Folds those of the client library, if anybody wants to know how many there were.
     """
+    folded = errors or ClientErrors(fold=level != "DEBUG")
+    libraries = "WARNING" if level == "INFO" else level
     shared: list[Any] = [
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
@@ -40,19 +52,48 @@ def logging_config(level: str, output_format: str) -> dict[str, Any]:
                 "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *rendering],
             }
         },
+        "filters": {
+            "services": {"()": _Services, "everything": level == "DEBUG"},
+            "errors": {"()": lambda: folded},
+        },
         "handlers": {
-            "stderr": {"class": "logging.StreamHandler", "formatter": "eddy", "stream": "ext://sys.stderr"}
+            "stderr": {
+                "class": "logging.StreamHandler",
+                "formatter": "eddy",
+                "filters": ["services", "errors"],
+                "stream": "ext://sys.stderr",
+            }
         },
         "root": {"level": level, "handlers": ["stderr"]},
         "loggers": {
-            # Says for each connection what the worker says better.
-            "aiokafka": {"level": "WARNING" if level == "INFO" else level},
+            "aiokafka": {"level": libraries},
             # Every request it sends is a line of DEBUG: one of them is the login, with the password in it.
             "aiokafka.conn": {"level": "INFO" if level == "DEBUG" else "NOTSET"},
-            "faust": {"level": level},
-            "mode": {"level": level},
+            "faust": {"level": libraries},
+            "mode": {"level": libraries},
+            # Says of a machine that is busy, timer by timer, what the probes and metrics tell of the worker.
+            "mode.timers": {"level": "ERROR" if libraries == "WARNING" else "NOTSET"},
         },
     }
+
+
+class _Services(logging.Filter):
+    """Leaves out what the framework reports of each service: that it starts, stops, waits.
+
+    It does so under the logger of the service's module, so that its level is that of ours. From WARNING on
+    the lines stay, without the mark of their place among the services.
+    """
+
+    def __init__(self, *, everything: bool) -> None:
+        super().__init__()
+        self._everything = everything
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        found = _SERVICE.match(record.msg) if isinstance(record.msg, str) else None
+        if found is None or self._everything:
+            return True
+        record.msg = record.msg[found.end() :]
+        return record.levelno >= logging.WARNING
 
 
 def _without_places(_logger: Any, _method: str, event: Any) -> Any:

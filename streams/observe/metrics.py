@@ -26,6 +26,8 @@
 | eddy_standby_records_total | table | read for partitions that another worker processes |
 | eddy_standby_errors_total | | rounds of that which failed, and are tried again |
 | eddy_standby_lag_seconds | table, partition | since a standby was known to be up to the changelog |
+| eddy_brokers_answering, eddy_brokers_known | | brokers that answer, and how many there are |
+| eddy_broker_silence_seconds | | since any of them answered last; below 10 when all is well |
 | eddy_build_info | version | 1 |
 
 The client adds ``..._created`` to each counter and histogram: when it began, in seconds since 1970.

@@ -23,6 +23,8 @@ class Readings(Collector):
         standby_lags: seconds that each standby is behind.
         settings_versions: by partition, the settings in force.
         shadow_versions: by partition, what is tried out.
+        brokers: how many brokers answer, and of how many.
+        broker_silence_s: for how long none has answered.
     """
 
     lags: Callable[[], Counts] = dict
@@ -31,9 +33,17 @@ class Readings(Collector):
     standby_lags: Callable[[], Mapping[tuple[str, int], float]] = dict
     settings_versions: Callable[[], Mapping[int, int]] = dict
     shadow_versions: Callable[[], Mapping[int, int]] = dict
+    brokers: Callable[[], tuple[int, int]] = lambda: (0, 0)
+    broker_silence_s: Callable[[], float] = float
 
     def collect(self) -> Iterable[Metric]:
         """Ask everybody."""
+        answering, known = self.brokers()
+        yield GaugeMetricFamily("eddy_brokers_answering", "Brokers that answer.", answering)
+        yield GaugeMetricFamily("eddy_brokers_known", "Brokers of the cluster.", known)
+        yield GaugeMetricFamily(
+            "eddy_broker_silence_seconds", "Since a broker answered last.", self.broker_silence_s()
+        )
         source, table = ("topic", "partition"), ("table", "partition")
         yield _gauge("eddy_consumer_lag", "Records not yet processed.", source, self.lags())
         yield _gauge("eddy_waiting_runs", "Runs that wait for their turn.", source, self.waiting())

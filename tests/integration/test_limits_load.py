@@ -67,13 +67,13 @@ async def behind(stage: Stage, link: Link, records: int, **settings: object) -> 
     return worker
 
 
-async def test_a_broker_that_hangs_for_a_while_is_told_and_costs_nothing_but_time(
+async def test_connections_that_hang_for_a_while_are_told_and_cost_nothing_but_time(
     linked_stage: tuple[Stage, Link],
 ) -> None:
     stage, link = linked_stage
     worker = await behind(stage, link, 1000, stall_timeout_s=STALL_S, **IN_SMALL_STEPS)
     await worker.has_processed(100)
-    link.silence()
+    link.hang()
     await told_to_stall(worker)
     assert await worker.metric("eddy_decisions_total") < 1000
     link.heal()
@@ -86,15 +86,15 @@ async def test_a_broker_that_hangs_for_a_while_is_told_and_costs_nothing_but_tim
     await stage.verdict()
 
 
-async def test_a_worker_whose_broker_hangs_for_too_long_ends_itself_and_its_successor_goes_on(
+async def test_a_worker_whose_connections_hang_for_too_long_ends_itself_and_its_successor_continues(
     linked_stage: tuple[Stage, Link],
 ) -> None:
     stage, link = linked_stage
     worker = await behind(stage, link, 1000, stall_timeout_s=STALL_S, **SOON_MISSED, **IN_SMALL_STEPS)
     await worker.has_processed(100)
-    link.silence()
+    link.hang()
     assert await worker.ended() == EXIT_STALLED, worker.tail()
-    assert re.search(rf"The worker does not get on: {STALLED.pattern}", worker.log), worker.tail()
+    assert re.search(rf"The worker is about to end itself: {STALLED.pattern}", worker.log), worker.tail()
     link.heal()
     stage.worker(directory=worker.directory / "data")
     await stage.processed()

@@ -23,6 +23,24 @@ class Tables:
 
 
 @dataclass
+class Lease:
+    """The part of the lease that health looks at."""
+
+    held: bool = True
+    session_s: float = 13.5
+
+
+@dataclass
+class Brokers:
+    """Whether brokers answer: they do, unless the test says otherwise."""
+
+    why: str | None = None
+
+    def silence(self) -> str | None:
+        return self.why
+
+
+@dataclass
 class App:
     """What health looks at of a worker's app: one that is ready and has nothing to do."""
 
@@ -37,9 +55,14 @@ class App:
     polls: int = 1
     delivered_at: float = 1_000.0
     left_out: set[tuple[str, int]] = field(default_factory=set)
+    unknown: set[tuple[str, int]] = field(default_factory=set)
+    lease: Lease = field(default_factory=Lease)
 
     def __post_init__(self) -> None:
         self.settings_ready.set()
+
+    def source_partitions(self) -> set[tuple[str, int]]:
+        return self.unknown | self.lag.keys()
 
     def lags(self) -> dict[tuple[str, int], int]:
         return self.lag
@@ -77,8 +100,13 @@ def app() -> App:
 
 
 @pytest.fixture
-def health(app: Any, clock: Clock) -> Health:
-    return Health(app, stall_timeout_s=STALL_S, restore_timeout_s=RESTORE_S)
+def brokers() -> Brokers:
+    return Brokers()
+
+
+@pytest.fixture
+def health(app: Any, brokers: Brokers, clock: Clock) -> Health:
+    return Health(app, brokers, stall_timeout_s=STALL_S, restore_timeout_s=RESTORE_S)
 
 
 def unready(app: App) -> None:
@@ -99,12 +127,26 @@ def test_a_worker_is_ready_once_state_and_settings_are_there(app: App, health: H
         ({"rebalancing": True}, "restoring state"),
         ({"tables": Tables(actives_ready=False)}, "restoring state"),
         ({"settings_ready": asyncio.Event()}, "reading the settings"),
+        ({"lease": Lease(held=False)}, "no heartbeat was answered for 13.5 s"),
     ],
 )
 def test_a_worker_is_not_ready_while(app: App, health: Health, change: dict[str, Any], detail: str) -> None:
     for name, value in change.items():
         setattr(app, name, value)
     assert health.ready() == Answer(False, detail)
+
+
+SILENCE = "No broker of 3 answers since 2026-03-01T20:14:00Z (95 s)"
+
+
+def test_a_worker_is_not_ready_while_no_broker_answers(health: Health, brokers: Brokers) -> None:
+    brokers.why = SILENCE
+    assert health.ready() == Answer(False, SILENCE)
+
+
+def test_a_stop_is_told_before_that_no_broker_answers(app: App, health: Health, brokers: Brokers) -> None:
+    brokers.why, app.should_stop = SILENCE, True
+    assert health.ready() == Answer(False, "stopping")
 
 
 @pytest.mark.parametrize("ok", [True, False])
@@ -239,6 +281,54 @@ def test_lag_that_gathered_during_a_restore_is_no_stall_yet(app: App, health: He
     assert not health.live().ok
 
 
+@pytest.mark.parametrize("restored", [True, False])
+def test_a_worker_lives_while_no_broker_answers_and_does_not_pretend_to_know_the_lag(
+    app: App, health: Health, brokers: Brokers, clock: Clock, restored: bool
+) -> None:
+    app.lag, app.tables.actives_ready, brokers.why = {FIRST: 3}, restored, SILENCE
+    for _ in range(3):
+        assert health.live() == Answer(True, f"{SILENCE}: the lag is not known")
+        clock.passes(RESTORE_S)
+
+
+def test_every_wait_begins_again_when_brokers_answer_again(
+    app: App, health: Health, brokers: Brokers, clock: Clock
+) -> None:
+    app.lag = {FIRST: 3}
+    assert health.live().ok
+    brokers.why = SILENCE
+    clock.passes(RESTORE_S)
+    assert health.live().ok
+    brokers.why = None
+    assert health.live() == Answer(True, "3 records of lag")
+    clock.passes(STALL_S + 1)
+    assert not health.live().ok
+
+
+def test_a_stop_that_does_not_end_is_a_stall_though_no_broker_answers(
+    app: App, health: Health, brokers: Brokers, clock: Clock
+) -> None:
+    assert health.live().ok
+    brokers.why, app.should_stop = SILENCE, True
+    clock.passes(STALL_S + 1)
+    assert not health.live().ok
+
+
+def test_lag_that_is_not_known_is_no_lag_of_nothing(app: App, health: Health) -> None:
+    app.lag, app.unknown = {FIRST: 2}, {SECOND}
+    assert health.live() == Answer(True, "2 records of lag; not known of 1 of 2 partitions")
+
+
+def test_lag_that_was_not_known_for_long_is_no_stall_yet(app: App, health: Health, clock: Clock) -> None:
+    app.lag = {FIRST: 0}
+    assert health.live().ok
+    app.lag, app.unknown = {}, {FIRST}
+    clock.passes(STALL_S + 1)
+    assert health.live().ok
+    app.lag = {FIRST: 5}
+    assert health.live() == Answer(True, "5 records of lag")
+
+
 def test_a_crashed_worker_does_not_live(app: App, health: Health) -> None:
     app.crashed, app.crash_reason = True, RuntimeError("no disk")
     assert health.live() == Answer(False, "crashed: RuntimeError('no disk')")
@@ -307,7 +397,7 @@ def test_a_blocked_event_loop_ends_the_process_and_shows_where_it_stood() -> Non
 def test_a_worker_that_does_not_live_is_ended_though_its_event_loop_turns() -> None:
     done = watched(alive=False, wait=BEATING, seconds=60, patience=0.3)
     assert done.returncode == EXIT_STALLED
-    assert "The worker does not get on: as told" in done.stderr
+    assert "The worker is about to end itself: as told" in done.stderr
     assert done.stderr.splitlines()[-1].startswith("eddy: The worker has ended itself: as told. ")
 
 

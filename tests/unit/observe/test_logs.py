@@ -15,7 +15,10 @@ logging.getLogger("streams.test").info("Listening on %s", "port 1", extra={{"par
 logging.getLogger("streams.test").debug("detail")
 logging.getLogger("aiokafka").info("chatter")
 logging.getLogger("aiokafka.conn").debug("SaslAuthenticateRequest_v1(sasl_auth_bytes=b'eddy hunter2')")
+logging.getLogger("faust").info("more chatter")
 logging.getLogger("faust").warning("careful")
+logging.getLogger("streams.engine.app").info("[^-RunApp]: Starting...")
+logging.getLogger("streams.engine.app").warning("[^--Supervisor: (1@0x7f)]: Restarting %s", "it")
 try:
     1 / 0
 except ZeroDivisionError:
@@ -45,8 +48,13 @@ def said(level: str, output_format: str) -> list[str]:
 
 def test_json_lines_hold_one_event_each_with_all_that_was_told() -> None:
     lines = [json.loads(line) for line in said("INFO", "json")]
-    assert [line["event"] for line in lines] == ["Listening on port 1", "careful", "broken\nin two"]
-    first, _, last = lines
+    assert [line["event"] for line in lines] == [
+        "Listening on port 1",
+        "careful",
+        "Restarting it",
+        "broken\nin two",
+    ]
+    first, *_, last = lines
     assert (first["level"], first["logger"], first["partition"]) == ("info", "streams.test", 3)
     assert first["timestamp"].endswith("Z")
     assert "ZeroDivisionError" in last["exception"]
@@ -63,8 +71,20 @@ def test_lines_for_people_have_no_colours_in_them() -> None:
 @pytest.mark.parametrize(
     ("level", "events"),
     [
-        ("DEBUG", {"Listening on port 1", "detail", "chatter", "careful", "broken\nin two"}),
-        ("WARNING", {"careful", "broken\nin two"}),
+        (
+            "DEBUG",
+            {
+                "Listening on port 1",
+                "detail",
+                "chatter",
+                "more chatter",
+                "careful",
+                "[^-RunApp]: Starting...",
+                "[^--Supervisor: (1@0x7f)]: Restarting it",
+                "broken\nin two",
+            },
+        ),
+        ("WARNING", {"careful", "Restarting it", "broken\nin two"}),
         ("ERROR", {"broken\nin two"}),
     ],
 )

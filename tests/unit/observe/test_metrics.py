@@ -47,6 +47,8 @@ def metrics() -> WorkerMetrics:
             standby_lags=lambda: {("sessions", 4): 0.75},
             settings_versions=lambda: {3: 8},
             shadow_versions=lambda: {3: 2},
+            brokers=lambda: (2, 3),
+            broker_silence_s=lambda: 1.5,
         )
     )
     return metrics
@@ -82,7 +84,7 @@ def test_the_table_is_what_is_exposed(metrics: WorkerMetrics) -> None:
             exposed[name] = labels
     assert exposed == table()
     assert created <= {name.removesuffix("_total") for name in exposed}
-    assert len(exposed) == 26
+    assert len(exposed) == 29
 
 
 def test_a_run_is_counted_by_result_reason_and_event(metrics: WorkerMetrics) -> None:
@@ -143,6 +145,13 @@ def test_settings_lag_and_restore_are_as_they_were_last(metrics: WorkerMetrics) 
     assert counted["eddy_waiting_runs", place] == 5
     standby = frozenset({("table", "sessions"), ("partition", "4")})
     assert counted["eddy_standby_lag_seconds", standby] == 0.75
+
+
+def test_whether_brokers_answer_is_told(metrics: WorkerMetrics) -> None:
+    counted = samples(metrics)
+    assert counted["eddy_brokers_answering", frozenset()] == 2
+    assert counted["eddy_brokers_known", frozenset()] == 3
+    assert counted["eddy_broker_silence_seconds", frozenset()] == 1.5
 
 
 def test_lag_is_asked_for_at_each_scrape_and_forgotten_with_its_partition() -> None:
