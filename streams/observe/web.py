@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from typing import Any
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.typedefs import Handler
 
 from streams.errors import ConfigurationError
 from streams.observe.access import refusal
+from streams.observe.connections import LIFE_S, MOST_CONNECTIONS, Connections
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +35,7 @@ class HealthServer:
         metrics: Returns Prometheus' text format.
         session: Answers `/sessions/{id}`, which shows what agents did: see `streams.observe.access`.
         token: Needed for that, where it is set.
+        life_s, most: Of connections, see `streams.observe.connections`.
     """
 
     def __init__(
@@ -43,10 +48,14 @@ class HealthServer:
         metrics: Callable[[], bytes],
         session: Lookup,
         token: str | None = None,
+        life_s: float = LIFE_S,
+        most: int = MOST_CONNECTIONS,
     ) -> None:
         self._host = host
         self._port = port
-        self._application = web.Application()
+        self._life_s = life_s
+        self._most = most
+        self._application = web.Application(middlewares=[_one_request])
         self._application.add_routes(
             [
                 web.get("/livez", _answering(live)),
@@ -56,6 +65,8 @@ class HealthServer:
             ]
         )
         self._runner: web.AppRunner | None = None
+        self._connections: Connections | None = None
+        self._listener: asyncio.Server | None = None
 
     async def start(self) -> int:
         """Listen; return the port.
@@ -63,26 +74,58 @@ class HealthServer:
         Raises:
             ConfigurationError: the address is not to be had.
         """
-        self._runner = web.AppRunner(self._application, access_log=None)
+        self._runner = web.AppRunner(
+            self._application, access_log=None, logger=_requests_log, lingering_time=0, shutdown_timeout=1.0
+        )
         await self._runner.setup()
-        site = web.TCPSite(self._runner, self._host, self._port)
+        assert self._runner.server is not None
+        self._connections = Connections(self._runner.server, life_s=self._life_s, most=self._most)
         try:
-            await site.start()
+            self._listener = await asyncio.get_running_loop().create_server(
+                self._connections, self._host, self._port
+            )
         except OSError as error:
             await self.stop()
             raise ConfigurationError(
                 f"{self._host}:{self._port} cannot be bound ({error}). Choose another with EDDY_WEB_HOST "
                 "and EDDY_WEB_PORT."
             ) from error
-        port: int = self._runner.addresses[0][1]
+        port: int = self._listener.sockets[0].getsockname()[1]
         log.info("Health and metrics on http://%s:%s", self._host, port)
         return port
 
     async def stop(self) -> None:
-        """Stop listening."""
+        """Stop listening, and end what is open."""
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
+        if self._connections is not None:
+            self._connections.close()
+            self._connections = None
         if self._runner is not None:
             await self._runner.cleanup()
             self._runner = None
+
+
+@web.middleware
+async def _one_request(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Answer one request of a connection, so that nobody sends thousands in a row."""
+    try:
+        response = await handler(request)
+    except web.HTTPException as answer:
+        answer.force_close()
+        raise
+    response.force_close()
+    return response
+
+
+def _is_of_ours(record: logging.LogRecord) -> bool:
+    """Leave out what clients get wrong: anybody who can connect could fill the log."""
+    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
+
+
+_requests_log = log.getChild("requests")
+_requests_log.addFilter(_is_of_ours)
 
 
 def _answering(check: Check) -> Callable[[web.Request], Any]:

@@ -32,7 +32,9 @@ class Worker:
         return 200, {"session_id": session_id, "agent_id": "<script>\u202e"}
 
 
-def server_of(worker: Worker, host: str, port: int = 0, token: str | None = None) -> HealthServer:
+def server_of(
+    worker: Worker, host: str, port: int = 0, token: str | None = None, **limits: Any
+) -> HealthServer:
     return HealthServer(
         host,
         port,
@@ -41,6 +43,7 @@ def server_of(worker: Worker, host: str, port: int = 0, token: str | None = None
         metrics=worker.metrics.exposition,
         session=worker.session,
         token=token,
+        **limits,
     )
 
 
