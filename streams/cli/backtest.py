@@ -18,6 +18,7 @@ from streams.cli.backtest_report import (
     summary_lines,
 )
 from streams.cli.lazy_group import PROBLEM_FOUND
+from streams.cli.progress import watched
 from streams.cli.screen import echo_json, standard_output
 from streams.cli.settings_choice import Chosen, choose
 from streams.cli.topic_range import Bound, BoundType, TopicRange
@@ -124,7 +125,7 @@ def backtest(
 def _of_files(
     test: Backtest, files: tuple[str, ...], input_format: InputFormat
 ) -> Iterator[SessionComparison]:
-    for offset, entry in enumerate(entries(files, input_format)):
+    for offset, entry in enumerate(watched(entries(files, input_format), "judging")):
         if entry.value is None:
             test.unreadable()
         else:

@@ -18,7 +18,7 @@ from schemas.codec import UndecodableError
 from schemas.reason import Reason
 from streams.app import connection, open_codec
 from streams.cli.lazy_group import PROBLEM_FOUND
-from streams.cli.letter_text import counts, fields, line, lines, whole
+from streams.cli.letter_text import Listing, counts, fields, line, lines, whole
 from streams.cli.screen import echo, echo_json, echo_lines
 from streams.cli.settings_topic import AS_JSON, BOOTSTRAP, in_force, records
 from streams.cli.topic_range import Bound, BoundType, TopicRange, bound
@@ -152,7 +152,7 @@ def list_command(
     """Print the dead letters, one per line, then how many there are of each reason.
 
     PARTITION:OFFSET at the start of a line is the letter's place on decision-logs-dlq, for show and redrive;
-    the time is the Kafka timestamp that the message had.
+    the time is the Kafka timestamp that the message had. Days and times are UTC.
 
     \b
     Examples:
@@ -161,12 +161,18 @@ def list_command(
     """  # noqa: D301
     asked = Asked(Selection(frozenset(reasons), frozenset(problems), session), starts, stops)
     found: Counter[str] = Counter()
+    listing = Listing()
 
     async def print_all() -> None:
         async with _post(bootstrap_servers) as post:
             async for letter in asked.letters(*post):
                 found[letter.counted_as] += 1
-                echo_json(fields(letter)) if as_json else echo(line(letter))
+                if as_json:
+                    echo_json(fields(letter))
+                    continue
+                if found.total() == 1:
+                    echo(listing.heading)
+                echo_lines(listing.lines(letter))
 
     asyncio.run(print_all())
     if as_json:

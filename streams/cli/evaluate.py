@@ -9,6 +9,7 @@ import click
 
 from streams.cli.difference_table import difference_lines
 from streams.cli.evaluation_table import part_lines
+from streams.cli.progress import watched
 from streams.cli.screen import echo, echo_json, echo_lines
 from streams.cli.settings_file import settings_in_force
 from streams.domain.printable import printable
@@ -125,7 +126,10 @@ def evaluate(
 
 
 def _gathered(found: Labelled, path: Path | None, option: str) -> Gathered:
-    return gather(judge(found.entries, settings_in_force(path, option)), found.labels)
+    return gather(
+        judge(watched(found.entries, "judging", total=len(found.entries)), settings_in_force(path, option)),
+        found.labels,
+    )
 
 
 def _write_document(

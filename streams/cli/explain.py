@@ -15,7 +15,7 @@ from streams.cli.explanation_text import explanation_lines
 from streams.cli.screen import echo, echo_json, standard_output
 from streams.cli.session_file import SessionFile
 from streams.cli.settings_file import settings_in_force
-from streams.cli.timeline import Timeline
+from streams.cli.timeline import COLUMNS, Timeline
 from streams.cli.verdict_text import verdict_sentence
 from streams.cli.worker_request import standing_at
 from streams.domain.outcome import Scored
@@ -112,6 +112,8 @@ def _take(judgements: Iterable[Judgement], told: Explanation, shown: deque[Score
     for judgement in judgements:
         told.add(judgement)
         if isinstance(judgement.outcome, Scored):
+            if len(shown) == shown.maxlen:
+                told.before = shown[0]
             shown.append(judgement.outcome)
 
 
@@ -139,11 +141,14 @@ def _write(
     write = standard_output()
     if shown:
         if len(shown) < told.scored:
-            echo(f"The last {len(shown):,} of {told.scored:,} records; --all shows every one.")
-        timeline = Timeline(shown[0].decision, every_step=every_step)
+            part = f"The last {len(shown):,} of {told.scored:,} records; --all shows every one."
+            echo(f"{part} What stands below them is about all.")
+        spent = 0.0 if told.before is None else told.before.decision.cumulative_cost or 0.0
+        timeline = Timeline(shown[0].decision, every_step=every_step, spent=spent)
         for scored in shown:
             timeline.add(scored)
-        for line in timeline.close():
+        steps = timeline.end()
+        for line in (timeline.heading(timeline.totals()), COLUMNS, *steps):
             write(line)
     for line in explanation_lines(told, state):
         write(line)

@@ -46,6 +46,8 @@ class Explanation:
     loops: int = 0
     """Episodes that reached LOOP."""
     newest: Scored | None = None
+    before: Scored | None = None
+    """The last record that the timeline leaves out."""
 
     @property
     def records(self) -> int:

@@ -14,6 +14,8 @@ from streams.domain.printable import printable
 
 Fields = Mapping[str, Any]
 
+_HANG = 4
+_COLUMN = 13
 _STYLES = {"LOOP": "bold red", "WARNING": "yellow"}
 
 
@@ -27,7 +29,9 @@ def explanation_lines(told: Explanation, standing: Fields | None) -> Iterator[Li
             times = "" if firing.times == 1 else f", {firing.times:,} times"
             name = f"  {printable(firing.rule, 60)} {firing.level}"
             yield Line.of(
-                Span(name, _STYLES.get(firing.level, "")), Span(f"  {at}{times}: {firing.evidence}")
+                Span(name, _STYLES.get(firing.level, "")),
+                Span(f"  {at}{times}: {firing.evidence}"),
+                hang=_HANG,
             )
     if told.course:
         yield from _heading("Episodes")
@@ -36,11 +40,12 @@ def explanation_lines(told: Explanation, standing: Fields | None) -> Iterator[Li
             yield Line.of(
                 Span(f"{about}, {event['level']}", _STYLES.get(event["level"], "")),
                 Span(f": {episode_sentence(event)}"),
+                hang=_HANG,
             )
     where = [*_scores(told), *_standing(standing)]
     if where:
         yield from _heading("Where it stands")
-        yield from (Line.of(Span(f"  {text}")) for text in where)
+        yield from (Line.of(Span(f"  {text}"), hang=_COLUMN) for text in where)
     yield Line()
     yield Line.of(Span(verdict_sentence(told, standing), "bold"))
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from streams.cli.settings_history import when
+from streams.cli.time_text import clock, day
 from streams.domain.printable import printable
 from streams.redrive.letter import DeadLetter
 
@@ -20,17 +21,27 @@ _HEX_ROW: Final = 16
 
 def line(letter: DeadLetter, note: str = "") -> str:
     """Return a letter as one line: place, time, reason, problems, key, and where it came from."""
-    source = letter.source
-    parts = (
-        f"{letter.partition}:{letter.offset}",
-        when(letter.timestamp),
-        _text(letter.reason) or "no reason",
-        _text(", ".join(letter.problems)),
-        f"key {_bytes(letter.key)}",
-        "" if source is None else f"from {_text(source.topic)} {source.partition}:{source.offset}",
-        note,
-    )
+    reason, *about = _about(letter)
+    parts = (f"{letter.partition}:{letter.offset}", when(letter.timestamp), reason.rstrip(), *about, note)
     return "  ".join(part for part in parts if part)
+
+
+class Listing:
+    """Letters one per line, in columns, with the day where it changes."""
+
+    heading = f"{'place':<10}  time UTC  {'reason':<16}  problems, key, and where it stood"
+
+    def __init__(self) -> None:
+        self._day: str | None = None
+
+    def lines(self, letter: DeadLetter) -> Iterator[str]:
+        """Yield the line of the next letter, after its day if that is another one."""
+        date, time = day(letter.timestamp), clock(letter.timestamp)
+        if date != self._day:
+            self._day = date
+            yield date or "unknown day"
+        place = f"{letter.partition}:{letter.offset}"
+        yield "  ".join((f"{place:<10}", f"{time:<8}", *_about(letter)))
 
 
 def fields(letter: DeadLetter) -> dict[str, Any]:
@@ -101,6 +112,17 @@ def hexdump(content: bytes) -> Iterator[str]:
         row = content[at : at + _HEX_ROW]
         text = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in row)
         yield f"{at:08x}  {row.hex(' '):<47}  {text}"
+
+
+def _about(letter: DeadLetter) -> list[str]:
+    """Return the reason, padded, and then what there is to say of problems, key and origin."""
+    source = letter.source
+    parts = (
+        _text(", ".join(letter.problems)),
+        f"key {_bytes(letter.key)}",
+        "" if source is None else f"from {_text(source.topic)} {source.partition}:{source.offset}",
+    )
+    return [f"{_text(letter.reason) or 'no reason':<16}", *filter(None, parts)]
 
 
 def _value(value: bytes | None, decoded: Any) -> Iterator[str]:

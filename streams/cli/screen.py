@@ -7,6 +7,8 @@ agent, a file or a broker moves a cursor, hides something or begins a line of it
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TextIO
@@ -33,8 +35,37 @@ def echo_lines(lines: Iterable[str], *, err: bool = False) -> None:
         echo(line, err=err)
 
 
+def status(text: str) -> None:
+    """Show a passing line on the terminal of standard error; nothing without one. The next line erases it.
+
+    An empty text erases it now. In CI nothing is shown, terminal or not: what passes would stay in its log.
+    """
+    if not sys.stderr.isatty() or "CI" in os.environ or os.environ.get("TERM") == "dumb":
+        return
+    _erase_status()
+    if text:
+        width = shutil.get_terminal_size().columns
+        sys.stderr.write(escaped(text)[: width - 1])
+        sys.stderr.flush()
+        _Shown.status = True
+
+
+class _Shown:
+    """What stands on the terminal."""
+
+    status = False
+
+
+def _erase_status() -> None:
+    if _Shown.status:
+        sys.stderr.write("\r\x1b[2K")
+        sys.stderr.flush()
+        _Shown.status = False
+
+
 def echo_json(document: Any, *, indented: bool = False) -> None:
     """Write a document to standard output as JSON, on one line unless ``indented``, at once."""
+    _erase_status()
     click.echo(json_bytes(document, indented=indented))
 
 
@@ -70,6 +101,7 @@ def line_writer(stream: TextIO) -> Callable[[Line], None]:
     if not stream.isatty():
 
         def write_plain(line: Line) -> None:
+            _erase_status()
             click.echo(_encodable(escaped(line.text).rstrip(), stream), file=stream)
 
         return write_plain
@@ -83,6 +115,7 @@ def line_writer(stream: TextIO) -> Callable[[Line], None]:
     def write_rich(line: Line) -> None:
         text = Text.assemble(*((_encodable(escaped(span.text), stream), span.style) for span in line.spans))
         text.rstrip()
+        _erase_status()
         if line.cut or text.cell_len <= console.width:
             console.print(text, no_wrap=True, overflow="ellipsis")
             return
@@ -90,6 +123,7 @@ def line_writer(stream: TextIO) -> Callable[[Line], None]:
         lead, body = text.divide([indent])[0], text.divide([indent])[-1]
         room = console.width - max(indent, lead.cell_len if indent else 0)
         for each in body.wrap(console, room, overflow="fold"):
+            each.rstrip()
             console.print(lead + each if indent else each, no_wrap=True)
             lead = Text(" " * indent)
 

@@ -31,3 +31,15 @@ def clock(timestamp: int) -> str:
         return f"{datetime.fromtimestamp(timestamp / 1000, UTC):%H:%M:%S}"
     except (ValueError, OverflowError, OSError):
         return str(timestamp)
+
+
+def day(timestamp: int) -> str:
+    """The day, UTC; nothing for a time no calendar has.
+
+    >>> day(1_700_000_000_000), day(2**63 - 1)
+    ('2023-11-14', '')
+    """
+    try:
+        return f"{datetime.fromtimestamp(timestamp / 1000, UTC):%Y-%m-%d}"
+    except (ValueError, OverflowError, OSError):
+        return ""

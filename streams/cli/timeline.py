@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from streams.cli.advice_text import advice, is_serious
 from streams.cli.finding_text import is_news, mark, rule, sentence, style
 from streams.cli.line import Line, Span
-from streams.cli.time_text import clock, duration
+from streams.cli.time_text import clock, day, duration
 from streams.domain.decision import Decision
 from streams.domain.event import Event, EventKind
 from streams.domain.level import Level, higher
@@ -23,9 +23,16 @@ _STYLES: Final = {Level.NORMAL: "green", Level.WARNING: "yellow", Level.LOOP: "b
 _STATUS_STYLES: Final = {"failure": "red", "pending": "cyan", "skipped": "dim"}
 
 
+COLUMNS: Final = Line.of(
+    Span("   step  time UTC  uniq verdict  status   tool · intent · target or input", "dim")
+)
+"""The heading of the steps."""
+
+
 class _Row(NamedTuple):
     line: Line
     level: Level
+    day: str
 
 
 class Timeline:
@@ -34,12 +41,21 @@ class Timeline:
     Args:
         first: the record the timeline starts with.
         every_step: show all steps, not only the interesting ones.
+        spent: cost of the session before that record.
+
+    Attributes:
+        lines: what there is to show and was not taken yet.
+        in_a_loop: whether the verdict was LOOP at some step.
     """
 
-    def __init__(self, first: Decision, *, every_step: bool) -> None:
+    def __init__(self, first: Decision, *, every_step: bool, spent: float = 0.0) -> None:
         self.lines: list[Line] = []
         self._name = f"{printable(first.session_id, 80)} · {printable(first.agent_id, 40) or 'no agent'}"
         self._every_step = every_step
+        self.in_a_loop = False
+        self._taken = False
+        self._day = self._first_day = day(first.timestamp)
+        self._spent = spent
         self._steps, self._tokens, self._cost = 0, 0.0, first.cumulative_cost
         self._from = self._to = first.timestamp
         self._level = self._worst = Level.NORMAL
@@ -57,10 +73,11 @@ class Timeline:
         told = any(event.topic is not None and rule(event.fields) is not None for event in scored.events)
         self._worst = higher(self._worst, higher(level, Level.WARNING) if told else level)
         lines = [line for event in scored.events if (line := self._line(event)) is not None]
-        row = _Row(_step_line(decision, eddy), level)
+        row = _Row(_step_line(decision, eddy), level, day(decision.timestamp))
+        self.in_a_loop = self.in_a_loop or level is Level.LOOP
         if lines or level != self._level or self._every_step:
             self._show_context()
-            self.lines.append(row.line)
+            self._show(row)
             self.lines += lines
         else:
             self._quiet.append(row)
@@ -84,14 +101,41 @@ class Timeline:
         words = advice(fields) if asked_for else None
         return None if words is None else Line.of(Span("         ▷ ", "cyan"), Span(words))
 
-    def close(self, *, goes_on: bool = False) -> list[Line]:
-        """Return the heading and all lines, ending with the last step; ``goes_on`` when more is to come."""
-        if self.lines:
+    def take(self) -> list[Line]:
+        """Return the lines there are; they are not kept."""
+        lines, self.lines = self.lines, []
+        self._taken = self._taken or bool(lines)
+        return lines
+
+    def end(self) -> list[Line]:
+        """Return the lines that were not taken, ending with the last step."""
+        if self.lines or self._taken:
             self._hide_all_but(1)
         else:
             self._hide(len(self._quiet))
         self._show_context()
-        return [self._heading(goes_on=goes_on), *self.lines]
+        return self.take()
+
+    def heading(self, note: str = "") -> Line:
+        """Return whose timeline it is, and the day on which it begins."""
+        about = "".join(f" · {part}" for part in (self._first_day, note) if part)
+        return Line.of(Span("● ", _STYLES[self._worst]), Span(self._name, "bold"), Span(about))
+
+    def totals(self) -> str:
+        """Return how many steps there were, how long they took, and what they cost."""
+        steps = "step" if self._steps == 1 else "steps"
+        parts = [f"{self._steps:,} {steps} in {duration(self._to - self._from)}"]
+        if self._tokens:
+            parts.append(f"{self._tokens:,.0f} tokens")
+        if self._cost is not None:
+            parts.append(f"cost {self._cost - self._spent:.4g}")
+        return ", ".join(parts)
+
+    def _show(self, row: _Row) -> None:
+        if row.day != self._day:
+            self._day = row.day
+            self.lines.append(Line.of(Span(f"         {row.day}", "dim")))
+        self.lines.append(row.line)
 
     def _hide_all_but(self, newest: int) -> None:
         """Count the older quiet steps instead of showing them, unless that would hide a single one."""
@@ -108,22 +152,10 @@ class Timeline:
         if self._hidden:
             steps = "step" if self._hidden == 1 else "steps"
             self.lines.append(Line.of(Span(f"       … {self._hidden} {steps}, {self._hidden_worst}", "dim")))
-        self.lines += [row.line for row in self._quiet]
+        for row in self._quiet:
+            self._show(row)
         self._hidden, self._hidden_worst = 0, Level.NORMAL
         self._quiet.clear()
-
-    def _heading(self, *, goes_on: bool) -> Line:
-        parts = [
-            f"{self._steps} {'step' if self._steps == 1 else 'steps'} in {duration(self._to - self._from)}"
-        ]
-        if self._tokens:
-            parts.append(f"{self._tokens:,.0f} tokens")
-        if self._cost is not None:
-            parts.append(f"cost {self._cost:.4g}")
-        if goes_on:
-            parts.append("goes on below")
-        bullet, name = Span("● ", _STYLES[self._worst]), Span(self._name, "bold")
-        return Line.of(bullet, name, Span(f" · {', '.join(parts)}"))
 
 
 def _step_line(decision: Decision, eddy: Mapping[str, Any]) -> Line:

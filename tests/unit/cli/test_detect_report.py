@@ -11,11 +11,14 @@ from click.testing import CliRunner
 from streams.cli import main
 from streams.cli.finding_text import sentence
 from streams.cli.line import Line, Span
-from streams.cli.report import MOST_SESSIONS_NAMED
+from streams.cli.report import MOST_SESSIONS_NAMED, Report
 from streams.cli.screen import line_writer
 from streams.cli.time_text import clock, duration
+from streams.domain.detection_settings import DEFAULTS
 from streams.domain.printable import printable
+from streams.offline import judge
 from streams.recordings.catalogue import RECORDINGS, Recording
+from streams.sources.entry import Entry
 
 
 class Terminal(io.StringIO):
@@ -138,7 +141,7 @@ def test_the_summary_names_the_sessions_to_look_at() -> None:
 def test_a_session_that_gets_on_is_two_lines(tmp_path: Path) -> None:
     shown = report(tmp_path, *(log(number, intent=f"step {number}") for number in range(9)))
     assert shown == [
-        "● s1 · agent-1 · 9 steps in 8 s",
+        "● s1 · agent-1 · 2023-11-14 · 9 steps in 8 s",
         "       … 9 steps, NORMAL",
         "",
         "9 records: 9 scored, 0 duplicate, 0 rejected",
@@ -150,8 +153,9 @@ def test_all_steps_are_shown_on_request(tmp_path: Path) -> None:
     shown = report(
         tmp_path, *(log(number, intent=f"step {number}") for number in range(9)), options=("--all-steps",)
     )
-    assert [line.split()[0] for line in shown[1:10]] == [str(step) for step in range(1, 10)]
-    assert shown[1] == "      1  22:13:20  1.00 NORMAL   success  tool0 · step 0"
+    assert [line.split()[0] for line in shown[2:11]] == [str(step) for step in range(1, 10)]
+    assert shown[1].startswith("   step  time UTC  uniq verdict  status   tool · intent · ")
+    assert shown[2] == "      1  22:13:20  1.00 NORMAL   success  tool0 · step 0"
 
 
 def test_a_single_quiet_step_is_shown_rather_than_counted(tmp_path: Path) -> None:
@@ -166,7 +170,7 @@ def test_a_single_quiet_step_is_shown_rather_than_counted(tmp_path: Path) -> Non
 def test_sessions_that_run_side_by_side_are_told_one_after_the_other(tmp_path: Path) -> None:
     records = [log(n, session=name, intent=f"step {n}") for n in range(6) for name in ("s1", "s2")]
     headings = [line for line in report(tmp_path, *records) if line.startswith("●")]
-    assert headings == ["● s1 · agent-1 · 6 steps in 5 s", "● s2 · agent-1 · 6 steps in 5 s"]
+    assert headings == [f"● {name} · agent-1 · 2023-11-14 · 6 steps in 5 s" for name in ("s1", "s2")]
 
 
 def test_a_session_is_told_as_soon_as_it_ends(tmp_path: Path) -> None:
@@ -182,11 +186,11 @@ def test_a_session_is_told_as_soon_as_it_ends(tmp_path: Path) -> None:
 def test_too_many_open_sessions_are_told_as_far_as_they_got(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("streams.cli.report.MOST_LINES_HELD", 2)
+    monkeypatch.setattr("streams.cli.report.MOST_OPEN", 2)
     records = [log(n, session=f"s{n % 3}") for n in range(6)]
     headings = [line for line in report(tmp_path, *records) if line.startswith("●")]
     assert len(headings) > 3
-    assert headings[0] == "● s0 · agent-1 · 1 step in 0 ms, goes on below"
+    assert headings[0] == "● s0 · agent-1 · 2023-11-14 · 1 step in 0 ms, goes on below"
     assert not headings[-1].endswith("goes on below")
 
 
@@ -318,3 +322,60 @@ def test_every_recording_can_be_shown_on_a_terminal(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     assert of(recording.name)
+
+
+def again(count: int, session: str, start: int = 0) -> list[dict[str, Any]]:
+    call = {"status": "success", "tool_call": "x", "tool_output_summary": "no rows"}
+    return [log(number, session=session, action=call) for number in range(start, start + count)]
+
+
+def test_what_is_known_is_written_before_the_next_record_is_read() -> None:
+    written: list[str] = []
+    telling = Report(lambda line: written.append(line.text), every_step=False)
+    entries = [Entry(record["session_id"], None, record, None) for record in again(4, "s1")]
+    for number, judgement in enumerate(judge(entries, DEFAULTS)):
+        telling.add(judgement)
+        if number == 2:
+            assert [line for line in written if "may become a loop" in line]
+    assert [line for line in written if "4 times in a row" in line]
+    assert not [line for line in written if "records: " in line]
+
+
+def test_a_session_that_another_one_interrupts_is_named_again_and_counted_once(tmp_path: Path) -> None:
+    shown = report(tmp_path, *again(4, "s1"), *again(4, "s2"), *again(1, "s1", start=4))
+    headings = [line for line in shown if line.startswith("●")]
+    assert headings == [
+        "● s1 · agent-1 · 2023-11-14",
+        "● s2 · agent-1 · 2023-11-14",
+        "● s1 · agent-1 · 2023-11-14 · continued",
+        "● s2 · agent-1 · 2023-11-14 · 4 steps in 3 s",
+    ]
+    assert "         5 steps in 4 s" in shown
+    assert len([line for line in shown if "time UTC" in line]) == 1
+
+
+def test_the_day_is_shown_where_it_changes(tmp_path: Path) -> None:
+    records = again(4, "s1")
+    records[3]["meta"]["timestamp"] += 3 * 3_600_000
+    shown = report(tmp_path, *records, options=("--all-steps",))
+    assert shown[0].startswith("● s1 · agent-1 · 2023-11-14")
+    assert [line.strip() for line in shown].index("2023-11-15") > 3
+
+
+def test_only_loops_leaves_out_every_other_session(tmp_path: Path) -> None:
+    records = [*again(3, "s1"), *again(5, "s2"), *(log(n, session="s3") for n in range(4))]
+    shown = report(tmp_path, *records, options=("--only-loops",))
+    assert [line.split()[1] for line in shown if line.startswith(("●", "  ▲"))] == ["s2", "s2"]
+    assert "may become a loop" in "\n".join(shown)
+    lines = report(tmp_path, *records, options=("--only-loops", "--json"))
+    assert [json.loads(line)["eddy"]["verdict"]["level"] for line in lines] == ["LOOP", "LOOP"]
+
+
+def test_a_flood_of_refused_records_is_a_line_for_each_kind_and_a_count(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    bad = [log(n, action={"status": "done"}) for n in range(500)]
+    path.write_text("{\n" * 400 + "".join(json.dumps(record) + "\n" for record in bad))
+    first, second, rest = CliRunner().invoke(main, ["detect", str(path)]).stderr.splitlines()
+    assert first.startswith("undecodable offset=0 ")
+    assert second.startswith("schema_violation offset=400 ")
+    assert rest == "898 more records with such problems; --json names the problems of each"

@@ -43,7 +43,8 @@ def calls(count: int, session: str = "s1", **fields: Any) -> list[dict[str, Any]
 
 
 LOOPING = """\
-● s1 · agent-1 · 3 steps in 2 s
+● s1 · agent-1 · 2023-11-14 · 3 steps in 2 s
+   step  time UTC  uniq verdict  status   tool · intent · target or input
       1  22:13:20  1.00 NORMAL   failure  search · find it
       2  22:13:21  0.50 WARNING  failure  search · find it
          ▲ loop_episode: may become a loop: search: the same call with the same result, 2 times in a row (R1); since 22:13:20, offset 1
@@ -161,7 +162,10 @@ def test_no_session_at_all_is_said_without_names(written: Write) -> None:
 def test_a_long_session_shows_its_end_and_counts_all_of_it(written: Write) -> None:
     path = written(*calls(300, error="no match"))
     told = explain("s1", path).stdout
-    assert told.startswith("The last 40 of 300 records; --all shows every one.\n● s1 · agent-1 · 40 steps")
+    assert told.splitlines()[:2] == [
+        "The last 40 of 300 records; --all shows every one. What stands below them is about all.",
+        "● s1 · agent-1 · 2023-11-14 · 40 steps in 39 s",
+    ]
     assert "\n  R1 LOOP  offsets 2 to 299, 298 times: count 3, search\n" in told
     assert len(told.splitlines()) < 60
     assert explain("s1", path, "--last", "2").stdout.startswith("The last 2 of 300 records;")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.codec import Codec, UndecodableError
-from streams.cli.letter_text import counts, fields, line, lines, whole
+from streams.cli.letter_text import Listing, counts, fields, line, lines, whole
 from streams.dead_letter import Source, rejected_headers
 from streams.domain.detection_settings import DEFAULTS
 from streams.redrive.letter import read
@@ -95,3 +95,18 @@ def test_the_bytes_are_there_for_machines():
 def test_no_letters_are_counted_too():
     assert counts(Counter()) == "0 dead letters"
     assert counts(Counter(key=1)) == "1 dead letter: key 1"
+
+
+def test_a_listing_has_columns_and_each_day_once():
+    listing = Listing()
+    letters = [letter(), letter(timestamp=1_760_000_001_000), letter(timestamp=1_760_100_000_000)]
+    shown = [text for each in letters for text in listing.lines(each)]
+    about = "schema_violation  action.status  key s-1  from decision-logs 3:17"
+    assert shown == [
+        "2025-10-09",
+        f"1:9         08:53:20  {about}",
+        f"1:9         08:53:21  {about}",
+        "2025-10-10",
+        f"1:9         12:40:00  {about}",
+    ]
+    assert listing.heading.startswith("place       time UTC  reason            problems")
