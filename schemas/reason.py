@@ -17,6 +17,8 @@ class Reason(StrEnum):
     """The value is larger than the job accepts."""
     UNDECODABLE = "undecodable"
     """The bytes are neither a JSON object nor Avro of the schema they name."""
+    UNREADABLE = "unreadable"
+    """The Kafka client cannot read the record: its headers, its batch or its compression is broken."""
     UNKNOWN_SCHEMA = "unknown_schema"
     """The bytes name a schema that nobody knows."""
     SCHEMA_VIOLATION = "schema_violation"

@@ -19,6 +19,8 @@ from streams.domain.outgoing import Outgoing
 from streams.domain.run import Run
 from streams.domain.task_needs import Completion, TaskNeeds
 from streams.domain.topic import Topic
+from streams.domain.unreadable import Unreadable
+from streams.errors import StateError
 
 Aggregate = AgentHealth | TaskNeeds
 
@@ -63,6 +65,13 @@ def parts(run: Run) -> list[Part]:
     """
     found = []
     for message in run.messages:
+        if isinstance(message, Unreadable):
+            raise StateError(
+                f"The record at offset {message.offset} of {run.topic} cannot be read: {message.detail}. It "
+                "holds what sessions contribute to the views across them, so nobody skips it. Eddy alone may "
+                "write to this topic: check its ACLs, and the disks of the brokers. To continue, start under "
+                "another EDDY_APPLICATION_ID."
+            )
         adds = read(message)
         name = _HEALTH + adds.key if isinstance(adds, Contribution) else _TASK + adds.task_type
         found.append(Part(name, adds, message.timestamp))

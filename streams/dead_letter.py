@@ -18,11 +18,18 @@ from typing import Final
 from schemas.reason import Reason, UndecodableError
 from streams.domain.outgoing import Outgoing
 from streams.domain.problem_text import FUTURE_PROBLEM, KEY_PROBLEM
+from streams.domain.unreadable import Unreadable
 
 Headers = tuple[tuple[str, bytes | None], ...]
 
 #: The header of a letter that does not hold all of its message: what was cut, and how many bytes that had.
 CUT: Final = "x-dlq-cut"
+
+#: The header of a letter whose value is no message: whether it is a `Raw` record or batch.
+RAW: Final = "x-dlq-raw"
+
+#: The header of a letter that stands for more than one offset: the first and the last one.
+OFFSETS: Final = "x-dlq-offsets"
 
 #: What a record takes besides its key, value and headers; that of a batch of one record included.
 _OVERHEAD: Final = 256
@@ -83,6 +90,31 @@ def rejected_headers(
     ``problems`` are field paths, ``detail`` says what is wrong with them (`streams.domain.problem_text`).
     """
     return dead_letter_headers(source, reason_for(problems), detail, problems, group=group, version=version)
+
+
+def unreadable_reason(record: Unreadable) -> Reason:
+    """Return the one word for a record that the Kafka client cannot read."""
+    return Reason.OVERSIZE if record.batch_bytes else Reason.UNREADABLE
+
+
+def unreadable_headers(source: Source, record: Unreadable, *, group: str, version: str) -> Headers:
+    """Return the headers of a record that the Kafka client cannot read, and of what its value is.
+
+    >>> source, record = (
+    ...     Source("decision-logs", 0, 7),
+    ...     Unreadable(7, 0, "?", value=b"", raw=Raw.BATCH, last=9),
+    ... )
+    >>> unreadable_headers(source, record, group="eddy", version="1")[-2:]
+    (('x-dlq-raw', b'batch'), ('x-dlq-offsets', b'7-9'))
+    """
+    more = {
+        CUT: f"batch {record.batch_bytes}" if record.batch_bytes else "",
+        RAW: "" if record.raw is None else record.raw.value,
+        OFFSETS: "" if record.last is None else f"{record.offset}-{record.last}",
+    }
+    reason = unreadable_reason(record)
+    headers = dead_letter_headers(source, reason, record.detail, (), group=group, version=version)
+    return (*headers, *((name, text.encode()) for name, text in more.items() if text))
 
 
 def dead_letter_headers(

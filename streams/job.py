@@ -23,6 +23,8 @@ from streams.dead_letter import (
     record_size,
     rejected_headers,
     undecodable_headers,
+    unreadable_headers,
+    unreadable_reason,
 )
 from streams.domain.detection_settings import DetectionSettings
 from streams.domain.event import Event
@@ -33,6 +35,7 @@ from streams.domain.run import Message, Run
 from streams.domain.session import DAMAGE, DamagedSessionError, Session
 from streams.domain.shadow import Shadow
 from streams.domain.topic import Topic
+from streams.domain.unreadable import Unreadable
 from streams.pipeline import Expired, admit, step
 from streams.policy.comparison import Difference
 from streams.policy.state_size import StateLimit
@@ -150,7 +153,8 @@ class Job:
         Raises:
             InfrastructureError: the registry does not answer.
         """
-        await self._decoder.prepare(((message.value, message.headers) for message in run.messages), progress)
+        readable = (message for message in run.messages if message.__class__ is not Unreadable)
+        await self._decoder.prepare(((message.value, message.headers) for message in readable), progress)
 
     @staticmethod
     def session_ids(run: Run) -> set[str]:
@@ -160,7 +164,7 @@ class Job:
         # A key that is not UTF-8 belongs to no session: its records are dead letters.
         return {text for text in texts if "\ufffd" not in text or text.encode() in keys}
 
-    def fold(
+    def fold(  # noqa: C901 - what may become of a record, one after another
         self,
         run: Run,
         sessions: Sessions,
@@ -180,6 +184,9 @@ class Job:
         ttl, grace = settings.session_ttl_ms, settings.state_grace_ms
         limit = self._limit_under(settings)
         for message in run.messages:
+            if isinstance(message, Unreadable):
+                self._set_aside_unreadable(folded, run, message)
+                continue
             try:
                 value = decode(message.value, message.headers)
             except UndecodableError as error:
@@ -291,6 +298,15 @@ class Job:
             source, Reason.OVERSIZE, detail, (), group=self._group, version=self._version
         )
         self._dead_letter(folded, message, Reason.OVERSIZE, detail, headers)
+
+    def _set_aside_unreadable(self, folded: Folded, run: Run, message: Unreadable) -> None:
+        reason = unreadable_reason(message)
+        if not message.told:
+            folded.dead_lettered[reason] += 1  # the letter of another one stands for it
+            return
+        source = Source(run.topic, run.partition, message.offset, message.headers)
+        headers = unreadable_headers(source, message, group=self._group, version=self._version)
+        self._dead_letter(folded, message, reason, message.detail, headers)
 
     def _encoded(
         self, key: bytes | None, timestamp: int, events: Iterable[Event]

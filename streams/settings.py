@@ -68,6 +68,12 @@ class ConnectionSettings(BaseSettings):
         le=10_000,
         description="Of the session topics, used by `eddy topics`. Choose it large: it cannot grow later.",
     )
+    max_batch_bytes: int = Field(
+        64 * MEBIBYTE,
+        ge=16 * MEBIBYTE,
+        le=1024 * MEBIBYTE,
+        description="A batch that decompresses to more is set aside, bytes.",
+    )
     replicas: int = Field(
         3, ge=1, le=10, description="Of every topic, used by `eddy topics`. A cluster of one broker needs 1."
     )

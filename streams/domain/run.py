@@ -8,7 +8,7 @@ from typing import Protocol, Self
 
 
 class Message(Protocol):
-    """What the engine needs of a consumed Kafka record; aiokafka's ConsumerRecord is one."""
+    """What the engine needs of a consumed Kafka record; `Unreadable` stands for one that no client reads."""
 
     @property
     def offset(self) -> int:

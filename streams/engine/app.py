@@ -10,7 +10,6 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any, NamedTuple, cast
 
 import faust
-from aiokafka import AIOKafkaConsumer
 from faust.app.base import BootStrategy
 from faust.types import TP
 from mode import CrashingSupervisor, Service
@@ -21,6 +20,7 @@ from streams.domain.run import Run
 from streams.domain.topic import Topic
 from streams.engine import transport
 from streams.engine.aggregates_epoch import AGGREGATE_FORM, AggregatesEpoch
+from streams.engine.careful_fetch import CarefulConsumer
 from streams.engine.companions import IdleProducers, SettingsFollower
 from streams.engine.config_feed import ConfigFeed
 from streams.engine.connection import READ_COMMITTED
@@ -191,9 +191,10 @@ class RunApp(faust.App):
     def _gets_on(self, run: Run) -> None:
         self.progress_at[run.topic, run.partition] = time.monotonic()
 
-    def new_consumer(self) -> AIOKafkaConsumer:
+    def new_consumer(self) -> CarefulConsumer:
         """Return a consumer outside the group, not started."""
-        return AIOKafkaConsumer(
+        return CarefulConsumer(
+            max_batch_bytes=self.options.connection.max_batch_bytes,
             **self.options.connection.client_options(),
             group_id=None,
             enable_auto_commit=False,

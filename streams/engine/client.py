@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import InvalidReplicationFactorError, KafkaError, TopicAlreadyExistsError, for_code
 from aiokafka.partitioner import murmur2
 
 from streams.domain.outgoing import Outgoing
+from streams.domain.unreadable import Unreadable
+from streams.engine.careful_fetch import CarefulConsumer
 from streams.engine.connection import READ_COMMITTED, Connection
 from streams.engine.refusal import refusal
+from streams.engine.stored import Stored as Stored  # noqa: PLC0414 - what this module returns
 from streams.engine.topic_identity import topic_ids
 from streams.errors import InfrastructureError
 from topics.catalogue import TopicSpec
 from topics.plan import ActualTopic, AddPartitions, AlterConfig, Change, CreateTopic, Refused
+
+log = logging.getLogger(__name__)
 
 _POLL_MS = 500
 
@@ -38,17 +44,6 @@ _TOPIC_CONFIG = 1
 
 class BrokerUnreachableError(InfrastructureError):
     """No broker answers. Check EDDY_BOOTSTRAP_SERVERS and the network, then try again."""
-
-
-class Stored(NamedTuple):
-    """A record read back."""
-
-    partition: int
-    offset: int
-    timestamp: int
-    key: bytes | None
-    value: bytes | None
-    headers: Sequence[tuple[str, bytes | None]]
 
 
 class Brokers:
@@ -204,10 +199,10 @@ class Brokers:
                 known: int | None = consumer.last_stable_offset(tp)
                 end = max(end, known or 0)
                 stop = end if stop is None and known is not None else stop
-                for record in fetched.get(tp, ()):
+                for record in _readable(tp, fetched):
                     if stop is not None and record.offset >= stop:
                         return
-                    yield _stored(record)
+                    yield record
                 if stop is not None and await consumer.position(tp) >= min(stop, end):
                     return
 
@@ -238,9 +233,10 @@ class Brokers:
                 ]
             )
             while True:
-                for tp, records in (await consumer.getmany(timeout_ms=_POLL_MS)).items():
-                    for record in records:
-                        yield tp.topic, _stored(record)
+                fetched = await consumer.getmany(timeout_ms=_POLL_MS)
+                for tp in fetched:
+                    for record in _readable(tp, fetched):
+                        yield tp.topic, record
 
     async def write(
         self, topic: str, records: Iterable[tuple[int | None, Outgoing]]
@@ -295,8 +291,9 @@ async def connect(connection: Connection) -> AsyncIterator[Brokers]:
 
 
 @asynccontextmanager
-async def _consumer(connection: Connection) -> AsyncIterator[AIOKafkaConsumer]:
-    consumer = AIOKafkaConsumer(
+async def _consumer(connection: Connection) -> AsyncIterator[CarefulConsumer]:
+    consumer = CarefulConsumer(
+        max_batch_bytes=connection.max_batch_bytes,
         **connection.client_options(),
         group_id=None,
         enable_auto_commit=False,
@@ -312,13 +309,13 @@ async def _consumer(connection: Connection) -> AsyncIterator[AIOKafkaConsumer]:
         await consumer.stop()
 
 
-async def _partition(consumer: AIOKafkaConsumer, tp: TopicPartition, end: int) -> AsyncIterator[Stored]:
+async def _partition(consumer: CarefulConsumer, tp: TopicPartition, end: int) -> AsyncIterator[Stored]:
     consumer.assign([tp])
     await consumer.seek_to_beginning(tp)
     while True:
         fetched = await consumer.getmany(tp, timeout_ms=_POLL_MS)
-        for record in fetched.get(tp, ()):
-            yield _stored(record)
+        for record in _readable(tp, fetched):
+            yield record
         # Not the high watermark: behind an open transaction nothing is to be read yet.
         stable = consumer.last_stable_offset(tp)
         if stable is not None and await consumer.position(tp) >= max(end, stable):
@@ -331,8 +328,21 @@ def _set_on_topic(answer: Any, entry: Sequence[Any]) -> bool:
     return not source if answer.API_VERSION == 0 else source == _TOPIC_CONFIG
 
 
-def _stored(record: Any) -> Stored:
-    return Stored(record.partition, record.offset, record.timestamp, record.key, record.value, record.headers)
+def _readable(
+    tp: TopicPartition, fetched: Mapping[TopicPartition, Sequence[Stored | Unreadable]]
+) -> Iterator[Stored]:
+    """Yield the records of a partition that can be read; a line says of each other that it is left out."""
+    for record in fetched.get(tp, ()):
+        if isinstance(record, Stored):
+            yield record
+        elif record.told:
+            log.warning(
+                "%s[%s]: the record at offset %s cannot be read and is left out: %s.",
+                tp.topic,
+                tp.partition,
+                record.offset if record.last is None else f"{record.offset} and all up to {record.last}",
+                record.detail,
+            )
 
 
 def _check(code: int, message: Any, doing: str) -> None:

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
-from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError
 
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.settings_document import is_empty, resolve
 from streams.domain.settings_version import LARGEST_VERSION, follows
 from streams.domain.shadow import ShadowDocument
+from streams.domain.unreadable import Unreadable
+from streams.engine.careful_fetch import CarefulConsumer
+from streams.engine.stored import Stored
 from streams.errors import InfrastructureError
 from streams.proof import Finding, prove, sentence
 
@@ -113,6 +116,21 @@ def apply_shadow(tried: ShadowDocument, value: bytes | None, offset: int) -> Sha
     return ShadowDocument(offset + 1, version, _resolved(document, tried.settings or DEFAULTS, version))
 
 
+def _readable(
+    tp: TopicPartition, fetched: Mapping[TopicPartition, Sequence[Stored | Unreadable]]
+) -> Iterator[Stored]:
+    for record in fetched.get(tp, ()):
+        if isinstance(record, Stored):
+            yield record
+        elif record.told:
+            log.warning(
+                "The record of %s at offset %s is ignored: %s. Publish the settings with `eddy config set`.",
+                tp.topic,
+                record.offset,
+                record.detail,
+            )
+
+
 def _resolved(document: dict[str, Any], in_force: DetectionSettings, version: int) -> DetectionSettings:
     settings, warnings = resolve(document, in_force, version)
     for warning in warnings[:_MOST_WARNINGS]:
@@ -147,7 +165,7 @@ class ConfigFeed:
         shadow_topic: The topic of the settings that are tried out; likewise.
     """
 
-    def __init__(self, new_consumer: Callable[[], AIOKafkaConsumer], topic: str, shadow_topic: str) -> None:
+    def __init__(self, new_consumer: Callable[[], CarefulConsumer], topic: str, shadow_topic: str) -> None:
         self._new_consumer = new_consumer
         self._live = TopicPartition(topic, 0)
         self._tried = TopicPartition(shadow_topic, 0)
@@ -169,9 +187,9 @@ class ConfigFeed:
                 while True:
                     before = self.in_force, self.shadow
                     fetched = await consumer.getmany(*topics, timeout_ms=_POLL_MS)
-                    for record in fetched.get(self._live, ()):
+                    for record in _readable(self._live, fetched):
                         self.in_force = apply_document(self.in_force, record.value)
-                    for record in fetched.get(self._tried, ()):
+                    for record in _readable(self._tried, fetched):
                         self.shadow = apply_shadow(self.shadow, record.value, record.offset)
                     starting = not ready.is_set()
                     if starting and await self._caught_up(consumer, ends):
@@ -190,14 +208,14 @@ class ConfigFeed:
                 "Check the brokers, and create the topics with `eddy topics apply`."
             ) from error
 
-    async def _caught_up(self, consumer: AIOKafkaConsumer, ends: Mapping[TopicPartition, int]) -> bool:
+    async def _caught_up(self, consumer: CarefulConsumer, ends: Mapping[TopicPartition, int]) -> bool:
         for tp, end in ends.items():
             position: int = await consumer.position(tp)
             if position < max(end, consumer.highwater(tp) or 0):
                 return False
         return True
 
-    async def _place_nothing(self, consumer: AIOKafkaConsumer) -> None:
+    async def _place_nothing(self, consumer: CarefulConsumer) -> None:
         """Date "nothing is tried out" where compaction has removed the record that said so."""
         if self.shadow.position == 0:
             self.shadow = ShadowDocument(await consumer.position(self._tried))

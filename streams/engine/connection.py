@@ -9,6 +9,7 @@ from typing import Any
 import faust
 from aiokafka.helpers import create_ssl_context
 
+from streams.engine.record_batches import MAX_BATCH_BYTES
 from streams.errors import ConfigurationError
 
 #: Isolation level of every consumer: what an aborted transaction wrote is nobody's input.
@@ -17,7 +18,7 @@ READ_COMMITTED = "read_committed"
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Brokers and credentials. Secrets are kept out of ``repr``."""
+    """Brokers and credentials, and what a batch from them may hold. Secrets are kept out of ``repr``."""
 
     bootstrap_servers: str
     security_protocol: str = "PLAINTEXT"
@@ -30,6 +31,7 @@ class Connection:
     ssl_keyfile_password: str | None = field(default=None, repr=False)
     ssl_check_hostname: bool = True
     client_id: str = "eddy"
+    max_batch_bytes: int = MAX_BATCH_BYTES
 
     @property
     def servers(self) -> list[str]:

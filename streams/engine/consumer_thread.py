@@ -13,6 +13,7 @@ from aiokafka.errors import CommitFailedError, ConsumerStoppedError, IllegalStat
 from faust.transport.drivers.aiokafka import AIOKafkaConsumerThread, Transport, ensure_aiokafka_TP
 from faust.types import TP
 
+from streams.engine.careful_fetch import read_carefully
 from streams.engine.connection import READ_COMMITTED
 from streams.engine.end_offset import note_when_asked
 from streams.engine.fetch_position import fetch_positions
@@ -148,6 +149,7 @@ class RunConsumerThread(AIOKafkaConsumerThread):
         """Start the consumer; let it find leaders that have moved, tell of heartbeats and lost positions."""
         await super().on_start()
         consumer = self._ensure_consumer()
+        read_carefully(consumer, cast("Any", self.app).options.connection.max_batch_bytes)
         keep_lease(consumer, cast("Any", self.app).lease)
         follow_leaders(consumer)
         self._out_of_range = notice_out_of_range(consumer)

@@ -19,13 +19,13 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import Any
 
-from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError, OffsetOutOfRangeError
 
+from streams.engine.careful_fetch import CarefulConsumer, WholeBatch
 from streams.engine.changelog import Form
 from streams.engine.clock import now_ms
 from streams.engine.newest import Newest
-from streams.engine.record_batches import deliver_batches
 from streams.engine.restore_progress import RestoreProgress
 from streams.engine.store import PartitionStore, PartitionStores
 from streams.engine.tombstones import lacks_entries, may_have_missed
@@ -50,7 +50,7 @@ log = logging.getLogger(__name__)
 
 
 async def restore(
-    consumer: AIOKafkaConsumer,
+    consumer: CarefulConsumer,
     topic: str,
     partitions: Collection[int],
     stores: PartitionStores,
@@ -80,7 +80,7 @@ async def restore(
     """
     if not partitions:
         return 0
-    deliver_batches(consumer)
+    consumer.deliver_batches()
     tps = [TopicPartition(topic, partition) for partition in sorted(partitions)]
     consumer.assign(tps)
     newest = {} if newest is None else newest
@@ -146,7 +146,7 @@ class _Partition:
         self._logged = logged
         self._stop = stop
 
-    def write(self, batches: Iterable[Iterable[Any]]) -> int:
+    def write(self, batches: Iterable[WholeBatch]) -> int:
         """Write what counts of the batches; return how many records they hold."""
         read, records = 0, self._records(batches)
         while not self._stop.is_set() and (part := list(islice(records, _TOGETHER))):
@@ -156,8 +156,17 @@ class _Partition:
             read += len(part)
         return read
 
-    def _records(self, batches: Iterable[Iterable[Any]]) -> Iterator[Any]:
-        return (record for batch in batches for record in batch if record.offset >= self.next)
+    def _records(self, batches: Iterable[WholeBatch]) -> Iterator[Any]:
+        """Yield the records of batches that were not written before.
+
+        Raises:
+            StateError: a batch cannot be unpacked.
+        """
+        for batch in batches:
+            try:
+                yield from (record for record in batch if record.offset >= self.next)
+            except Exception as error:
+                raise _unreadable(self.tp, batch.offset, error) from error
 
     def finish(self, position: int, since: int) -> None:
         """Take note that nothing stands between what was written and ``position``, as of ``since`` (ms)."""
@@ -167,7 +176,7 @@ class _Partition:
 
 
 async def _catch_up(
-    consumer: AIOKafkaConsumer,
+    consumer: CarefulConsumer,
     part: _Partition,
     end: int,
     since: int,
@@ -200,7 +209,7 @@ async def _catch_up(
     return read
 
 
-async def _at_end(consumer: AIOKafkaConsumer, part: _Partition, end: int) -> bool:
+async def _at_end(consumer: CarefulConsumer, part: _Partition, end: int) -> bool:
     tp = part.tp
     highwater: int | None = consumer.highwater(tp)
     if highwater is None:
@@ -247,6 +256,15 @@ async def _discard_outdated(
             )
             stores.discard(tp.partition)
             newest.pop(tp.partition, None)
+
+
+def _unreadable(tp: TopicPartition, last: int, error: Exception) -> StateError:
+    return StateError(
+        f"{tp.topic}[{tp.partition}] cannot be read: the batch that ends at offset {last} is damaged "
+        f"({type(error).__name__} {error}). It holds state of this job, so nothing of it is skipped. Check "
+        "the disks of the brokers with kafka-dump-log.sh, and let a replica lead that is intact. If there is "
+        "none, start again under another EDDY_APPLICATION_ID."
+    )
 
 
 def _ahead(tp: TopicPartition, position: int, end: int, directory: object) -> StateError:

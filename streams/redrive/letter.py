@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple, Protocol
 
 from schemas.reason import Reason
-from streams.dead_letter import CUT, FIRST_OF_OURS
+from streams.dead_letter import CUT, FIRST_OF_OURS, RAW
 from streams.domain.outgoing import Headers
 
 #: How often the message was sent again; the one header that a message gets when it is.
@@ -75,6 +75,8 @@ class DeadLetter(NamedTuple):
     version: str
     cut: str = ""
     """What of the message is not in the letter, empty when all of it is."""
+    raw: str = ""
+    """What the value is if it is no message: `record` or `batch`, as Kafka stores them."""
 
     @property
     def counted_as(self) -> str:
@@ -122,6 +124,7 @@ def read(record: Record) -> DeadLetter:
         group=said.get("x-dlq-consumer-group", ""),
         version=said.get("x-dlq-app-version", ""),
         cut=said.get(CUT, ""),
+        raw=said.get(RAW, ""),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from schemas.codec import Codec, UndecodableError
+from schemas.codec import Codec, Reason, UndecodableError
 from streams.dead_letter import reason_for
 from streams.domain.detection_settings import DetectionSettings
 from streams.domain.outcome import Rejected
@@ -34,7 +34,8 @@ class Trial:
         Raises:
             InfrastructureError: the registry does not answer.
         """
-        await self._decoder.prepare((letter.value, letter.headers) for letter in letters)
+        messages = ((letter.value, letter.headers) for letter in letters if not letter.raw)
+        await self._decoder.prepare(messages)
 
     def decode(self, letter: DeadLetter) -> dict[str, Any]:
         """Return the fields of the message.
@@ -42,6 +43,8 @@ class Trial:
         Raises:
             UndecodableError: it cannot be read.
         """
+        if letter.raw:
+            raise UndecodableError(Reason.UNREADABLE, f"the letter holds the raw bytes of a {letter.raw}")
         return self._decoder.decode(letter.value, letter.headers)
 
     def refusal(self, letter: DeadLetter, timestamp: int) -> str | None:

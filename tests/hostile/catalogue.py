@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.hostile import headers
+from tests.hostile import batches, headers
 from tests.hostile.case import Case
 
-CASES: tuple[Case, ...] = (*headers.CASES,)
+CASES: tuple[Case, ...] = (*headers.CASES, *batches.CASES)

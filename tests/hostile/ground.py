@@ -10,6 +10,8 @@ from typing import Any
 
 import psutil
 from aiokafka import AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.client import AIOKafkaClient
 from aiokafka.errors import for_code
 from aiokafka.protocol.produce import ProduceRequest
@@ -41,6 +43,7 @@ class Ground:
         registry: The schema registry that it asks.
         letters: The dead letters so far, by the offset of their message.
         judged: The offsets that were judged so far.
+        covered: The offsets for which the letter of another one stands.
     """
 
     def __init__(
@@ -52,6 +55,7 @@ class Ground:
         self.registry = registry
         self.letters: dict[int, Stored] = {}
         self.judged: set[int] = set()
+        self.covered: set[int] = set()
         self._producer = AIOKafkaProducer(bootstrap_servers=broker.bootstrap, acks="all")
         self._client = AIOKafkaClient(bootstrap_servers=broker.bootstrap)
 
@@ -102,7 +106,7 @@ class Ground:
 
     def unaccounted(self, first: int, last: int) -> set[int]:
         """Return the offsets of which there is neither a judgement nor a dead letter."""
-        return set(range(first, last + 1)) - self.judged - self.letters.keys()
+        return set(range(first, last + 1)) - self.judged - self.letters.keys() - self.covered
 
     async def accounted(self, first: int, last: int) -> None:
         """Wait until every record from ``first`` to ``last`` has been judged or set aside."""
@@ -129,6 +133,9 @@ class Ground:
 
     def _take(self, letter: Stored) -> None:
         said: dict[str, Any] = dict(letter.headers)
+        if offsets := said.get("x-dlq-offsets"):
+            first, last = map(int, offsets.split(b"-"))
+            self.covered.update(range(first + 1, last + 1))
         self.letters[int(said["__streams.errors.offset"])] = letter
 
     @asynccontextmanager
@@ -147,6 +154,14 @@ class Ground:
             await self._client.close()
 
 
+async def _take_large_batches(broker: ApacheKafka) -> None:
+    admin = AIOKafkaAdminClient(bootstrap_servers=broker.bootstrap)
+    await admin.start()
+    wanted = {"max.message.bytes": str(8 << 20)}
+    await admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, Topic.DECISION_LOGS, wanted)])
+    await admin.close()
+
+
 @asynccontextmanager
 async def prepared_ground(directory: Path, guarantee: str) -> AsyncIterator[Ground]:
     """Start Apache Kafka, a schema registry, and a worker with this guarantee between them."""
@@ -155,6 +170,7 @@ async def prepared_ground(directory: Path, guarantee: str) -> AsyncIterator[Grou
     with ApacheKafka(data) as broker:
         stage = Stage(broker, directory, application_id="eddy", partitions=1)
         async with registry.serve() as url, prepared(stage):
+            await _take_large_batches(broker)
             worker = stage.worker(
                 schema_registry_url=url, output_format="json", processing_guarantee=guarantee
             )

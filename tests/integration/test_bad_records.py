@@ -154,6 +154,7 @@ async def test_every_bad_record_is_a_dead_letter_with_its_bytes_and_the_worker_g
     reasons = Counter(
         dict(stored.headers)["x-dlq-reason"].decode() for stored in await stage.read(Topic.DEAD_LETTERS)
     )
-    assert set(reasons) == set(Reason)
+    # An ordinary producer cannot write what the Kafka client cannot read: `tests/hostile` does.
+    assert set(reasons) == set(Reason) - {Reason.UNREADABLE}
     assert await worker.metric("eddy_dead_letters_total") == sum(reasons.values())
     assert (await worker.get("/livez"))[0] == 200
