@@ -64,6 +64,7 @@ def connection(settings: ConnectionSettings) -> Connection:
         ssl_check_hostname=settings.ssl_check_hostname,
         client_id=settings.client_id,
         max_batch_bytes=settings.max_batch_bytes,
+        topic_prefix=settings.topic_prefix,
     )
 
 
@@ -108,9 +109,9 @@ def engine_options(settings: WorkerSettings, errors: ClientErrors | None = None)
     exactly_once = settings.processing_guarantee == "exactly_once"
     compression = None if settings.producer_compression == "none" else settings.producer_compression
     return EngineOptions(
-        application_id=settings.application_id,
+        application_id=settings.job,
         connection=connection(settings),
-        directory=settings.data_dir / settings.application_id,
+        directory=settings.data_dir / settings.job,
         transport=TransportOptions(
             run_max_records=settings.run_max_records,
             run_max_bytes=settings.run_max_bytes,
@@ -174,10 +175,15 @@ def build(settings: WorkerSettings) -> RunApp:
     async def new_folds(largest: Mapping[str, int]) -> AsyncIterator[Folds]:
         codec = await open_codec(settings)
         try:
-            changelog = changelog_topic(settings.application_id)
+            changelog = changelog_topic(settings.job)
             limit = StateLimit.of(largest[changelog], encode_session, changelog)
             job = Job(
-                codec, group=settings.application_id, version=__version__, largest=largest, state_limit=limit
+                codec,
+                group=settings.job,
+                version=__version__,
+                topic_prefix=settings.topic_prefix,
+                largest=largest,
+                state_limit=limit,
             )
             yield Folds(job, Aggregation(codec))
         finally:

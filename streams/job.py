@@ -122,6 +122,7 @@ class Job:
         codec: How values are read and written.
         group: The consumer group, named on dead letters.
         version: Eddy's, named on dead letters.
+        topic_prefix: Before the names of the topics, where they are said and in ``largest``.
         largest: How many bytes a record of each topic may have at most; where nothing is said, any number.
         state_limit: What the state of a session may take; without, any size.
     """
@@ -132,6 +133,7 @@ class Job:
         *,
         group: str,
         version: str,
+        topic_prefix: str = "",
         largest: Mapping[str, int] = _NO_LIMITS,
         state_limit: StateLimit | None = None,
     ) -> None:
@@ -142,7 +144,11 @@ class Job:
         }
         self._group = group
         self._version = version
-        self._largest = {topic: largest.get(topic, sys.maxsize) for topic in (*OUTPUTS, Topic.DEAD_LETTERS)}
+        self._topic_prefix = topic_prefix
+        self._largest = {
+            topic: largest.get(f"{topic_prefix}{topic}", sys.maxsize)
+            for topic in (*OUTPUTS, Topic.DEAD_LETTERS)
+        }
         self._state_limit = state_limit
 
     async def prepare(self, run: Run, progress: Callable[[], None]) -> None:
@@ -290,7 +296,8 @@ class Job:
         return limit if limit is not None and limit.may_be_exceeded(settings) else None
 
     def _does_not_take(self, topic: Topic) -> str:
-        return f"what becomes of it is larger than {topic} takes ({self._largest[topic]} bytes)"
+        name = f"{self._topic_prefix}{topic}"
+        return f"what becomes of it is larger than {name} takes ({self._largest[topic]} bytes)"
 
     def _set_aside_too_large(self, folded: Folded, run: Run, message: Message, detail: str) -> None:
         source = Source(run.topic, run.partition, message.offset, message.headers)

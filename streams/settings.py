@@ -60,7 +60,14 @@ class ConnectionSettings(BaseSettings):
         min_length=1,
         max_length=200,
         pattern=r"^[A-Za-z0-9._-]+$",
-        description="Consumer group, and prefix of the changelog topic. Two jobs on one cluster need two.",
+        description="Of the job: its consumer group, and the beginning of its internal topics' names.",
+    )
+    topic_prefix: str = Field(
+        "",
+        max_length=100,
+        pattern=r"^[A-Za-z0-9._-]*$",
+        description="Before the name of every topic and of the consumer group, such as `staging.`. Each job "
+        "of a cluster needs its own: jobs with the same prefix write into the same topics.",
     )
     partitions: int = Field(
         8,
@@ -77,6 +84,11 @@ class ConnectionSettings(BaseSettings):
     replicas: int = Field(
         3, ge=1, le=10, description="Of every topic, used by `eddy topics`. A cluster of one broker needs 1."
     )
+
+    @property
+    def job(self) -> str:
+        """The job's own name on the brokers: its consumer group, and the beginning of its internal topics."""
+        return f"{self.topic_prefix}{self.application_id}"
 
     @field_validator("bootstrap_servers")
     @classmethod

@@ -74,7 +74,9 @@ class Asked(NamedTuple):
 
     async def _stored(self, brokers: Brokers) -> AsyncIterator[Stored]:
         if not self.selection.places:
-            async for stored in TopicRange(Topic.DEAD_LETTERS, self.starts, self.stops).records(brokers):
+            async for stored in TopicRange(
+                brokers.topic(Topic.DEAD_LETTERS), self.starts, self.stops
+            ).records(brokers):
                 yield stored
             return
         named = defaultdict(set)
@@ -350,11 +352,12 @@ async def _post(bootstrap_servers: str | None) -> AsyncIterator[Post]:
 async def _at(brokers: Brokers, partition: int, offsets: set[int]) -> AsyncIterator[Stored]:
     """Yield the records at some offsets of a partition, as far as they are there."""
     missing = set(offsets)
-    counts_by_topic = await brokers.partition_counts([Topic.DEAD_LETTERS])
-    if partition >= counts_by_topic.get(Topic.DEAD_LETTERS, 0):
+    topic = brokers.topic(Topic.DEAD_LETTERS)
+    counts_by_topic = await brokers.partition_counts([topic])
+    if partition >= counts_by_topic.get(topic, 0):
         return
     start, stop = min(offsets), max(offsets) + 1
-    async for stored in brokers.read_range(Topic.DEAD_LETTERS, partition, start, stop):
+    async for stored in brokers.read_range(topic, partition, start, stop):
         if stored.offset in missing:
             missing.discard(stored.offset)
             yield stored

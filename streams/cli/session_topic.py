@@ -27,9 +27,10 @@ async def from_topic(brokers: Brokers, codec: Codec, session_id: str) -> AsyncIt
     """
     decoder = codec.decoder(f"{Topic.ENRICHED}-value")
     key, others = session_id.encode("utf-8", "surrogateescape"), set[str]()
-    for partition in await brokers.likely_partitions(Topic.ENRICHED, key):
+    topic = brokers.topic(Topic.ENRICHED)
+    for partition in await brokers.likely_partitions(topic, key):
         newest = -1
-        async for record in brokers.read(Topic.ENRICHED, [partition]):
+        async for record in brokers.read(topic, [partition]):
             if record.key != key:
                 if record.key is not None and len(others) < MOST_REMEMBERED:
                     others.add(record.key.decode("utf-8", "replace"))
@@ -41,7 +42,7 @@ async def from_topic(brokers: Brokers, codec: Codec, session_id: str) -> AsyncIt
                 yield Judgement(newest, session_id, scored.decision.event_id, scored)
         if newest >= 0:
             return
-    raise not_found(session_id, others, f"the topic {Topic.ENRICHED}")
+    raise not_found(session_id, others, f"the topic {topic}")
 
 
 def scored_again(enriched: dict[str, Any]) -> Scored:

@@ -33,12 +33,12 @@ UNSET = click.option("--unset", multiple=True, metavar="NAME", help="Back to the
 WHY = click.option("--why", default="", help="Kept in the history.")
 
 
-async def records(brokers: Brokers, topic: str = Topic.DETECTOR_CONFIG) -> list[Stored]:
+async def records(brokers: Brokers, topic: Topic = Topic.DETECTOR_CONFIG) -> list[Stored]:
     """Return what stands on a settings topic, oldest first."""
-    return [record async for record in brokers.read(topic, [0])]
+    return [record async for record in brokers.read(brokers.topic(topic), [0])]
 
 
-async def read(bootstrap_servers: str | None, *topics: str) -> list[list[Stored]]:
+async def read(bootstrap_servers: str | None, *topics: Topic) -> list[list[Stored]]:
     """Return what stands on each of the topics.
 
     Raises:
@@ -49,10 +49,10 @@ async def read(bootstrap_servers: str | None, *topics: str) -> list[list[Stored]
         return [await records(brokers, topic) for topic in topics]
 
 
-async def write(brokers: Brokers, topic: str, document: Mapping[str, Any]) -> int:
+async def write(brokers: Brokers, topic: Topic, document: Mapping[str, Any]) -> int:
     """Append a document to a settings topic; return its offset."""
     record = Outgoing(KEY, orjson.dumps(document), int(time.time() * 1000))
-    [(_, offset)] = await brokers.write(topic, [(0, record)])
+    [(_, offset)] = await brokers.write(brokers.topic(topic), [(0, record)])
     return offset
 
 

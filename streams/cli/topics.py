@@ -24,9 +24,11 @@ async def compare(settings: ConnectionSettings, *, carry_out: bool) -> tuple[Cha
     async with connect(connection(settings)) as brokers:
         partitions = settings.partitions
         if "partitions" not in settings.model_fields_set:
-            there = await brokers.partition_counts([Topic.DECISION_LOGS])
-            partitions = there.get(Topic.DECISION_LOGS, partitions)
-        wanted = job_topics(settings.application_id, partitions=partitions, replicas=settings.replicas)
+            name = brokers.topic(Topic.DECISION_LOGS)
+            partitions = (await brokers.partition_counts([name])).get(name, partitions)
+        wanted = job_topics(
+            settings.job, settings.topic_prefix, partitions=partitions, replicas=settings.replicas
+        )
         changes = plan(wanted, await brokers.describe(topic.name for topic in wanted.topics))
         if carry_out:
             await brokers.apply(changes)

@@ -60,14 +60,16 @@ def topic_checks(changes: Iterable[Change]) -> Iterator[Check]:
         yield ok(name, "all there, as the catalogue has them")
 
 
-def detection_checks(stored: Iterable[Stored]) -> Iterator[Check]:
+def detection_checks(
+    stored: Iterable[Stored], settings_topic: str = Topic.DETECTOR_CONFIG
+) -> Iterator[Check]:
     """Yield which detection settings are in force, what of them is ignored, and which rules cannot fire."""
     name = "detection settings"
     settings, ignored, refused = _read(stored)
     said = f"version {settings.version}" if settings.version else "the defaults"
     if ignored:
         advice = "`eddy config history` tells which and why; `eddy config set` writes documents that count."
-        yield warn(name, f"{ignored} documents on {Topic.DETECTOR_CONFIG} are ignored", advice)
+        yield warn(name, f"{ignored} documents on {settings_topic} are ignored", advice)
     if refused:
         advice = "Set them again with `eddy config set`."
         yield warn(name, f"{said} is in force, except {', '.join(refused)}", advice)
@@ -101,7 +103,9 @@ def _read(stored: Iterable[Stored]) -> tuple[DetectionSettings, int, list[str]]:
     return settings, ignored, refused
 
 
-def clock_check(newest: Iterable[int], now: int, max_future_ms: int) -> Check:
+def clock_check(
+    newest: Iterable[int], now: int, max_future_ms: int, decision_logs: str = Topic.DECISION_LOGS
+) -> Check:
     """Return whether the newest records are ahead of this machine's clock (all in ms).
 
     Kafka tells no time of its own; records carry that of their producers, or of the brokers where the topic
@@ -109,10 +113,10 @@ def clock_check(newest: Iterable[int], now: int, max_future_ms: int) -> Check:
     """
     latest = max(newest, default=None)
     if latest is None:
-        return ok("clock", f"nothing to compare with: {Topic.DECISION_LOGS} holds no record")
+        return ok("clock", f"nothing to compare with: {decision_logs} holds no record")
     ahead = latest - now
     if ahead > max(max_future_ms, 1_000):
-        said = f"a record of {Topic.DECISION_LOGS} is {span(ahead / 1000)} ahead of this machine's clock"
+        said = f"a record of {decision_logs} is {span(ahead / 1000)} ahead of this machine's clock"
         return warn("clock", said, "Check the clocks (NTP) of this machine, the brokers and the producers.")
     return ok("clock", f"the newest record is {span(max(0, -ahead) / 1000)} old by this machine's clock")
 

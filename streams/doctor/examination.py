@@ -49,10 +49,11 @@ async def examine(
     """
     for check in (*version_checks(), *settings_checks(settings, environment), bundled_check()):
         yield check
-    directory = settings.data_dir / settings.application_id
+    directory = settings.data_dir / settings.job
     yield directory_check(directory)
     found: list[Database] = []
-    for check in await _within(within, "local state", _local(directory, found)):
+    decision_logs = connection(settings).topic(Topic.DECISION_LOGS)
+    for check in await _within(within, "local state", _local(directory, found, decision_logs)):
         yield check
     yield await port_check(settings, within)
     for check in await _within(2 * within, "registry", registry_check(settings, within)):
@@ -79,6 +80,7 @@ class _Survey:
         self._settings = settings
         self._found = found
         self._to = connection(settings)
+        self._decision_logs = self._to.topic(Topic.DECISION_LOGS)
         self._in_force = DEFAULTS
 
     def looks(self) -> Iterator[tuple[str, Callable[[], Awaitable[Iterable[Check]]]]]:
@@ -93,14 +95,16 @@ class _Survey:
         yield "local state", self._ages
 
     async def _topics(self) -> Iterable[Check]:
-        group_id = self._settings.application_id
+        group_id = self._settings.job
         async with connect(self._to) as brokers:
-            counts = await brokers.partition_counts([Topic.DECISION_LOGS])
+            counts = await brokers.partition_counts([self._decision_logs])
             # EDDY_PARTITIONS is for creating them: what is there counts.
-            partitions = counts.get(Topic.DECISION_LOGS, self._settings.partitions)
-            wanted = job_topics(group_id, partitions=partitions, replicas=self._settings.replicas)
+            partitions = counts.get(self._decision_logs, self._settings.partitions)
+            wanted = job_topics(
+                group_id, self._to.topic_prefix, partitions=partitions, replicas=self._settings.replicas
+            )
             described = await brokers.describe(each.name for each in wanted.topics)
-            found = [*topic_checks(plan(wanted, described)), *size_checks(described)]
+            found = [*topic_checks(plan(wanted, described)), *size_checks(described, self._to.topic_prefix)]
         if not any(check.status is Status.FAIL for check in found):
             await check_topics(engine_options(self._settings))
         return found
@@ -112,48 +116,53 @@ class _Survey:
 
     async def _detection(self) -> Iterable[Check]:
         async with connect(self._to) as brokers:
-            stored = [record async for record in brokers.read(Topic.DETECTOR_CONFIG, [0])]
+            stored = [record async for record in brokers.read(brokers.topic(Topic.DETECTOR_CONFIG), [0])]
         self._in_force = in_force(stored)
-        return await asyncio.to_thread(list, detection_checks(stored))
+        return await asyncio.to_thread(list, detection_checks(stored, self._to.topic(Topic.DETECTOR_CONFIG)))
 
     async def _clock(self) -> Iterable[Check]:
         async with connect(self._to) as brokers:
-            found = await self._ends(brokers, [Topic.DECISION_LOGS])
+            found = await self._ends(brokers, [self._decision_logs])
         newest = [each.newest for each in found.values() if each.newest is not None]
-        return [clock_check(newest, int(time.time() * 1000), self._in_force.max_future_ms)]
+        return [
+            clock_check(newest, int(time.time() * 1000), self._in_force.max_future_ms, self._decision_logs)
+        ]
 
     async def _group(self) -> Iterable[Check]:
-        name = self._settings.application_id
+        name = self._settings.job
         async with connect(self._to) as brokers:
-            partitions = await self._ends(brokers, [Topic.DECISION_LOGS, repartition_topic(name)])
+            partitions = await self._ends(brokers, [self._decision_logs, repartition_topic(name)])
             found = await group(self._to, name, partitions)
-        return [*group_checks(name, found, partitions), *lost_place_checks(name, found, self._found)]
+        return [
+            *group_checks(name, found, partitions),
+            *lost_place_checks(name, found, self._found, self._decision_logs),
+        ]
 
     async def _offsets(self) -> Iterable[Check]:
         async with connect(self._to) as brokers:
             kept = await broker_setting(self._to, OFFSETS_RETENTION)
-            described = await brokers.describe([Topic.DECISION_LOGS])
+            described = await brokers.describe([self._decision_logs])
         records = next((topic.config.get(RECORDS_RETENTION) for topic in described), None)
-        return list(retention_checks(kept, records, self._in_force))
+        return list(retention_checks(kept, records, self._in_force, self._decision_logs))
 
     async def _ages(self) -> Iterable[Check]:
-        name = self._settings.application_id
+        name = self._settings.job
         changelogs = [changelog_topic(name), changelog_topic(name, AGGREGATES)]
         async with connect(self._to) as brokers:
             described = await brokers.describe(changelogs)
             kept = {each.name: each.config.get("delete.retention.ms", "") for each in described}
             limits = {topic: int(text) for topic, text in kept.items() if text.isdigit()}
             held = await self._ends(brokers, changelogs)
-            ids = await brokers.topic_ids([*changelogs, Topic.DECISION_LOGS, repartition_topic(name)])
+            ids = await brokers.topic_ids([*changelogs, self._decision_logs, repartition_topic(name)])
         ages = age_checks(name, self._found, held, limits, time.time())
-        return [*identity_checks(name, self._found, ids), *ages]
+        return [*identity_checks(name, self._found, ids, self._to.topic(Topic.REDRIVEN)), *ages]
 
     async def _ends(self, brokers: Brokers, topics: Iterable[str]) -> dict[tuple[str, int], Ends]:
         return await ends(self._to, await brokers.partition_counts(topics))
 
 
-async def _local(directory: Path, found: list[Database]) -> Iterable[Check]:
-    found += await asyncio.to_thread(databases, directory)
+async def _local(directory: Path, found: list[Database], decision_logs: str) -> Iterable[Check]:
+    found += await asyncio.to_thread(databases, directory, decision_logs)
     return database_checks(found)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from streams.doctor.check import Check, fail, warn
 from streams.doctor.state import Database
 from streams.domain.topic import Topic
-from streams.engine.options import changelog_topic, changelogs, repartition_topic
+from streams.engine.options import AGGREGATES, SESSIONS, changelog_topic, repartition_topic
 from streams.engine.origin import Ids, how_to_begin_anew
 from streams.engine.store import StoreLook
 from topics.plan import ActualTopic
@@ -21,7 +21,9 @@ _LARGEST = "max.message.bytes"
 _Replaced = tuple[str, str | None, str | None]
 
 
-def identity_checks(application_id: str, databases: Iterable[Database], ids: Ids) -> Iterator[Check]:
+def identity_checks(
+    application_id: str, databases: Iterable[Database], ids: Ids, redriven: str = Topic.REDRIVEN
+) -> Iterator[Check]:
     """Yield each changelog, or source, that is another one now than databases were made from.
 
     One finding for all databases of a topic: a worker has two for each partition.
@@ -44,13 +46,17 @@ def identity_checks(application_id: str, databases: Iterable[Database], ids: Ids
             )
     for replaced, paths in built.items():
         if _differs(replaced):
-            internal = [repartition_topic(application_id), *changelogs(application_id).values()]
+            tables = (SESSIONS, AGGREGATES)
+            internal = [
+                repartition_topic(application_id),
+                *(changelog_topic(application_id, table) for table in tables),
+            ]
             yield fail(
                 _NAME,
                 _said(paths, "built", replaced),
                 "A worker would not start on it: it would take new records for ones that were scored "
                 "before. If nobody meant to, find out what the producers wrote before you go on. "
-                + how_to_begin_anew(application_id, internal, paths[0].parent.parent),
+                + how_to_begin_anew(application_id, internal, paths[0].parent.parent, redriven),
             )
 
 
@@ -68,14 +74,18 @@ def _said(paths: Sequence[Path], made: str, replaced: _Replaced) -> str:
     )
 
 
-def size_checks(described: Iterable[ActualTopic]) -> Iterator[Check]:
+def size_checks(described: Iterable[ActualTopic], topic_prefix: str = "") -> Iterator[Check]:
     """Yield where the dead letters' topic takes less than the input's: such a letter would be cut."""
+    dead_letters, decision_logs = (
+        f"{topic_prefix}{Topic.DEAD_LETTERS}",
+        f"{topic_prefix}{Topic.DECISION_LOGS}",
+    )
     sizes = {topic.name: topic.config.get(_LARGEST, "") for topic in described}
-    letters, inputs = sizes.get(Topic.DEAD_LETTERS, ""), sizes.get(Topic.DECISION_LOGS, "")
+    letters, inputs = sizes.get(dead_letters, ""), sizes.get(decision_logs, "")
     if letters.isdigit() and inputs.isdigit() and int(letters) <= int(inputs):
         yield warn(
             "topics",
-            f"{Topic.DEAD_LETTERS} takes {letters} bytes, {Topic.DECISION_LOGS} {inputs}: a letter has more "
+            f"{dead_letters} takes {letters} bytes, {decision_logs} {inputs}: a letter has more "
             "headers than its message, so the largest would be cut",
-            f"Raise {_LARGEST} of {Topic.DEAD_LETTERS} well above that of {Topic.DECISION_LOGS}.",
+            f"Raise {_LARGEST} of {dead_letters} well above that of {decision_logs}.",
         )

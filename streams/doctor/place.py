@@ -20,7 +20,10 @@ _NAME = "offsets"
 
 
 def retention_checks(
-    offsets_minutes: str | None, records_ms: str | None, settings: DetectionSettings
+    offsets_minutes: str | None,
+    records_ms: str | None,
+    settings: DetectionSettings,
+    decision_logs: str = Topic.DECISION_LOGS,
 ) -> Iterator[Check]:
     """Yield whether a group that was away for so long that its offsets are gone would score records again.
 
@@ -32,6 +35,7 @@ def retention_checks(
         offsets_minutes: the brokers' setting; None where they do not tell.
         records_ms: that of the input; -1 is for ever.
         settings: in force.
+        decision_logs: what the input is called.
     """
     if offsets_minutes is None or records_ms is None:
         yield ok(_NAME, f"these brokers do not tell their {OFFSETS_RETENTION}")
@@ -39,7 +43,7 @@ def retention_checks(
     offsets_s, records_s = 60 * int(offsets_minutes), int(records_ms) / 1000
     kept = f"brokers keep the offsets of a group without workers for {span(offsets_s)}"
     if 0 <= records_s <= offsets_s:
-        yield ok(_NAME, f"{kept}, {Topic.DECISION_LOGS} keeps records no longer")
+        yield ok(_NAME, f"{kept}, {decision_logs} keeps records no longer")
         return
     keeps = keeps_ms(settings)
     gone = "that have ended" if keeps is None else f"that have ended, or were silent for {span(keeps / 1000)}"
@@ -47,15 +51,17 @@ def retention_checks(
     need = "as long as workers may be away" if records_s < 0 else f"{-(-int(records_s) // 60)}"
     yield warn(
         _NAME,
-        f"{kept}, {Topic.DECISION_LOGS} keeps records {records}: after a longer pause of all workers it is "
+        f"{kept}, {decision_logs} keeps records {records}: after a longer pause of all workers it is "
         f"read from its beginning, and records of sessions {gone} before that are scored again, under the "
         "same ids",
         f"Raise {OFFSETS_RETENTION} of the brokers to {need}, lower {RECORDS_RETENTION} of "
-        f"{Topic.DECISION_LOGS}, or do not let all workers be away for so long.",
+        f"{decision_logs}, or do not let all workers be away for so long.",
     )
 
 
-def lost_place_checks(name: str, group: Group, databases: Iterable[Database]) -> Iterator[Check]:
+def lost_place_checks(
+    name: str, group: Group, databases: Iterable[Database], decision_logs: str = Topic.DECISION_LOGS
+) -> Iterator[Check]:
     """Yield whether there is state of partitions whose offset the brokers have forgotten."""
     if group.members != 0:
         return  # somebody is about to commit one, or the brokers do not tell
@@ -65,12 +71,12 @@ def lost_place_checks(name: str, group: Group, databases: Iterable[Database]) ->
         if database.table == SESSIONS
         and isinstance(database.found, StoreLook)
         and database.found.offset is not None
-        and (Topic.DECISION_LOGS, database.partition) not in group.committed
+        and (decision_logs, database.partition) not in group.committed
     )
     if without:
         yield warn(
             "group",
-            f"{name} has state of {Topic.DECISION_LOGS}[{', '.join(map(str, without))}], and no committed "
+            f"{name} has state of {decision_logs}[{', '.join(map(str, without))}], and no committed "
             "offset there",
             "A worker reads these from their first record on: sessions it still knows skip what they have "
             "counted, those that ended or expired are scored again, under the same ids. Where that must not "

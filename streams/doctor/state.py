@@ -38,10 +38,10 @@ class Database(NamedTuple):
     sources: Mapping[str, str | None] = {}
 
 
-def databases(directory: Path) -> list[Database]:
-    """Look into every database below a state directory."""
+def databases(directory: Path, decision_logs: str = Topic.DECISION_LOGS) -> list[Database]:
+    """Look into every database below a state directory; sessions are built from ``decision_logs``."""
     return [
-        Database(table, int(path.stem), path, holder(path / "LOCK"), *_found(table, path))
+        Database(table, int(path.stem), path, holder(path / "LOCK"), *_found(table, path, decision_logs))
         for table in (SESSIONS, AGGREGATES)
         for path in sorted((directory / table).glob("*.db"))
         if path.stem.isdigit()
@@ -128,14 +128,14 @@ def holder(lock: Path) -> int | None:
     return None if kind == fcntl.F_UNLCK else max(pid, 0)
 
 
-def _found(table: str, path: Path) -> tuple[StoreLook | StateError, Ids]:
+def _found(table: str, path: Path, decision_logs: str) -> tuple[StoreLook | StateError, Ids]:
     try:
         found = look(path, [SETTINGS_KEY, SOURCES_KEY])
         if found.format != FORMAT:
             return found, {}
         if table == SESSIONS:
             ledger = SettingsLedger.decode(found.entries.get(SETTINGS_KEY))
-            return found, {str(Topic.DECISION_LOGS): ledger.source}
+            return found, {str(decision_logs): ledger.source}
         return found, decode_sources(found.entries.get(SOURCES_KEY))
     except StateError as error:
         return error, {}

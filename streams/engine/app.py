@@ -32,7 +32,7 @@ from streams.engine.housekeeper import Housekeeper, WorkerInCharge
 from streams.engine.housekeeping import Housekeeping
 from streams.engine.lanes import Lanes
 from streams.engine.lease import Lease
-from streams.engine.options import AGGREGATES, SESSIONS, EngineOptions, repartition_topic
+from streams.engine.options import AGGREGATES, SESSIONS, EngineOptions
 from streams.engine.origin import Origin
 from streams.engine.producer import RunProducer
 from streams.engine.recovery import RunTableManager
@@ -116,7 +116,7 @@ class RunApp(faust.App):
             env_prefix="EDDY_FAUST_",
             **options.faust,
         )
-        self._sources = str(Topic.DECISION_LOGS), repartition_topic(options.application_id)
+        self._sources = options.topic(Topic.DECISION_LOGS), options.topic(Topic.REPARTITION)
         self.source = self.topic(self._sources[0], schema=RunSchema())
         self.repartition = self.topic(self._sources[1], schema=RunSchema())
         self.sessions = SessionTable(
@@ -138,12 +138,16 @@ class RunApp(faust.App):
         for table in self.state_tables:
             self.tables.add(table)
         internal = (self._sources[1], *(table.changelog_topic_name for table in self.state_tables))
-        self.origin = Origin(options.application_id, internal, options.directory)
+        self.origin = Origin(
+            options.application_id, internal, options.directory, options.topic(Topic.REDRIVEN)
+        )
         self.topic_watch = TopicWatch(
             options.connection, (self._sources[0], *internal), anew=self.origin.anew
         )
         self.companions.append(self.topic_watch)
-        self.feed = ConfigFeed(self.new_consumer, str(Topic.DETECTOR_CONFIG), str(Topic.SHADOW_CONFIG))
+        self.feed = ConfigFeed(
+            self.new_consumer, options.topic(Topic.DETECTOR_CONFIG), options.topic(Topic.SHADOW_CONFIG)
+        )
         self.companions += (SettingsFollower(self), IdleProducers(self))
         limits: dict[str, Any] = {
             "max_runs": options.lane_max_runs,
@@ -294,7 +298,7 @@ class RunApp(faust.App):
             progress=self._gets_on,
         )
         # An agent's record stands where its key says, whatever partition its contributions came through.
-        by_key = {str(topic): str(topic) for topic in AGGREGATE_OUTPUTS}
+        by_key = {str(topic): self.options.topic(topic) for topic in AGGREGATE_OUTPUTS}
         self._epochs[contributions] = AggregatesEpoch(
             aggregation=folds.aggregation,
             table=self.aggregates,
@@ -324,8 +328,9 @@ class RunApp(faust.App):
             lease=self.lease,
             consumer=lambda: cast("RunConsumer", self.consumer),
             group=self.options.application_id,
-            topics=[*map(str, OUTPUTS), self._sources[1], *changelogs],
+            topics=[*map(self.options.topic, OUTPUTS), self._sources[1], *changelogs],
             sources=dict(zip((SESSIONS, AGGREGATES), self._sources, strict=True)),
+            topic_prefix=self.options.connection.topic_prefix,
         )
 
     async def fence(self, owned: Iterable[tuple[str, int]]) -> None:

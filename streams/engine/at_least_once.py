@@ -42,6 +42,7 @@ class AtLeastOnce(Generic[V]):
         lease: Of the worker.
         reach: Told each stage.
         by_key: As `Routes` takes it.
+        topic_prefix: As `Routes` takes it.
     """
 
     def __init__(
@@ -52,12 +53,13 @@ class AtLeastOnce(Generic[V]):
         lease: Lease,
         reach: Callable[[CrashPoint], None],
         by_key: Mapping[str, str] | None = None,
+        topic_prefix: str = "",
     ) -> None:
         self._table = table
         self._producer = producer
         self._lease = lease
         self._reach = reach
-        self._routes = Routes(producer.partition_count, by_key)
+        self._routes = Routes(producer.partition_count, by_key, topic_prefix)
 
     async def carry_out(self, outcome: Outcome[V]) -> None:
         """Publish and store everything, in that order.

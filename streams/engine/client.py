@@ -50,6 +50,8 @@ class Brokers:
     """A connection for tools. Use `connect`."""
 
     def __init__(self, connection: Connection, admin: AIOKafkaAdminClient) -> None:
+        #: How our topics are called here, see `Connection.topic`.
+        self.topic = connection.topic
         self._connection = connection
         self._admin = admin
         self._producer: AIOKafkaProducer | None = None

@@ -9,6 +9,7 @@ from typing import Any
 import faust
 from aiokafka.helpers import create_ssl_context
 
+from streams.domain.topic import Topic
 from streams.engine.record_batches import MAX_BATCH_BYTES
 from streams.errors import ConfigurationError
 
@@ -18,7 +19,7 @@ READ_COMMITTED = "read_committed"
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Brokers and credentials, and what a batch from them may hold. Secrets are kept out of ``repr``."""
+    """Brokers, credentials, topic names and batch limit. Secrets are kept out of ``repr``."""
 
     bootstrap_servers: str
     security_protocol: str = "PLAINTEXT"
@@ -32,6 +33,16 @@ class Connection:
     ssl_check_hostname: bool = True
     client_id: str = "eddy"
     max_batch_bytes: int = MAX_BATCH_BYTES
+    topic_prefix: str = ""
+    """Before the name of each topic: jobs that share a cluster differ in it."""
+
+    def topic(self, topic: Topic) -> str:
+        """Return the name that a topic has on these brokers.
+
+        >>> Connection("127.0.0.1:9092", topic_prefix="staging.").topic(Topic.SESSION_ALERTS)
+        'staging.session-alerts'
+        """
+        return f"{self.topic_prefix}{topic}"
 
     @property
     def servers(self) -> list[str]:

@@ -74,13 +74,18 @@ class Routes:
         partition_count: Asks the brokers how many partitions a topic has.
         by_key: The topics whose records go where their key says, and how each is called on the broker. The
             records of all others keep the partition number of their source.
+        topic_prefix: Before the names of those others.
     """
 
     def __init__(
-        self, partition_count: Callable[[str], Awaitable[int]], by_key: Mapping[str, str] | None = None
+        self,
+        partition_count: Callable[[str], Awaitable[int]],
+        by_key: Mapping[str, str] | None = None,
+        topic_prefix: str = "",
     ) -> None:
         self._ask = partition_count
         self._by_key = by_key or {}
+        self._topic_prefix = topic_prefix
         self._counts: dict[str, int] = {}
 
     async def of(
@@ -93,7 +98,8 @@ class Routes:
             if name is None:
                 # No hash is computed: whatever partitioner the producers use, a session's outputs stand
                 # where its input stood, in order.
-                routed.append((topic, source_partition % await self._count(topic), records))
+                named = f"{self._topic_prefix}{topic}"
+                routed.append((named, source_partition % await self._count(named), records))
             else:
                 parts = _by_hash(records, await self._count(name))
                 routed += ((name, partition, part) for partition, part in parts.items())

@@ -26,7 +26,6 @@ from streams.domain.run import Run
 from streams.domain.session import Session
 from streams.domain.settings_version import follows, next_version
 from streams.domain.shadow import ShadowDocument
-from streams.domain.topic import Topic
 from streams.engine.changelog import SETTINGS_KEY, blaming_state
 from streams.engine.crash_point import CrashPoint
 from streams.engine.effects import Consumed, Effects, Outcome
@@ -141,12 +140,12 @@ class SessionsEpoch:
         if follows(known, published) and (known, published) not in self._told:
             self._told.add((known, published))
             log.warning(
-                "%s[%s] goes on under settings version %s, %s has only version %s. If that topic was created "
-                "again, publish what should hold with `eddy config set --version %s ...`.",
+                "%s[%s] keeps to settings version %s: the newest that is published is version %s. If the "
+                "topic of the settings was created again, publish what should hold with `eddy config set "
+                "--version %s ...`.",
                 run.topic,
                 run.partition,
                 known,
-                Topic.DETECTOR_CONFIG,
                 published,
                 next_version(known),
             )

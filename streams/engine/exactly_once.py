@@ -40,6 +40,7 @@ class ExactlyOnce(Generic[V]):
         committed: Told how far a source partition is committed.
         reach: Told each stage.
         by_key: As `Routes` takes it.
+        topic_prefix: As `Routes` takes it.
     """
 
     def __init__(
@@ -51,12 +52,13 @@ class ExactlyOnce(Generic[V]):
         committed: Callable[[Consumed], None],
         reach: Callable[[CrashPoint], None],
         by_key: Mapping[str, str] | None = None,
+        topic_prefix: str = "",
     ) -> None:
         self._table = table
         self._transactions = transactions
         self._committed = committed
         self._reach = reach
-        self._routes = Routes(partition_count, by_key)
+        self._routes = Routes(partition_count, by_key, topic_prefix)
 
     async def carry_out(self, outcome: Outcome[V]) -> None:
         """Commit everything, then store it.

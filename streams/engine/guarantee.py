@@ -32,6 +32,7 @@ class Guarantee:
         group: The application id.
         topics: What is written to.
         sources: By the name of a table, the topic whose runs change it.
+        topic_prefix: As `Routes` takes it.
     """
 
     def __init__(
@@ -44,7 +45,9 @@ class Guarantee:
         group: str,
         topics: Collection[str],
         sources: Mapping[str, str],
+        topic_prefix: str,
     ) -> None:
+        self._topic_prefix = topic_prefix
         self._producer = producer
         self._lease = lease
         self._consumer = consumer
@@ -69,7 +72,14 @@ class Guarantee:
         """
         producer, reach = self._producer, crash_point(scope=scope)
         if self._transactions is None:
-            return AtLeastOnce(table=table, producer=producer, lease=self._lease, reach=reach, by_key=by_key)
+            return AtLeastOnce(
+                table=table,
+                producer=producer,
+                lease=self._lease,
+                reach=reach,
+                by_key=by_key,
+                topic_prefix=self._topic_prefix,
+            )
         table.transactional = True
         return ExactlyOnce(
             table=table,
@@ -78,6 +88,7 @@ class Guarantee:
             committed=self._confirm,
             reach=reach,
             by_key=by_key,
+            topic_prefix=self._topic_prefix,
         )
 
     def _confirm(self, consumed: Consumed) -> None:

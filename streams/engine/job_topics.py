@@ -1,4 +1,4 @@
-"""The topics of one job: the catalogue, with the internal topics named after the job's application id."""
+"""The topics of one job: the catalogue, under the names they have on the brokers."""
 
 from __future__ import annotations
 
@@ -9,8 +9,14 @@ from topics.catalogue import Catalogue, TopicSpec
 _OF_EDDY = "eddy-"
 
 
-def job_topics(application_id: str, *, partitions: int, replicas: int) -> Catalogue:
+def job_topics(application_id: str, topic_prefix: str = "", *, partitions: int, replicas: int) -> Catalogue:
     """Return the topics a job needs on a cluster of this size.
+
+    Args:
+        application_id: The job's name, at the beginning of its internal topics.
+        topic_prefix: Before the names of all others.
+        partitions: Of the session topics.
+        replicas: Of every topic.
 
     >>> job_topics("eddy-2", partitions=4, replicas=1)["eddy-2-sessions-changelog"].partitions
     4
@@ -18,8 +24,9 @@ def job_topics(application_id: str, *, partitions: int, replicas: int) -> Catalo
     loaded = Catalogue.load(partitions=partitions, replicas=replicas)
     own = {
         topic.name: f"{application_id}-{topic.name.removeprefix(_OF_EDDY)}"
-        for topic in loaded.topics
         if topic.internal
+        else f"{topic_prefix}{topic.name}"
+        for topic in loaded.topics
     }
     return Catalogue(tuple(_renamed(topic, own) for topic in loaded.topics))
 
@@ -28,6 +35,6 @@ def _renamed(topic: TopicSpec, own: dict[str, str]) -> TopicSpec:
     partner = topic.co_partitioned_with
     return replace(
         topic,
-        name=own.get(topic.name, topic.name),
-        co_partitioned_with=None if partner is None else own.get(partner, partner),
+        name=own[topic.name],
+        co_partitioned_with=None if partner is None else own[partner],
     )

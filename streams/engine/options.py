@@ -29,6 +29,7 @@ class EngineOptions:
     """Names, addresses and sizes."""
 
     application_id: str
+    """The job's name: its consumer group, and the beginning of its internal topics."""
     connection: Connection
     directory: Path
     """Of this worker's local state."""
@@ -54,6 +55,19 @@ class EngineOptions:
     faust: Mapping[str, Any]
     """Settings of Faust, as `faust.App` takes them."""
 
+    def topic(self, topic: Topic) -> str:
+        """Return how a topic is called on the brokers; an internal one bears the job's name."""
+        if topic is Topic.REPARTITION:
+            return repartition_topic(self.application_id)
+        return self.connection.topic(topic)
+
+    def changelogs(self) -> dict[str, str]:
+        """Return the topics whose runs change tables, each with the changelog of its table."""
+        return {
+            self.topic(Topic.DECISION_LOGS): changelog_topic(self.application_id),
+            self.topic(Topic.REPARTITION): changelog_topic(self.application_id, AGGREGATES),
+        }
+
 
 def changelog_topic(application_id: str, table: str = SESSIONS) -> str:
     """Return the name Faust gives the changelog of a table.
@@ -71,11 +85,3 @@ def repartition_topic(application_id: str) -> str:
     'eddy-aggregates-repartition'
     """
     return f"{application_id}-{AGGREGATES}-repartition"
-
-
-def changelogs(application_id: str) -> dict[str, str]:
-    """Return the topics whose runs change tables, each with the changelog of its table."""
-    return {
-        str(Topic.DECISION_LOGS): changelog_topic(application_id),
-        repartition_topic(application_id): changelog_topic(application_id, AGGREGATES),
-    }

@@ -74,10 +74,17 @@ class Origin:
         application_id: The job's.
         internal: The topics that hold its state.
         directory: Of this worker's local state.
+        redriven: The topic that remembers what was redriven.
     """
 
-    def __init__(self, application_id: str, internal: Sequence[str], directory: Path) -> None:
-        self.anew = how_to_begin_anew(application_id, internal, directory)
+    def __init__(
+        self,
+        application_id: str,
+        internal: Sequence[str],
+        directory: Path,
+        redriven: str = Topic.REDRIVEN,
+    ) -> None:
+        self.anew = how_to_begin_anew(application_id, internal, directory, redriven)
 
     def check_local(
         self, stores: PartitionStores, changelog: str, partitions: Iterable[int], now: Ids
@@ -126,12 +133,14 @@ class Origin:
                 )
 
 
-def how_to_begin_anew(application_id: str, internal: Sequence[str], directory: Path) -> str:
+def how_to_begin_anew(
+    application_id: str, internal: Sequence[str], directory: Path, redriven: str = Topic.REDRIVEN
+) -> str:
     """Return the sentences that tell an operator how to score a topic from its beginning."""
     return (
         "To score what the topic holds now from its beginning, stop all workers; then either choose another "
         f"EDDY_APPLICATION_ID than {application_id}, or delete the topics {', '.join(internal)} and the data "
-        f"directory of every worker (here {directory}). Either way delete {Topic.REDRIVEN}, too, which keeps "
-        "offsets of the old topic in mind, create what is missing with `eddy topics apply`, and start the "
+        f"directory of every worker (here {directory}). Either way delete {redriven}, too, which holds "
+        "offsets of the old topic, create what is missing with `eddy topics apply`, and start the "
         "workers again."
     )

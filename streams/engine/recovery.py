@@ -16,7 +16,6 @@ from faust.types import TP
 from mode import Service
 
 from streams.engine.co_assignment import check_co_assigned
-from streams.engine.options import changelogs
 from streams.engine.partition_names import partition_names
 from streams.engine.restore import restore
 from streams.engine.restore_progress import RestoreProgress
@@ -71,7 +70,7 @@ class RunRecovery(Recovery):
         app: Any = self.app
         if generation_id == app.consumer_generation_id:
             active = app.assignor.assigned_actives()
-            check_co_assigned(assigned, active, changelogs(app.options.application_id))
+            check_co_assigned(assigned, active, app.options.changelogs())
         await super().on_rebalance(assigned, revoked, newly_assigned, generation_id)
 
     async def _wait(self, coro: Any, timeout: Any = None) -> None:  # noqa: ASYNC109 - Faust's own signature

@@ -311,7 +311,8 @@ class SessionTable(StateTable[Session]):
 
     def sources(self, partition: int) -> Ids:
         """Return the topic that a partition's state was built from, as far as it is known."""
-        return {str(Topic.DECISION_LOGS): self.ledger(partition).source}
+        app: Any = self.app
+        return {app.options.topic(Topic.DECISION_LOGS): self.ledger(partition).source}
 
     def unseen(self, partition: int, end: int | None) -> int:
         """Return the offset from which on no earlier owner of the partition can have put anything out.

@@ -9,7 +9,7 @@ from streams import aggregation, job
 from streams.domain.topic import Topic
 from streams.engine.client import Brokers, connect
 from streams.engine.job_topics import job_topics
-from streams.engine.options import EngineOptions, changelogs, repartition_topic
+from streams.engine.options import EngineOptions
 from streams.errors import ConfigurationError, InfrastructureError
 
 log = logging.getLogger(__name__)
@@ -31,13 +31,13 @@ async def check_topics(options: EngineOptions) -> dict[str, int]:
         ConfigurationError: a topic is missing, a changelog is not co-partitioned with its source or does not
             keep what it holds, or a topic does not take the batches that the job writes.
     """
-    group = options.application_id
-    pairs = changelogs(group)
-    settings = (str(Topic.DETECTOR_CONFIG), str(Topic.SHADOW_CONFIG))
-    wanted = [*pairs, *settings, *pairs.values(), *map(str, OUTPUTS)]
+    pairs = options.changelogs()
+    settings = map(options.topic, (Topic.DETECTOR_CONFIG, Topic.SHADOW_CONFIG))
+    outputs = list(map(options.topic, OUTPUTS))
+    wanted = [*pairs, *settings, *pairs.values(), *outputs]
     async with connect(options.connection) as brokers:
         counts = await brokers.partition_counts(wanted)
-        written = [*map(str, OUTPUTS), *pairs.values(), repartition_topic(group)]
+        written = [*outputs, *pairs.values(), options.topic(Topic.REPARTITION)]
         configs = await _configs(brokers, written)
     if missing := [topic for topic in wanted if topic not in counts]:
         raise ConfigurationError(
@@ -52,7 +52,7 @@ async def check_topics(options: EngineOptions) -> dict[str, int]:
             )
     for changelog in pairs.values():
         check_keeps_state(changelog, configs.get(changelog, {}))
-    largest = _largest(configs, written, group)
+    largest = _largest(configs, written, options)
     batch = options.faust.get("producer_max_batch_size", 0)
     if small := sorted(topic for topic, size in largest.items() if size < batch):
         raise ConfigurationError(
@@ -94,9 +94,12 @@ async def _configs(brokers: Brokers, topics: list[str]) -> dict[str, Mapping[str
     return {topic.name: topic.config for topic in described}
 
 
-def _largest(configs: Mapping[str, Mapping[str, str]], topics: list[str], group: str) -> dict[str, int]:
+def _largest(
+    configs: Mapping[str, Mapping[str, str]], topics: list[str], options: EngineOptions
+) -> dict[str, int]:
     """Return what each topic takes, in bytes; what it should take where its config is not known."""
     found = {name: config.get(_LARGEST, "") for name, config in configs.items()}
     known = {name: int(size) for name, size in found.items() if size.isdigit()}
-    wanted = job_topics(group, partitions=1, replicas=1)
+    prefix = options.connection.topic_prefix
+    wanted = job_topics(options.application_id, prefix, partitions=1, replicas=1)
     return {topic: known.get(topic) or int(wanted[topic].config[_LARGEST]) for topic in topics}

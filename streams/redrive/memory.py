@@ -77,7 +77,9 @@ class Memory:
             InfrastructureError: the topic is missing.
         """
         self.was_read = True
-        records = self._brokers.read_range(Topic.REDRIVEN, self.partition, self._position)
+        records = self._brokers.read_range(
+            self._brokers.topic(Topic.REDRIVEN), self.partition, self._position
+        )
         async for record in records:
             self._position = record.offset + 1
             for offset, mark in read_mark(record.key, record.value):
@@ -86,7 +88,7 @@ class Memory:
     async def write(self, marks: Sequence[tuple[int, Mark]], timestamp: int) -> None:
         """Write marks, and return when the brokers have them."""
         rows = [(self.partition, mark_record(self.partition, *each, timestamp)) for each in marks]
-        await self._brokers.write(Topic.REDRIVEN, rows)
+        await self._brokers.write(self._brokers.topic(Topic.REDRIVEN), rows)
 
 
 async def opened(brokers: Brokers) -> int:
@@ -95,13 +97,14 @@ async def opened(brokers: Brokers) -> int:
     Raises:
         InfrastructureError: there is none.
     """
-    counts = await brokers.partition_counts([Topic.REDRIVEN])
-    if Topic.REDRIVEN not in counts:
+    name = brokers.topic(Topic.REDRIVEN)
+    counts = await brokers.partition_counts([name])
+    if name not in counts:
         raise InfrastructureError(
-            f"There is no topic {Topic.REDRIVEN}, which keeps in mind what was sent again. Create the topics "
+            f"There is no topic {name}, which remembers what was redriven. Create the topics "
             "with `eddy topics apply`."
         )
-    return counts[Topic.REDRIVEN]
+    return counts[name]
 
 
 _KEY_PARTS: Final = 3

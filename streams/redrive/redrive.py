@@ -53,6 +53,7 @@ class Told(NamedTuple):
 class Target:
     """The source topic as it is now."""
 
+    topic: str
     partitions: int
     max_bytes: int | None
     """The largest batch it takes, None where the brokers do not tell."""
@@ -77,11 +78,12 @@ async def target(brokers: Brokers) -> Target:
     Raises:
         InfrastructureError: there is none.
     """
-    found = await brokers.describe([Topic.DECISION_LOGS])
+    name = brokers.topic(Topic.DECISION_LOGS)
+    found = await brokers.describe([name])
     if not found:
-        raise InfrastructureError(f"There is no topic {Topic.DECISION_LOGS}. Check the brokers.")
+        raise InfrastructureError(f"There is no topic {name}. Check the brokers.")
     limit = found[0].config.get("max.message.bytes", "")
-    return Target(found[0].partitions, int(limit) if limit.isdigit() else None)
+    return Target(name, found[0].partitions, int(limit) if limit.isdigit() else None)
 
 
 class Redrive:
@@ -122,7 +124,7 @@ class Redrive:
         size = 0
         async for letter in letters:
             if batch and (
-                _partition(batch[-1]) != _partition(letter) or size + letter.size > _BYTES_TOGETHER
+                self._partition(batch[-1]) != self._partition(letter) or size + letter.size > _BYTES_TOGETHER
             ):
                 await self._batch(batch)
                 batch, size = [], 0
@@ -135,7 +137,7 @@ class Redrive:
             await self._batch(batch)
 
     async def _batch(self, letters: Sequence[DeadLetter]) -> None:
-        partition = _partition(letters[0])
+        partition = self._partition(letters[0])
         if partition is None or partition >= min(self._to.partitions, self._partitions_with_marks):
             if partition is None:
                 why = "nothing says where it stood"
@@ -143,8 +145,8 @@ class Redrive:
                 why = f"there is no partition {partition}"
             else:
                 why = (
-                    f"{Topic.REDRIVEN} has no partition {partition}: give it as many as "
-                    f"{Topic.DECISION_LOGS} has, with kafka-topics.sh --alter"
+                    f"{self._brokers.topic(Topic.REDRIVEN)} has no partition {partition}: give it as many as "
+                    f"{self._to.topic} has, with kafka-topics.sh --alter"
                 )
             for letter in letters:
                 self._tell(letter, Fate.FOREIGN, why)
@@ -191,7 +193,7 @@ class Redrive:
     def _uselessness(self, letter: DeadLetter) -> str | None:
         limit = self._to.max_bytes
         if limit is not None and letter.size + _OVERHEAD > limit:
-            return f"{letter.size:,} bytes, max.message.bytes of {Topic.DECISION_LOGS} is {limit:,}"
+            return f"{letter.size:,} bytes, max.message.bytes of {self._to.topic} is {limit:,}"
         return self._trial.refusal(letter, self._wish.now)
 
     async def _send(self, chosen: list[tuple[DeadLetter, Mark]], memory: Memory) -> None:
@@ -205,20 +207,19 @@ class Redrive:
         rows = [
             Outgoing(letter.key, letter.value, now, redriven_headers(letter.headers)) for letter, _ in won
         ]
-        await self._brokers.write(Topic.DECISION_LOGS, [(memory.partition, row) for row in rows])
+        await self._brokers.write(self._to.topic, [(memory.partition, row) for row in rows])
         done = [(_offset(letter), mark._replace(done=True)) for letter, mark in won]
         await memory.write(done, now)
         chosen[:] = won
 
+    def _partition(self, letter: DeadLetter) -> int | None:
+        """Return the partition a letter goes back to, None where it is not known or another topic's."""
+        source = letter.source
+        return source.partition if source is not None and source.topic == self._to.topic else None
+
     def _tell(self, letter: DeadLetter, fate: Fate, why: str) -> None:
         self.fates[fate] += 1
         self._tell_somebody(Told(letter, fate, why))
-
-
-def _partition(letter: DeadLetter) -> int | None:
-    """Return the partition a letter goes back to, None where it is not known or another topic's."""
-    source = letter.source
-    return source.partition if source is not None and source.topic == Topic.DECISION_LOGS else None
 
 
 def _offset(letter: DeadLetter) -> int:

@@ -6,7 +6,7 @@ import pytest
 
 from streams.domain.topic import Topic
 from streams.engine.crash_point import CrashPoint
-from streams.engine.options import changelogs, repartition_topic
+from streams.engine.options import AGGREGATES, changelog_topic, repartition_topic
 from tests.integration.load import load
 from tests.integration.reference_fold import OUTPUT_TOPICS
 from tests.integration.stage import SOON_MISSED, Stage
@@ -107,5 +107,10 @@ async def test_a_worker_suspended_in_the_middle_of_a_run_publishes_nothing_when_
 async def written(stage: Stage) -> dict[str, int]:
     """Return how many records stand in each topic that workers write to."""
     group = stage.application_id
-    topics = [*OUTPUT_TOPICS, repartition_topic(group), *changelogs(group).values()]
+    topics = [
+        *OUTPUT_TOPICS,
+        repartition_topic(group),
+        changelog_topic(group),
+        changelog_topic(group, AGGREGATES),
+    ]
     return {topic: len(await stage.read(topic)) for topic in topics}

@@ -13,13 +13,12 @@ from streams.app import build
 from streams.domain.topic import Topic
 from streams.engine.app import RunApp
 from streams.engine.co_assignment import check_co_assigned
-from streams.engine.options import changelogs
 from streams.engine.recovery import RunTableManager
 from streams.errors import InfrastructureError
 from streams.settings import WorkerSettings
 
 SOURCE, CHANGELOG = str(Topic.DECISION_LOGS), "eddy-sessions-changelog"
-PAIRS = changelogs("eddy")
+PAIRS = {SOURCE: CHANGELOG, "eddy-aggregates-repartition": "eddy-aggregates-changelog"}
 
 
 @pytest.fixture

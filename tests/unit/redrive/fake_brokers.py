@@ -23,6 +23,9 @@ class FakeBrokers:
         self.missing: set[str] = set()
         self.before_write = lambda topic: None
 
+    def topic(self, topic: Topic) -> str:
+        return str(topic)
+
     def put(self, topic: str, partition: int, record: Outgoing) -> int:
         log = self.topics[str(topic), partition]
         log.append(Stored(partition, len(log), record.timestamp, record.key, record.value, record.headers))
