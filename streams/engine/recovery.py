@@ -109,7 +109,7 @@ class RunRecovery(Recovery):
 
     def _announce(self) -> None:
         app: Any = self.app
-        source = {changelog: topic for topic, changelog in changelogs(app.options.application_id).items()}
+        source = {changelog: topic for topic, changelog in app.options.changelogs().items()}
         assigned = [(source[tp.topic], tp.partition) for tp in self.active_tps]
         standby = [(source[tp.topic], tp.partition) for tp in self.standby_tps]
         also = f"; standing by for {partition_names(standby)}" if standby else ""

@@ -37,7 +37,11 @@ def listed(application_id: str) -> list[Right]:
         if kind not in _KINDS:
             continue
         for name in names.split(", "):
-            full = name.replace("`", "").replace("EDDY_TOPIC_PREFIX + EDDY_APPLICATION_ID", application_id).replace(" + ", "")
+            full = (
+                name.replace("`", "")
+                .replace("EDDY_TOPIC_PREFIX + EDDY_APPLICATION_ID", application_id)
+                .replace(" + ", "")
+            )
             found += [
                 Right(_KINDS[kind], full, _OPERATIONS[each], bool(prefixed))
                 for each in operations.split(", ")
