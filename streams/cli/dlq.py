@@ -364,7 +364,7 @@ async def _at(brokers: Brokers, partition: int, offsets: set[int]) -> AsyncItera
     if not missing:
         return
     # Some brokers say that a partition ends inside its last batch: from the beginning they give it all.
-    async for stored in brokers.read(Topic.DEAD_LETTERS, [partition]):
+    async for stored in brokers.read(brokers.topic(Topic.DEAD_LETTERS), [partition]):
         if stored.offset in missing:
             yield stored
 
