@@ -195,8 +195,8 @@ class Watchdog:
                 why = self._why if dead else f"its event loop has stood still for {silent_s:.0f} s"
                 sys.stderr.write(
                     f"eddy: The worker has ended itself: {why}. Where it stood is above. Start it again: it "
-                    "goes on from what was committed. If that happens often, look at the brokers and at the "
-                    "load of the machine.\n"
+                    "continues from what was committed. If that happens often, look at the brokers and at "
+                    "the load of the machine.\n"
                 )
                 sys.stderr.flush()
                 os._exit(EXIT_STALLED)

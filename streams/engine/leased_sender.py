@@ -155,7 +155,7 @@ class LeasedSender:
             self._ids._pid_and_epoch = PidAndEpoch(NO_PRODUCER_ID, NO_PRODUCER_EPOCH)  # noqa: SLF001
             self._ids._pid_waiter = self._accumulator._loop.create_future()  # noqa: SLF001
         log.warning(
-            "This worker was taken for dead, or may have been; batches are given up: %s. Their runs are "
-            "processed again by whoever gets the partitions.",
+            "This worker was taken for dead, or may have been. Batches given up: %s. Whoever gets the "
+            "partitions processes their runs again.",
             len(given_up),
         )

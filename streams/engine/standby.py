@@ -155,11 +155,11 @@ class Standby:
         """
         self._metrics.standby_failed()
         if isinstance(error, (EddyError, KafkaError, OSError)):
-            log.warning("Standing by fails: %s. It is tried again in %g s.", error, _PAUSE_SECONDS)
+            log.warning("Standing by fails: %s. The worker tries again in %g s.", error, _PAUSE_SECONDS)
         else:
             log.error(
-                "Standing by fails in a way that nobody thought of. The worker goes on and tries it again in "
-                "%g s; meanwhile its standbys fall behind. Report this with the lines that follow.",
+                "Standing by fails for an unexpected reason. The worker tries again in %g s; its standbys "
+                "fall behind meanwhile. Report this with the lines that follow.",
                 _PAUSE_SECONDS,
                 exc_info=error,
             )

@@ -189,12 +189,12 @@ class TransactionalProducer:
                 f"A transaction of {self.transactional_id} was not done within {self._within_s:g} s "
                 "(EDDY_PRODUCER_REQUEST_TIMEOUT_S): a broker does not answer, a topic has too few replicas "
                 "in sync, or this worker was suspended. The run was not acknowledged. Check the brokers "
-                "(`eddy doctor`), then restart: the worker goes on from what was committed."
+                "(`eddy doctor`), then restart: the worker continues from what was committed."
             )
         return InfrastructureError(
             f"A transaction of {self.transactional_id} failed: {error!r}. The run was not acknowledged. "
-            "Check the brokers and the topics' max.message.bytes, then restart: the worker goes on from what "
-            "was committed."
+            "Check the brokers and the topics' max.message.bytes, then restart: the worker continues from "
+            "what was committed."
         )
 
     async def close(self) -> None:

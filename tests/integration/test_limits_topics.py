@@ -101,7 +101,7 @@ async def test_settings_of_a_topic_created_again_are_told_to_be_too_low_and_can_
     worker = await stage.worker(directory=before.directory / "data").ready()
     await stage.send(itertools.islice(load(stage.partitions), 200, 400))
     await stage.processed()
-    assert "goes on under settings version 2, detector-config has only version 1" in worker.log
+    assert "keeps to settings version 2: the newest that is published is version 1" in worker.log
     assert "--version 3" in worker.log
     await stage.command("config", "set", "entropy_window_size=10", "--version", "3")
 

@@ -203,7 +203,7 @@ async def test_what_was_given_up_is_given_up_once(world: World, caplog: pytest.L
     world.lease.lost()
     world.lease.lost()
     await world.turns()
-    assert len([line for line in caplog.messages if "batches are given up: 1" in line]) == 1
+    assert len([line for line in caplog.messages if "Batches given up: 1" in line]) == 1
 
 
 async def test_who_waits_for_its_turn_is_told_too(world: World) -> None:
