@@ -12,6 +12,7 @@ from pathlib import Path
 import aiohttp
 import psutil
 from prometheus_client.parser import text_string_to_metric_families
+from yarl import URL
 
 from streams.broker.child import Child
 
@@ -143,6 +144,13 @@ class WorkerProcess:
         """Return the end of its log, without the bad records, of which there are many."""
         lines = [line for line in self.log.splitlines(keepends=True) if "dead letters" not in line]
         return f"Its log ends:\n{''.join(lines[-_LOG_LINES:])}"
+
+    async def address(self) -> tuple[str, int]:
+        """Return host and port of its pages."""
+        url = URL(await self._url())
+        assert url.host is not None
+        assert url.port is not None
+        return url.host, url.port
 
     async def _url(self) -> str:
         await until(self.has_address, PATIENCE_SECONDS, "an address", self)
