@@ -141,8 +141,12 @@ class RunApp(faust.App):
         self.origin = Origin(
             options.application_id, internal, options.directory, options.topic(Topic.REDRIVEN)
         )
+        read = (Topic.DETECTOR_CONFIG, Topic.SHADOW_CONFIG)
         self.topic_watch = TopicWatch(
-            options.connection, (self._sources[0], *internal), anew=self.origin.anew
+            options.connection,
+            (self._sources[0], *internal),
+            others=[*map(options.topic, read), *map(options.topic, OUTPUTS)],
+            anew=self.origin.anew,
         )
         self.companions.append(self.topic_watch)
         self.feed = ConfigFeed(

@@ -168,7 +168,11 @@ class CarefulConsumer(AIOKafkaConsumer):  # type: ignore[misc]  # aiokafka has n
 
     async def start(self) -> None:
         """Connect."""
-        await super().start()
+        try:
+            await super().start()
+        except BaseException:  # cancelled, too: a client that was not stopped complains when it is collected
+            await self.stop()
+            raise
         self._watch = read_carefully(self, self._max_batch_bytes)
 
     def deliver_batches(self) -> None:

@@ -31,14 +31,24 @@ class TopicWatch(Service):
 
     Args:
         connection: How to reach the brokers.
-        topics: What to watch.
-        anew: How to begin anew, for people.
+        topics: Those that state was built from: each must stay the topic it is.
+        others: Those that must only exist, such as the outputs.
+        anew: How to score a topic from its beginning, for people.
         kwargs: Of `mode.Service`.
     """
 
-    def __init__(self, connection: Connection, topics: Collection[str], *, anew: str, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        topics: Collection[str],
+        *,
+        others: Collection[str] = (),
+        anew: str,
+        **kwargs: Any,
+    ) -> None:
         self._connection = connection
-        self._topics = topics
+        self._others = frozenset(others)
+        self._topics = [*topics, *others]
         self._anew = anew
         self._client: AIOKafkaClient | None = None
         self._ids: dict[str, str | None] = {}
@@ -72,7 +82,7 @@ class TopicWatch(Service):
         return InfrastructureError(
             f"Topic {topic} is gone: it was deleted, or the brokers lost it. Nothing was acknowledged since. "
             "Find out who deleted it before you create it again with `eddy topics apply`: what it held is "
-            f"not in the new one. {self._anew}"
+            f"not in the new one.{'' if topic in self._others else f' {self._anew}'}"
         )
 
     async def _ask(self) -> dict[str, str | None]:
@@ -120,7 +130,16 @@ class TopicWatch(Service):
                 continue
             self._missing_since.pop(topic, None)
             current = found[topic]
-            if known is not None and current is not None and known != current:
+            if known is None or current is None or known == current:
+                continue
+            if topic in self._others:
+                self._ids = {**self._ids, topic: current}
+                self.log.warning(
+                    "Topic %s was deleted and created again while the worker ran. What it held is gone; the "
+                    "worker writes to the new one. Find out who deleted it.",
+                    topic,
+                )
+            else:
                 raise StateError(
                     f"Topic {topic} was deleted and created again while the worker ran: its id was {known} "
                     f"and is {current}. The worker stops, since offsets mean something else now: what the "

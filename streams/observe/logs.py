@@ -15,6 +15,9 @@ from streams.observe.client_errors import ClientErrors
 #: In front of what the framework lets a service of ours say of itself.
 _SERVICE = re.compile(r"\[\^-*[^\]]*\]: ")
 
+#: What mode writes for each service that an error ends, and before it raises that error.
+_CRASHED, _LAST_WORDS = "Crashed reason=", "We experienced a crash!"
+
 
 def logging_config(level: str, output_format: str, errors: ClientErrors | None = None) -> dict[str, Any]:
     """Return a `logging.config.dictConfig` for the whole process; Faust takes it as ``logging_config``.
@@ -81,18 +84,31 @@ class _Services(logging.Filter):
     """Leaves out what the framework reports of each service: that it starts, stops, waits.
 
     It does so under the logger of the service's module, so that its level is that of ours. From WARNING on
-    the lines stay, without the mark of their place among the services.
+    the lines stay, without the mark of their place among the services. An error that ends the worker appears
+    once, however many services it ends: the last line on standard error repeats it.
     """
 
     def __init__(self, *, everything: bool) -> None:
         super().__init__()
         self._everything = everything
+        self._ends = False
 
     def filter(self, record: logging.LogRecord) -> bool:
-        found = _SERVICE.match(record.msg) if isinstance(record.msg, str) else None
-        if found is None or self._everything:
+        if self._everything or not isinstance(record.msg, str):
             return True
-        record.msg = record.msg[found.end() :]
+        found = _SERVICE.match(record.msg)
+        said = record.msg[found.end() if found else 0 :]
+        if said.startswith(_LAST_WORDS):
+            return False
+        if said.startswith(_CRASHED):
+            reason = record.args[0] if isinstance(record.args, tuple) and record.args else None
+            if isinstance(reason, EddyError):
+                first, self._ends = not self._ends, True
+                record.msg, record.args, record.exc_info = "The worker stops: %s", (reason,), None
+                return first
+        if found is None:
+            return True
+        record.msg = said
         return record.levelno >= logging.WARNING
 
 

@@ -1,5 +1,6 @@
 """How a worker starts, says how it is, and refuses to start."""
 
+import asyncio
 import itertools
 import socket
 from dataclasses import replace
@@ -8,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from streams.cli.lazy_group import BROKER_UNREACHABLE, PROBLEM_FOUND, WRONG_INPUT
+from streams.domain.topic import Topic
 from streams.engine.client import connect
 from streams.engine.connection import Connection
 from streams.engine.job_topics import job_topics
 from streams.engine.options import AGGREGATES, SESSIONS, changelog_topic
 from tests.integration.brokers import Broker
 from tests.integration.load import load
-from tests.integration.stage import SOON_MISSED, Stage
+from tests.integration.stage import SOON_MISSED, Stage, delete_topics
 from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until
 from tests.network import Link, Slowness
 from topics.plan import CreateTopic
@@ -171,3 +173,36 @@ async def test_the_tools_say_that_nobody_answers(stage: Stage) -> None:
     )
     assert status == 3, said
     assert "EDDY_BOOTSTRAP_SERVERS" in said
+
+
+async def stopped(worker: WorkerProcess) -> None:
+    """Check that a worker leaves as one that was told to stop, without a word of errors."""
+    worker.terminate()
+    assert await worker.ended() == 0, worker.tail()
+    for bad in ("Traceback", "[error", "[critical", "never retrieved", "Unclosed"):
+        assert bad not in worker.log
+
+
+async def test_told_to_stop_while_no_broker_has_answered_yet_it_ends_with_0(stage: Stage) -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        silent.setblocking(False)
+        worker = stage.worker(bootstrap_servers=f"127.0.0.1:{silent.getsockname()[1]}")
+        asked, _ = await asyncio.get_running_loop().sock_accept(silent)
+        with asked:
+            await stopped(worker)
+
+
+@pytest.mark.parametrize("moment", ["Health and metrics on", "settings are in force", "Assigned:", "Ready."])
+async def test_told_to_stop_at_any_moment_of_its_start_it_ends_with_0(stage: Stage, moment: str) -> None:
+    worker = stage.worker()
+    await until(lambda: moment in worker.log, PATIENCE_SECONDS, moment, worker)
+    await stopped(worker)
+    assert worker.log.count("Stopping:") == worker.log.count("Stopped.") == 1
+
+
+async def test_a_deleted_output_ends_it_before_anything_is_written_there(stage: Stage) -> None:
+    worker = await stage.worker().ready()
+    await delete_topics(stage.broker, [Topic.TOPOLOGY])
+    await ends(worker, BROKER_UNREACHABLE, "Topic topology is gone", "eddy topics apply")

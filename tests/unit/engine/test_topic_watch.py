@@ -36,6 +36,21 @@ def test_a_topic_is_gone_when_it_has_been_missing_for_a_while_without_a_break(wa
         watch.compare({"a": "1"}, 2 * GONE_AFTER_SECONDS)
 
 
+def test_a_topic_that_is_only_written_to_has_to_exist_and_may_be_a_new_one(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    watch = TopicWatch(Connection("localhost:1"), ["a"], others=["out"], anew="Begin anew.")
+    watch._ids = {"a": "1", "out": "2"}
+    for _ in range(2):
+        watch.compare({"a": "1", "out": "3"}, 0.0)
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "out was deleted and created again" in caplog.text
+    watch.compare({"a": "1"}, 0.0)
+    with pytest.raises(InfrastructureError, match="Topic out is gone") as gone:
+        watch.compare({"a": "1"}, GONE_AFTER_SECONDS)
+    assert "Begin anew." not in str(gone.value)
+
+
 def answers(
     watch: TopicWatch, found: Iterator[dict[str, str | None]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

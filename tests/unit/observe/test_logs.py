@@ -34,7 +34,9 @@ logging.config.dictConfig(logging_config("INFO", {output_format!r}))
 try:
     raise StateError("delete it")
 except StateError as error:
-    logging.getLogger("mode").exception("Crashed reason=%r", error)
+    for _ in range(2):  # each service that the error ends
+        logging.getLogger("mode").exception("[^Worker]: Crashed reason=%r", error)
+    logging.getLogger("faust.worker").critical("[^Worker]: We experienced a crash! Reraising ...")
 """
 
 
@@ -102,7 +104,7 @@ def test_an_error_that_says_what_to_do_is_one_line(output_format: str) -> None:
     code = FAILING.format(output_format=output_format)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     [line] = done.stderr.splitlines()
-    assert "Crashed reason=StateError('delete it')" in line
+    assert "The worker stops: delete it" in line
 
 
 @pytest.mark.parametrize("output_format", ["console", "json"])
