@@ -78,7 +78,7 @@ class Health:
         if waits_for is not None:
             return Answer(False, waits_for)
         if not lease.held:
-            return Answer(False, f"no heartbeat was answered for {lease.session_s:g} s")
+            return Answer(False, f"no heartbeat was answered for more than {lease.session_s:g} s")
         return Answer(True, "ready")
 
     def _waits_for(self) -> str | None:
