@@ -12,16 +12,19 @@ import click
 from streams.app import connection
 from streams.cli.config_explain import explain
 from streams.cli.config_shadow import shadow
-from streams.cli.screen import echo, echo_json
+from streams.cli.screen import echo, echo_json, echo_lines
 from streams.cli.settings_history import history, line
 from streams.cli.settings_topic import (
     AS_JSON,
     BOOTSTRAP,
+    DRY_RUN,
     PAIRS,
     UNSET,
     WHY,
     assignments,
+    change_lines,
     changed_now,
+    differing,
     in_force,
     next_document,
     read,
@@ -102,33 +105,47 @@ config.add_command(shadow)
     help="Instead of the next one. Only for a topic that was created again: partitions keep to a higher "
     "version that they have known, as the log of a worker tells.",
 )
+@DRY_RUN
 @BOOTSTRAP
 def set_command(
+    *,
     pairs: tuple[str, ...],
     unset: tuple[str, ...],
     why: str,
     version: int | None,
+    dry_run: bool,
     bootstrap_servers: str | None,
 ) -> None:
     """Change settings. All changes of one call take effect together, or none does.
+
+    Prints the old and the new value of each setting named. If no value changes, nothing is published.
 
     VALUE is JSON, or text where it is none:
 
         eddy config set entropy_window_size=8 node_state_source=max --why "fewer pages"
     """
     changes = assignments(pairs, unset)
-    changed = changed_now(why, list(changes))
     settings = load(ConnectionSettings, bootstrap_servers=bootstrap_servers)
 
-    async def change() -> dict[str, Any]:
+    async def change() -> tuple[DetectionSettings, DetectionSettings]:
         async with connect(connection(settings)) as brokers:
-            document = changed_document(in_force(await records(brokers)), changes, changed, version)
-            await publish(brokers, document)
-            return document
+            before = in_force(await records(brokers))
+            document = changed_document(before, changes, changed_now(why), version)
+            after, _ = resolve(document, DEFAULTS, document["version"])
+            # A version that was asked for is a change by itself: a topic that was created again needs it.
+            if not dry_run and (differing(before, after) or version is not None):
+                await publish(brokers, document)
+            return before, after
 
-    document = asyncio.run(change())
-    echo(f"Settings version {document['version']} is published.")
-    for problem in warnings(resolve(document, DEFAULTS, document["version"])[0]):
+    before, after = asyncio.run(change())
+    echo_lines(change_lines(before, after, changes))
+    if not differing(before, after) and version is None:
+        held = f"version {before.version} in force has" if before.version else "the defaults in force have"
+        echo(f"Nothing is published: {held} these values already.")
+        return
+    ended = "would be published (dry run)" if dry_run else "is published"
+    echo(f"Settings version {after.version} {ended}.")
+    for problem in warnings(after):
         echo(f"Warning: {problem}", err=True)
 
 

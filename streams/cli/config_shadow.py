@@ -10,16 +10,19 @@ from typing import Any
 import click
 
 from streams.app import connection
-from streams.cli.screen import echo, echo_json
+from streams.cli.screen import echo, echo_json, echo_lines
 from streams.cli.settings_history import line, shadow_history
 from streams.cli.settings_topic import (
     AS_JSON,
     BOOTSTRAP,
+    DRY_RUN,
     PAIRS,
     UNSET,
     WHY,
     assignments,
+    change_lines,
     changed_now,
+    differing,
     in_force,
     next_document,
     read,
@@ -30,6 +33,7 @@ from streams.cli.settings_topic import (
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.settings_document import resolve, to_document
 from streams.domain.settings_version import next_version
+from streams.domain.shadow import ShadowDocument
 from streams.domain.topic import Topic
 from streams.engine.client import Brokers, connect
 from streams.errors import ConfigurationError
@@ -40,7 +44,7 @@ _NOTHING = "Nothing is tried out."
 
 
 class ShadowConflictError(ConfigurationError):
-    """Somebody else changed the shadow settings at the same moment. Look at them and try again."""
+    """Another user changed the shadow settings at the same moment. Look at them and try again."""
 
 
 async def publish(brokers: Brokers, document: Mapping[str, Any]) -> None:
@@ -53,21 +57,9 @@ async def publish(brokers: Brokers, document: Mapping[str, Any]) -> None:
     until = [record for record in await records(brokers, Topic.SHADOW_CONFIG) if record.offset <= offset]
     if tried_out(until).position != offset + 1:
         raise ShadowConflictError(
-            f"Shadow settings version {document['version']} or later were published by somebody else at the "
-            "same moment; yours are ignored by the workers. Look at `eddy config shadow history` and try "
-            "again."
+            f"Another user published shadow settings version {document['version']} or later at the same "
+            "moment, so the workers ignore yours. Look at `eddy config shadow history` and try again."
         )
-
-
-def differing(live: DetectionSettings, tried: DetectionSettings) -> dict[str, tuple[Any, Any]]:
-    """Return each setting that is tried out with another value: (the one in force, the one tried out).
-
-    >>> from dataclasses import replace
-    >>> differing(DEFAULTS, replace(DEFAULTS, version=3, cycle_loop=4))
-    {'cycle_loop': (3, 4)}
-    """
-    before, after = to_document(live), to_document(tried)
-    return {name: (before[name], value) for name, value in after.items() if value != before[name]}
 
 
 @click.group()
@@ -83,11 +75,19 @@ def shadow() -> None:
 @PAIRS
 @UNSET
 @WHY
+@DRY_RUN
 @BOOTSTRAP
 def set_command(
-    pairs: tuple[str, ...], unset: tuple[str, ...], why: str, bootstrap_servers: str | None
+    *,
+    pairs: tuple[str, ...],
+    unset: tuple[str, ...],
+    why: str,
+    dry_run: bool,
+    bootstrap_servers: str | None,
 ) -> None:
     """Try settings out: what is tried out already, else what is in force, with these changes.
+
+    Prints the old and the new value of each setting named. If no value changes, nothing is published.
 
     VALUE is JSON, or text where it is none:
 
@@ -96,20 +96,30 @@ def set_command(
     changes = assignments(pairs, unset)
     settings = load(ConnectionSettings, bootstrap_servers=bootstrap_servers)
 
-    async def change() -> tuple[DetectionSettings, dict[str, Any]]:
+    async def change() -> tuple[DetectionSettings, ShadowDocument, DetectionSettings]:
         async with connect(connection(settings)) as brokers:
             live = in_force(await records(brokers))
             tried = tried_out(await records(brokers, Topic.SHADOW_CONFIG))
-            changed = changed_now(why, list(changes))
-            document = next_document(tried.settings or live, next_version(tried.version), changes, changed)
-            await publish(brokers, document)
-            return live, document
+            before = tried.settings or live
+            document = next_document(before, next_version(tried.version), changes, changed_now(why))
+            after, _ = resolve(document, DEFAULTS, document["version"])
+            if not dry_run and differing(before, after):
+                await publish(brokers, document)
+            return live, tried, after
 
-    live, document = asyncio.run(change())
-    tried, _ = resolve(document, DEFAULTS, document["version"])
-    echo(f"Shadow settings version {tried.version} are published.")
-    _show(live, tried)
-    for problem in warnings(tried):
+    live, tried, after = asyncio.run(change())
+    before = tried.settings or live
+    echo_lines(change_lines(before, after, changes))
+    if not differing(before, after):
+        by = "are in force" if tried.settings is None else f"are tried out by version {tried.version}"
+        echo(f"Nothing is published: these values {by} already.")
+        return
+    ended = "would be published (dry run)" if dry_run else "is published"
+    echo(f"Shadow settings version {after.version} {ended}.")
+    if tried.settings is not None:
+        echo(f"Tried out beside version {live.version} in force:")
+        _show(live, after)
+    for problem in warnings(after):
         echo(f"Warning: {problem}", err=True)
 
 
@@ -151,7 +161,10 @@ def clear_command(why: str, bootstrap_servers: str | None) -> None:
             if tried.settings is None:
                 return None
             # No tombstone: who ended it, when and why would be lost with the versions before.
-            await publish(brokers, {"version": next_version(tried.version), "changed": changed_now(why, [])})
+            await publish(
+                brokers,
+                {"version": next_version(tried.version), "changed": {**changed_now(why), "settings": []}},
+            )
             return tried.version
 
     version = asyncio.run(clear())

@@ -6,7 +6,7 @@ import getpass
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -31,6 +31,7 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="For machines.")
 PAIRS = click.argument("pairs", nargs=-1, metavar="NAME=VALUE...")
 UNSET = click.option("--unset", multiple=True, metavar="NAME", help="Back to the default.")
 WHY = click.option("--why", default="", help="Kept in the history.")
+DRY_RUN = click.option("--dry-run", is_flag=True, help="Check the changes and show them; publish nothing.")
 
 
 async def records(brokers: Brokers, topic: Topic = Topic.DETECTOR_CONFIG) -> list[Stored]:
@@ -77,6 +78,8 @@ def next_document(
 ) -> dict[str, Any]:
     """Return a document that is ``before`` with ``changes``, complete and checked.
 
+    ``changed`` says who changes settings, when and why; which of them differ is added.
+
     Raises:
         ConfigurationError: names each change that is not acceptable. Nothing was published.
     """
@@ -84,7 +87,8 @@ def next_document(
     if warnings:
         problems = "; ".join(f"{warning.setting}: {warning.problem}" for warning in warnings)
         raise ConfigurationError(f"Not changed: {problems}. `eddy config list` shows what is in force.")
-    document = {"version": version, "changed": dict(changed), **to_document(resolved)}
+    told = {**changed, "settings": sorted(differing(before, resolved))}
+    document = {"version": version, "changed": told, **to_document(resolved)}
     if (size := len(orjson.dumps(document))) > LARGEST_DOCUMENT:
         raise ConfigurationError(
             f"Not changed: all settings together would have {size} bytes and may have {LARGEST_DOCUMENT}; "
@@ -97,7 +101,8 @@ def assignments(pairs: Sequence[str], unset: Sequence[str]) -> dict[str, Any]:
     """Return the changes that the words of a command ask for.
 
     Raises:
-        UsageError: a word is no assignment, a name no setting, or there is nothing to change.
+        UsageError: a word is no assignment, a name no setting, a name stands there twice, or there is
+            nothing to change.
     """
     defaults = to_document(DEFAULTS)
     changes: dict[str, Any] = {}
@@ -105,19 +110,47 @@ def assignments(pairs: Sequence[str], unset: Sequence[str]) -> dict[str, Any]:
         name, equals, text = pair.partition("=")
         if not equals:
             raise click.UsageError(f"{pair!r} is no NAME=VALUE.")
+        if name in changes:
+            raise click.UsageError(f"{name} is named twice. Give one value for it.")
         changes[name] = _value(text)
     for name in unset:
         if name not in defaults:
             raise click.UsageError(f"There is no setting {name}.")
+        if name in changes:
+            raise click.UsageError(f"{name} is named twice. Give a value for it, or --unset.")
         changes[name] = defaults[name]
     if not changes:
         raise click.UsageError("Nothing to change: give NAME=VALUE or --unset NAME.")
     return changes
 
 
-def changed_now(why: str, settings: Sequence[str]) -> dict[str, Any]:
-    """Return what the history tells of a change that is made now, by this user."""
-    return {"at": int(time.time() * 1000), "by": user(), "why": why, "settings": sorted(settings)}
+def differing(before: DetectionSettings, after: DetectionSettings) -> dict[str, tuple[Any, Any]]:
+    """Return each setting that differs with its values: (before, after).
+
+    >>> from dataclasses import replace
+    >>> differing(DEFAULTS, replace(DEFAULTS, version=3, cycle_loop=4))
+    {'cycle_loop': (3, 4)}
+    """
+    old, new = to_document(before), to_document(after)
+    return {name: (old[name], value) for name, value in new.items() if value != old[name]}
+
+
+def change_lines(before: DetectionSettings, after: DetectionSettings, named: Iterable[str]) -> Iterator[str]:
+    """Yield a line for each setting named: its old and its new value, or that it stays as it is.
+
+    >>> from dataclasses import replace
+    >>> list(change_lines(DEFAULTS, replace(DEFAULTS, cycle_loop=4), ["cycle_loop", "cycle_warn"]))
+    ['  cycle_loop: 3 → 4', '  cycle_warn: stays 2']
+    """
+    old, new = to_document(before), to_document(after)
+    for name in named:
+        value, before_it = json.dumps(new[name]), json.dumps(old[name])
+        yield f"  {name}: stays {value}" if value == before_it else f"  {name}: {before_it} → {value}"
+
+
+def changed_now(why: str) -> dict[str, Any]:
+    """Return when a change is made, by whom and why: now, by this user."""
+    return {"at": int(time.time() * 1000), "by": user(), "why": why}
 
 
 def user() -> str:

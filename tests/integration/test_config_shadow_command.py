@@ -57,9 +57,15 @@ def test_a_trial_is_begun_looked_at_changed_and_ended(operator: Operator) -> Non
     operator.sees("set", "cycle_loop=4")
 
     said = operator.sees("shadow", "set", "entropy_window_size=8", "--why", "fewer pages?")
-    assert said == "Shadow settings version 1 are published.\n  entropy_window_size = 8, in force 5\n"
+    assert said == "  entropy_window_size: 5 → 8\nShadow settings version 1 is published.\n"
     assert operator.sees("shadow", "get", "cycle_loop") == "4\n"
-    operator.sees("shadow", "set", 'node_state_source="max"')
+    assert operator.sees("shadow", "set", 'node_state_source="max"') == (
+        '  node_state_source: "uniqueness" → "max"\n'
+        "Shadow settings version 2 is published.\n"
+        "Tried out beside version 1 in force:\n"
+        '  node_state_source = "max", in force "uniqueness"\n'
+        "  entropy_window_size = 8, in force 5\n"
+    )
     assert json.loads(operator.sees("shadow", "get", "--json")) == {
         "version": 2,
         "in_force": 1,
@@ -88,6 +94,24 @@ def test_a_trial_is_begun_looked_at_changed_and_ended(operator: Operator) -> Non
     }
 
 
+def test_a_trial_that_would_change_nothing_is_not_published(operator: Operator) -> None:
+    def published() -> int:
+        return len(operator.with_brokers(lambda brokers: records(brokers, Topic.SHADOW_CONFIG)))
+
+    assert operator.sees("shadow", "set", "cycle_loop=3") == (
+        "  cycle_loop: stays 3\nNothing is published: these values are in force already.\n"
+    )
+    assert operator.sees("shadow", "set", "cycle_loop=4", "--dry-run") == (
+        "  cycle_loop: 3 → 4\nShadow settings version 1 would be published (dry run).\n"
+    )
+    assert published() == 0
+    operator.sees("shadow", "set", "cycle_loop=4")
+    assert operator.sees("shadow", "set", "cycle_loop=4") == (
+        "  cycle_loop: stays 4\nNothing is published: these values are tried out by version 1 already.\n"
+    )
+    assert published() == 1
+
+
 def test_what_is_not_acceptable_is_not_published(operator: Operator) -> None:
     result = operator.eddy("config", "shadow", "set", "entropy_window_size=0", "nonsense=1")
     assert (result.exit_code, result.stdout) == (2, "")
@@ -98,7 +122,7 @@ def test_what_is_not_acceptable_is_not_published(operator: Operator) -> None:
 def test_of_two_trials_begun_at_the_same_moment_one_is_told_that_it_lost(operator: Operator) -> None:
     async def race(brokers: Brokers) -> None:
         await publish(brokers, next_document(DEFAULTS, 1, {"cycle_loop": 4}, {}))
-        with pytest.raises(ShadowConflictError, match="published by somebody else"):
+        with pytest.raises(ShadowConflictError, match="Another user published"):
             await publish(brokers, next_document(DEFAULTS, 1, {"cycle_loop": 5}, {}))
 
     operator.with_brokers(race)
@@ -111,8 +135,8 @@ def test_a_tombstone_ends_a_trial_and_the_next_one_is_no_conflict(operator: Oper
     tombstone = [(0, Outgoing(KEY, None, 0))]
     operator.with_brokers(lambda brokers: brokers.write(Topic.SHADOW_CONFIG, tombstone))
     assert operator.sees("shadow", "get") == "Nothing is tried out.\n"
-    assert operator.sees("shadow", "set", "cycle_loop=6").startswith(
-        "Shadow settings version 1 are published."
+    assert operator.sees("shadow", "set", "cycle_loop=6").endswith(
+        "Shadow settings version 1 is published.\n"
     )
     assert operator.sees("shadow", "get", "cycle_loop") == "6\n"
 

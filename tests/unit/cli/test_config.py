@@ -129,6 +129,8 @@ def test_what_is_in_force_ignores_what_workers_ignore() -> None:
         (["set"], "Nothing to change"),
         (["set", "entropy_window_size"], "'entropy_window_size' is no NAME=VALUE"),
         (["set", "--unset", "nonsense"], "There is no setting nonsense"),
+        (["set", "cycle_loop=4", "cycle_loop=5"], "cycle_loop is named twice"),
+        (["set", "cycle_loop=4", "--unset", "cycle_loop"], "cycle_loop is named twice"),
         (["get"], "Missing argument 'NAME'"),
     ],
 )

@@ -8,9 +8,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from streams.cli import main
-from streams.cli.config_shadow import differing
 from streams.cli.settings_history import line, shadow_history
-from streams.cli.settings_topic import next_document, tried_out
+from streams.cli.settings_topic import differing, next_document, tried_out
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.settings_document import resolve, to_document
 from streams.engine.client import Stored
