@@ -27,6 +27,7 @@ from streams.domain.run import Run
 from streams.domain.session import Session
 from streams.domain.shadow import ShadowDocument
 from streams.engine.client import Stored
+from streams.engine.clock import ClusterClock
 from streams.engine.effects import Outcome, changes
 from streams.engine.housekeeping import Housekeeping
 from streams.engine.table import SessionTable, View
@@ -55,6 +56,8 @@ class _Passing:
         self.gone = 0
         self.entries = 0
         self.searching = 0.0
+        clock = ClusterClock(lambda: self.clock_ms, lambda: 0.0)
+        clock.heard(None)
         self.housekeeping = Housekeeping(
             job=_JOB,
             table=table,
@@ -64,7 +67,7 @@ class _Passing:
             metrics=self,
             interval_ms=1_000,
             rest_ms=6_000,
-            now_ms=lambda: self.clock_ms,
+            clock=clock,
         )
 
     def in_charge(self) -> tuple[int, Collection[int]]:

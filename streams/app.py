@@ -193,6 +193,7 @@ def build(settings: WorkerSettings) -> RunApp:
         app = RunApp(engine_options(settings, errors), new_folds, metrics)
     except (ValueError, TypeError, ImproperlyConfigured) as error:
         raise ConfigurationError(f"Faust refuses a setting: {error}. Check EDDY_FAUST.") from error
+    metrics.now_ms = app.clock.now_ms
     agents.register(app)
     brokers = BrokerWatch(connection(settings), errors)
     metrics.watch(
@@ -203,6 +204,7 @@ def build(settings: WorkerSettings) -> RunApp:
             waiting=app.waiting,
             sizes=app.sizes,
             standby_lags=app.standby_lags,
+            clock_ahead=lambda: app.clock.ahead_s,
             settings_versions=app.sessions.settings_versions,
             shadow_versions=app.sessions.shadow_versions,
         )

@@ -21,6 +21,7 @@ from streams.domain.topic import Topic
 from streams.engine import transport
 from streams.engine.aggregates_epoch import AGGREGATE_FORM, AggregatesEpoch
 from streams.engine.careful_fetch import CarefulConsumer
+from streams.engine.clock import ClusterClock
 from streams.engine.companions import IdleProducers, SettingsFollower
 from streams.engine.config_feed import ConfigFeed
 from streams.engine.connection import READ_COMMITTED
@@ -97,6 +98,8 @@ class RunApp(faust.App):
         self.metrics = metrics
         #: On the partitions: renewed by the consumer's heartbeats, heeded where there are no transactions.
         self.lease = Lease(options.session_timeout_s, options.rebalance_timeout_s)
+        #: By which state goes away.
+        self.clock = ClusterClock()
         self.settings_ready = asyncio.Event()
         #: When each partition last finished a run, or a step of one that may take long, by `time.monotonic`.
         self.progress_at: dict[tuple[str, int], float] = {}
@@ -319,6 +322,7 @@ class RunApp(faust.App):
                 settings=self.feed,
                 worker=WorkerInCharge(self, decisions, self.lanes[SESSIONS]),
                 metrics=self.metrics,
+                clock=self.clock,
                 interval_ms=int(1000 * self.options.housekeeping_interval_s),
                 rest_ms=int(1000 * self.options.stub_rest_s),
             )
@@ -330,6 +334,7 @@ class RunApp(faust.App):
             self.options.transactions,
             producer=cast("RunProducer", self.producer),
             lease=self.lease,
+            clock=self.clock,
             consumer=lambda: cast("RunConsumer", self.consumer),
             group=self.options.application_id,
             topics=[*map(self.options.topic, OUTPUTS), self._sources[1], *changelogs],

@@ -20,11 +20,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
 from streams.domain.outgoing import NO_HEADERS, Headers, Row
-from streams.engine.clock import now_ms
+from streams.engine.clock import ClusterClock
 from streams.engine.crash_point import CrashPoint
-from streams.engine.effects import Items, Outcome, Routes, changes, graves
+from streams.engine.effects import Items, Outcome, Routes, changes, graves, in_batches, store
 from streams.engine.lease import Lease
-from streams.engine.producer import RunProducer, Sent, all_acknowledged
+from streams.engine.producer import RunProducer, Sent, Written, all_acknowledged
 from streams.engine.storable import storable
 from streams.engine.table import StateTable
 
@@ -40,6 +40,7 @@ class AtLeastOnce(Generic[V]):
         table: Whose values the epoch changes.
         producer: Must acknowledge with ``acks=all``, and send nothing while the lease is over.
         lease: Of the worker.
+        clock: Of the worker, told what the answers say.
         reach: Told each stage.
         by_key: As `Routes` takes it.
         topic_prefix: As `Routes` takes it.
@@ -51,6 +52,7 @@ class AtLeastOnce(Generic[V]):
         table: StateTable[V],
         producer: RunProducer,
         lease: Lease,
+        clock: ClusterClock,
         reach: Callable[[CrashPoint], None],
         by_key: Mapping[str, str] | None = None,
         topic_prefix: str = "",
@@ -58,6 +60,7 @@ class AtLeastOnce(Generic[V]):
         self._table = table
         self._producer = producer
         self._lease = lease
+        self._clock = clock
         self._reach = reach
         self._routes = Routes(producer.partition_count, by_key, topic_prefix)
 
@@ -75,8 +78,8 @@ class AtLeastOnce(Generic[V]):
         items = storable(table, partition, changes(table, outcome.view))
         term = await self._lease.begin()
         if settings:
-            offset, written_at = await self._log(term, partition, settings)
-            table.put(partition, settings, offset, written_at)
+            for part in in_batches(settings, *await self._log(term, partition, settings)):
+                table.put(partition, *part)
             reach(CrashPoint.SETTINGS_ACKED)
         sent = [
             await self._publish(term, *routed) for routed in await self._routes.of(partition, outcome.outputs)
@@ -87,9 +90,9 @@ class AtLeastOnce(Generic[V]):
         if not items:
             return
         headers = graves(table, outcome.view)
-        offset, written_at = await self._log(term, partition, items, CrashPoint.CHANGELOG_SENT, headers)
+        written = await self._log(term, partition, items, CrashPoint.CHANGELOG_SENT, headers)
         reach(CrashPoint.CHANGELOG_ACKED)
-        table.write(partition, outcome.view, items, offset, written_at)
+        store(table, outcome, items, *written)
         reach(CrashPoint.STORED)
 
     async def _publish(self, term: int, topic: str, partition: int, records: Iterable[Row]) -> Sent:
@@ -104,15 +107,16 @@ class AtLeastOnce(Generic[V]):
         items: Items,
         on_the_way: CrashPoint | None = None,
         headers: Mapping[bytes, Headers] = _NONE,
-    ) -> tuple[int, int]:
-        """Write to the changelog; return the offset of the last record and the time of all of them (ms).
+    ) -> tuple[list[Written], int]:
+        """Write to the changelog; return the batches, and the time of the records in them (ms).
 
-        The records have the time of the write, as the database has: state that nobody touches goes by that
-        time. It is in no value and no output.
+        Both are times of the write: state that nobody touches goes by that. It is in no value and no output.
         """
-        written_at = now_ms()
-        records = ((key, value, written_at, headers.get(key, NO_HEADERS)) for key, value in items)
+        sent_ms = self._clock.now_ms()
+        records = ((key, value, sent_ms, headers.get(key, NO_HEADERS)) for key, value in items)
         sent = await self._publish(term, self._table.changelog_topic_name, partition, records)
         if on_the_way is not None:
             self._reach(on_the_way)
-        return await sent.acknowledged(), written_at
+        written = await sent.written()
+        self._clock.heard(written[-1].appended_ms)
+        return written, sent_ms

@@ -6,6 +6,7 @@ The same bytes stand in the changelog topic and in RocksDB, so restoring is copy
 |---|---|---|
 | sessions | ``s`` + session_id | the session's snapshot; a tombstone when it was removed |
 | sessions | ``m`` + ``settings`` | the partition's settings ledger |
+| sessions | ``m`` + ``clock`` | a tombstone of nothing, written to hear the brokers' time |
 | aggregates | ``h`` + key of an agent or a tool, ``t`` + task_type | the aggregate's snapshot |
 """
 
@@ -28,6 +29,9 @@ from streams.errors import StateError
 
 #: The key of the settings ledger of the partition.
 SETTINGS_KEY = b"msettings"
+
+#: The key of what is written to hear the brokers' time.
+CLOCK_KEY = b"mclock"
 
 #: A header of tombstones, see `buried`.
 _GRAVE = "eddy.buried"

@@ -19,6 +19,7 @@ from streams.domain.outgoing import Outgoing
 from streams.domain.unreadable import Unreadable
 from streams.engine.careful_fetch import CarefulConsumer
 from streams.engine.connection import READ_COMMITTED, Connection
+from streams.engine.redating import Redating
 from streams.engine.refusal import refusal
 from streams.engine.stored import Stored as Stored  # noqa: PLC0414 - what this module returns
 from streams.engine.topic_identity import topic_ids
@@ -60,6 +61,7 @@ class Brokers:
         if self._producer is None:
             options = self._connection.client_options()
             self._producer = AIOKafkaProducer(**options, acks="all", max_request_size=16 << 20)
+            Redating(self._producer)
             await self._producer.start()
         return self._producer
 

@@ -76,7 +76,7 @@ class RunConsumerThread(AIOKafkaConsumerThread):
         self._unanswered: set[asyncio.Future[Any]] = set()
         self._out_of_range: dict[Any, int] = {}
         self._counted_to: dict[Any, int] = {}
-        self._asked_at: dict[Any, int] = {}
+        self._asked_at: dict[Any, float] = {}
         #: Whether the log has it that commits time out, until one does not.
         self._told_of_commits = False
         #: The positions after the last fetch.
@@ -141,8 +141,8 @@ class RunConsumerThread(AIOKafkaConsumerThread):
             setattr(consumer, f"_{name}", value)
         return consumer
 
-    def heard_at(self, tp: TP) -> int | None:
-        """Return when a broker was asked for what is known of the partition's end, ms since 1970."""
+    def heard_at(self, tp: TP) -> float | None:
+        """Return when a broker was asked for what is known of the partition's end, by `boot_time`."""
         return self._asked_at.get(ensure_aiokafka_TP(tp))
 
     async def on_start(self) -> None:

@@ -14,6 +14,7 @@ from aiokafka.partitioner import murmur2
 
 from streams.domain.outgoing import Headers, Outgoing
 from streams.domain.run import Run
+from streams.engine.producer import Written
 from streams.engine.table import StateTable, View
 
 V = TypeVar("V")
@@ -125,6 +126,42 @@ def graves(table: StateTable[V], view: View[V]) -> dict[bytes, Headers]:
     """Return the headers of the tombstones of what went, by key (`Form.grave`)."""
     key, grave = table.form.key, table.form.grave
     return {key(name): grave(value) for name, value in view.removed.items()}
+
+
+def in_batches(items: Items, batches: Sequence[Written], sent_ms: int) -> Iterator[tuple[Items, int, int]]:
+    """Yield changelog items by the batch they were written in, with its last offset and its time (ms).
+
+    State that nobody touches goes by that time, so the database has to have the very one that a restore
+    reads.
+
+    Args:
+        items: As they were sent.
+        batches: Where they stand; the first may have begun with records of others.
+        sent_ms: The time of the records themselves, where the changelog goes by that.
+    """
+    ends: list[tuple[int, int, Written]] = []
+    end = len(items)
+    for batch in reversed(batches):
+        begin = max(0, end - batch.records)
+        ends.append((begin, end, batch))
+        end = begin
+    for begin, end, batch in reversed(ends):
+        at_ms = sent_ms if batch.appended_ms is None else batch.appended_ms
+        yield items[begin:end], batch.offset, at_ms
+
+
+def store(
+    table: StateTable[V], outcome: Outcome[V], items: Items, batches: Sequence[Written], sent_ms: int
+) -> None:
+    """Store what an epoch has written to the changelog; arguments as `in_batches` takes them.
+
+    A crash between two batches leaves a database that is complete up to the first.
+    """
+    *before, last = in_batches(items, batches, sent_ms)
+    for part, offset, at_ms in before:
+        table.put(outcome.partition, part, offset, at_ms)
+    part, offset, at_ms = last
+    table.write(outcome.partition, outcome.view, part, offset, at_ms)
 
 
 def key_partition(key: bytes | None, partitions: int) -> int:

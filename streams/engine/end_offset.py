@@ -11,17 +11,17 @@ from typing import Any
 
 from aiokafka.structs import TopicPartition
 
-from streams.engine.clock import now_ms
+from streams.engine.clock import boot_time
 
 
-def note_when_asked(consumer: Any) -> dict[TopicPartition, int]:
-    """Return where a started ``AIOKafkaConsumer`` will write down when it asked for each end it has, ms."""
+def note_when_asked(consumer: Any) -> dict[TopicPartition, float]:
+    """Return where a started consumer will write down when it asked for each end it has, by `boot_time`."""
     fetcher = consumer._fetcher  # noqa: SLF001 - aiokafka has no hook for this
     fetch = fetcher._proc_fetch_request  # noqa: SLF001
-    asked: dict[TopicPartition, int] = {}
+    asked: dict[TopicPartition, float] = {}
 
     async def fetch_and_note(assignment: Any, node_id: int, request: Any) -> Any:
-        at_ms = now_ms()
+        asked_at = boot_time()
         before = {
             tp: assignment.state_value(tp).timestamp
             for topic, partitions in request.topics
@@ -30,7 +30,7 @@ def note_when_asked(consumer: Any) -> dict[TopicPartition, int]:
         wakes = await fetch(assignment, node_id, request)
         # An answer that came too late for its partition is not taken, and the end stays what it was.
         asked.update(
-            (tp, at_ms)
+            (tp, asked_at)
             for tp, timestamp in before.items()
             if assignment.active and assignment.state_value(tp).timestamp != timestamp
         )

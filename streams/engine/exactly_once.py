@@ -20,9 +20,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Generic, TypeVar
 
 from streams.domain.outgoing import NO_HEADERS
-from streams.engine.clock import now_ms
+from streams.engine.clock import ClusterClock
 from streams.engine.crash_point import CrashPoint
-from streams.engine.effects import Consumed, Outcome, Routes, changes, graves
+from streams.engine.effects import Consumed, Outcome, Routes, changes, graves, store
 from streams.engine.storable import storable
 from streams.engine.table import StateTable
 from streams.engine.transactions import Batch, Transactions
@@ -37,6 +37,7 @@ class ExactlyOnce(Generic[V]):
         table: Whose values the epoch changes.
         transactions: Have a producer for each partition of it.
         partition_count: Asks the brokers how many partitions a topic has.
+        clock: Of the worker, told what the answers say.
         committed: Told how far a source partition is committed.
         reach: Told each stage.
         by_key: As `Routes` takes it.
@@ -49,6 +50,7 @@ class ExactlyOnce(Generic[V]):
         table: StateTable[V],
         transactions: Transactions,
         partition_count: Callable[[str], Awaitable[int]],
+        clock: ClusterClock,
         committed: Callable[[Consumed], None],
         reach: Callable[[CrashPoint], None],
         by_key: Mapping[str, str] | None = None,
@@ -56,6 +58,7 @@ class ExactlyOnce(Generic[V]):
     ) -> None:
         self._table = table
         self._transactions = transactions
+        self._clock = clock
         self._committed = committed
         self._reach = reach
         self._routes = Routes(partition_count, by_key, topic_prefix)
@@ -72,17 +75,18 @@ class ExactlyOnce(Generic[V]):
         producer = self._transactions.producer(table.name, partition)
         batches = [Batch(*routed) for routed in await self._routes.of(partition, outcome.outputs)]
         items = storable(table, partition, [*outcome.settings, *changes(table, outcome.view)])
-        written_at = now_ms()
+        sent_ms = self._clock.now_ms()
         if items:
-            # The time of the write, as in RocksDB: state that nobody touches goes by it.
+            # A time of the write, as in RocksDB: state that nobody touches goes by it.
             headers = graves(table, outcome.view)
-            rows = [(key, value, written_at, headers.get(key, NO_HEADERS)) for key, value in items]
+            rows = [(key, value, sent_ms, headers.get(key, NO_HEADERS)) for key, value in items]
             batches.append(Batch(table.changelog_topic_name, partition, rows))
         if not batches and consumed is None:
             return
-        offsets = await producer.transact(batches, consumed, self._reach)
+        written = await producer.transact(batches, consumed, self._reach)
         if consumed is not None:
             self._committed(consumed)
         if items:
-            table.write(partition, outcome.view, items, offsets[-1], written_at)
+            self._clock.heard(written[-1][-1].appended_ms)
+            store(table, outcome, items, written[-1], sent_ms)
             self._reach(CrashPoint.STORED)

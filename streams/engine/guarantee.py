@@ -8,6 +8,7 @@ from typing import TypeVar
 from faust.types import TP
 
 from streams.engine.at_least_once import AtLeastOnce
+from streams.engine.clock import ClusterClock
 from streams.engine.crash_point import crash_point
 from streams.engine.effects import Consumed, Effects
 from streams.engine.exactly_once import ExactlyOnce
@@ -28,6 +29,7 @@ class Guarantee:
         options: Of transactions.
         producer: The worker's.
         lease: The worker's on its partitions, for what is done without transactions.
+        clock: The worker's.
         consumer: Returns the worker's consumer.
         group: The application id.
         topics: What is written to.
@@ -41,6 +43,7 @@ class Guarantee:
         *,
         producer: RunProducer,
         lease: Lease,
+        clock: ClusterClock,
         consumer: Callable[[], RunConsumer],
         group: str,
         topics: Collection[str],
@@ -50,6 +53,7 @@ class Guarantee:
         self._topic_prefix = topic_prefix
         self._producer = producer
         self._lease = lease
+        self._clock = clock
         self._consumer = consumer
         self._sources = sources
         self._transactions: Transactions | None = None
@@ -76,6 +80,7 @@ class Guarantee:
                 table=table,
                 producer=producer,
                 lease=self._lease,
+                clock=self._clock,
                 reach=reach,
                 by_key=by_key,
                 topic_prefix=self._topic_prefix,
@@ -85,6 +90,7 @@ class Guarantee:
             table=table,
             transactions=self._transactions,
             partition_count=producer.partition_count,
+            clock=self._clock,
             committed=self._confirm,
             reach=reach,
             by_key=by_key,

@@ -21,10 +21,10 @@ log = logging.getLogger(__name__)
 
 
 class _End(NamedTuple):
-    """Where a partition ended, and when a broker said so (ms)."""
+    """Where a partition ended, and when a broker said so, by `boot_time`."""
 
     offset: int
-    at_ms: int
+    at_s: float
 
 
 class WorkerInCharge:
@@ -42,7 +42,7 @@ class WorkerInCharge:
         self._lanes = lanes
         self._generation = -1
         self._reaches: dict[int, _End] = {}
-        self._reached: dict[int, int] = {}
+        self._reached: dict[int, float] = {}
 
     def in_charge(self) -> tuple[int, Collection[int]]:
         """Return the generation, and no partition while state is restored, taken away or not yet judged.
@@ -79,9 +79,10 @@ class WorkerInCharge:
         if end is not None and lag is not None and heard_at is not None:
             for reaches in (self._reaches.setdefault(partition, _End(end, heard_at)), _End(end, heard_at)):
                 if end - lag >= reaches.offset:
-                    self._reached[partition] = reaches.at_ms
+                    self._reached[partition] = reaches.at_s
                     self._reaches[partition] = _End(end, heard_at)
-        return self._reached.get(partition, 0)
+        reached = self._reached.get(partition)
+        return 0 if reached is None else self._app.clock.at_ms(reached)
 
     def passed(self, partition: int) -> int:
         """Return the offset up to which the partition is committed; -1 when that is not known."""

@@ -22,22 +22,22 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from streams.domain.detection_settings import DetectionSettings
 from streams.domain.session import Session
 from streams.domain.settings_version import follows
-from streams.engine.changelog import is_stub, session_id_of, session_key, session_source
-from streams.engine.clock import now_ms
+from streams.engine.changelog import CLOCK_KEY, is_stub, session_id_of, session_key, session_source
+from streams.engine.clock import ClusterClock
 from streams.engine.due import Due, due_of
 from streams.engine.effects import Effects, Outcome
 from streams.engine.epoch import InForce
 from streams.engine.removal import Reason, Removal
 from streams.engine.search_round import NEVER, Next, Round
 from streams.engine.stubs import Stub, readable
-from streams.engine.table import SessionTable
+from streams.engine.table import SessionTable, View
 from streams.errors import ProducerFencedError
 from streams.job import Job
 from streams.policy.lifetime import keeps_ms
@@ -98,7 +98,7 @@ class Housekeeping:
         interval_ms: Between the end of a search of a partition and the next one, at least.
         rest_ms: A stub stays so long in any case: what a worker that was taken for dead writes while it is
             there does not bring the session back.
-        now_ms: The time.
+        clock: The time by which state goes. Nothing is removed before a broker was asked for its own.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Housekeeping:
         metrics: HousekeepingMetrics,
         interval_ms: int,
         rest_ms: int,
-        now_ms: Callable[[], int] = now_ms,
+        clock: ClusterClock,
     ) -> None:
         self._job = job
         self._table = table
@@ -122,7 +122,8 @@ class Housekeeping:
         self._metrics = metrics
         self._interval_ms = interval_ms
         self._rest_ms = rest_ms
-        self._now_ms = now_ms
+        self._clock = clock
+        self._now_ms = clock.now_ms
         self._generation = -1
         self._rounds: dict[int, Round] = {}
         self._next: dict[int, Next] = {}
@@ -142,6 +143,9 @@ class Housekeeping:
             self._rounds.clear()
             self._next.clear()
         self._save(elapsed_s * SHARE)
+        if partitions and not self._clock.asked:
+            await self._ask_for_the_time(min(partitions))
+            return
         # Who has waited longest comes first, or the last would wait for ever.
         in_turn = sorted(partitions, key=lambda each: (self._next.get(each, Next()).at_ms, each))
         # All at once: each waits for a run of its own lane.
@@ -159,6 +163,12 @@ class Housekeeping:
             async with self._worker.alone(partition):
                 if self._is_in_charge(partition):
                     await self._search(partition)
+
+    async def _ask_for_the_time(self, partition: int) -> None:
+        """Write a tombstone of nothing: the answer tells the brokers' time, where no run has asked before."""
+        async with self._worker.alone(partition):
+            if self._is_in_charge(partition) and not self._clock.asked:
+                await self._effects.carry_out(Outcome(partition, View({}), settings=[(CLOCK_KEY, None)]))
 
     # -- stubs --------------------------------------------------------------------------------------------
 

@@ -19,11 +19,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
+from streams.engine.clock import boot_time
 from streams.errors import ProducerFencedError
 
 #: Of the session timeout, by how much the lease is shorter. What was sent in its last moment has to be at the
@@ -32,12 +32,6 @@ from streams.errors import ProducerFencedError
 _MARGIN = 0.1
 
 log = logging.getLogger(__name__)
-
-
-def boot_time() -> float:
-    """Return seconds since some moment, with those in which the machine was suspended where that is told."""
-    clock = getattr(time, "CLOCK_BOOTTIME", None)
-    return time.monotonic() if clock is None else time.clock_gettime(clock)
 
 
 class Publisher(Protocol):

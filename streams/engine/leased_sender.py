@@ -22,10 +22,10 @@ from weakref import WeakSet
 from aiokafka import AIOKafkaProducer
 from aiokafka.conn import CloseReason
 from aiokafka.errors import KafkaError, NodeNotReadyError
-from aiokafka.producer.sender import SendProduceReqHandler
 from aiokafka.producer.transaction_manager import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, PidAndEpoch
 
 from streams.engine.lease import Lease
+from streams.engine.redating import Redating, RedatingRequest
 
 #: SO_LINGER on, for no time: a close resets the connection and drops what was not sent.
 _NO_LINGER = struct.pack("ii", 1, 0)
@@ -77,9 +77,9 @@ class _Connected:
             raise LeaseEndedError
 
 
-class _LeasedRequest(SendProduceReqHandler):  # type: ignore[misc]
-    def __init__(self, sender: Any, batches: Mapping[Any, Any], lease: Lease) -> None:
-        super().__init__(sender, batches)
+class _LeasedRequest(RedatingRequest):
+    def __init__(self, sender: Any, batches: Mapping[Any, Any], redating: Redating, lease: Lease) -> None:
+        super().__init__(sender, batches, redating)
         self._client = _Connected(sender.client, lease, batches.values())
 
 
@@ -88,15 +88,17 @@ class LeasedSender:
 
     Args:
         producer: Without transactions.
+        redating: Of this producer.
         lease: Tells it when to take back, and when to abandon, what it has.
     """
 
-    def __init__(self, producer: AIOKafkaProducer, lease: Lease) -> None:
+    def __init__(self, producer: AIOKafkaProducer, redating: Redating, lease: Lease) -> None:
         # aiokafka has no hook for any of it.
         self._client: Any = producer.client
         self._accumulator: Any = producer._message_accumulator  # noqa: SLF001
         self._ids: Any = producer._txn_manager  # noqa: SLF001
         self._sender: Any = producer._sender  # noqa: SLF001
+        self._redating = redating
         self._lease = lease
         self._abrupt: WeakSet[Any] = WeakSet()
         self._put_back = self._accumulator.reenqueue
@@ -107,10 +109,8 @@ class LeasedSender:
         lease.bind(self)
 
     async def _send(self, node_id: int, batches: Mapping[Any, Any]) -> None:
-        await _LeasedRequest(self._sender, batches, self._lease).do(node_id)
-        self._sender._in_flight.remove(node_id)  # noqa: SLF001
-        for tp in batches:
-            self._sender._muted_partitions.remove(tp)  # noqa: SLF001
+        request = _LeasedRequest(self._sender, batches, self._redating, self._lease)
+        await self._redating.finish(node_id, batches, request)
 
     def _put_back_unless_given_up(self, batch: Any) -> None:
         if not batch.future.done():

@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from aiokafka import AIOKafkaProducer, TopicPartition
-from aiokafka.errors import KafkaError
+from aiokafka.errors import InvalidTimestampError, KafkaError
 from aiokafka.producer.message_accumulator import BatchBuilder
 from faust.transport.drivers.aiokafka import Producer
 
 from streams.domain.outgoing import Row
 from streams.engine.in_flight import allow_several_in_flight
 from streams.engine.leased_sender import LeasedSender, LeaseEndedError
+from streams.engine.redating import NO_TIMESTAMP, Redating
 from streams.errors import EddyError, InfrastructureError, ProducerFencedError
 
 #: Of a transactional client. While a transaction of the predecessor is being ended, each look takes so long.
@@ -22,6 +23,17 @@ _RETRY_BACKOFF_MS = 20
 
 #: Batches with fewer bytes of values are not compressed: zstd takes 25 µs and more for each, however small.
 _COMPRESSED_FROM_BYTES = 1_000
+
+
+class Written(NamedTuple):
+    """A batch in the log: its records, the offset of the last one, and the broker's time of it (ms).
+
+    The time is None where the topic goes by that of the records (`message.timestamp.type=CreateTime`).
+    """
+
+    records: int
+    offset: int
+    appended_ms: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +52,23 @@ class Sent:
             InfrastructureError: the broker refused or did not answer in time.
             ProducerFencedError: the lease of this worker ended before.
         """
+        return (await self.written())[-1].offset
+
+    async def written(self) -> list[Written]:
+        """Wait for the broker and return where the batches stand.
+
+        Raises:
+            InfrastructureError: as `acknowledged` does.
+            ProducerFencedError: as `acknowledged` does.
+        """
         await all_acknowledged([self])
-        # The broker reports the offset of the first record of the batch.
-        offset: int = self.futures[-1].result().offset + self.counts[-1] - 1
-        return offset
+        found = []
+        for future, count in zip(self.futures, self.counts, strict=True):
+            answer = future.result()
+            # The broker reports the offset of the first record of the batch, and -1 where it has no time.
+            appended_ms = None if answer.timestamp == NO_TIMESTAMP else answer.timestamp
+            found.append(Written(count, answer.offset + count - 1, appended_ms))
+        return found
 
 
 async def all_acknowledged(sent: Sequence[Sent]) -> None:
@@ -76,9 +101,14 @@ class RunProducer(Producer):
         client = super()._new_producer(transactional_id)
         allow_several_in_flight(client)
         app: Any = self.app
+        redating = self._redating(client)
         if app.options.transactions is None:
-            LeasedSender(client, app.lease)
+            LeasedSender(client, redating, app.lease)
         return client
+
+    def _redating(self, client: AIOKafkaProducer) -> Redating:
+        app: Any = self.app
+        return Redating(client, app.clock.now_ms, app.metrics.redated)
 
     async def create_topic(self, topic: str, *args: Any, **kwargs: Any) -> None:
         """Do nothing: `eddy topics apply` creates the topics, and the app checks them at start."""
@@ -100,12 +130,14 @@ class RunProducer(Producer):
             timeout_ms: A transaction that is open for so long is aborted by the broker.
         """
         options = {**self._settings_default(), **self._settings_auth(), **self._settings_extra()}
-        return AIOKafkaProducer(
+        client = AIOKafkaProducer(
             **{**options, "acks": "all", "enable_idempotence": True},
             transactional_id=transactional_id,
             transaction_timeout_ms=timeout_ms,
             retry_backoff_ms=_RETRY_BACKOFF_MS,
         )
+        self._redating(client)
+        return client
 
     async def partition_count(self, topic: str) -> int:
         """Return how many partitions ``topic`` has.
@@ -181,6 +213,13 @@ def open_batch(
 def _failed(topic: str, partition: int, error: KafkaError) -> EddyError:
     if isinstance(error, LeaseEndedError):
         return ProducerFencedError(f"The lease ended before all was published to {topic}[{partition}].")
+    if isinstance(error, InvalidTimestampError):
+        return InfrastructureError(
+            f"{topic}[{partition}] refuses every Kafka timestamp: that of the record, the time of writing, "
+            "and none. The run was not acknowledged. Check the clocks (NTP) of this machine and of the "
+            "brokers, and message.timestamp.type, message.timestamp.before.max.ms and "
+            f"message.timestamp.after.max.ms of {topic}, then restart: the run is processed again."
+        )
     return InfrastructureError(
         f"Publishing to {topic}[{partition}] failed: {error!r}. The run was not acknowledged; "
         "check the "

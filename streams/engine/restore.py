@@ -100,11 +100,11 @@ async def restore(
             if tp.partition not in newest:
                 newest[tp.partition] = Newest(form, store)
             part = _Partition(
-                tp, store, newest[tp.partition], start, logged=ends[tp] - start < _MANY, stop=stop
+                tp, store, newest[tp.partition], start, since, logged=ends[tp] - start < _MANY, stop=stop
             )
             if progress is not None:
                 progress.expect(max(0, ends[tp] - start))
-            tasks.append(asyncio.create_task(_catch_up(consumer, part, ends[tp], since, writers, progress)))
+            tasks.append(asyncio.create_task(_catch_up(consumer, part, ends[tp], writers, progress)))
         return sum(await asyncio.gather(*tasks))
     except OffsetOutOfRangeError as error:
         tp, position = next(iter(error.args[0].items()))
@@ -134,6 +134,7 @@ class _Partition:
         store: PartitionStore,
         newest: Newest,
         start: int,
+        since: int,
         *,
         logged: bool,
         stop: threading.Event,
@@ -143,6 +144,8 @@ class _Partition:
         self._newest = newest
         #: The offset after the last one that is written.
         self.next = start
+        #: When the restore began, ms.
+        self._since = since
         self._logged = logged
         self._stop = stop
 
@@ -151,7 +154,11 @@ class _Partition:
         read, records = 0, self._records(batches)
         while not self._stop.is_set() and (part := list(islice(records, _TOGETHER))):
             last = part[-1]
-            self.store.restore(self._newest.of(part), last.offset, last.timestamp, logged=self._logged)
+            # A record whose time was refused has none: as if it were written now, its state stays longer.
+            written_ms = self._since if last.timestamp < 0 else last.timestamp
+            self.store.restore(
+                self._newest.of(part), last.offset, written_ms, untimed_ms=self._since, logged=self._logged
+            )
             self.next = last.offset + 1
             read += len(part)
         return read
@@ -168,10 +175,10 @@ class _Partition:
             except Exception as error:
                 raise _unreadable(self.tp, batch.offset, error) from error
 
-    def finish(self, position: int, since: int) -> None:
-        """Take note that nothing stands between what was written and ``position``, as of ``since`` (ms)."""
+    def finish(self, position: int) -> None:
+        """Take note that nothing stands between what was written and ``position``, as of the beginning."""
         if position > 0:
-            self.store.restore((), position - 1, since, logged=self._logged)
+            self.store.restore((), position - 1, self._since, logged=self._logged)
         self.store.flush()
 
 
@@ -179,7 +186,6 @@ async def _catch_up(
     consumer: CarefulConsumer,
     part: _Partition,
     end: int,
-    since: int,
     writers: ThreadPoolExecutor,
     progress: RestoreProgress | None,
 ) -> int:
@@ -205,7 +211,7 @@ async def _catch_up(
             )
     position = await consumer.position(tp)
     consumer.pause(tp)
-    await loop.run_in_executor(writers, part.finish, position, since)
+    await loop.run_in_executor(writers, part.finish, position)
     return read
 
 

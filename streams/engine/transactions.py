@@ -29,7 +29,7 @@ from streams.domain.outgoing import Row
 from streams.engine.coordinators import find_coordinators
 from streams.engine.crash_point import CrashPoint
 from streams.engine.effects import Consumed
-from streams.engine.producer import publish
+from streams.engine.producer import Written, publish
 from streams.engine.transaction_begin import TransactionBegin
 from streams.errors import EddyError, InfrastructureError, ProducerFencedError
 
@@ -104,8 +104,8 @@ class TransactionalProducer:
         batches: Sequence[Batch],
         consumed: Consumed | None,
         reach: Callable[[CrashPoint], None],
-    ) -> list[int]:
-        """Write all of it in one transaction; return the offset of the last record of each batch.
+    ) -> list[list[Written]]:
+        """Write all of it in one transaction; return where each of the batches stands.
 
         Args:
             batches: With at least one record each.
@@ -137,7 +137,7 @@ class TransactionalProducer:
         batches: Sequence[Batch],
         consumed: Consumed | None,
         reach: Callable[[CrashPoint], None],
-    ) -> list[int]:
+    ) -> list[list[Written]]:
         if self._lost:
             raise ProducerFencedError(f"{self.transactional_id} belongs to another worker by now.")
         self._used_at = time.monotonic()
@@ -152,12 +152,12 @@ class TransactionalProducer:
         batches: Sequence[Batch],
         consumed: Consumed | None,
         reach: Callable[[CrashPoint], None],
-    ) -> list[int]:
+    ) -> list[list[Written]]:
         client = self._client
         self._begin.begin(with_offset=consumed is not None)
         sent = [await publish(client, *batch) for batch in batches]
         reach(CrashPoint.TRANSACTION_SENT)
-        written = await asyncio.gather(*(each.acknowledged() for each in sent), return_exceptions=True)
+        written = await asyncio.gather(*(each.written() for each in sent), return_exceptions=True)
         # aiokafka would commit without a batch that failed.
         if failures := [each for each in written if isinstance(each, BaseException)]:
             raise next(filter(_is_fenced, failures), failures[0])
@@ -168,7 +168,7 @@ class TransactionalProducer:
         reach(CrashPoint.TRANSACTION_ACKED)
         await client.commit_transaction()
         reach(CrashPoint.COMMITTED)
-        return [each for each in written if isinstance(each, int)]
+        return [each for each in written if not isinstance(each, BaseException)]
 
     async def _failed(self, error: Exception) -> EddyError:
         if _is_fenced(error):

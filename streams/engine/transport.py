@@ -207,8 +207,8 @@ class RunConsumer(Consumer):
         """Tell whether all that polls have brought of a partition is processed."""
         return (self.processed(tp) or 0) >= self._fetched.get(tp, 0)
 
-    def heard_at(self, tp: TP) -> int | None:
-        """Return a time (ms since 1970) at which the partition ended at its `end`; None before the first."""
+    def heard_at(self, tp: TP) -> float | None:
+        """Return a time (`boot_time`) at which the partition ended at its `end`; None before the first."""
         return cast("RunConsumerThread", self._thread).heard_at(tp)
 
     def is_current(self, tp: TP) -> bool:

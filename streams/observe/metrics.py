@@ -22,6 +22,8 @@
 | eddy_housekeeping_entries_total | | entries of the state looked at |
 | eddy_housekeeping_seconds_total | | CPU time of that |
 | eddy_state_entries | table, partition | about how many entries the state has |
+| eddy_redated_records_total | topic | records that got another Kafka timestamp, the first being refused |
+| eddy_clock_ahead_seconds | | how far this machine's clock is ahead of the brokers' |
 | eddy_restored_records_total, eddy_restore_seconds | table | from the changelog; the latest restore's time |
 | eddy_standby_records_total | table | read for partitions that another worker processes |
 | eddy_standby_errors_total | | rounds of that which failed, and are tried again |
@@ -36,7 +38,7 @@ The client adds ``..._created`` to each counter and histogram: when it began, in
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -49,6 +51,8 @@ class WorkerMetrics:
     """The metrics of one worker, in a registry of their own."""
 
     def __init__(self, version: str) -> None:
+        #: By which records are late, ms since 1970.
+        self.now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000
         self.registry = CollectorRegistry()
         registry = self.registry
         self._decisions = Counter("eddy_decisions", "Records by result.", ["result"], registry=registry)
@@ -100,6 +104,12 @@ class WorkerMetrics:
             ["topic", "partition"],
             registry=registry,
         )
+        self._redated = Counter(
+            "eddy_redated_records",
+            "Records whose topic refused their Kafka timestamp; they got another one.",
+            ["topic"],
+            registry=registry,
+        )
         self._restored = Counter(
             "eddy_restored_records", "Changelog records restored.", ["table"], registry=registry
         )
@@ -131,7 +141,7 @@ class WorkerMetrics:
         ):
             if count:
                 self._decisions.labels(result).inc(count)
-        self._late.inc(folded.late(time.time_ns() // 1_000_000))
+        self._late.inc(folded.late(self.now_ms()))
         self._tried.inc(folded.tried)
         for kind, count in folded.differences.items():
             self._differences.labels(kind).inc(count)
@@ -163,6 +173,10 @@ class WorkerMetrics:
     def lost(self, topic: str, partition: int, records: int) -> None:
         """Take note of records that were deleted before they were read."""
         self._lost.labels(topic, partition).inc(records)
+
+    def redated(self, topic: str, records: int) -> None:
+        """Take note of records that got another Kafka timestamp than their input has."""
+        self._redated.labels(topic).inc(records)
 
     def restored(self, table: str, records: int, seconds: float) -> None:
         """Take note of a finished restore of a table."""

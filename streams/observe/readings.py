@@ -21,6 +21,7 @@ class Readings(Collector):
         waiting: runs of each source partition that wait.
         sizes: entries of each partition of a table, about.
         standby_lags: seconds that each standby is behind.
+        clock_ahead: seconds that this machine's clock is ahead of the brokers', None where none has told.
         settings_versions: by partition, the settings in force.
         shadow_versions: by partition, what is tried out.
         brokers: how many brokers answer, and of how many.
@@ -31,6 +32,7 @@ class Readings(Collector):
     waiting: Callable[[], Counts] = dict
     sizes: Callable[[], Counts] = dict
     standby_lags: Callable[[], Mapping[tuple[str, int], float]] = dict
+    clock_ahead: Callable[[], float | None] = lambda: None
     settings_versions: Callable[[], Mapping[int, int]] = dict
     shadow_versions: Callable[[], Mapping[int, int]] = dict
     brokers: Callable[[], tuple[int, int]] = lambda: (0, 0)
@@ -54,6 +56,12 @@ class Readings(Collector):
             table,
             self.standby_lags(),
         )
+        ahead = GaugeMetricFamily(
+            "eddy_clock_ahead_seconds", "Of the brokers, by the answer to the newest write of state."
+        )
+        if (seconds := self.clock_ahead()) is not None:
+            ahead.add_metric([], seconds)
+        yield ahead
         live, tried = self.settings_versions(), self.shadow_versions()
         yield _versions("eddy_settings_version", "Settings in force.", live)
         yield _versions("eddy_shadow_settings_version", "Settings that are tried out.", tried)

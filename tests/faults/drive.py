@@ -25,6 +25,7 @@ from tests.integration.load import load
 from tests.integration.removals import Lives
 from tests.integration.stage import Stage, prepared
 from tests.integration.worker_process import PATIENCE_SECONDS
+from tests.wall_clock import WallClock
 
 PLACES = 4
 WORKERS = 2
@@ -65,7 +66,13 @@ async def bed(directory: Path, *, small_disks: bool, settings: Mapping[str, obje
             prepared(Stage(cluster, directory / "workers", application_id="eddy", replicas=NODES))
         )
         places = [
-            Place(number, (directory / f"disk-{number}" if disk is None else disk.path) / "data", link, disk)
+            Place(
+                number,
+                (directory / f"disk-{number}" if disk is None else disk.path) / "data",
+                link,
+                disk,
+                WallClock(directory / "clocks" / str(number)),
+            )
             for number, (disk, link) in enumerate(zip(disks, cluster.links, strict=True))
         ]
         yield Bed(cluster, Fleet(stage, places, settings), stage)

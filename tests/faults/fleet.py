@@ -13,6 +13,7 @@ from tests.faults.disk import SmallDisk
 from tests.integration.stage import SOON_MISSED, Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until
 from tests.network import Link
+from tests.wall_clock import WallClock
 
 _WATCH_SECONDS = 0.1
 
@@ -36,6 +37,7 @@ class Place:
     data: Path
     link: Link
     disk: SmallDisk | None
+    clock: WallClock
     worker: WorkerProcess | None = None
     wanted: bool = False
     """Whether a worker is to run here; what has ended is started again."""
@@ -144,7 +146,10 @@ class Fleet:
 
     def _start(self, place: Place) -> None:
         worker = place.worker = self.stage.worker(
-            directory=place.data, bootstrap_servers=place.link.bootstrap, **{**SETTINGS, **self.settings}
+            directory=place.data,
+            clock=place.clock,
+            bootstrap_servers=place.link.bootstrap,
+            **{**SETTINGS, **self.settings},
         )
         worker.expected_to_live = False
 

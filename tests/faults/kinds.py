@@ -27,6 +27,11 @@ from tests.network import Slowness
 #: What aiokafka says of a write that was refused and is tried again.
 _REFUSED = "NotEnoughReplicas"
 
+#: One way, longer than a worker's timers wait between two looks.
+SLOW_TO_START = Slowness(delay_s=0.8, bytes_per_s=1e9)
+
+DAY_S = 86_400
+
 SLOW = Slowness(delay_s=0.03, bytes_per_s=250_000)
 
 
@@ -232,6 +237,50 @@ class NetworkSlow(Fault):
             place.link.heal()
 
 
+class BootstrapSlow(Fault):
+    """A worker is killed, and its successor starts with brokers that take their time to answer."""
+
+    kind = "bootstrap slow"
+    regroups = True
+
+    async def inject(self, bed: Bed) -> str:
+        place = self._chosen(bed)
+        before = place.running_worker()
+        place.link.slow(SLOW_TO_START)
+        before.kill()
+
+        def has_started_again() -> bool:
+            worker = place.worker
+            return worker is not None and worker is not before and bool(bed.fleet.assignments().get(worker))
+
+        try:
+            await until(has_started_again, PATIENCE_SECONDS, "a successor that has joined the group")
+        finally:
+            place.link.heal()
+        return f"worker {place.number}, {SLOW_TO_START.delay_s * 1000:.0f} ms more each way"
+
+
+class ClockWrong(Fault):
+    """The clock of a worker's machine is a day ahead or behind; half of them start with it."""
+
+    kind = "clock off by a day"
+
+    def __init__(self, random: Random) -> None:
+        super().__init__(random)
+        self._shift_s = random.choice((-1, 1)) * DAY_S
+
+    async def inject(self, bed: Bed) -> str:
+        place = self._place = self._chosen(bed)
+        place.clock.set_off(self._shift_s)
+        if self._variant:
+            place.running_worker().terminate()
+        how = "starts with it" if self._variant else "runs"
+        return f"worker {place.number}, {self._shift_s / DAY_S:+.0f} day, {how}"
+
+    async def heal(self, bed: Bed) -> None:
+        self._place.clock.set_off(0)
+
+
 class DiskFull(Fault):
     """The disk under a worker's state is full; once the worker has ended, there is space again."""
 
@@ -295,6 +344,8 @@ KINDS: dict[str, Callable[[Random], Fault]] = {
         LeadersMoved,
         NetworkCut,
         NetworkSlow,
+        BootstrapSlow,
+        ClockWrong,
         DiskFull,
         RecordsCorrupt,
         SettingsChanged,

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
 from streams.domain.topic import Topic
-from streams.engine.changelog import SETTINGS_KEY, buried, decode_session
+from streams.engine.changelog import buried, decode_session, session_id_of
 from streams.engine.client import Stored
 from streams.engine.clock import now_ms
 from tests.integration.reference_fold import value_of
@@ -101,7 +101,7 @@ class OutputWatch:
                             self.seen_ms[tp.partition, record.offset] = read_ms
                         elif tp.topic == Topic.ENRICHED:
                             self._see(record)
-                        elif record.key != SETTINGS_KEY:
+                        elif session_id_of(record.key) is not None:
                             self._apply(record)
 
     def _see(self, record: ConsumerRecord) -> None:

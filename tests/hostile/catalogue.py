@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from tests.hostile import batches, headers, other_doors, writer_schemas
+from tests.hostile import batches, headers, other_doors, timestamps, writer_schemas
 from tests.hostile.case import Case
 
-CASES: tuple[Case, ...] = (*headers.CASES, *batches.CASES, *writer_schemas.CASES, *other_doors.CASES)
+CASES: tuple[Case, ...] = (
+    *headers.CASES,
+    *batches.CASES,
+    *timestamps.CASES,
+    *writer_schemas.CASES,
+    *other_doors.CASES,
+)

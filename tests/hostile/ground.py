@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import psutil
 from aiokafka import AIOKafkaProducer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.client import AIOKafkaClient
 from aiokafka.errors import for_code
 from aiokafka.protocol.produce import ProduceRequest
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from streams.domain.outgoing import Outgoing
 from streams.domain.topic import Topic
@@ -102,6 +101,10 @@ class Ground:
         (offset,) = await self.send(Outgoing(session.encode(), as_json(value), value["meta"]["timestamp"]))
         return offset
 
+    async def configure(self, topics: Iterable[str], entries: Mapping[str, str | None]) -> None:
+        """Set config entries of topics, see the function of that name."""
+        await configure(self.broker, topics, entries)
+
     # -- what comes out -----------------------------------------------------------------------------------
 
     def unaccounted(self, first: int, last: int) -> set[int]:
@@ -154,12 +157,28 @@ class Ground:
             await self._client.close()
 
 
-async def _take_large_batches(broker: ApacheKafka) -> None:
-    admin = AIOKafkaAdminClient(bootstrap_servers=broker.bootstrap)
-    await admin.start()
-    wanted = {"max.message.bytes": str(8 << 20)}
-    await admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, Topic.DECISION_LOGS, wanted)])
-    await admin.close()
+async def configure(broker: ApacheKafka, topics: Iterable[str], entries: Mapping[str, str | None]) -> None:
+    """Set config entries of topics; None takes the topic's own away again."""
+    wanted = [
+        ConfigResource(
+            ResourceType.TOPIC,
+            str(topic),
+            incremental_configs=[
+                ConfigEntry(
+                    name,
+                    value or "",
+                    incremental_operation=AlterConfigOpType.DELETE
+                    if value is None
+                    else AlterConfigOpType.SET,
+                )
+                for name, value in entries.items()
+            ],
+        )
+        for topic in topics
+    ]
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap, "log_level": 2})
+    for altered in admin.incremental_alter_configs(wanted, request_timeout=PATIENCE_SECONDS).values():
+        await asyncio.to_thread(altered.result, PATIENCE_SECONDS)
 
 
 @asynccontextmanager
@@ -170,7 +189,7 @@ async def prepared_ground(directory: Path, guarantee: str) -> AsyncIterator[Grou
     with ApacheKafka(data) as broker:
         stage = Stage(broker, directory, application_id="eddy", partitions=1)
         async with registry.serve() as url, prepared(stage):
-            await _take_large_batches(broker)
+            await configure(broker, [Topic.DECISION_LOGS], {"max.message.bytes": str(8 << 20)})
             worker = stage.worker(
                 schema_registry_url=url, output_format="json", processing_guarantee=guarantee
             )

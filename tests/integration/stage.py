@@ -36,6 +36,7 @@ from tests.integration.load import Sending
 from tests.integration.reference_fold import Verdict, value_of
 from tests.integration.removals import Lives
 from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until, until_reached
+from tests.wall_clock import WallClock
 
 #: Of workers that nobody takes for dead: long, since one that gets no CPU for a while must not be, either. By
 #: the kind of the broker: the embedded one lets each group wait for half of it before the first assignment.
@@ -131,6 +132,7 @@ class Stage:
         *,
         command: tuple[str, ...] = ("eddy", "worker"),
         directory: Path | None = None,
+        clock: WallClock | None = None,
         **settings: object,
     ) -> WorkerProcess:
         """Start a worker.
@@ -138,6 +140,7 @@ class Stage:
         Args:
             command: The program is one that the package or Faust installs.
             directory: With the state of another worker, to start as its successor.
+            clock: Of its machine, where that is not to be right.
             settings: As environment variables without their prefix, in lower case.
         """
         own = self._directory / f"worker-{next(self._numbers)}"
@@ -146,7 +149,10 @@ class Stage:
         worker = WorkerProcess(
             [str(program), *command[1:]],
             own,
-            self.environment(data_dir=directory or own / "data", **settings),
+            {
+                **self.environment(data_dir=directory or own / "data", **settings),
+                **(clock.environment() if clock is not None else {}),
+            },
         )
         self.workers.append(worker)
         return worker

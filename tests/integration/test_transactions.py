@@ -90,9 +90,9 @@ async def test_what_is_written_and_how_far_it_was_read_is_committed_together(
         producer = transactions.producer(SESSIONS, 0)
         for number in (1, 2):
             batches = [batch(topic, (b"a", b"%d" % number), (b"b", b"%d" % number))]
-            [offset] = await producer.transact(batches, Consumed(topic, 0, number), said.append)
+            [[written]] = await producer.transact(batches, Consumed(topic, 0, number), said.append)
     # A marker stands between the two.
-    assert offset == 2 * 2 + 1 - 1
+    assert written.offset == 2 * 2 + 1 - 1
     assert said == ["transaction_sent", "transaction_acked", "committed"] * 2
     await marked(broker, group, topic, 2)
     assert await committed_values(broker, topic) == [b"1", b"1", b"2", b"2"]

@@ -128,13 +128,22 @@ class PartitionStore:
                 batch.put(key, touched + value)
         self._write(batch, offset, at_ms)
 
-    def restore(self, records: Iterable[Restorable], offset: int, at_ms: int, *, logged: bool = True) -> None:
+    def restore(
+        self,
+        records: Iterable[Restorable],
+        offset: int,
+        at_ms: int,
+        *,
+        untimed_ms: int = 0,
+        logged: bool = True,
+    ) -> None:
         """Do as `write` does with changelog records, each written at a time of its own.
 
         Args:
             records: Any number.
             offset: The database is up to this one from now on.
             at_ms: When it was.
+            untimed_ms: The time of a record without one.
             logged: Without, a crash takes the database back to where it was at an earlier call; `flush`
                 ends that. It takes a third of the time.
         """
@@ -148,7 +157,7 @@ class PartitionStore:
                 continue
             if record.timestamp != touched_ms:
                 touched_ms = record.timestamp
-                touched = pack(max(0, touched_ms))
+                touched = pack(untimed_ms if touched_ms < 0 else touched_ms)
             put(record.key, touched + value)
         self._write(batch, offset, at_ms, logged=logged)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,8 @@ from streams.domain.node import NodeState
 from streams.domain.outgoing import Outgoing, Row
 from streams.domain.session import Session
 from streams.engine.at_least_once import AtLeastOnce
-from streams.engine.clock import now_ms
+from streams.engine.clock import ClusterClock, now_ms
+from streams.engine.crash_point import CrashPoint
 from streams.engine.effects import Outcome, Routes, key_partition
 from streams.engine.lease import Lease
 from streams.engine.producer import Sent
@@ -34,6 +35,7 @@ class Producer:
         self._said = said
         self.sent: dict[tuple[str, int], list[bytes | None]] = {}
         self.timestamps: set[int] = set()
+        self.appended_ms = -1
 
     async def publish(self, topic: str, partition: int, records: Iterable[Row]) -> Sent:
         rows = list(records)
@@ -43,10 +45,11 @@ class Producer:
 
         class Metadata:
             offset = OFFSET
+            timestamp = self.appended_ms
 
         done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         done.set_result(Metadata())
-        return Sent(topic, partition, (done,), (1,))
+        return Sent(topic, partition, (done,), (len(rows),))
 
     async def partition_count(self, topic: str) -> int:
         return {"out": 2, "eddy-keyed": 16}[topic]
@@ -57,6 +60,17 @@ def held() -> Lease:
     lease = Lease(60, 60)
     lease.heard(lease.now() + 3_600)
     return lease
+
+
+def at_least_once(
+    table: StateTable[Any],
+    producer: Any,
+    reach: Callable[[CrashPoint], None],
+    clock: ClusterClock | None = None,
+) -> AtLeastOnce[Any]:
+    return AtLeastOnce(
+        table=table, producer=producer, lease=held(), clock=clock or ClusterClock(), reach=reach
+    )
 
 
 @pytest.fixture
@@ -89,7 +103,7 @@ async def test_a_topic_by_key_has_its_own_name_and_the_others_keep_the_partition
 async def test_settings_come_before_outputs_and_these_before_state(table: StateTable[Any]) -> None:
     said: list[Any] = []
     producer: Any = Producer(said)
-    effects = AtLeastOnce(table=table, producer=producer, lease=held(), reach=said.append)
+    effects = at_least_once(table, producer, said.append)
     health = AgentHealth().plus(Contribution("planner", 0, 7, 900_000, {"sessions": {3: 1}}, {}))
     view = table.view(2, ["hplanner"])
     view.put(health, "hplanner")
@@ -108,7 +122,7 @@ async def test_settings_come_before_outputs_and_these_before_state(table: StateT
 async def test_what_changed_is_in_the_changelog_before_it_is_stored(table: StateTable[Any]) -> None:
     said: list[Any] = []
     producer: Any = Producer(said)
-    effects = AtLeastOnce(table=table, producer=producer, lease=held(), reach=said.append)
+    effects = at_least_once(table, producer, said.append)
     health = AgentHealth().plus(Contribution("planner", 0, 7, 900_000, {"sessions": {3: 1}}, {}))
     view = table.view(2, ["hplanner"])
     await effects.carry_out(Outcome(2, view))
@@ -134,7 +148,7 @@ async def test_what_the_changelog_does_not_take_is_told_before_anything_is_publi
     table: StateTable[Any], too_large: str
 ) -> None:
     producer: Any = Producer([])
-    effects = AtLeastOnce(table=table, producer=producer, lease=held(), reach=lambda _: None)
+    effects = at_least_once(table, producer, lambda _: None)
     view = table.view(2, ["hplanner"])
     settings = [(b"msettings", b"[" + b" " * 5_000 + b"]")] if too_large == "msettings" else []
     if not settings:
@@ -154,7 +168,7 @@ async def test_what_the_changelog_does_not_take_is_told_before_anything_is_publi
 async def test_what_changed_is_written_in_the_order_of_the_source(tmp_path: Path) -> None:
     table = build(WorkerSettings(_env_file=None, data_dir=tmp_path)).sessions
     producer: Any = Producer([])
-    effects = AtLeastOnce(table=table, producer=producer, lease=held(), reach=lambda _: None)
+    effects = at_least_once(table, producer, lambda _: None)
     view = table.view(2, ())
     for name, offset in (("a", 9), ("b", 7), ("c", 8), ("a", 12)):
         view.put(Session(2, offset, NodeState.ACTIVE), name)

@@ -37,7 +37,7 @@ async def test_an_end_is_as_old_as_the_question_and_one_that_was_not_taken_has_n
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = [1_000]
-    monkeypatch.setattr(end_offset, "now_ms", lambda: clock[0])
+    monkeypatch.setattr(end_offset, "boot_time", lambda: clock[0])
     consumer = Fetching(clock)
     asked = note_when_asked(consumer)
     assert await consumer._fetcher._proc_fetch_request(consumer, 1, REQUEST) is True

@@ -22,9 +22,11 @@ from streams.domain.node import NodeState
 from streams.domain.outgoing import Outgoing
 from streams.domain.session import Session
 from streams.engine.changelog import SETTINGS_KEY
+from streams.engine.clock import ClusterClock
 from streams.engine.crash_point import CrashPoint
 from streams.engine.effects import Consumed, Outcome
 from streams.engine.exactly_once import ExactlyOnce
+from streams.engine.producer import Written
 from streams.engine.table import SessionTable
 from streams.engine.transactions import Batch, TransactionalProducer
 from streams.errors import InfrastructureError, ProducerFencedError, StateError
@@ -38,6 +40,7 @@ class Producer:
 
     def __init__(self, error: Exception | None = None) -> None:
         self.transactions: list[tuple[list[tuple[str, int, list[Any]]], Consumed | None]] = []
+        self.appended_ms: int | None = None
         self._error = error
 
     def producer(self, table: str, partition: int) -> Producer:
@@ -46,14 +49,17 @@ class Producer:
 
     async def transact(
         self, batches: Sequence[Batch], consumed: Consumed | None, reach: Callable[[CrashPoint], None]
-    ) -> list[int]:
+    ) -> list[list[Written]]:
         if self._error is not None:
             raise self._error
         self.transactions.append(
             ([(topic, partition, list(rows)) for topic, partition, rows in batches], consumed)
         )
         reach(CrashPoint.COMMITTED)
-        return [40 + number for number, _ in enumerate(batches)]
+        return [
+            [Written(len(list(rows)), 40 + number, self.appended_ms)]
+            for number, (_, _, rows) in enumerate(batches)
+        ]
 
 
 async def count(topic: str) -> int:
@@ -80,7 +86,12 @@ def outcome(table: SessionTable) -> Outcome[Session]:
 
 def exactly_once(table: SessionTable, producer: Any, said: list[Any]) -> ExactlyOnce[Session]:
     return ExactlyOnce(
-        table=table, transactions=producer, partition_count=count, committed=said.append, reach=said.append
+        table=table,
+        transactions=producer,
+        partition_count=count,
+        clock=ClusterClock(),
+        committed=said.append,
+        reach=said.append,
     )
 
 

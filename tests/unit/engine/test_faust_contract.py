@@ -175,6 +175,16 @@ RELIED_ON: dict[str, dict[str, str]] = {
         "faust.types.stores.StoreT.restore_backup": "8362ad3d6dcc",
         "mode.services.Service.stop": "c7859eae93d2",
     },
+    "Redating: what a topic refuses for its timestamp is built again, and put back like any other retry.": {
+        "aiokafka.producer.message_accumulator.BatchBuilder._build": "2ac3562b09c1",
+        "aiokafka.producer.message_accumulator.MessageAccumulator.reenqueue": "5b1222b685b9",
+        "aiokafka.producer.message_accumulator.MessageBatch.get_data_buffer": "8ccecb7995ab",
+        "aiokafka.producer.sender.SendProduceReqHandler.__init__": "39c66935c031",
+        "aiokafka.producer.sender.SendProduceReqHandler.do": "89912727d3c8",
+        "aiokafka.producer.sender.SendProduceReqHandler.handle_response": "552007acc49e",
+        "aiokafka.producer.sender.Sender._send_produce_req": "5fbb5b444b0f",
+        "aiokafka.protocol.produce.ProduceResponse_v8": "1f6cd222911d",
+    },
     "Producing: batches built by the caller, each with one future for the offset of its first record.": {
         "aiokafka.producer.message_accumulator.BatchBuilder.append": "65992902ef83",
         "aiokafka.producer.message_accumulator.BatchBuilder.record_count": "f96629dde6e6",

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from streams.engine.clock import ClusterClock
 from streams.engine.housekeeper import WorkerInCharge
 
 
@@ -14,7 +15,7 @@ class Consumer:
     def __init__(self) -> None:
         self.last: int | None = None
         self.done = 0
-        self.heard: int | None = None
+        self.heard: float | None = None
 
     def end(self, _tp: Any) -> int | None:
         return self.last
@@ -22,7 +23,7 @@ class Consumer:
     def lag(self, _tp: Any) -> int | None:
         return None if self.last is None else self.last - self.done
 
-    def heard_at(self, _tp: Any) -> int | None:
+    def heard_at(self, _tp: Any) -> float | None:
         return self.heard
 
 
@@ -34,11 +35,14 @@ def consumer() -> Consumer:
 @pytest.fixture
 def worker(consumer: Consumer) -> WorkerInCharge:
     lanes: Any = None
-    return WorkerInCharge(SimpleNamespace(consumer=consumer, consumer_generation_id=1), "t", lanes)
+    clock = ClusterClock(elapsed_s=lambda: 0.0)
+    clock.heard(0)
+    app = SimpleNamespace(consumer=consumer, consumer_generation_id=1, clock=clock)
+    return WorkerInCharge(app, "t", lanes)
 
 
 def read_up_to(worker: WorkerInCharge, consumer: Consumer, end: int, done: int, heard: int) -> int:
-    consumer.last, consumer.done, consumer.heard = end, done, heard
+    consumer.last, consumer.done, consumer.heard = end, done, heard / 1000
     return worker.read_up_to(0)
 
 
@@ -85,7 +89,7 @@ def test_a_record_that_comes_while_the_worker_asks_is_not_taken_for_read(
     def asked(answer: Any) -> Any:
         def ask(_self: Consumer, tp: Any) -> Any:
             found = answer(consumer, tp)
-            consumer.last, consumer.heard = 6, 200  # the consumer's thread has its next fetch
+            consumer.last, consumer.heard = 6, 0.2  # the consumer's thread has its next fetch
             return found
 
         return ask
@@ -93,5 +97,5 @@ def test_a_record_that_comes_while_the_worker_asks_is_not_taken_for_read(
     for name in ("end", "lag", "heard_at"):
         with monkeypatch.context() as patch:
             patch.setattr(Consumer, name, asked(getattr(Consumer, name)))
-            consumer.last, consumer.heard = 5, 100
+            consumer.last, consumer.heard = 5, 0.1
             assert worker.read_up_to(0) == told, name

@@ -26,6 +26,7 @@ from streams.domain.topic import Topic
 from streams.engine import housekeeping as tested
 from streams.engine.changelog import SETTINGS_KEY, encode_session, session_key
 from streams.engine.client import Stored
+from streams.engine.clock import ClusterClock
 from streams.engine.effects import Outcome, changes
 from streams.engine.housekeeping import Housekeeping
 from streams.engine.table import SessionTable, View
@@ -109,6 +110,8 @@ class House:
         self.carried_out: list[Outcome[Session]] = []
         self.offset = -1
         self._records = 0
+        self.clock = ClusterClock(lambda: self.now_ms, lambda: 0.0)
+        self.clock.heard(None)
         self.housekeeping = Housekeeping(
             job=JOB,
             table=table,
@@ -118,7 +121,7 @@ class House:
             metrics=self.metrics,
             interval_ms=1,
             rest_ms=REST_MS,
-            now_ms=lambda: self.now_ms,
+            clock=self.clock,
         )
 
     async def carry_out(self, outcome: Outcome[Session]) -> None:

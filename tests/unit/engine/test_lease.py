@@ -7,7 +7,8 @@ from typing import TypeVar
 
 import pytest
 
-from streams.engine.lease import Lease, boot_time
+from streams.engine.clock import boot_time
+from streams.engine.lease import Lease
 from streams.errors import ProducerFencedError
 
 SESSION_S, REBALANCE_S = 10.0, 40.0

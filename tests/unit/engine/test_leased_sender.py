@@ -18,6 +18,7 @@ from streams.engine.in_flight import allow_several_in_flight
 from streams.engine.lease import Lease
 from streams.engine.leased_sender import LeasedSender
 from streams.engine.producer import publish
+from streams.engine.redating import Redating
 from streams.errors import ProducerFencedError
 from tests.unit.engine.answering_broker import TOPIC, AnsweringBroker
 
@@ -38,7 +39,7 @@ class World:
         self.broker = AnsweringBroker(self.producer)
         self.producer.client._maybe_wait_metadata = _nothing  # no broker would give any
         self.producer.client.get_random_node = lambda: 1
-        self.sender = LeasedSender(self.producer, self.lease)
+        self.sender = LeasedSender(self.producer, Redating(self.producer), self.lease)
 
     @property
     def ids(self) -> Any:

@@ -65,7 +65,9 @@ class Store:
     def is_empty(self) -> bool:
         return True
 
-    def restore(self, _records: Iterable[Any], _offset: int, _at_ms: int, *, logged: bool) -> None:
+    def restore(
+        self, _records: Iterable[Any], _offset: int, _at_ms: int, *, untimed_ms: int, logged: bool
+    ) -> None:
         self.writing.set()
         self.may_end.wait()
         self.ended = logged

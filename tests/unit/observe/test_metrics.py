@@ -36,6 +36,7 @@ def metrics() -> WorkerMetrics:
     metrics.followed("sessions", 30)
     metrics.standby_failed()
     metrics.lost("decision-logs", 3, 7)
+    metrics.redated("decision-logs-enriched", 2)
     metrics.tallied(Tallied(counted=6, repeated=1), 0.125)
     metrics.searched(1_000, 0.0015)
     metrics.removed("expired", 3, {EventKind.NODE_STATE: 2})
@@ -84,7 +85,7 @@ def test_the_table_is_what_is_exposed(metrics: WorkerMetrics) -> None:
             exposed[name] = labels
     assert exposed == table()
     assert created <= {name.removesuffix("_total") for name in exposed}
-    assert len(exposed) == 29
+    assert len(exposed) == 31
 
 
 def test_a_run_is_counted_by_result_reason_and_event(metrics: WorkerMetrics) -> None:
