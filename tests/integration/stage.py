@@ -157,6 +157,13 @@ class Stage:
         self.workers.append(worker)
         return worker
 
+    @staticmethod
+    def inherited() -> dict[str, str]:
+        """Return what every process gets of the environment of the tests."""
+        return {
+            name: os.environ[name] for name in ("PATH", "HOME", "LANG", "PYTHONPATH") if name in os.environ
+        }
+
     def environment(self, **settings: object) -> dict[str, str]:
         """Return the environment of a process of Eddy."""
         defaults: dict[str, object] = {
@@ -171,10 +178,7 @@ class Stage:
             "run_max_records": 50,
             "aggregate_pause_s": 0.05,
         }
-        inherited = {
-            name: os.environ[name] for name in ("PATH", "HOME", "LANG", "PYTHONPATH") if name in os.environ
-        }
-        return inherited | {
+        return self.inherited() | {
             f"EDDY_{name.upper()}": str(value) for name, value in (defaults | settings).items()
         }
 
