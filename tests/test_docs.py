@@ -1,6 +1,8 @@
 """What the documents promise exists: commands and their options, variables, paths, targets of make."""
 
+import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,6 +34,34 @@ NO_SETTINGS = {"EDDY_CRASH_POINT", "EDDY_FAUST_"}
 VARIABLE = re.compile(r"\bEDDY_[A-Z_]*")
 CALL = re.compile(r"`eddy ([a-z][^`]*)`")
 
+OPTION = re.compile(r"(?<![\w?-])--[a-z][a-z-]+")
+#: Modules and packages that only one command uses.
+OWNERS = {
+    "demo": "demo",
+    "broker": "demo",
+    "detect": "detect",
+    "report": "detect",
+    "rejections": "detect",
+    "evaluate": "evaluate",
+    "explain": "explain",
+    "backtest": "backtest",
+    "doctor": "doctor",
+    "dlq": "dlq",
+    "letter_text": "dlq",
+    "redrive": "dlq redrive",
+    "topics": "topics",
+    "worker": "worker",
+}
+#: Options of programs that are not ours: the embedded broker, Kafka's own tools.
+OTHER_TOOLS = {
+    "--alter",
+    "--advertised-listener-url",
+    "--cluster-id",
+    "--listener-url",
+    "--reset-offsets",
+    "--storage-engine",
+}
+
 #: Written like paths in the README, and none.
 NO_PATHS = {"session_id/partition/offset/kind", "session-alerts-value/2"}
 
@@ -61,6 +91,36 @@ def called(words: list[str]) -> tuple[click.Command, list[str]]:
 def names_a_variable(text: str) -> bool:
     """Tell whether it is a variable, or the beginning of several, written `EDDY_SSL_...`."""
     return text in VARIABLES or (text.endswith("_") and any(name.startswith(text) for name in VARIABLES))
+
+
+def messages(path: Path) -> Iterator[str]:
+    """Yield the texts of a module, those of one sentence as one."""
+    pieces: set[ast.AST] = set()
+    for node in ast.walk(ast.parse(path.read_text())):  # a text comes before its pieces
+        match node:
+            case ast.JoinedStr(values=values):
+                pieces.update(values)
+                yield "".join(str(part.value) if isinstance(part, ast.Constant) else "?" for part in values)
+            case ast.Constant(value=str(text)) if node not in pieces:
+                yield text
+
+
+def options_named(path: Path) -> set[str]:
+    """Return the options that the texts of a module name, but for those of another command in backticks."""
+    return {option for text in messages(path) for option in OPTION.findall(re.sub(r"`[^`]*`", "", text))}
+
+
+def commands_of(path: Path) -> set[tuple[str, ...]]:
+    """Return the commands that may write what a module says; all of them where many use it."""
+    within = path.relative_to(ROOT / "streams").parts if path.is_relative_to(ROOT / "streams") else ()
+    owners = [OWNERS[stem] for part in within if (stem := part.removesuffix(".py")) in OWNERS]
+    name = tuple(owners[0].split()) if owners else ()
+    return {words for words in COMMANDS if words[: len(name)] == name}
+
+
+def options_of(names: set[tuple[str, ...]]) -> set[str]:
+    """Return the options of commands."""
+    return {option for words in names for each in COMMANDS[words].params for option in each.opts} | {"--help"}
 
 
 # -- commands ------------------------------------------------------------------------------------------------
@@ -108,6 +168,28 @@ def test_every_command_in_a_message_or_a_comment_exists(path: Path) -> None:
         assert not isinstance(command, click.Group) or not rest, f"`eddy {call}`"
         options = {option for parameter in command.params for option in parameter.opts}
         assert {word for word in rest if word.startswith("--")} <= options, f"`eddy {call}`"
+
+
+def test_every_option_in_a_message_is_one_of_the_commands_that_write_it() -> None:
+    """`eddy demo` once advised an option that only other commands have."""
+    wrong = {
+        (str(path.relative_to(ROOT)), option)
+        for path in SOURCES
+        for option in options_named(path)
+        if option not in options_of(commands_of(path)) | OTHER_TOOLS
+    }
+    assert wrong == set()
+
+
+def test_every_package_and_target_in_a_message_exists() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    required = {requirement for extra in project["optional-dependencies"].values() for requirement in extra}
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    advised = [text for path in SOURCES for text in messages(path)]
+    installed = {package for text in advised for package in re.findall(r"pip install ([^`]+)`", text)}
+    assert installed
+    assert installed <= required
+    assert {target for text in advised for target in re.findall(r"`make ([a-z-]+)`", text)} <= set(targets)
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)

