@@ -48,8 +48,8 @@ class ConnectionSettings(BaseSettings):
     sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = Field(
         "PLAIN", description="Used when the protocol is SASL."
     )
-    sasl_username: str | None = Field(None, description="Of the SASL login.")
-    sasl_password: SecretStr | None = Field(None, description="Of the SASL login. Never logged.")
+    sasl_username: str | None = Field(None, description="User name of the SASL login.")
+    sasl_password: SecretStr | None = Field(None, description="Password of the SASL login. Never logged.")
     ssl_cafile: Path | None = Field(None, description="CA certificates, PEM; the system's when not set.")
     ssl_certfile: Path | None = Field(None, description="Client certificate, PEM.")
     ssl_keyfile: Path | None = Field(None, description="Key of the client certificate, PEM.")

@@ -32,6 +32,8 @@ from streams.cli.settings_topic import (
     write,
 )
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
+from streams.domain.setting_meaning import MEANINGS
+from streams.domain.setting_table import RANGES
 from streams.domain.settings_document import resolve, to_document
 from streams.domain.settings_version import FARTHEST, LARGEST_VERSION, follows, next_version
 from streams.domain.topic import Topic
@@ -147,6 +149,25 @@ def set_command(
     echo(f"Settings version {after.version} {ended}.")
     for problem in warnings(after):
         echo(f"Warning: {problem}", err=True)
+
+
+@config.command("describe")
+@click.argument("names", nargs=-1, metavar="[NAME...]")
+@AS_JSON
+def describe_command(names: tuple[str, ...], as_json: bool) -> None:
+    """Print what each setting means, its default and what it may be. Needs no broker."""
+    defaults = to_document(DEFAULTS)
+    if unknown := [name for name in names if name not in RANGES]:
+        raise click.UsageError(f"There is no setting {unknown[0]}. `eddy config describe` shows all.")
+    for name in names or RANGES:
+        wanted, default = RANGES[name].wanted, defaults[name]
+        if as_json:
+            echo_json({"name": name, "meaning": MEANINGS[name], "default": default, "must_be": wanted})
+            continue
+        echo(name)
+        echo(f"    {MEANINGS[name]}")
+        echo(f"    default {json.dumps(default)}")
+        echo(f"    must be {wanted}")
 
 
 @config.command("get")

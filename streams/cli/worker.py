@@ -35,8 +35,8 @@ def worker(
     """Score decision logs until told to stop.
 
     Start as many workers as you like, up to the number of partitions: they share the partitions, and state
-    moves with them. Each needs a data directory of its own. Every setting is an environment variable; the
-    options here win over them. SIGTERM drains, commits and leaves.
+    moves with them. Each needs a data directory of its own. Every setting is an environment variable,
+    listed by `eddy settings`; the options here win over them. SIGTERM drains, commits and leaves.
 
     \b
     Exit codes: 0 it was told to stop, 1 the state or the disk cannot be used as it is, 2 a setting or a topic

@@ -86,9 +86,9 @@ def test_a_setting_is_changed_read_and_taken_back(operator: Operator) -> None:
     assert operator.sees("get", "entropy_window_size") == "8\n"
     assert json.loads(operator.sees("get", "node_state_source", "--json")) == {"node_state_source": "max"}
 
-    assert operator.sees("set", "--unset", "entropy_window_size", 'read_tools=["cat"]').endswith(
-        "version 2 is published.\n"
-    )
+    taken_back = operator.sees("set", "--unset", "entropy_window_size", 'read_tools=["cat"]')
+    assert taken_back.startswith("Settings version 2 is published.\n")
+    assert "  entropy_window_size: 8 -> 5" in taken_back.splitlines()
     lines = operator.sees("list").splitlines()
     assert lines[0] == "version 2"
     assert '* node_state_source = "max"' in lines

@@ -1,0 +1,103 @@
+"""`eddy settings`: every setting of a worker, from the code itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+import click
+from annotated_types import Ge, Gt, Le, Lt
+from pydantic import SecretStr
+from pydantic.fields import FieldInfo
+
+from streams.cli.screen import echo, echo_json
+from streams.cli.settings_topic import AS_JSON
+from streams.settings import WorkerSettings, load
+
+_HIDDEN = "(set, hidden)"
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[NAME...]")
+@click.option("--changed", "only_changed", is_flag=True, help="Only what differs from the default.")
+@AS_JSON
+def settings(names: tuple[str, ...], only_changed: bool, as_json: bool) -> None:
+    """List the settings of a worker: meaning, default, range, and the value in force here.
+
+    Each setting is an environment variable, or a line of `.env` in this directory. NAME is a variable or a
+    part of one, such as `ssl`. Needs no broker. The settings of detection are another matter, see
+    `eddy config describe`.
+    """
+    current = load(WorkerSettings)
+    variables = {f"EDDY_{name.upper()}": name for name in WorkerSettings.model_fields}
+    chosen = {
+        variable: name
+        for variable, name in variables.items()
+        if not names or any(word.upper() in variable for word in names)
+    }
+    if not chosen:
+        raise click.UsageError(f"There is no setting {' '.join(names)}. `eddy settings` shows all.")
+    for variable, name in chosen.items():
+        field = WorkerSettings.model_fields[name]
+        value, default = getattr(current, name), field.get_default(call_default_factory=True)
+        if only_changed and value == default:
+            continue
+        row = {
+            "variable": variable,
+            "meaning": field.description,
+            "default": _plain(default),
+            "may_be": range_of(field),
+            "value": _plain(value),
+        }
+        if as_json:
+            echo_json(row)
+            continue
+        echo(variable if value == default else f"{variable} = {_text(row['value'])}")
+        echo(f"    {row['meaning']}")
+        allowed = f"; {row['may_be']}" if row["may_be"] else ""
+        echo(f"    default {_text(row['default'])}{allowed}")
+
+
+def range_of(field: FieldInfo) -> str | None:
+    """Return what a setting may be, in words; None where its type says nothing of use.
+
+    >>> range_of(WorkerSettings.model_fields["web_port"])
+    '0 to 65535'
+    >>> range_of(WorkerSettings.model_fields["output_format"])
+    'avro or json'
+    """
+    if get_origin(field.annotation) is Literal:
+        return " or ".join(map(str, get_args(field.annotation)))
+    if field.annotation is bool:
+        return "true or false"
+    bounds = {type(each): each for each in field.metadata}
+    low, high = bounds.get(Ge), bounds.get(Le)
+    words = []
+    if low is not None and high is not None:
+        return f"{low.ge} to {high.le}"
+    if low is not None:
+        words.append(f"at least {low.ge}")
+    if (above := bounds.get(Gt)) is not None:
+        words.append(f"above {above.gt}")
+    if high is not None:
+        words.append(f"at most {high.le}")
+    if (below := bounds.get(Lt)) is not None:
+        words.append(f"below {below.lt}")
+    return ", ".join(words) or None
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case SecretStr():
+            return _HIDDEN
+        case Path():
+            return str(value)
+        case dict():  # options that are handed through may be secrets, too
+            return dict.fromkeys(value, _HIDDEN)
+        case _:
+            return value
+
+
+def _text(value: object) -> str:
+    return "not set" if value is None else value if isinstance(value, str) and value else json.dumps(value)

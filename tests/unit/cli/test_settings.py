@@ -1,0 +1,64 @@
+"""`eddy settings` and `eddy config describe`: every setting, from the code, without a broker."""
+
+import json
+
+import pytest
+from click.testing import CliRunner, Result
+
+from streams.cli import main
+from streams.domain.detection_settings import DEFAULTS
+from streams.domain.setting_meaning import MEANINGS
+from streams.domain.setting_table import RANGES
+from streams.domain.settings_document import to_document
+from streams.settings import WorkerSettings
+
+
+def eddy(*words: str) -> Result:
+    return CliRunner().invoke(main, words)
+
+
+def rows(*words: str) -> list[dict[str, object]]:
+    result = eddy(*words, "--json")
+    assert result.exit_code == 0, result.output
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_every_setting_of_a_worker_is_listed_with_its_meaning() -> None:
+    found = rows("settings")
+    assert [row["variable"] for row in found] == [
+        f"EDDY_{name.upper()}" for name in WorkerSettings.model_fields
+    ]
+    assert all(row["meaning"] for row in found)
+
+
+def test_a_value_from_the_environment_is_shown_and_a_secret_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDDY_TOPIC_PREFIX", "staging.")
+    monkeypatch.setenv("EDDY_WEB_TOKEN", "hunter2hunter2hunter2")
+    monkeypatch.setenv("EDDY_CONSUMER", '{"client_rack": "hunter2"}')
+    said = eddy("settings", "--changed").stdout
+    assert "EDDY_TOPIC_PREFIX = staging." in said
+    assert "EDDY_WEB_TOKEN = (set, hidden)" in said
+    assert "hunter2" not in said + eddy("settings", "--changed", "--json").stdout
+    assert "EDDY_BOOTSTRAP_SERVERS" not in said
+
+
+def test_a_part_of_a_name_chooses_and_an_unknown_one_is_wrong_usage() -> None:
+    assert {str(row["variable"])[:8] for row in rows("settings", "eddy_ssl")} == {"EDDY_SSL"}
+    assert eddy("settings", "nonsense").exit_code == 2
+
+
+def test_every_setting_of_detection_is_described_with_default_and_range() -> None:
+    assert MEANINGS.keys() == RANGES.keys()
+    found = {row["name"]: row for row in rows("config", "describe")}
+    assert found.keys() == RANGES.keys()
+    assert {name: row["default"] for name, row in found.items()} == {
+        name: value for name, value in to_document(DEFAULTS).items() if name in RANGES
+    }
+    said = eddy("config", "describe", "cycle_loop").stdout.splitlines()
+    assert said == [
+        "cycle_loop",
+        "    R2: rounds for LOOP.",
+        "    default 3",
+        "    must be an integer from 2 to 1000",
+    ]
+    assert eddy("config", "describe", "nonsense").exit_code == 2
