@@ -57,7 +57,9 @@ ALONE = {
     "explain": [[SESSION, "FILE"], [SESSION, "FILE", "--json"], ["nobody", "FILE"], [NAME, NAME]],
     "demo": [["--input", "FILE"], ["--input", NAME]],
     "worker": [["--data-dir", "FILE"], ["--log-level", NAME]],
+    "config describe": [[], ["--json"], [NAME]],
     "config explain": [["--settings", "SETTINGS"], [NAME, "--settings", "defaults"]],
+    "settings": [[], ["--json"], [NAME]],
 }
 #: The words of each command that asks brokers.
 ASKING = {
