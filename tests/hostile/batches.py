@@ -176,15 +176,27 @@ def _zigzag(number: int) -> bytes:
     return record(None, None, offset_delta=number)[3:-3]
 
 
-def many_offsets(ground_records: int) -> Attack:
+def nothing(records: int) -> Attack:
+    """A batch of so many records without key and value: more than a poll takes."""
+
+    async def attack(ground: Ground, session: str) -> list[Letter]:
+        content = b"".join(record(None, None, offset_delta=place) for place in range(records))
+        sent = batch(COMPRESS["zstd"](content), records, timestamp=_time(session), codec="zstd")
+        first = await ground.produce(sent)
+        return [Letter(first + place, Reason.NULL_VALUE, None, None) for place in range(records)]
+
+    return attack
+
+
+def many_offsets(records: int) -> Attack:
     """A batch of many small records that holds too much: a bounded number of letters stands for all."""
 
     async def attack(ground: Ground, session: str) -> list[Letter]:
         value = bytes(80_000)
-        records = b"".join(record(b"", value, offset_delta=place) for place in range(ground_records))
-        sent = batch(COMPRESS["zstd"](records), ground_records, timestamp=_time(session), codec="zstd")
+        content = b"".join(record(b"", value, offset_delta=place) for place in range(records))
+        sent = batch(COMPRESS["zstd"](content), records, timestamp=_time(session), codec="zstd")
         first = await ground.produce(sent)
-        last = first + ground_records - 1
+        last = first + records - 1
         letters = [Letter(first + place, Reason.OVERSIZE, None, None) for place in range(999)]
         stands_for_rest = Letter(
             first + 999, Reason.OVERSIZE, None, None, says={"x-dlq-offsets": f"{first + 999}-{last}"}
@@ -217,4 +229,5 @@ CASES = (
         for codec in ("gzip", "snappy", "lz4", "zstd")
     ),
     Case("a batch of 1,500 records that holds too much", many_offsets(1_500)),
+    Case("a batch of 60,000 records without a value", nothing(60_000)),
 )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from tests.hostile import batches, headers, other_doors, timestamps, writer_schemas
+from tests.hostile import batches, headers, other_doors, storage, timestamps, trials, writer_schemas
 from tests.hostile.case import Case
 
 CASES: tuple[Case, ...] = (
     *headers.CASES,
     *batches.CASES,
-    *timestamps.CASES,
+    *storage.CASES,
+    *trials.CASES,
     *writer_schemas.CASES,
     *other_doors.CASES,
+    *timestamps.CASES,
 )

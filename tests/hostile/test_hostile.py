@@ -5,6 +5,7 @@ import re
 import pytest
 
 from streams.redrive.letter import read
+from tests.hostile import batches
 from tests.hostile.case import Case
 from tests.hostile.catalogue import CASES
 from tests.hostile.ground import Ground
@@ -30,3 +31,28 @@ async def test_the_worker_sets_it_aside_and_judges_the_next_record(ground: Groun
         assert list(found.headers) == list(letter.headers)
         said = {name: (content or b"").decode() for name, content in letters[offset].headers}
         assert letter.says.items() <= said.items()
+
+
+async def test_every_command_that_reads_the_topics_leaves_out_what_it_cannot_read(ground: Ground) -> None:
+    session = "commands"
+    first = await ground.send_good(session, 0)
+    for case in (batches.CASES[0], batches.CASES[2]):
+        await case.attack(ground, session)
+    last = await ground.send_good(session, 1)
+    await ground.accounted(first, last)
+    stage = ground.stage
+    listed = await stage.command("dlq", "list", "--reason", "unreadable")
+    assert f"0:{first + 2}" in listed
+    place = next(line.split()[0] for line in listed.splitlines() if f"0:{first + 2}" in line)
+    assert "the name of a header is not UTF-8" in await stage.command("dlq", "show", place)
+    # It holds the message, so it can be sent again: without what no client reads it is judged.
+    await stage.command("dlq", "redrive", place, "--yes")
+    again = await ground.send_good(session, 2)
+    await ground.accounted(last, again)
+    assert ground.judged >= {*range(last, again + 1)}
+    await stage.command("explain", session, "--topic")
+    backtest = "backtest", "--a", "default", "--b", "live", "--topic", "decision-logs"
+    status, printed, complained = await stage.attempt(*backtest, "--from", f"0:{first}", "--to", f"0:{last}")
+    assert status == 0, complained
+    assert printed
+    assert f"the record at offset {first + 2} cannot be read and is left out" in complained
