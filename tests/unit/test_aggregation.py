@@ -29,6 +29,7 @@ from streams.domain.run import Run
 from streams.domain.session import Session
 from streams.domain.task_needs import Completion
 from streams.domain.topic import Topic
+from streams.domain.unreadable import Unreadable
 from streams.engine.client import Stored
 from streams.errors import StateError
 from streams.job import Folded, Job
@@ -198,3 +199,8 @@ def test_what_the_sessions_of_a_partition_contribute_comes_out_by_agent_tool_and
         if isinstance(event, Completion)
     ]
     assert sum(told["recommendation"]["samples"] for told in profiles.values()) == len(completions) > 0
+
+
+def test_a_contribution_that_no_client_reads_stops_the_worker_with_what_to_do() -> None:
+    with pytest.raises(StateError, match=r"offset 7 of eddy-contributions cannot be read: a header.*ACLs"):
+        parts(Run("eddy-contributions", 0, [Unreadable(7, 5, "a header")]))

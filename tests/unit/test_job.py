@@ -19,6 +19,7 @@ from streams.domain.session import Session
 from streams.domain.settings_document import resolve
 from streams.domain.shadow import Shadow
 from streams.domain.topic import Topic
+from streams.domain.unreadable import Raw, Unreadable
 from streams.engine.changelog import encode_session
 from streams.engine.client import Stored
 from streams.job import Folded, Job
@@ -282,3 +283,44 @@ def test_a_letter_that_the_topic_takes_is_whole() -> None:
     [letter] = folded(messages=[message], job=job(DEAD_LETTERS=20_000)).outputs[Topic.DEAD_LETTERS]
     assert letter.value == message.value
     assert read(Stored(0, 0, 0, letter.key, letter.value, letter.headers)).cut == ""
+
+
+def test_what_no_client_reads_is_set_aside_among_the_others_in_their_order() -> None:
+    unreadable = [
+        Unreadable(1, 5, "a header", b"k", b"v", (("own", None),)),
+        Unreadable(3, 5, "a batch", value=b"raw", raw=Raw.BATCH),
+        Unreadable(4, 5, "too large", batch_bytes=77, last=5),
+        Unreadable(5, 5, "too large", batch_bytes=77, told=False),
+    ]
+    bad = [Stored(0, offset, 5, b"k", b"bad", ()) for offset in (0, 2)]
+    messages: list[Stored | Unreadable] = sorted([*unreadable, *bad], key=lambda message: message.offset)
+    found = folded(messages=messages)
+    assert found.dead_lettered == {"undecodable": 2, "unreadable": 2, "oversize": 2}
+    letters = [
+        read(Stored(0, 0, record.timestamp, record.key, record.value, record.headers))
+        for record in found.outputs[Topic.DEAD_LETTERS]
+    ]
+    assert [
+        (letter.source.offset, letter.reason, letter.value, letter.raw, letter.cut)
+        for letter in letters
+        if letter.source is not None
+    ] == [
+        (0, "undecodable", b"bad", "", ""),
+        (1, "unreadable", b"v", "", ""),
+        (2, "undecodable", b"bad", "", ""),
+        (3, "unreadable", b"raw", "batch", ""),
+        (4, "oversize", None, "", "batch 77"),
+    ]
+    assert list(letters[1].headers) == [("own", None)]
+
+
+async def test_raw_bytes_ask_no_registry_for_a_schema() -> None:
+    class Decoder:
+        async def prepare(self, messages, progress):
+            self.asked = list(messages)
+
+    job = Job(Codec.bundled(), group="g", version="1")
+    job._decoder = decoder = Decoder()
+    raw = Unreadable(0, 5, "?", value=b"\0\0\0\0\7", raw=Raw.BATCH)
+    await job.prepare(Run(Topic.DECISION_LOGS, 0, [raw, Stored(0, 1, 5, b"k", b"v", ())]), lambda: None)
+    assert decoder.asked == [(b"v", ())]

@@ -11,9 +11,12 @@ import pytest
 from aiokafka import TopicPartition
 
 from streams.engine import restore as restoring
+from streams.engine.careful_fetch import WholeBatch
 from streams.engine.changelog import SESSION_FORM
+from streams.engine.record_batches import Batches, Watch
 from streams.engine.restore import _at_end, restore
 from streams.errors import StateError
+from tests.hostile.raw_batch import batch, record
 
 TP = TopicPartition("eddy-sessions-changelog", 0)
 
@@ -21,8 +24,8 @@ TP = TopicPartition("eddy-sessions-changelog", 0)
 class Consumer:
     """Stands behind what the last fetch told."""
 
-    def __init__(self, told: int | None, *, position: int, end: int) -> None:
-        self._told, self._position, self._end = told, position, end
+    def __init__(self, told: int | None, *, position: int, end: int, raw: bytes = b"") -> None:
+        self._told, self._position, self._end, self._raw = told, position, end, raw
 
     def highwater(self, _tp: TopicPartition) -> int | None:
         return self._told
@@ -45,7 +48,10 @@ class Consumer:
     def seek(self, _tp: TopicPartition, _offset: int) -> None:
         """It stands where it was made to stand."""
 
-    async def getmany(self, tp: TopicPartition, **_: Any) -> dict[TopicPartition, list[list[Any]]]:
+    async def getmany(self, tp: TopicPartition, **_: Any) -> dict[TopicPartition, list[Any]]:
+        if self._raw:
+            batches = Batches(tp, self._raw, 0, self._end, Watch(together=True))
+            return {tp: [WholeBatch(batches.next_batch())] if batches.has_next() else []}
         return {tp: [[SimpleNamespace(offset=0, key=b"sa", value=b"[1,0,7]", timestamp=1, headers=())]]}
 
 
@@ -123,3 +129,21 @@ async def test_nobody_writes_any_more_when_a_restore_has_ended_however_often_it_
         assert store.ended
     finally:
         store.may_end.set()
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        batch(b"no zstd", 1, timestamp=1, codec="zstd"),
+        batch(record(b"sa", b"[1,0,7]", [(b"\xff", b"")]), 1, timestamp=1),
+        batch(b"\x7fno record", 1, timestamp=1),
+    ],
+    ids=["compression", "header", "record"],
+)
+async def test_state_that_no_client_reads_stops_the_worker_and_is_not_skipped(raw: bytes) -> None:
+    consumer: Any = Consumer(1, position=0, end=1, raw=raw)
+    store = Store()
+    stores: Any = {0: store}
+    with pytest.raises(StateError, match=r"\[0\] cannot be read: the batch that ends at offset 0 is damaged"):
+        await restore(consumer, TP.topic, [0], stores, form=SESSION_FORM)
+    assert not store.writing.is_set()

@@ -60,3 +60,10 @@ def test_the_time_it_would_come_at_and_the_settings_in_force_count():
     assert trial.refusal(early, NOW - DEFAULTS.max_future_ms) is None
     patient = Trial(CODEC, replace(DEFAULTS, max_future_ms=2 * DEFAULTS.max_future_ms))
     assert patient.refusal(early, NOW - DEFAULTS.max_future_ms - 1) is None
+
+
+def test_raw_bytes_are_no_message():
+    stored = Stored(value=orjson.dumps(VALUE), headers=(("x-dlq-raw", b"batch"),))
+    letter = read(stored._replace(headers=(("__streams.errors.exception", b"?"), *stored.headers)))
+    trial = Trial(CODEC, DEFAULTS)
+    assert trial.refusal(letter, NOW) == "unreadable: the letter holds the raw bytes of a batch"
