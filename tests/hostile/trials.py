@@ -1,4 +1,4 @@
-"""Records among the settings to try out that no client reads. Those of the settings in force are read likewise."""
+"""Records that no client reads, among the settings to try out. The worker reads both settings topics alike."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ def tried_behind(*records: bytes) -> Attack:
 
     async def attack(ground: Ground, session: str) -> list[Letter]:
         now = decision(session, 0)["meta"]["timestamp"]
-        await ground.produce(
-            batch(b"".join(records), len(records), timestamp=now), topic=Topic.SHADOW_CONFIG
-        )
+        await ground.produce(batch(b"".join(records), len(records), timestamp=now), topic=Topic.SHADOW_CONFIG)
         await ground.stage.publish_shadow(entropy_window_size=7)
         number = 100
 
