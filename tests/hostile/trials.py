@@ -1,4 +1,4 @@
-"""Records that no client reads, among the settings to try out. The worker reads both settings topics alike."""
+"""Records that no client reads, among the settings to try out. Both settings topics are read alike."""
 
 from __future__ import annotations
 
