@@ -17,14 +17,16 @@ from tests.wall_clock import WallClock
 
 _WATCH_SECONDS = 0.1
 
-#: What Faust says when partitions have been assigned and their state is about to be restored.
-_ASSIGNED = "Executing _on_partitions_assigned"
+#: What a worker says when partitions have been assigned and their state is about to be restored.
+_ASSIGNED = " Assigned: "
 
-#: Of the workers. RocksDB's buffers are as small as they can be, so that state reaches the disk soon.
+#: Of the workers. RocksDB's buffers are as small as they can be, so that state reaches the disk soon. The suite
+#: looks in the logs for errors of the client library, of which some are left out at INFO.
 SETTINGS = {
     "rocksdb_write_buffer_bytes": 1 << 20,
     "rocksdb_max_write_buffers": 2,
     "stall_timeout_s": 60,
+    "log_level": "DEBUG",
     **SOON_MISSED,
 }
 
