@@ -158,10 +158,9 @@ def store(
     A crash between two batches leaves a database that is complete up to the first.
     """
     *before, last = in_batches(items, batches, sent_ms)
-    for part, offset, at_ms in before:
-        table.put(outcome.partition, part, offset, at_ms)
-    part, offset, at_ms = last
-    table.write(outcome.partition, outcome.view, part, offset, at_ms)
+    for number, part in enumerate(before):
+        table.put(outcome.partition, *part, goes_on=number > 0)
+    table.write(outcome.partition, outcome.view, *last, goes_on=bool(before))
 
 
 def key_partition(key: bytes | None, partitions: int) -> int:

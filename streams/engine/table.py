@@ -205,6 +205,8 @@ class StateTable(faust.Table[bytes, bytes], Generic[V]):
         items: Sequence[tuple[bytes, bytes | None]],
         offset: int,
         at_ms: int,
+        *,
+        goes_on: bool = False,
     ) -> None:
         """Make an epoch's changes the partition's state.
 
@@ -214,8 +216,9 @@ class StateTable(faust.Table[bytes, bytes], Generic[V]):
             items: Their keys and bytes.
             offset: Where their changelog records end.
             at_ms: The time of these.
+            goes_on: As `put` takes it.
         """
-        self.put(partition, items, offset, at_ms)
+        self.put(partition, items, offset, at_ms, goes_on=goes_on)
         decoded = self._decoded.setdefault(partition, _Decoded())
         decoded.young.update(view.changed)
         for name in view.removed:
@@ -223,9 +226,17 @@ class StateTable(faust.Table[bytes, bytes], Generic[V]):
             decoded.old.pop(name, None)
 
     def put(
-        self, partition: int, items: Sequence[tuple[bytes, bytes | None]], offset: int, at_ms: int
+        self,
+        partition: int,
+        items: Sequence[tuple[bytes, bytes | None]],
+        offset: int,
+        at_ms: int,
+        *,
+        goes_on: bool = False,
     ) -> None:
         """Write ``items``; the database is up to their ``offset`` only if it has all that stands before.
+
+        ``goes_on`` where they are a further batch of the same transaction: no marker stands before them.
 
         Where it has not, somebody else has written to the changelog since: this worker was taken for dead,
         or another one was and is not. The next restore reads from where the database is complete.
@@ -234,7 +245,7 @@ class StateTable(faust.Table[bytes, bytes], Generic[V]):
         before = store.offset()
         # What was restored has the markers in it, what was written since has not. A fence keeps out who has
         # transactions as well, and nobody else.
-        up_to = (-1 if before is None else before) + (partition in self._marked)
+        up_to = (-1 if before is None else before) + (partition in self._marked and not goes_on)
         complete = offset - len(items) == up_to
         store.write(items, offset if complete else None, at_ms)
         if complete and self.transactional:
@@ -342,9 +353,11 @@ class SessionTable(StateTable[Session]):
         items: Sequence[tuple[bytes, bytes | None]],
         offset: int,
         at_ms: int,
+        *,
+        goes_on: bool = False,
     ) -> None:
         """Make an epoch's changes the partition's state, and take note of the sessions that ended."""
-        super().write(partition, view, items, offset, at_ms)
+        super().write(partition, view, items, offset, at_ms, goes_on=goes_on)
         if self._stubs is None:
             return
         stubs = self.stubs(partition)

@@ -121,6 +121,29 @@ async def test_all_of_it_is_one_transaction_and_stored_behind_it(table: SessionT
     assert table.stores[2].get(SETTINGS_KEY) == b"[]"
 
 
+async def test_state_of_several_batches_has_the_brokers_time_of_each(
+    table: SessionTable, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    producer = Producer()
+
+    async def in_two_batches(*_: Any) -> list[list[Written]]:
+        return [[Written(1, 38, 5)], [Written(1, 39, 1_000), Written(2, 41, 2_000)]]
+
+    monkeypatch.setattr(producer, "transact", in_two_batches)
+    table.stores[2].write((), 38, 1)
+    table._marked.discard(2)
+    await exactly_once(table, producer, []).carry_out(outcome(table))
+    assert [(key, at_ms) for key, at_ms, _ in table.stores[2].scan(b"", 9)] == [
+        (SETTINGS_KEY, 1_000),
+        (b"sa", 2_000),
+        (b"sb", 2_000),
+    ]
+    assert table.stores[2].offset() == 41
+    # The next transaction stands behind the marker of this one.
+    assert 2 in table._marked
+    assert "Another worker has written" not in caplog.text
+
+
 async def test_what_is_removed_is_told_where_it_was(table: SessionTable) -> None:
     producer = Producer()
     effects = exactly_once(table, producer, [])
