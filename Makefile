@@ -48,6 +48,7 @@ clean: ## remove everything make has made
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing Eddy and its tools into $(VENV). Packages are downloaded: this takes a minute or more."
 	$(PIP_INSTALL) -e '.[dev]'
 	@touch $@
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from streams.cli.evaluation_table import table
+from streams.cli.line import Table
 from streams.evaluation.difference import Change, Difference
 
 _HEADER = ("detector", "precision", "recall", "F1", "F1 of sessions", "healthy with alarm")
 
 
-def difference_lines(found: Sequence[Difference], name: str) -> Iterator[str]:
-    """Write what changes against the settings of this name, line by line."""
+def difference_lines(found: Sequence[Difference], name: str) -> Iterator[str | Table]:
+    """Write what changes against the settings of this name, piece by piece."""
     yield f"## all, less the same under {name}"
-    yield from table("Records and sessions", _HEADER, [_row(each) for each in found])
+    yield Table("Records and sessions", _HEADER, [_row(each) for each in found])
     yield ""
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
+from streams.cli.line import Table
 from streams.evaluation.alarm_rate import AlarmRate
 from streams.evaluation.evaluation import Part, Row
 from streams.evaluation.intervals import Interval
@@ -20,8 +21,8 @@ _ALARMS = ("detector", "sessions", "per 100", "alarms per 100")
 _RULES = ("detector", "rule", "finds", "false", "only it finds", "only it, false", "healthy sessions")
 
 
-def part_lines(part: Part, *, with_rules: bool) -> Iterator[str]:
-    """Write one source, or all of them, line by line. ``with_rules`` adds what each rule contributes."""
+def part_lines(part: Part, *, with_rules: bool) -> Iterator[str | Table]:
+    """Write one source, or all of them, piece by piece. ``with_rules`` adds what each rule contributes."""
     yield f"## {part.source}"
     yield ""
     yield (
@@ -30,16 +31,16 @@ def part_lines(part: Part, *, with_rules: bool) -> Iterator[str]:
         f"Healthy: {part.healthy} sessions."
     )
     if part.labelled:
-        yield from table("Records", _SCORES, [_scores(row.detector, row.steps) for row in part.rows])
-        yield from table("Sessions", _SCORES, [_scores(row.detector, row.sessions) for row in part.rows])
+        yield Table("Records", _SCORES, [_scores(row.detector, row.steps) for row in part.rows])
+        yield Table("Sessions", _SCORES, [_scores(row.detector, row.sessions) for row in part.rows])
         header = ("detector", *(kind.value for kind in _KINDS))
-        yield from table(_BY_KIND, header, [_kinds(row) for row in part.rows])
-        yield from table("Delay, in records", _DELAY, [_delay(row) for row in part.rows])
+        yield Table(_BY_KIND, header, [_kinds(row) for row in part.rows])
+        yield Table("Delay, in records", _DELAY, [_delay(row) for row in part.rows])
     if part.healthy:
-        yield from table("Alarms, healthy sessions", _ALARMS, [_rate(row, row.healthy) for row in part.rows])
-    yield from table("Alarms, all sessions", _ALARMS, [_rate(row, row.every) for row in part.rows])
+        yield Table("Alarms, healthy sessions", _ALARMS, [_rate(row, row.healthy) for row in part.rows])
+    yield Table("Alarms, all sessions", _ALARMS, [_rate(row, row.every) for row in part.rows])
     if with_rules and (rules := [line for row in part.rows for line in _rules(row)]):
-        yield from table("Rules", _RULES, rules)
+        yield Table("Rules", _RULES, rules)
     yield ""
 
 
@@ -96,14 +97,3 @@ def _figure(value: float | None, interval: Interval | None, times: int = 1, deci
         return text
     low, high = (f"{times * end:.{decimals}f}" for end in interval)
     return f"{text} ({low} to {high})"
-
-
-def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Write a table with its title, the columns padded to their widest cell."""
-    yield ""
-    yield f"**{title}**"
-    yield ""
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    for line in (header, ["-" * width for width in widths], *rows):
-        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-        yield f"| {' | '.join(cells)} |"

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
+
+from streams.domain.printable import escaped
 
 _INDENTED: Final = re.compile(r"[^\w\"“'(\[/\\-]*")
 _LEAST_HANG: Final = 2
@@ -14,6 +17,25 @@ class Span(NamedTuple):
 
     text: str
     style: str = ""
+
+
+class Table(NamedTuple):
+    """Rows below a header, with a title. As text it is Markdown, which documents take as it is."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def markdown(self) -> Iterator[str]:
+        """Yield the lines, the columns padded to their widest cell."""
+        yield ""
+        yield f"**{self.title}**"
+        yield ""
+        rows = [[escaped(cell) for cell in row] for row in self.rows]
+        widths = [max(map(len, column)) for column in zip(self.header, *rows, strict=True)]
+        for line in (self.header, ["-" * width for width in widths], *rows):
+            cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+            yield f"| {' | '.join(cells)} |"
 
 
 class Line(NamedTuple):

@@ -16,7 +16,7 @@ from typing import Any, TextIO
 import click
 import orjson
 
-from streams.cli.line import Line, Span
+from streams.cli.line import Line, Span, Table
 from streams.domain.printable import escaped, escaped_json
 
 _NARROWEST = 20
@@ -29,10 +29,36 @@ def echo(line: Line | str = "", *, err: bool = False) -> None:
     line_writer(stream)(line if isinstance(line, Line) else Line.of(Span(line)))
 
 
-def echo_lines(lines: Iterable[str], *, err: bool = False) -> None:
-    """Write several lines."""
+def echo_lines(lines: Iterable[str | Table], *, err: bool = False) -> None:
+    """Write several lines; a table fits its cells into the width of a terminal, and is Markdown elsewhere."""
     for line in lines:
-        echo(line, err=err)
+        if isinstance(line, str):
+            echo(line, err=err)
+        elif sys.stdout.isatty():
+            _show_table(line)
+        else:
+            echo_lines(line.markdown(), err=err)
+
+
+def _show_table(table: Table) -> None:
+    from rich import box  # noqa: PLC0415
+    from rich.console import Console  # noqa: PLC0415
+    from rich.table import Table as Grid  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    def cell(text: str) -> Text:
+        return Text(_encodable(escaped(text), sys.stdout))
+
+    grid = Grid(title=cell(table.title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in table.header:
+        # The names of rows stay whole: the cells beside them wrap.
+        grid.add_column(cell(name), overflow="fold", no_wrap=name == table.header[0])
+    for row in table.rows:
+        grid.add_row(*map(cell, row))
+    _erase_status()
+    console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+    console.print()
+    console.print(grid)
 
 
 def status(text: str) -> None:

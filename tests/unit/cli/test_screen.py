@@ -2,14 +2,16 @@
 
 import io
 import json
+import re
 import sys
 import unicodedata
+from contextlib import redirect_stdout
 from typing import Any
 
 import pytest
 
-from streams.cli.line import Line, Span
-from streams.cli.screen import json_bytes, line_writer
+from streams.cli.line import Line, Span, Table
+from streams.cli.screen import echo_lines, json_bytes, line_writer
 from streams.domain.printable import escaped, escaped_json, printable
 
 HOSTILE = [
@@ -110,3 +112,31 @@ def test_json_reads_back_the_same_and_holds_nothing_a_terminal_obeys(document: A
     assert json.loads(written_down) == document
     assert escaped_json(written_down) == written_down
     assert all(c.isprintable() or c == "\n" for c in written_down)
+
+
+TABLE = Table(
+    "[red]Records",
+    ("detector", "precision", "recall"),
+    [("verdict-warning", "0.99 (0.97 to 1.00)", "\x1b[2J")],
+)
+
+
+def test_a_table_is_markdown_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
+    echo_lines([TABLE])
+    assert capsys.readouterr().out.splitlines()[2:] == [
+        "",
+        "| detector        | precision           | recall  |",
+        "| --------------- | ------------------- | ------- |",
+        "| verdict-warning | 0.99 (0.97 to 1.00) | \\x1b[2J |",
+    ]
+
+
+def test_a_table_fits_a_narrow_terminal_and_obeys_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    terminal = Stream(terminal=True)
+    with redirect_stdout(terminal):
+        echo_lines([TABLE])
+    shown = re.sub(r"\x1b\[\d*m", "", terminal.getvalue()).splitlines()
+    assert shown[1].strip() == "[red]Records"
+    assert all(len(line) <= 40 and line.isprintable() for line in shown)
+    assert [line for line in shown if "verdict-warning" in line], shown
