@@ -6,6 +6,7 @@ The tree:
     ├── ConfigurationError      a setting or a file is wrong: nothing was started
     ├── InfrastructureError     broker, disk or registry failed: the worker stops, nothing was acknowledged
     ├── StateError              local state cannot be used as it is
+    │   └── DamagedStateError   its files are damaged: it is set aside and restored
     └── ProducerFencedError     another worker owns a partition: the run is abandoned, this worker goes on
 """
 
@@ -30,6 +31,22 @@ class InfrastructureError(EddyError):
 
 class StateError(EddyError):
     """The local state directory cannot be used. Delete it: the changelog topic restores it."""
+
+
+class DamagedStateError(StateError):
+    """The files of a database are damaged. A worker sets it aside and restores it from the changelog.
+
+    Args:
+        path: Of the directory of the database.
+        problem: What was wrong.
+    """
+
+    def __init__(self, path: object, problem: str) -> None:
+        super().__init__(
+            f"{path} is damaged ({problem}). The next worker that uses it sets it aside and restores it from "
+            "the changelog: there is nothing to do."
+        )
+        self.problem = problem
 
 
 class ProducerFencedError(EddyError):

@@ -22,7 +22,7 @@ from streams.doctor.environment import port_check, settings_checks
 from streams.doctor.identity import identity_checks, size_checks
 from streams.doctor.place import OFFSETS_RETENTION, RECORDS_RETENTION, lost_place_checks, retention_checks
 from streams.doctor.schemas import bundled_check, registry_check
-from streams.doctor.state import Database, database_checks, databases, directory_check
+from streams.doctor.state import Database, database_checks, databases, directory_check, set_aside_checks
 from streams.doctor.versions import version_checks
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.topic import Topic
@@ -163,7 +163,7 @@ class _Survey:
 
 async def _local(directory: Path, found: list[Database], decision_logs: str) -> Iterable[Check]:
     found += await asyncio.to_thread(databases, directory, decision_logs)
-    return database_checks(found)
+    return [*database_checks(found), *set_aside_checks(directory)]
 
 
 async def _within(seconds: float, name: str, looking: Awaitable[Iterable[Check]]) -> list[Check]:

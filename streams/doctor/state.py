@@ -17,8 +17,8 @@ from streams.engine.changelog import SETTINGS_KEY
 from streams.engine.options import AGGREGATES, SESSIONS
 from streams.engine.origin import SOURCES_KEY, Ids, decode_sources
 from streams.engine.settings_ledger import SettingsLedger
-from streams.engine.store import FORMAT, StoreLook, is_older, look
-from streams.errors import StateError
+from streams.engine.store import FORMAT, SET_ASIDE, StoreLook, is_older, look
+from streams.errors import DamagedStateError, StateError
 
 _LITTLE_BYTES: Final = 1 << 30
 _TOO_LITTLE_BYTES: Final = 128 << 20
@@ -76,21 +76,7 @@ def database_checks(found: list[Database], now: float | None = None) -> Iterator
         yield ok(name, "none yet: the changelog restores what there is")
         return
     for database in found:
-        match database.found:
-            case StateError() as error if database.held_by is None:
-                yield fail(name, str(error), "Or restore the disk.")
-            case StateError():
-                yield warn(name, f"{database.path} changes while it is read", "A worker is at it: try again.")
-            case StoreLook(format=bytes(written)) if is_older(written):
-                said = f"{database.path} has format {written.decode()}, this version writes {FORMAT.decode()}"
-                yield warn(name, said, "A worker discards it when it starts: the changelog restores it.")
-            case StoreLook(format=written) if written not in (FORMAT, None):
-                said = f"{database.path} has format {written!r}, this version writes {FORMAT!r}"
-                yield fail(
-                    name, said, "Delete the directory while no worker runs: the changelog restores it."
-                )
-            case StoreLook():
-                pass
+        yield from _problems(name, database)
     holders = sorted({database.held_by for database in found if database.held_by is not None})
     usable = [each.found.written_at for each in found if isinstance(each.found, StoreLook)]
     age = max(0.0, (time.time() if now is None else now) - max(usable, default=0.0))
@@ -99,6 +85,35 @@ def database_checks(found: list[Database], now: float | None = None) -> Iterator
         told += f"; open in process {', '.join(str(pid or '?') for pid in holders)}"
     if usable:
         yield ok(name, told)
+
+
+def _problems(name: str, database: Database) -> Iterator[Check]:
+    match database.found:
+        case DamagedStateError() as error if database.held_by is None:
+            said = f"{database.path} is damaged ({error.problem})"
+            yield warn(name, said, "A worker sets it aside and restores it: there is nothing to do.")
+        case StateError() as error if database.held_by is None:
+            yield fail(name, str(error), "Or restore the disk.")
+        case StateError():
+            yield warn(name, f"{database.path} changes while it is read", "A worker is at it: try again.")
+        case StoreLook(format=bytes(written)) if is_older(written):
+            said = f"{database.path} has format {written.decode()}, this version writes {FORMAT.decode()}"
+            yield warn(name, said, "A worker discards it when it starts: the changelog restores it.")
+        case StoreLook(format=written) if written not in (FORMAT, None):
+            said = f"{database.path} has format {written!r}, this version writes {FORMAT!r}"
+            yield fail(name, said, "Delete the directory while no worker runs: the changelog restores it.")
+        case StoreLook():
+            pass
+
+
+def set_aside_checks(directory: Path) -> Iterator[Check]:
+    """Yield what a worker has set aside below a state directory."""
+    for kept in sorted((directory / SET_ASIDE).glob("*")):
+        files = [kept, *kept.rglob("*")]
+        size = sum(file.stat().st_size for file in files if file.is_file())
+        said = f"{kept} was damaged and set aside {span(max(0.0, time.time() - kept.stat().st_ctime))} ago"
+        advice = "The worker restored it. Delete it once nobody wants to look at it; if it happens again, "
+        yield warn("local state", f"{said}, {size / (1 << 20):,.1f} MiB", f"{advice}check the disk.")
 
 
 def span(seconds: float) -> str:

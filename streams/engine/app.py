@@ -42,7 +42,7 @@ from streams.engine.topic_check import OUTPUTS, check_topics
 from streams.engine.topic_watch import TopicWatch
 from streams.engine.transaction_check import check_transactions
 from streams.engine.transport import RunConsumer, RunSchema
-from streams.errors import EddyError
+from streams.errors import DamagedStateError, EddyError
 from streams.job import Job
 
 log = logging.getLogger(__name__)
@@ -128,6 +128,7 @@ class RunApp(faust.App):
             directory=options.directory / SESSIONS,
             options=options.store,
             cached=options.cached_sessions,
+            on_set_aside=metrics.set_aside,
         )
         self.aggregates = StateTable(
             self,
@@ -136,6 +137,7 @@ class RunApp(faust.App):
             directory=options.directory / AGGREGATES,
             options=options.store,
             cached=_CACHED_AGGREGATES,
+            on_set_aside=metrics.set_aside,
         )
         self.state_tables = (self.sessions, self.aggregates)
         for table in self.state_tables:
@@ -157,6 +159,7 @@ class RunApp(faust.App):
         )
         self.companions += (SettingsFollower(self), IdleProducers(self))
         limits: dict[str, Any] = {
+            "damaged": self.restore_again,
             "max_runs": options.lane_max_runs,
             "max_records": options.transport.run_max_records,
             "max_bytes": options.transport.run_max_bytes,
@@ -282,6 +285,18 @@ class RunApp(faust.App):
             for table in self.state_tables
             for partition, store in list(table.stores.opened().items())
         }
+
+    def restore_again(self, error: DamagedStateError) -> None:
+        """Begin no run any more, and join the group again: the restore that follows sets the damage aside.
+
+        A run that was given up for the damage comes again. One that came behind it must not be processed
+        before: a session takes what stands before its newest record for a repetition.
+        """
+        consumer = cast("RunConsumer", self.consumer)
+        if consumer.flow_active:
+            log.info("%s This worker joins the group again for that.", error)
+            consumer.stop_flow()
+            consumer.join_again()
 
     async def on_first_start(self) -> None:
         """Refuse to start on topics that do not fit together."""

@@ -88,6 +88,11 @@ class RunConsumerThread(AIOKafkaConsumerThread):
         if self._consumer is not None:
             check_client(self._consumer)
 
+    def join_again(self) -> None:
+        """Let the consumer join the group again, though it is a member."""
+        coordinator = self._ensure_consumer()._coordinator  # noqa: SLF001 - aiokafka has no other way
+        self.thread_loop.call_soon_threadsafe(coordinator.request_rejoin)
+
     async def call_thread(self, fun: Callable[..., Awaitable[Any]], *args: Any, **kwargs: Any) -> Any:
         """Call ``fun`` in the thread and return what it returns.
 

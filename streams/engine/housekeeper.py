@@ -13,7 +13,7 @@ from mode import Service
 
 from streams.engine.housekeeping import Housekeeping
 from streams.engine.lanes import Lanes
-from streams.errors import ProducerFencedError
+from streams.errors import DamagedStateError, ProducerFencedError
 
 _TICK_S = 1.0
 
@@ -125,6 +125,8 @@ class Housekeeper(Service):
                 await self.housekeeping.tick(elapsed_s)
             except ProducerFencedError:
                 log.info("Another worker owns a partition: housekeeping waits for the next assignment.")
+            except DamagedStateError as error:
+                self._app.restore_again(error)
             except Exception as error:  # noqa: BLE001 - whatever it is, nothing may go on as if it was not
                 await self._app.crash(error)
                 return

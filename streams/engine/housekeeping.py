@@ -38,7 +38,7 @@ from streams.engine.removal import Reason, Removal
 from streams.engine.search_round import NEVER, Next, Round
 from streams.engine.stubs import Stub, readable
 from streams.engine.table import SessionTable, View
-from streams.errors import ProducerFencedError
+from streams.errors import DamagedStateError, ProducerFencedError
 from streams.job import Job
 from streams.policy.lifetime import keeps_ms
 
@@ -135,6 +135,7 @@ class Housekeeping:
 
         Raises:
             InfrastructureError: the broker or the disk failed.
+            DamagedStateError: a database is damaged.
             ProducerFencedError: another worker owns the partition.
         """
         generation, partitions = self._worker.in_charge()
@@ -152,8 +153,8 @@ class Housekeeping:
         outcomes = await asyncio.gather(*map(self._keep, in_turn), return_exceptions=True)
         failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         if failures:
-            # A lost partition is no failure of the worker, another failure beside it is.
-            raise min(failures, key=lambda failure: isinstance(failure, ProducerFencedError))
+            # A partition lost or damaged is no failure of the worker, another failure beside it is.
+            raise min(failures, key=_mildness)
 
     async def _keep(self, partition: int) -> None:
         await self._remove_stubs(partition)
@@ -342,6 +343,10 @@ class Housekeeping:
         """Return the settings that the next record of a partition would be processed under."""
         kept, newest = self._table.ledger(partition).newest.settings, self._settings.in_force
         return newest if follows(newest.version, kept.version) else kept
+
+
+def _mildness(failure: BaseException) -> int:
+    return isinstance(failure, DamagedStateError) + 2 * isinstance(failure, ProducerFencedError)
 
 
 def _removed(removals: tuple[Removal, Removal]) -> int:

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from streams.domain.run import Run
 from streams.engine.crash_point import CrashPoint, crash_point
-from streams.errors import ProducerFencedError
+from streams.errors import DamagedStateError, ProducerFencedError
 
 
 class Delivery(Protocol):
@@ -72,6 +72,8 @@ class Lanes:
     Args:
         process: The epoch.
         fail: Called with the error of a failed epoch; has to stop the worker, since the lane stops.
+        damaged: Called with the error of an epoch that met a damaged database; no run may begin afterwards
+            until that is restored.
         max_runs: How many runs wait in a lane before delivery blocks. More than one poll can hold, or a
             deep partition blocks the others.
         max_records: Waiting runs are joined up to so many records. Default: they are not.
@@ -85,6 +87,7 @@ class Lanes:
         process: Callable[[Run], Awaitable[None]],
         fail: Callable[[BaseException], Awaitable[None]],
         *,
+        damaged: Callable[[DamagedStateError], None],
         max_runs: int,
         max_records: int = 1,
         max_bytes: int = 1 << 20,
@@ -93,6 +96,7 @@ class Lanes:
     ) -> None:
         self._process = process
         self._fail = fail
+        self._damaged = damaged
         self._max_runs = max_runs
         self._max_records = max_records
         self._max_bytes = max_bytes
@@ -149,6 +153,10 @@ class Lanes:
         except ProducerFencedError:
             for delivery in joined:
                 delivery.abandon()
+        except DamagedStateError as error:
+            for delivery in joined:
+                delivery.abandon()
+            self._damaged(error)
         except Exception as error:  # noqa: BLE001 - whatever it is, nothing may be acknowledged after it
             for delivery in joined:
                 delivery.abandon()

@@ -98,7 +98,7 @@ class Origin:
         if current is None:
             return
         for partition in partitions:
-            store = stores[partition]
+            store = stores.to_restore(partition)
             before = store.changelog()
             if before is None:
                 store.bind(current)

@@ -16,12 +16,13 @@ from faust.types import TP
 from mode import Service
 
 from streams.engine.co_assignment import check_co_assigned
+from streams.engine.origin import Ids
 from streams.engine.partition_names import partition_names
 from streams.engine.restore import restore
 from streams.engine.restore_progress import RestoreProgress
 from streams.engine.standby import Standby
 from streams.engine.tombstones import kept_ms
-from streams.errors import InfrastructureError
+from streams.errors import DamagedStateError, InfrastructureError
 
 log = logging.getLogger(__name__)
 
@@ -129,14 +130,26 @@ class RunRecovery(Recovery):
             self.standby.share(active, standby)
             topics = await app.topic_watch.look()
             for table in app.state_tables:
-                changelog, partitions = table.changelog_topic_name, sorted(active[table.name])
-                app.origin.check_local(table.stores, changelog, partitions, topics)
-                stores = self.standby.stores[table.name]
-                app.origin.check_local(stores, changelog, sorted(standby[table.name]), topics)
-                await self._restore_table(app, table, partitions)
-                for partition in partitions:
-                    state = f"the state in {changelog}[{partition}]"
-                    app.origin.check_sources(table.sources(partition), topics, state=state)
+                share = sorted(active[table.name]), sorted(standby[table.name])
+                while not await self._restored(app, table, *share, topics):
+                    pass  # what was damaged is set aside now; PartitionStores sees to an end
+
+    async def _restored(
+        self, app: Any, table: Any, active: list[int], standby: list[int], topics: Ids
+    ) -> bool:
+        """Restore a table; return False where a database turns out to be damaged on the way."""
+        changelog = table.changelog_topic_name
+        try:
+            app.origin.check_local(table.stores, changelog, active, topics)
+            app.origin.check_local(self.standby.stores[table.name], changelog, standby, topics)
+            await self._restore_table(app, table, active)
+            for partition in active:
+                state = f"the state in {changelog}[{partition}]"
+                app.origin.check_sources(table.sources(partition), topics, state=state)
+        except DamagedStateError as error:
+            log.info("Restoring %s begins again: %s", table.name, error.problem)
+            return False
+        return True
 
     def _share(self, tps: Iterable[TP]) -> dict[str, set[int]]:
         """Return the partitions among ``tps`` of each table, by its name."""

@@ -73,7 +73,10 @@ async def restore(
         newest: What was followed in an earlier call and nobody else has written to since, by partition.
         progress: Told how much there is to read, and what is read.
 
+    A database that is damaged is set aside first, and restored from the beginning.
+
     Raises:
+        DamagedStateError: one turns out to be damaged on the way. Another call sets it aside.
         StateError: a database is ahead of the changelog: it belongs to another cluster or a topic that was
             deleted since.
         InfrastructureError: the changelog cannot be read.
@@ -89,6 +92,9 @@ async def restore(
     writers = ThreadPoolExecutor(_WRITERS, thread_name_prefix="restore")
     tasks: list[asyncio.Task[int]] = []
     try:
+        for tp in tps:
+            if stores.to_restore(tp.partition).offset() is None:
+                newest.pop(tp.partition, None)  # it may follow one that was set aside
         beginnings = await consumer.beginning_offsets(tps)
         ends = await consumer.end_offsets(tps)
         await _discard_outdated(ends, stores, newest, since, tombstones_kept_ms)

@@ -6,6 +6,7 @@ from typing import Any
 
 from streams.engine.app import RunApp
 from streams.engine.health import Health
+from streams.errors import DamagedStateError
 from streams.policy.standing import standing
 
 
@@ -27,7 +28,11 @@ class SessionLookup:
         if not ready.ok:
             return 503, {"problem": f"the worker is not ready: {ready.detail}"}
         sessions = self._app.sessions
-        found = sessions.find(session_id)
+        try:
+            found = sessions.find(session_id)
+        except DamagedStateError as error:
+            self._app.restore_again(error)
+            return 503, {"problem": f"the worker is not ready: {error}"}
         if found is None:
             partitions = ", ".join(map(str, sorted(sessions.stores.opened()))) or "none"
             problem = f"no such session in the partitions of this worker: {partitions}. Ask the other workers"

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, NoReturn, TypeVar
 
@@ -135,6 +136,7 @@ class StateTable(faust.Table[bytes, bytes], Generic[V]):
         directory: Where the databases are; one worker's own.
         options: RocksDB's.
         cached: How many decoded values are kept in memory at most, in all partitions together.
+        on_set_aside: Told the name of the table when one of its databases was damaged and is set aside.
         kwargs: Of `faust.Table`.
     """
 
@@ -146,11 +148,12 @@ class StateTable(faust.Table[bytes, bytes], Generic[V]):
         directory: Path,
         options: StoreOptions,
         cached: int,
+        on_set_aside: Callable[[str], None] = lambda _table: None,
         **kwargs: Any,
     ) -> None:
         super().__init__(app, key_type=bytes, value_type=bytes, **kwargs)
         self.form = form
-        self.stores = PartitionStores(directory, options)
+        self.stores = PartitionStores(directory, options, partial(on_set_aside, self.name))
         #: Whether each write is a transaction, which leaves a marker behind it in the changelog.
         self.transactional = False
         #: How many bytes a record of the changelog may have.

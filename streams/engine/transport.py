@@ -147,6 +147,10 @@ class RunConsumer(Consumer):
     def verify_event_path(self, now: float, tp: TP) -> None:
         """Do nothing: Faust's check knows per-record acknowledgement only; `Watchdog` looks at progress."""
 
+    def join_again(self) -> None:
+        """Join the group again, as if it had changed: partitions are given out and restored again."""
+        cast("RunConsumerThread", self._thread).join_again()
+
     # -- acknowledgement ----------------------------------------------------------------------------------
 
     def ack(self, message: Message) -> bool:

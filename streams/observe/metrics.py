@@ -25,6 +25,7 @@
 | eddy_redated_records_total | topic | records that got another Kafka timestamp, the first being refused |
 | eddy_clock_ahead_seconds | | how far this machine's clock is ahead of the brokers' |
 | eddy_restored_records_total, eddy_restore_seconds | table | from the changelog; the latest restore's time |
+| eddy_state_set_aside_total | table | databases that were damaged, set aside and restored |
 | eddy_standby_records_total | table | read for partitions that another worker processes |
 | eddy_standby_errors_total | | rounds of that which failed, and are tried again |
 | eddy_standby_lag_seconds | table, partition | since a standby was known to be up to the changelog |
@@ -116,6 +117,9 @@ class WorkerMetrics:
         self._restore = Gauge(
             "eddy_restore_seconds", "Time of the latest restore.", ["table"], registry=registry
         )
+        self._set_aside = Counter(
+            "eddy_state_set_aside", "Damaged databases set aside.", ["table"], registry=registry
+        )
         self._followed = Counter(
             "eddy_standby_records", "Changelog records read to stand by.", ["table"], registry=registry
         )
@@ -182,6 +186,10 @@ class WorkerMetrics:
         """Take note of a finished restore of a table."""
         self._restored.labels(table).inc(records)
         self._restore.labels(table).set(seconds)
+
+    def set_aside(self, table: str) -> None:
+        """Take note of a damaged database that was set aside."""
+        self._set_aside.labels(table).inc()
 
     def followed(self, table: str, records: int) -> None:
         """Take note of what a standby has read."""

@@ -9,5 +9,15 @@ from streams.engine.store.look import StoreLook, look
 from streams.engine.store.options import StoreOptions
 from streams.engine.store.partition import PartitionStore
 from streams.engine.store.partitions import PartitionStores
+from streams.engine.store.set_aside import SET_ASIDE
 
-__all__ = ["FORMAT", "PartitionStore", "PartitionStores", "StoreLook", "StoreOptions", "is_older", "look"]
+__all__ = [
+    "FORMAT",
+    "SET_ASIDE",
+    "PartitionStore",
+    "PartitionStores",
+    "StoreLook",
+    "StoreOptions",
+    "is_older",
+    "look",
+]

@@ -6,11 +6,7 @@ whoever restores takes it from there. It is of this format alone, never of the v
 
 from __future__ import annotations
 
-import re
 import struct
-from pathlib import Path
-
-from streams.errors import StateError
 
 #: Of the layout of a database. Raised when a database of one layout cannot be read as another.
 FORMAT = b"2"
@@ -26,10 +22,6 @@ TOUCHED = struct.Struct(">Q")
 BEHIND = TOUCHED.size
 
 
-#: RocksDB's words for a lock that another process holds, or this one.
-_LOCKED = re.compile("lock hold by current process|While lock file", re.IGNORECASE)
-
-
 def is_older(found: bytes) -> bool:
     """Tell whether a database of this format is of an earlier version of Eddy.
 
@@ -37,16 +29,3 @@ def is_older(found: bytes) -> bool:
     (True, False, False, False)
     """
     return found.isdigit() and int(found) < int(FORMAT)
-
-
-def unusable(path: Path, error: Exception) -> StateError:
-    """Return the error that says what to do about a database that RocksDB refuses."""
-    if _LOCKED.search(str(error)) is not None:
-        return StateError(
-            f"{path} is used by another process ({error}). Give every worker a data directory of its own "
-            "(EDDY_DATA_DIR)."
-        )
-    return StateError(
-        f"{path} cannot be used ({error}). Check the free space of the disk; if the files are damaged, "
-        "delete the directory and start the worker again: the changelog restores it."
-    )

@@ -9,7 +9,10 @@ from typing import NamedTuple
 
 from rocksdict import AccessType, Options, Rdict
 
-from streams.engine.store.layout import BEHIND, CHANGELOG_KEY, FORMAT_KEY, OFFSET_KEY, WRITTEN_KEY, unusable
+from streams.engine.store.damage import unusable
+from streams.engine.store.layout import BEHIND, CHANGELOG_KEY, FORMAT_KEY, OFFSET_KEY, WRITTEN_KEY
+from streams.engine.store.log_files import check_log_files
+from streams.errors import StateError
 
 #: What a database has beside its data: the lock, logs, and a file of the bindings.
 _NOT_DATA = frozenset({"LOCK", "LOG", "rocksdict-config.json"})
@@ -36,9 +39,11 @@ def look(path: Path, keys: Collection[bytes] = ()) -> StoreLook:
     files is opened in its place.
 
     Raises:
+        DamagedStateError: its files are damaged, or change meanwhile.
         StateError: it cannot be read.
     """
     try:
+        check_log_files(path)
         with TemporaryDirectory(prefix="eddy-look-") as links:
             files = [file for file in path.resolve().iterdir() if file.name not in _NOT_DATA]
             for file in files:
@@ -57,5 +62,7 @@ def look(path: Path, keys: Collection[bytes] = ()) -> StoreLook:
                 )
             finally:
                 database.close()
+    except StateError:
+        raise
     except Exception as error:
         raise unusable(path, error) from error

@@ -31,6 +31,11 @@ class StoreOptions:
     bloom_bits: int = 10
     """Per key: 10 bits let 1 % of the look-ups of unknown sessions reach the disk."""
 
+    @property
+    def stretch_bytes(self) -> int:
+        """What a stretch of writes may hold, see `Continuity`: several fit into a memtable."""
+        return self.write_buffer_bytes // 4
+
     def to_options(self, cache: Cache) -> Options:
         """Return them in RocksDB's own words."""
         options = Options(raw_mode=True)

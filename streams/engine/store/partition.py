@@ -6,13 +6,15 @@ import logging
 import shutil
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
 from rocksdict import DbClosedError, Options, Rdict, WriteBatch, WriteOptions
 
 from streams.engine.changelog import Restorable
+from streams.engine.store.continuity import PREFIX, Continuity, Stretch
+from streams.engine.store.damage import unusable
 from streams.engine.store.layout import (
     BEHIND,
     CHANGELOG_KEY,
@@ -23,46 +25,87 @@ from streams.engine.store.layout import (
     TOUCHED,
     WRITTEN_KEY,
     is_older,
-    unusable,
 )
-from streams.errors import StateError
+from streams.engine.store.log_files import check_log_files
+from streams.errors import DamagedStateError, StateError
 
 log = logging.getLogger(__name__)
+
+
+#: What an entry takes in a memtable beside its key and value, at most.
+_ENTRY_BYTES = 64
 
 
 class PartitionStore:
     """The database of one partition. One of an older format is discarded: the changelog restores it.
 
+    Args:
+        path: Its directory.
+        options: RocksDB's.
+        stretch_bytes: A fraction of a memtable, see `Continuity`.
+
     Raises:
-        StateError: the database is used by another worker, damaged, or of a newer format.
+        DamagedStateError: its files are damaged.
+        StateError: the database is used by another worker, of a newer format, or the disk refuses.
     """
 
-    def __init__(self, path: Path, options: Options) -> None:
+    def __init__(self, path: Path, options: Options, stretch_bytes: int) -> None:
         self.path = path
+        #: What was found to be damaged, once something was. Nothing is written from then on.
+        self.damage: str | None = None
         #: Threads that restore must not write into a database that is being closed.
         self._lock = threading.RLock()
         self._unlogged = False
-        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            check_log_files(path)
+        except OSError as error:
+            raise unusable(path, error) from error
         self._db = _open(path, options)
-        found = self._read(FORMAT_KEY)
-        if found is not None and is_older(found):
-            self._db.close()
-            log.warning(
-                "%s has state of format %s, which this version does not read. It is discarded and restored "
-                "from the changelog.",
-                path,
-                found.decode(),
-            )
-            shutil.rmtree(path)
-            self._db, found = _open(path, options), None
-        if found is None:
-            self._db.put(FORMAT_KEY, FORMAT)
-        elif found != FORMAT:
-            self._db.close()
-            raise StateError(
-                f"{path} has state of format {found!r}, this version writes {FORMAT!r}. "
-                "Stop the worker, delete the directory and start it again: the changelog restores it."
-            )
+        try:
+            found = self._read(FORMAT_KEY)
+            if found is not None and is_older(found):
+                self._db.close()
+                log.warning(
+                    "%s has state of format %s, which this version does not read. It is discarded and "
+                    "restored from the changelog.",
+                    path,
+                    found.decode(),
+                )
+                shutil.rmtree(path)
+                self._db, found = _open(path, options), None
+            if found is not None:
+                _check_format(path, found)
+            self._continuity = self._checked(stretch_bytes)
+            if found is None:
+                self._db.put(FORMAT_KEY, FORMAT)
+            changelog = self._read(CHANGELOG_KEY)
+        except BaseException:
+            self.close()
+            raise
+        self._changelog: str | None = None if changelog is None else changelog.decode()
+
+    def _checked(self, stretch_bytes: int) -> Continuity:
+        """Return how the writes continue, if none is missing."""
+        stored: Any = self._db.items(from_key=PREFIX)
+        entries = list(takewhile(lambda entry: entry[0].startswith(PREFIX), stored))
+        del stored  # like every iterator, it would keep the database open for as long as an error is known
+        self._check_end_behind(entries[-1][0] if entries else PREFIX)
+        try:
+            return Continuity((Stretch.of(*entry) for entry in entries), stretch_bytes)
+        except ValueError as error:
+            raise self._damaged(error) from error
+
+    def _damaged(self, error: Exception) -> StateError:
+        """Return what to raise for an error, and remember damage."""
+        found = (
+            DamagedStateError(self.path, str(error))
+            if isinstance(error, ValueError)
+            else unusable(self.path, error)
+        )
+        if isinstance(found, DamagedStateError):
+            self.damage = found.problem
+        return found
 
     def offset(self) -> int | None:
         """Return the changelog offset this database is up to, None when it is empty."""
@@ -76,12 +119,12 @@ class PartitionStore:
 
     def changelog(self) -> str | None:
         """Return the id of the changelog this database was filled from, None when nobody took note."""
-        found = self._read(CHANGELOG_KEY)
-        return found.decode() if found is not None else None
+        return self._changelog
 
     def bind(self, changelog_id: str) -> None:
         """Take note of the id of the changelog."""
         self._db.put(CHANGELOG_KEY, changelog_id.encode())
+        self._changelog = changelog_id
 
     def get(self, key: bytes) -> bytes | None:
         """Return one value."""
@@ -105,7 +148,7 @@ class PartitionStore:
         except DbClosedError:
             raise
         except Exception as error:
-            raise unusable(self.path, error) from error
+            raise self._damaged(error) from error
 
     def size(self) -> int:
         """Return about how many entries there are: what is written over and deleted may count for a while."""
@@ -168,8 +211,9 @@ class PartitionStore:
                 try:
                     self._db.flush()
                 except Exception as error:
-                    raise unusable(self.path, error) from error
+                    raise self._damaged(error) from error
                 self._unlogged = False
+                self._continuity.cut()
 
     def _write(self, batch: WriteBatch, offset: int | None, at_ms: int, *, logged: bool = True) -> None:
         if offset is not None:
@@ -178,6 +222,13 @@ class PartitionStore:
         if logged and self._unlogged:
             self.flush()  # a log that goes on behind a gap would be replayed over it
         with self._lock:
+            if self.damage is not None:
+                raise DamagedStateError(self.path, self.damage)
+            stretch, done = self._continuity.next()
+            batch.put(stretch.key, stretch.value)
+            if done is not None:
+                batch.delete(done)
+            size = batch.size_in_bytes() + _ENTRY_BYTES * batch.len()
             try:
                 if logged:
                     self._db.write(batch)
@@ -185,7 +236,8 @@ class PartitionStore:
                     self._unlogged = True
                     self._db.write(batch, _unlogged())
             except Exception as error:
-                raise unusable(self.path, error) from error
+                raise self._damaged(error) from error
+            self._continuity.written(stretch, size)
 
     def items(self) -> Iterator[tuple[bytes, bytes]]:
         """Yield everything stored, without the store's own keys."""
@@ -205,8 +257,9 @@ class PartitionStore:
         stored: Any = self._db.items(from_key=key)
         for found, value in stored:
             key = found
-            if found not in OWN_KEYS:
+            if found not in OWN_KEYS and not found.startswith(PREFIX):
                 yield found, unpack(value)[0], value[BEHIND:]
+        del stored  # see `_checked`
         self._check_end_behind(key)
 
     def _check_end_behind(self, key: bytes | None) -> None:
@@ -219,7 +272,8 @@ class PartitionStore:
                 behind.seek(key + b"\x00")
             behind.status()
         except Exception as error:
-            raise unusable(self.path, error) from error
+            del behind  # see `_checked`
+            raise self._damaged(error) from error
 
     def is_empty(self) -> bool:
         """Tell whether it holds no values."""
@@ -228,7 +282,23 @@ class PartitionStore:
     def close(self) -> None:
         """Release the database and its lock."""
         with self._lock:
-            self._db.close()
+            try:
+                self._db.close()
+            except Exception as error:  # noqa: BLE001 - it is closed all the same
+                log.log(
+                    logging.DEBUG if self.damage is not None else logging.WARNING,
+                    "%s was closed with an error: %s. What it lacks is restored when it is opened again.",
+                    self.path,
+                    error,
+                )
+
+
+def _check_format(path: Path, found: bytes) -> None:
+    if found != FORMAT:
+        raise StateError(
+            f"{path} has state of format {found!r}, this version writes {FORMAT!r}. "
+            "Stop the worker, delete the directory and start it again: the changelog restores it."
+        )
 
 
 def _unlogged() -> WriteOptions:

@@ -12,7 +12,7 @@ import pytest
 from rocksdict import Cache
 
 from streams.doctor.check import Status
-from streams.doctor.state import database_checks, databases, directory_check
+from streams.doctor.state import database_checks, databases, directory_check, set_aside_checks
 from streams.engine.changelog import SETTINGS_KEY
 from streams.engine.origin import SOURCES_KEY, encode_sources
 from streams.engine.settings_ledger import SettingsLedger
@@ -31,7 +31,7 @@ print(look(path).offset, holder(path / "LOCK"))
 
 
 def opened(path: Path) -> PartitionStore:
-    return PartitionStore(path, OPTIONS.to_options(Cache(1 << 20)))
+    return PartitionStore(path, OPTIONS.to_options(Cache(1 << 20)), OPTIONS.stretch_bytes)
 
 
 def contents(directory: Path) -> dict[str, tuple[int, int, bytes]]:
@@ -78,11 +78,25 @@ def test_a_database_that_is_open_is_read_and_its_owner_named(state):
     store.close()
 
 
-def test_a_damaged_database_is_a_failure_that_says_what_to_do(state):
+def test_a_damaged_database_is_told_and_goes_by_itself(state):
     (state / "sessions" / "0.db" / "CURRENT").write_bytes(b"nonsense")
-    damaged, *_ = [check for check in database_checks(databases(state)) if check.status is Status.FAIL]
-    assert str(state / "sessions" / "0.db") in damaged.said
-    assert "the changelog restores it" in damaged.said
+    shutil.rmtree(state / "aggregates" / "2.db")
+    (state / "aggregates" / "2.db").touch()
+    damaged = [check for check in database_checks(databases(state)) if check.status is Status.WARN]
+    assert [check.said.split(" ")[0] for check in damaged] == [
+        str(state / "sessions" / "0.db"),
+        str(state / "aggregates" / "2.db"),
+    ]
+    assert all("sets it aside" in check.advice for check in damaged)
+
+
+def test_what_was_set_aside_is_told_with_its_size_and_that_it_may_go(state):
+    assert list(set_aside_checks(state)) == []
+    shutil.copytree(state / "sessions" / "0.db", state / "set-aside" / "sessions-0.db")
+    [check] = set_aside_checks(state)
+    assert check.status is Status.WARN
+    assert str(state / "set-aside" / "sessions-0.db") in check.said
+    assert "Delete it" in check.advice
 
 
 def test_a_newer_format_is_a_failure_and_an_older_one_goes_by_itself(state):

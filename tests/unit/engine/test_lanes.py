@@ -8,6 +8,7 @@ import pytest
 from streams.domain.run import Run
 from streams.engine.client import Stored
 from streams.engine.lanes import Lanes
+from streams.errors import DamagedStateError
 
 Process = Callable[[Run], Awaitable[None]]
 
@@ -71,6 +72,10 @@ class Epochs:
         self.may_end[partition, number].set_exception(error)
 
 
+def unforeseen(error: DamagedStateError) -> None:
+    raise error
+
+
 @pytest.fixture
 def epochs() -> Epochs:
     return Epochs()
@@ -93,7 +98,7 @@ class Joining(Epochs):
 
 @pytest.fixture
 async def lanes(epochs: Epochs, failures: "asyncio.Queue[BaseException]") -> AsyncIterator[Lanes]:
-    lanes = Lanes(epochs, failures.put, max_runs=2)
+    lanes = Lanes(epochs, failures.put, damaged=unforeseen, max_runs=2)
     yield lanes
     await lanes.stop()
 
@@ -206,7 +211,7 @@ async def test_what_waits_is_joined_up_to_the_size_of_a_run(
     failures: "asyncio.Queue[BaseException]",
 ) -> None:
     epochs = Joining()
-    lanes = Lanes(epochs, failures.put, max_runs=8, max_records=3)
+    lanes = Lanes(epochs, failures.put, damaged=unforeseen, max_runs=8, max_records=3)
     delivered = [Delivered(0, number) for number in range(6)]
     await lanes.put(delivered[0])
     await epochs.wait_for((0, 0))
@@ -223,7 +228,7 @@ async def test_what_waits_is_joined_up_to_the_size_of_a_run(
 
 async def test_runs_are_joined_up_to_the_bytes_of_a_run(failures: "asyncio.Queue[BaseException]") -> None:
     epochs = Joining()
-    lanes = Lanes(epochs, failures.put, max_runs=8, max_records=100, max_bytes=2)
+    lanes = Lanes(epochs, failures.put, damaged=unforeseen, max_runs=8, max_records=100, max_bytes=2)
     for number in range(4):
         await lanes.put(Delivered(0, number))
     for first in (0, 2):
@@ -237,7 +242,7 @@ async def test_of_a_joined_run_that_fails_nothing_is_acknowledged(
     failures: "asyncio.Queue[BaseException]",
 ) -> None:
     epochs = Joining()
-    lanes = Lanes(epochs, failures.put, max_runs=8, max_records=100)
+    lanes = Lanes(epochs, failures.put, damaged=unforeseen, max_runs=8, max_records=100)
     first, second = Delivered(0, 1), Delivered(0, 2)
     await lanes.put(first)
     await lanes.put(second)
@@ -251,7 +256,7 @@ async def test_of_a_joined_run_that_fails_nothing_is_acknowledged(
 
 async def test_what_is_joined_and_begun_is_not_dropped(failures: "asyncio.Queue[BaseException]") -> None:
     epochs = Joining()
-    lanes = Lanes(epochs, failures.put, max_runs=8, max_records=100)
+    lanes = Lanes(epochs, failures.put, damaged=unforeseen, max_runs=8, max_records=100)
     first, second, third = Delivered(0, 1), Delivered(0, 2), Delivered(0, 3)
     await lanes.put(first)
     await lanes.put(second)
@@ -271,7 +276,7 @@ async def test_a_lane_that_pauses_makes_one_run_of_what_comes_meanwhile(
     failures: "asyncio.Queue[BaseException]",
 ) -> None:
     epochs = Joining()
-    lanes = Lanes(epochs, failures.put, max_runs=8, max_records=100, pause_s=0.2)
+    lanes = Lanes(epochs, failures.put, damaged=unforeseen, max_runs=8, max_records=100, pause_s=0.2)
     began = asyncio.get_running_loop().time()
     first = Delivered(0, 0)
     await lanes.put(first)
@@ -288,7 +293,7 @@ async def test_a_lane_that_pauses_makes_one_run_of_what_comes_meanwhile(
 
 async def test_a_pause_ends_when_the_lane_is_half_full(failures: "asyncio.Queue[BaseException]") -> None:
     epochs = Joining()
-    lanes = Lanes(epochs, failures.put, max_runs=4, max_records=100, pause_s=3600)
+    lanes = Lanes(epochs, failures.put, damaged=unforeseen, max_runs=4, max_records=100, pause_s=3600)
     first = Delivered(0, 0)
     await lanes.put(first)
     await epochs.wait_for((0, 0))
@@ -306,7 +311,7 @@ async def test_what_waits_in_a_lane_that_pauses_is_dropped_at_once(
     failures: "asyncio.Queue[BaseException]",
 ) -> None:
     epochs = Joining()
-    lanes = Lanes(epochs, failures.put, max_runs=8, pause_s=3600)
+    lanes = Lanes(epochs, failures.put, damaged=unforeseen, max_runs=8, pause_s=3600)
     first, second = Delivered(0, 0), Delivered(0, 1)
     await lanes.put(first)
     await epochs.wait_for((0, 0))
@@ -322,7 +327,7 @@ async def test_what_became_stale_before_a_full_lane_had_room_does_not_wait_for_t
     failures: "asyncio.Queue[BaseException]",
 ) -> None:
     epochs = Joining()
-    lanes = Lanes(epochs, failures.put, max_runs=1, pause_s=3600)
+    lanes = Lanes(epochs, failures.put, damaged=unforeseen, max_runs=1, pause_s=3600)
     first, second, third = (Delivered(0, number) for number in range(3))
     await lanes.put(first)
     await epochs.wait_for((0, 0))
@@ -369,3 +374,30 @@ async def test_a_guest_has_its_lane_alone_and_a_rebalance_waits_for_every_guest(
     await epochs.wait_for((0, 1))
     epochs.end(0, 1)
     assert await second.decided() == "acknowledged"
+
+
+async def test_a_run_that_meets_damage_is_abandoned_and_none_behind_it_begins(
+    epochs: Epochs, failures: "asyncio.Queue[BaseException]"
+) -> None:
+    met: list[DamagedStateError] = []
+    delivered = [Delivered(0, number) for number in range(3)]
+
+    def stop(error: DamagedStateError) -> None:
+        met.append(error)
+        for each in delivered:
+            each.stale = True
+
+    lanes = Lanes(epochs, failures.put, damaged=stop, max_runs=8)
+    for each in delivered:
+        await lanes.put(each)
+    await epochs.wait_for((0, 0))
+    epochs.fail(0, 0, DamagedStateError("0.db", "a checksum"))
+    assert [await each.decided() for each in delivered] == ["abandoned"] * 3
+    assert (len(met), epochs.begun, failures.empty()) == (1, [(0, 0)], True)
+
+    later = Delivered(0, 3)
+    await lanes.put(later)
+    await epochs.wait_for((0, 3))
+    epochs.end(0, 3)
+    assert await later.decided() == "acknowledged"
+    await lanes.stop()

@@ -79,6 +79,12 @@ class Store:
         self.ended = logged
 
 
+class Stores(dict[int, Store]):
+    """Databases none of which is damaged."""
+
+    to_restore = dict.__getitem__
+
+
 async def at_end(told: int | None, *, position: int, end: int) -> bool:
     part: Any = SimpleNamespace(tp=TP, store=SimpleNamespace(path=Path("data/0.db")))
     consumer: Any = Consumer(told, position=position, end=end)
@@ -116,7 +122,7 @@ async def test_nobody_writes_any_more_when_a_restore_has_ended_however_often_it_
 
     monkeypatch.setattr(restoring, "ThreadPoolExecutor", Writers)
     consumer: Any = Consumer(1, position=0, end=1)
-    stores: Any = {0: store}
+    stores: Any = Stores({0: store})
     running = asyncio.create_task(restore(consumer, TP.topic, [0], stores, form=SESSION_FORM))
     await asyncio.to_thread(store.writing.wait)
     running.cancel()

@@ -12,8 +12,8 @@ import pytest
 from rocksdict import Options, Rdict
 
 from streams.engine.store import FORMAT, PartitionStore, PartitionStores, StoreOptions
-from streams.engine.store.layout import unusable
-from streams.errors import StateError
+from streams.engine.store.damage import unusable
+from streams.errors import DamagedStateError, StateError
 
 
 class Record(NamedTuple):
@@ -159,7 +159,7 @@ def test_a_damaged_database_says_what_to_do(stores: PartitionStores) -> None:
     path = stores[0].path
     stores.close_all()
     (path / "CURRENT").write_text("nothing\n")
-    with pytest.raises(StateError, match="delete the directory"):
+    with pytest.raises(DamagedStateError, match="there is nothing to do"):
         stores[0]
 
 
@@ -188,14 +188,14 @@ def damaged(stores: PartitionStores) -> PartitionStore:
 def test_values_that_the_disk_has_damaged_say_what_to_do(
     damaged: PartitionStore, read: Callable[[PartitionStore, list[bytes]], object]
 ) -> None:
-    with pytest.raises(StateError, match=r"delete the directory and start the worker again"):
+    with pytest.raises(DamagedStateError, match="there is nothing to do"):
         read(damaged, [b"%04d" % number for number in range(1000)])
 
 
 def test_a_scan_does_not_take_what_the_disk_has_damaged_for_the_end(damaged: PartitionStore) -> None:
-    with pytest.raises(StateError, match=r"delete the directory and start the worker again"):
+    with pytest.raises(DamagedStateError, match="there is nothing to do"):
         damaged.scan(b"", 2000)
-    with pytest.raises(StateError, match=r"delete the directory and start the worker again"):
+    with pytest.raises(DamagedStateError, match="there is nothing to do"):
         list(damaged.items())
 
 
@@ -207,19 +207,32 @@ def test_a_database_whose_first_values_are_damaged_is_not_taken_for_an_empty_one
     [file] = path.glob("*.sst")
     with file.open("r+b") as content:
         content.write(b"\xff" * (file.stat().st_size // 2))
-    with pytest.raises(StateError, match=r"delete the directory and start the worker again"):
+    with pytest.raises(DamagedStateError, match="there is nothing to do"):
         stores[0].is_empty()
 
 
 @pytest.mark.parametrize(
-    "said",
+    ("said", "damaged"),
     [
-        "Corruption: block checksum mismatch: stored = 1, computed = 2 in /data/0.db/9.sst",
-        "IO error: No space left on device: While appending to file: /data/flock/0.db/9.log",
+        ("Corruption: block checksum mismatch: stored = 1, computed = 2 in /data/0.db/9.sst", True),
+        ("Corruption: Corruption: IO error: No such file or directory: While open a file: /data/9.sst", True),
+        ("IO error: While reading file sequentially: /data/0.db/CURRENT: Is a directory", True),
+        ("IO error: While pread offset 5 len 53: /data/0.db/9.sst: Input/output error", True),
+        ("Is a directory (os error 21)", True),
+        ("[Errno 17] File exists: '/data/sessions'", True),
+        ("IO error: No space left on device: While appending to file: /data/flock/0.db/9.log", False),
+        ("Corruption: IO error: While open a file for random read: /data/9.sst: Too many open files", False),
+        ("IO error: While open a file for lock: /data/0.db/LOCK: Permission denied", False),
+        ("Permission denied (os error 13)", False),
+        ("[Errno 30] Read-only file system: '/data/sessions'", False),
+        ("Shutdown in progress: ", False),
     ],
 )
-def test_only_a_lock_is_taken_for_a_lock(said: str) -> None:
-    assert "delete the directory" in str(unusable(Path("0.db"), Exception(said)))
+def test_damage_is_told_from_a_disk_that_refuses(said: str, damaged: bool) -> None:
+    error = unusable(Path("0.db"), Exception(said))
+    assert isinstance(error, DamagedStateError) == damaged
+    assert ("Check the free space of the disk" in str(error)) != damaged
+    assert said in str(error)
 
 
 WRITER = """

@@ -35,6 +35,7 @@ def metrics() -> WorkerMetrics:
     metrics.restored("sessions", 1000, 1.5)
     metrics.followed("sessions", 30)
     metrics.standby_failed()
+    metrics.set_aside("sessions")
     metrics.lost("decision-logs", 3, 7)
     metrics.redated("decision-logs-enriched", 2)
     metrics.tallied(Tallied(counted=6, repeated=1), 0.125)
@@ -85,7 +86,7 @@ def test_the_table_is_what_is_exposed(metrics: WorkerMetrics) -> None:
             exposed[name] = labels
     assert exposed == table()
     assert created <= {name.removesuffix("_total") for name in exposed}
-    assert len(exposed) == 31
+    assert len(exposed) == 32
 
 
 def test_a_run_is_counted_by_result_reason_and_event(metrics: WorkerMetrics) -> None:
