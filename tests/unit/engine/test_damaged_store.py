@@ -121,7 +121,8 @@ def test_a_damaged_file_leaves_a_state_that_was_or_is_noticed(tmp_path: Path, ho
             outcomes[f"{file.name} {what}"] = written.outcome(copy)
     assert {what: outcome for what, outcome in outcomes.items() if outcome.startswith("WRONG")} == {}
     assert {outcomes[what] for what in outcomes if what.startswith("CURRENT")} == {"noticed"}
-    assert {outcomes[what] for what in outcomes if "sst cut" in what} <= {"noticed"}
+    # A compaction may have left one that nobody needs.
+    assert "noticed" in {outcomes[what] for what in outcomes if "sst cut" in what}
     assert "earlier" in outcomes.values()
 
 
