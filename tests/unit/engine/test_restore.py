@@ -149,7 +149,7 @@ async def test_nobody_writes_any_more_when_a_restore_has_ended_however_often_it_
 async def test_state_that_no_client_reads_stops_the_worker_and_is_not_skipped(raw: bytes) -> None:
     consumer: Any = Consumer(1, position=0, end=1, raw=raw)
     store = Store()
-    stores: Any = {0: store}
+    stores: Any = Stores({0: store})
     with pytest.raises(StateError, match=r"\[0\] cannot be read: the batch that ends at offset 0 is damaged"):
         await restore(consumer, TP.topic, [0], stores, form=SESSION_FORM)
     assert not store.writing.is_set()
