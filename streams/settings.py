@@ -21,6 +21,10 @@ MEBIBYTE = 1 << 20
 
 _SERVER = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:\[\]]+)(:(?P<port>[0-9]{1,5}))?")
 
+#: Kafka's limit. `JOB-aggregates-repartition` is the longest name of a topic that begins with the job's own.
+_LONGEST_TOPIC = 249
+_LONGEST_JOB = _LONGEST_TOPIC - len("-aggregates-repartition")
+
 S = TypeVar("S", bound="ConnectionSettings")
 
 
@@ -99,6 +103,15 @@ class ConnectionSettings(BaseSettings):
             # Not repeated here: some write a login into it.
             raise ValueError("must be host:port, or several of them separated by commas")
         return value
+
+    @model_validator(mode="after")
+    def _topic_names_fit(self) -> ConnectionSettings:
+        if len(self.job) > _LONGEST_JOB:
+            raise ValueError(
+                f"EDDY_TOPIC_PREFIX and EDDY_APPLICATION_ID together must have {_LONGEST_JOB} characters or "
+                f"fewer: Kafka takes topic names of {_LONGEST_TOPIC} characters"
+            )
+        return self
 
     @model_validator(mode="after")
     def _login_is_complete(self) -> ConnectionSettings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -16,6 +17,9 @@ from streams.cli.settings_topic import AS_JSON
 from streams.settings import WorkerSettings, load
 
 _HIDDEN = "(set, hidden)"
+
+#: A login in front of the host of an address.
+_LOGIN = re.compile(r"(?<=://).*@")
 
 
 @click.command()
@@ -95,6 +99,8 @@ def _plain(value: Any) -> Any:
             return str(value)
         case dict():  # options that are handed through may be secrets, too
             return dict.fromkeys(value, _HIDDEN)
+        case str():
+            return _LOGIN.sub("(hidden)@", value)
         case _:
             return value
 

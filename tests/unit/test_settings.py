@@ -18,6 +18,7 @@ from pydantic.fields import FieldInfo
 
 from streams import app as composition
 from streams.app import build, connection, engine_options
+from streams.engine.job_topics import job_topics
 from streams.errors import ConfigurationError
 from streams.settings import ConnectionSettings, WorkerSettings, load
 
@@ -130,6 +131,10 @@ def test_every_wrong_value_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -> 
         ({"SESSION_TIMEOUT_S": "50"}, ["EDDY_SESSION_TIMEOUT_S", "EDDY_REQUEST_TIMEOUT_S"]),
         ({"HEARTBEAT_INTERVAL_S": "15"}, ["EDDY_HEARTBEAT_INTERVAL_S", "EDDY_SESSION_TIMEOUT_S"]),
         (
+            {"TOPIC_PREFIX": "p" * 100, "APPLICATION_ID": "a" * 127},
+            ["EDDY_TOPIC_PREFIX", "EDDY_APPLICATION_ID", "226 characters"],
+        ),
+        (
             {"AGGREGATE_PAUSE_S": "5", "STALL_TIMEOUT_S": "5"},
             ["EDDY_AGGREGATE_PAUSE_S", "EDDY_STALL_TIMEOUT_S"],
         ),
@@ -151,6 +156,12 @@ def test_values_that_do_not_fit_together_are_refused_by_their_names(
     with pytest.raises(ConfigurationError) as refusal:
         load(WorkerSettings)
     assert all(name in str(refusal.value) for name in named)
+
+
+def test_the_longest_job_has_topic_names_that_kafka_takes() -> None:
+    settings = ConnectionSettings(topic_prefix="p" * 100, application_id="a" * 126)
+    catalogue = job_topics(settings.job, settings.topic_prefix, partitions=1, replicas=1)
+    assert max(len(topic.name) for topic in catalogue.topics) == 249
 
 
 @pytest.mark.parametrize("value", ["kafka", "kafka:9092", "a_b.c:1, [::1]:9092", "10.0.0.1:65535,"])

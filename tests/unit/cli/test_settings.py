@@ -62,3 +62,11 @@ def test_every_setting_of_detection_is_described_with_default_and_range() -> Non
         "    must be an integer from 2 to 1000",
     ]
     assert eddy("config", "describe", "nonsense").exit_code == 2
+
+
+def test_a_login_in_an_address_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDDY_SCHEMA_REGISTRY_URL", "https://ann:hunt/er2@x@registry.example:8081/a")
+    for words in ((), ("--json",)):
+        output = CliRunner().invoke(main, ["settings", "registry_url", *words]).output
+        assert "hunt" not in output, output
+        assert "registry.example:8081/a" in output
