@@ -21,6 +21,7 @@ from streams.demo.cluster import cluster
 from streams.demo.performance import Outcome, perform
 from streams.domain.event import EventKind
 from streams.domain.printable import printable
+from streams.errors import ConfigurationError
 from streams.recordings.replay import messages as recorded
 from streams.sources.message import Message
 from streams.sources.reading import InputFormat
@@ -202,5 +203,10 @@ def demo(files: tuple[str, ...], more: tuple[str, ...], input_format: str, *, as
             write(line)
     if as_json:
         echo_json(numbers(outcome))
+    if not outcome.account.scored:
+        raise ConfigurationError(
+            "Nothing was scored: every record went to the dead letters or was a duplicate. Check the files "
+            "and --format."
+        )
     if outcome.account.lost:
         raise click.exceptions.Exit(1)

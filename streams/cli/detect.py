@@ -14,6 +14,7 @@ from streams.cli.rejections import reported
 from streams.cli.report import Report, Tally, is_at_loop
 from streams.cli.screen import echo_json, standard_output
 from streams.cli.settings_file import settings_in_force
+from streams.errors import ConfigurationError
 from streams.offline import Judgement, judge
 from streams.sources.reading import InputFormat, entries
 
@@ -76,7 +77,8 @@ def detect(
        "recommendation": {"steps": ..., "tokens": ..., "samples": ...} | null}
 
     Warnings, and the first rejected record of each kind, are named on standard error. The exit code is 0,
-    with or without loops, unless --fail-on-loop is given; 2 when an input cannot be read to its end.
+    with or without loops, unless --fail-on-loop is given; 2 when an input cannot be read to its end, or
+    nothing in it was scored.
 
     \b
     Examples:
@@ -87,29 +89,33 @@ def detect(
     settings = settings_in_force(settings_path)
     judgements = reported(judge(watched(entries(files, InputFormat(input_format)), "judging"), settings))
     if as_json:
-        loops = _write_lines(judgements, only_loops=only_loops, count_loops=fail_on_loop)
+        tally = _write_lines(judgements, only_loops=only_loops)
     else:
-        loops = _write_report(judgements, every_step=all_steps, only_loops=only_loops)
-    if fail_on_loop and loops:
+        tally = _write_report(judgements, every_step=all_steps, only_loops=only_loops)
+    if not tally.scored:
+        raise ConfigurationError(
+            f"Nothing was scored: of {tally.rejected + tally.duplicates} records none is a decision log that "
+            "counts. Check the files and --format."
+        )
+    if fail_on_loop and tally.loops:
         click.get_current_context().exit(PROBLEM_FOUND)
 
 
-def _write_lines(judgements: Iterator[Judgement], *, only_loops: bool, count_loops: bool) -> int:
+def _write_lines(judgements: Iterator[Judgement], *, only_loops: bool) -> Tally:
     """Write one JSON line per record, at once."""
     tally = Tally()
     for judgement in judgements:
         if not only_loops or is_at_loop(judgement.outcome):
             echo_json(record_fields(judgement))
-        if count_loops:
-            tally.add(judgement)
-    return len(tally.loops)
+        tally.add(judgement)
+    return tally
 
 
-def _write_report(judgements: Iterator[Judgement], *, every_step: bool, only_loops: bool) -> int:
+def _write_report(judgements: Iterator[Judgement], *, every_step: bool, only_loops: bool) -> Tally:
     report = Report(standard_output(), every_step=every_step, only_loops=only_loops)
     try:
         for judgement in judgements:
             report.add(judgement)
     finally:
         tally = report.finish()
-    return len(tally.loops)
+    return tally

@@ -13,6 +13,7 @@ from streams.cli.progress import watched
 from streams.cli.screen import echo, echo_json, echo_lines
 from streams.cli.settings_file import settings_in_force
 from streams.domain.printable import printable
+from streams.errors import ConfigurationError
 from streams.evaluation.alarms import DETECTORS
 from streams.evaluation.difference import Difference, differences
 from streams.evaluation.document import difference_document, part_document
@@ -105,6 +106,10 @@ def evaluate(
     gathered = _gathered(found, settings_path, "--settings")
     for problem in gathered.problems:
         echo(f"warning: {printable(problem, 200)}", err=True)
+    if not gathered.sessions:
+        raise ConfigurationError(
+            "Nothing was scored: LABELLED holds no event that is a decision log. Check the files."
+        )
     # In the order of the tables, each once.
     names = [name for name in DETECTORS if name in detectors or not detectors]
 

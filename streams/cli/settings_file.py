@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -48,16 +47,20 @@ def settings_in_force(path: Path | None, option: str = "--settings") -> Detectio
 
 
 def named_settings(path: Path, option: str = "--settings") -> DetectionSettings:
-    """The defaults, changed by the document an option names; what is wrong with it goes to standard error.
+    """The defaults, changed by the document an option names.
 
     Raises:
-        click.BadParameter: the file cannot be read, or does not hold one JSON object.
+        click.BadParameter: the file cannot be read, does not hold one JSON object, or sets what cannot be.
     """
     try:
         settings, warnings = read_settings(path)
     except ConfigurationError as error:
         raise click.BadParameter(str(error), param_hint=f"'{option}'") from error
-    for warning in warnings:
-        name, problem = printable(warning.setting, 200), printable(warning.problem, 200)
-        echo(f"warning: {name}: {problem}; kept {json.dumps(warning.kept)}", err=True)
+    if warnings:
+        problems = "; ".join(
+            f"{printable(warning.setting, 200)}: {printable(warning.problem, 200)}" for warning in warnings
+        )
+        raise click.BadParameter(
+            f"{path}: {problems}. `eddy config describe` explains every setting", param_hint=f"'{option}'"
+        )
     return settings

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import click
 
 from streams.engine.client import Brokers, Stored
-from streams.errors import InfrastructureError
+from streams.errors import ConfigurationError
 
 _OFFSET = re.compile(r"(?:(?P<partition>[0-9]+):)?(?P<offset>[0-9]+)")
 
@@ -79,7 +79,7 @@ class TopicRange(NamedTuple):
         """
         counts = await brokers.partition_counts([self.topic])
         if self.topic not in counts:
-            raise InfrastructureError(f"There is no topic {self.topic}. Check the name and the brokers.")
+            raise ConfigurationError(f"There is no topic {self.topic}. Check the name and the brokers.")
         partitions = range(counts[self.topic])
         starts = await self._offsets(brokers, self.starts, partitions)
         stops = await self._offsets(brokers, self.stops, partitions)

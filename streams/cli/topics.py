@@ -7,7 +7,7 @@ import asyncio
 import click
 
 from streams.app import connection
-from streams.cli.screen import echo_lines
+from streams.cli.screen import echo, echo_lines
 from streams.domain.topic import Topic
 from streams.engine.client import connect
 from streams.engine.job_topics import job_topics
@@ -64,7 +64,10 @@ def _run(
     )
     changes = asyncio.run(compare(settings, carry_out=carry_out))
     echo_lines(render(changes))
-    if any(isinstance(change, Refused) for change in changes) or (changes and not carry_out):
+    refused = any(isinstance(change, Refused) for change in changes)
+    if refused and carry_out:
+        echo("Nothing was changed: do what the refused lines say, then apply again.", err=True)
+    if refused or (changes and not carry_out):
         raise click.exceptions.Exit(1)
 
 
@@ -76,7 +79,10 @@ def plan_command(bootstrap_servers: str | None, partitions: int | None, replicas
 
 @topics.command("apply")
 def apply_command(bootstrap_servers: str | None, partitions: int | None, replicas: int | None) -> None:
-    """Create what is missing and correct what differs. Exit status 1 when something had to be refused."""
+    """Create what is missing and correct what differs, all of it or nothing.
+
+    If one change has to be refused, nothing is changed and the exit status is 1.
+    """
     _run(bootstrap_servers, partitions, replicas, carry_out=True)
 
 

@@ -12,7 +12,16 @@ from typing import Any
 from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from aiokafka.errors import InvalidReplicationFactorError, KafkaError, TopicAlreadyExistsError, for_code
+from aiokafka.errors import (
+    InvalidConfigurationError,
+    InvalidPartitionsError,
+    InvalidReplicationFactorError,
+    InvalidTopicError,
+    KafkaError,
+    PolicyViolationError,
+    TopicAlreadyExistsError,
+    for_code,
+)
 from aiokafka.partitioner import murmur2
 
 from streams.domain.outgoing import Outgoing
@@ -23,7 +32,7 @@ from streams.engine.redating import Redating
 from streams.engine.refusal import refusal
 from streams.engine.stored import Stored as Stored  # noqa: PLC0414 - what this module returns
 from streams.engine.topic_identity import topic_ids
-from streams.errors import InfrastructureError
+from streams.errors import ConfigurationError, InfrastructureError
 from topics.catalogue import TopicSpec
 from topics.plan import ActualTopic, AddPartitions, AlterConfig, Change, CreateTopic, Refused
 
@@ -38,6 +47,15 @@ _SPREAD_POLL_SECONDS = 0.05
 _ADVICE = {
     InvalidReplicationFactorError: " Give --replicas, or EDDY_REPLICAS, no more than there are brokers."
 }
+
+#: What brokers refuse because of what we asked for: asking again changes nothing.
+_OURS = (
+    InvalidConfigurationError,
+    InvalidPartitionsError,
+    InvalidReplicationFactorError,
+    InvalidTopicError,
+    PolicyViolationError,
+)
 
 #: What a broker calls the source of a config entry that is set on the topic itself.
 _TOPIC_CONFIG = 1
@@ -108,12 +126,19 @@ class Brokers:
             for topic in described
         ]
 
-    async def apply(self, changes: Iterable[Change]) -> None:
-        """Carry out a plan; what it refuses is left alone.
+    async def apply(self, changes: Sequence[Change]) -> None:
+        """Carry out a plan, all of it or nothing.
+
+        A plan that refuses a change is not carried out at all. The brokers are asked first whether they would
+        create the topics and add the partitions.
 
         Raises:
-            InfrastructureError: the brokers refused a change; those before it are done.
+            ConfigurationError: the brokers refuse what the settings ask for; nothing was changed.
+            InfrastructureError: the brokers failed.
         """
+        if any(isinstance(change, Refused) for change in changes):
+            return
+        await self._try_out(changes)
         created: set[str] = set()
         for change in changes:
             match change:
@@ -135,6 +160,21 @@ class Brokers:
                     pass
         await self._wait_for(created)
 
+    async def _try_out(self, changes: Sequence[Change]) -> None:
+        """Let the brokers check what is to be created, without creating it."""
+        for change in changes:
+            match change:
+                case CreateTopic(topic):
+                    await self._create(topic, validate_only=True)
+                case AddPartitions(name, _, wanted):
+                    response = await self._admin.create_partitions(
+                        {name: NewPartitions(wanted)}, validate_only=True
+                    )
+                    for _, code, message in response.topic_errors:
+                        _check(code, message, f"to add partitions to {name}")
+                case _:
+                    pass
+
     async def _wait_for(self, names: set[str]) -> None:
         """Wait until every broker knows the topics: creation returns before the news has spread."""
         deadline = time.monotonic() + _SPREAD_SECONDS
@@ -146,10 +186,10 @@ class Brokers:
                 )
             await asyncio.sleep(_SPREAD_POLL_SECONDS)
 
-    async def _create(self, topic: TopicSpec) -> None:
+    async def _create(self, topic: TopicSpec, *, validate_only: bool = False) -> None:
         new = NewTopic(topic.name, topic.partitions, topic.replicas, topic_configs=dict(topic.config))
         try:
-            response = await self._admin.create_topics([new])
+            response = await self._admin.create_topics([new], validate_only=validate_only)
         except TopicAlreadyExistsError:
             return
         for _, code, *message in response.topic_errors:
@@ -214,7 +254,7 @@ class Brokers:
         # Asked of the admin client: a consumer knows no topic that it is not assigned.
         counts = await self.partition_counts([topic])
         if topic not in counts:
-            raise InfrastructureError(
+            raise ConfigurationError(
                 f"There is no topic {topic}. Create the topics with `eddy topics apply`."
             )
         return [TopicPartition(topic, partition) for partition in range(counts[topic])]
@@ -353,4 +393,6 @@ def _check(code: int, message: Any, doing: str) -> None:
     error = for_code(code)
     if code:
         said = f"The brokers refused {doing}: {error.__name__} {message or ''}".rstrip(" .")
-        raise InfrastructureError(f"{said}.{_ADVICE.get(error, '')}")
+        if issubclass(error, _OURS):
+            raise ConfigurationError(f"{said}.{_ADVICE.get(error, '')}")
+        raise InfrastructureError(f"{said}.")

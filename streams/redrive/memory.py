@@ -15,7 +15,7 @@ import orjson
 from streams.domain.outgoing import Outgoing
 from streams.domain.topic import Topic
 from streams.engine.client import Brokers
-from streams.errors import InfrastructureError
+from streams.errors import ConfigurationError
 
 
 class Mark(NamedTuple):
@@ -95,12 +95,12 @@ async def opened(brokers: Brokers) -> int:
     """Return the number of partitions of the topic of marks.
 
     Raises:
-        InfrastructureError: there is none.
+        ConfigurationError: there is none.
     """
     name = brokers.topic(Topic.REDRIVEN)
     counts = await brokers.partition_counts([name])
     if name not in counts:
-        raise InfrastructureError(
+        raise ConfigurationError(
             f"There is no topic {name}, which remembers what was redriven. Create the topics "
             "with `eddy topics apply`."
         )

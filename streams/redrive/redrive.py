@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from streams.domain.outgoing import Outgoing
 from streams.domain.topic import Topic
 from streams.engine.client import Brokers
-from streams.errors import InfrastructureError
+from streams.errors import ConfigurationError
 from streams.redrive.letter import DeadLetter, redriven_headers
 from streams.redrive.memory import Mark, Memory, opened
 from streams.redrive.trial import Trial
@@ -76,12 +76,12 @@ async def target(brokers: Brokers) -> Target:
     """Look at the source topic.
 
     Raises:
-        InfrastructureError: there is none.
+        ConfigurationError: there is none.
     """
     name = brokers.topic(Topic.DECISION_LOGS)
     found = await brokers.describe([name])
     if not found:
-        raise InfrastructureError(f"There is no topic {name}. Check the brokers.")
+        raise ConfigurationError(f"There is no topic {name}. Create the topics with `eddy topics apply`.")
     limit = found[0].config.get("max.message.bytes", "")
     return Target(name, found[0].partitions, int(limit) if limit.isdigit() else None)
 

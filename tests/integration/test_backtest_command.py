@@ -84,5 +84,5 @@ async def test_a_topic_that_is_not_there_is_told(stage: Stage) -> None:
     status, _, complained = await stage.attempt(
         "backtest", "--topic", "decision-longs", "--a", "default", "--b", "default"
     )
-    assert status == 3
+    assert status == 2
     assert "There is no topic decision-longs" in complained

@@ -98,7 +98,8 @@ async def test_letters_are_listed_shown_and_counted(
 
     place = _place(by_problem[1])
     text = await stage.command("dlq", "show", place, "--save", str(tmp_path / "value"), max_value_bytes=LIMIT)
-    assert "not valid: action.status (at validate)" in text
+    assert "  what was wrong   action.status: " in text
+    assert "(at validate)" in text
     assert "would come back: schema_violation: action.status" in text
     assert '"session_id": "broken"' in text
     assert (tmp_path / "value").read_bytes() == broken(1)[1].value
@@ -169,7 +170,10 @@ async def test_what_would_come_back_goes_only_when_it_is_forced_and_comes_back_c
     [letter], _ = await listed(stage, "--reason", "key")
     place = _place(letter)
     told, _ = await redriven(stage, place, "--yes", status=1)
-    assert (told["fate"], told["why"]) == ("useless", "would come back: key: key")
+    assert (told["fate"], told["why"]) == (
+        "useless",
+        "would come back: key: key: missing, must be the session_id of the record",
+    )
     await redriven(stage, place, "--yes", "--force", status=0)
     stage.sent[letter["partition"]] += 1
     stage.worker(max_value_bytes=LIMIT)

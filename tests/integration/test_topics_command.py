@@ -120,6 +120,16 @@ def test_another_number_of_partitions_is_refused_topic_by_topic(operator: Operat
     ]
     assert refused == [name for name in NAMES if name not in {"detector-config", "shadow-config"}]
     assert operator.found(NAMES) == before
+    assert "Nothing was changed" in applied.stderr
+
+
+def test_one_refused_change_leaves_all_others_undone(operator: Operator) -> None:
+    spec = CATALOGUE["decision-logs"]
+    operator.administer(lambda admin: admin.create_topics([NewTopic(spec.name, 3, 1)]))
+    applied = operator.topics("apply", "--partitions", "2")
+    assert applied.exit_code == 1
+    assert "! refused decision-logs" in applied.stdout
+    assert set(operator.found(NAMES)) == {"decision-logs"}
 
 
 def test_what_somebody_else_created_is_left_alone(operator: Operator) -> None:
@@ -151,7 +161,7 @@ def test_what_differs_is_put_right_and_what_is_not_ours_stays(operator: Operator
 @pytest.mark.kafka_only("the embedded broker takes any number of replicas")
 def test_what_the_brokers_refuse_is_a_sentence(operator: Operator) -> None:
     applied = operator.topics("apply", "--replicas", "3")
-    assert applied.exit_code == 3
+    assert applied.exit_code == 2
     assert applied.stderr.startswith(
         "eddy: The brokers refused to create decision-logs: InvalidReplicationFactor"
     )

@@ -146,9 +146,10 @@ def test_machines_are_told_what_is_in_the_way(under: Any) -> None:
     assert (warning["finding"], warning["records"], warning["sequence"]) == ("impossible", None, None)
 
 
-def test_the_warnings_of_a_settings_file_are_told(under: Any) -> None:
+def test_a_settings_file_that_sets_what_cannot_be_is_wrong_usage(under: Any) -> None:
     result = explain("R3", *under(cycle_loop=0))
-    assert (result.exit_code, result.stderr[:20]) == (0, "warning: cycle_loop:")
+    assert result.exit_code == 2
+    assert "cycle_loop: must be an integer from 2 to 1000" in result.stderr
 
 
 def test_a_settings_file_that_is_not_there_is_wrong_usage(tmp_path: Path) -> None:

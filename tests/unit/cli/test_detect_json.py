@@ -184,7 +184,12 @@ def test_refused_records_are_named_on_standard_error(tmp_path: Path) -> None:
             'schema_violation offset=1 session_id="s1" event_id="s1-e1" problems=action.status '
             'detail="action.status: text of 5 characters is not one of failure, pending, skipped, success"'
         ),
+        (
+            "eddy: Nothing was scored: of 2 records none is a decision log that counts. Check the files and "
+            "--format."
+        ),
     ]
+    assert result.exit_code == 2
 
 
 def test_a_record_without_an_agent_is_scored_and_named(tmp_path: Path) -> None:
@@ -240,8 +245,10 @@ def test_every_line_of_a_session_is_the_same_wherever_it_was_read_from(tmp_path:
     assert lines(str(tmp_path / "a.avro")) == lines(write(tmp_path / "a.jsonl", *records))
 
 
-def test_no_records_give_no_lines(tmp_path: Path) -> None:
-    assert lines(write(tmp_path / "empty.jsonl")) == []
+def test_no_records_give_no_lines_and_end_with_two(tmp_path: Path) -> None:
+    result = detect("--json", "--fail-on-loop", write(tmp_path / "empty.jsonl"))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("eddy: Nothing was scored")
 
 
 class TestSettings:
@@ -253,15 +260,14 @@ class TestSettings:
         assert found[2]["eddy"]["settings_version"] == 1
         assert found[2]["eddy"]["uniqueness"]["window_size"] == 2
 
-    def test_a_bad_value_is_a_warning_and_the_default_stays(self, tmp_path: Path) -> None:
+    def test_what_cannot_be_set_is_wrong_usage_and_named(self, tmp_path: Path) -> None:
         settings = tmp_path / "settings.json"
         settings.write_text('{"entropy_window_size": 0, "no_such_setting": 1}')
         result = detect("--json", "--settings", str(settings), write(tmp_path / "a.jsonl", log(0)))
-        assert result.exit_code == 0
-        first, second = result.stderr.splitlines()
-        assert first.startswith("warning: entropy_window_size: ")
-        assert first.endswith("; kept 5")
-        assert second.startswith("warning: no_such_setting: ")
+        assert result.exit_code == 2
+        assert result.stdout == ""
+        assert "entropy_window_size: must be an integer from 1 to 1000" in result.stderr
+        assert "no_such_setting" in result.stderr
 
     def test_a_rule_that_can_never_fire_is_a_warning(self, tmp_path: Path) -> None:
         settings = tmp_path / "settings.json"

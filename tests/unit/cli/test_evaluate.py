@@ -215,10 +215,24 @@ def test_a_source_without_labels_has_alarms_only(folder: str) -> None:
 
 def test_settings_change_what_is_found(folder: str, tmp_path: Path) -> None:
     settings = tmp_path / "settings.json"
-    settings.write_text('{"identical_failing_warn": 3, "identical_failing_loop": 5, "nonsense": 1}')
+    settings.write_text('{"identical_failing_warn": 3, "identical_failing_loop": 5}')
     result = evaluate(folder, "--detector", "verdict-warning", "--settings", str(settings))
     assert "| verdict-warning | 2    | 0     | 1      |" in result.stdout
-    assert "warning: nonsense" in result.stderr
+
+
+def test_settings_that_cannot_be_are_wrong_usage(folder: str, tmp_path: Path) -> None:
+    settings = tmp_path / "settings.json"
+    settings.write_text('{"identical_failing_warn": 3, "nonsense": 1}')
+    result = evaluate(folder, "--settings", str(settings))
+    assert result.exit_code == 2
+    assert "nonsense" in result.stderr
+
+
+def test_where_nothing_is_scored_it_ends_with_two_and_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").touch()
+    result = evaluate(str(tmp_path))
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1].startswith("eddy: Nothing was scored")
 
 
 CHANGES = """\
@@ -261,8 +275,8 @@ def test_what_cannot_be_compared_is_named(tmp_path: Path) -> None:
     lines = [*events("demo::short", FAILING), label("demo::short", "Repetition"), label("demo::gone")]
     (tmp_path / "bad.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     result = evaluate(str(tmp_path))
-    assert result.exit_code == 0
-    assert result.stderr.splitlines() == [
+    assert result.exit_code == 2  # nothing else is there
+    assert result.stderr.splitlines()[:2] == [
         "warning: demo::short: 1 labels for 1 records; left out",
         "warning: demo::gone: labels without records",
     ]

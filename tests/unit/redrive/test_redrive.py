@@ -9,7 +9,7 @@ from schemas.codec import Codec
 from streams.dead_letter import Source, rejected_headers
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.topic import Topic
-from streams.errors import InfrastructureError
+from streams.errors import ConfigurationError, InfrastructureError
 from streams.redrive.letter import read
 from streams.redrive.memory import Mark, mark_record
 from streams.redrive.redrive import Fate, Redrive, Wish, target
@@ -144,7 +144,7 @@ async def test_a_letter_without_a_place_goes_nowhere(brokers):
 
 async def test_without_the_topic_of_marks_nothing_is_sent(brokers):
     brokers.missing.add(Topic.REDRIVEN)
-    with pytest.raises(InfrastructureError, match="eddy topics apply"):
+    with pytest.raises(ConfigurationError, match="eddy topics apply"):
         await sent(brokers, letter(5))
     assert brokers.writes == []
 
