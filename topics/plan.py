@@ -136,7 +136,7 @@ def _differences(topic: TopicSpec, found: ActualTopic, desired: Catalogue) -> It
         yield Refused(
             topic.name,
             f"it has {found.replicas} replicas, {topic.replicas} are wanted: that is a reassignment of data,"
-            " done with kafka-reassign-partitions",
+            f" done with kafka-reassign-partitions; to keep them, set EDDY_REPLICAS={found.replicas}",
         )
 
 

@@ -55,7 +55,7 @@ def topic_checks(changes: Iterable[Change]) -> Iterator[Check]:
         yield warn(name, said, "Look at `eddy topics plan`, then `eddy topics apply`.")
     if refused:
         said = f"not as the catalogue has them, and not for `eddy topics apply`: {'; '.join(refused)}"
-        yield warn(name, said, "Set EDDY_REPLICAS to what the cluster has, or follow what is said there.")
+        yield warn(name, said, "For each topic, do what its sentence says.")
     if not missing and not other and not refused:
         yield ok(name, "all there, as the catalogue has them")
 

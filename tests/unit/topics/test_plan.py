@@ -129,6 +129,7 @@ def test_replicas_are_left_to_the_operator(desired):
     (change,) = changed(desired, "topology", replicas=3)
     assert isinstance(change, Refused)
     assert "kafka-reassign-partitions" in change.why
+    assert "EDDY_REPLICAS=" in change.why
 
 
 def test_a_follower_is_not_created_with_another_number_of_partitions(desired):
