@@ -33,7 +33,7 @@ def test_each_library_that_does_not_fit_is_named_with_what_is_needed():
         "aiokafka 0.14.0 is installed, <0.14,>=0.13 is needed; "
         "rocksdict is not installed (>=0.3.29 is needed)"
     )
-    assert "pip install" in found.advice
+    assert "make setup" in found.advice
 
 
 def test_what_only_an_extra_needs_is_not_missed():
