@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 
 from streams.cli.screen import echo, echo_json
 from streams.cli.settings_topic import AS_JSON
+from streams.errors import ConfigurationError
 from streams.settings import WorkerSettings, load
 
 _HIDDEN = "(set, hidden)"
@@ -31,9 +32,13 @@ def settings(names: tuple[str, ...], only_changed: bool, as_json: bool) -> None:
 
     Each setting is an environment variable, or a line of `.env` in this directory. NAME is a variable or a
     part of one, such as `ssl`. Needs no broker. The settings of detection are another matter, see
-    `eddy config describe`.
+    `eddy config describe`. If a value cannot be used, the list shows the defaults and ends with why.
     """
-    current = load(WorkerSettings)
+    wrong: ConfigurationError | None = None
+    try:
+        current = load(WorkerSettings)
+    except ConfigurationError as error:
+        wrong, current = error, WorkerSettings.model_construct()
     variables = {f"EDDY_{name.upper()}": name for name in WorkerSettings.model_fields}
     chosen = {
         variable: name
@@ -61,6 +66,8 @@ def settings(names: tuple[str, ...], only_changed: bool, as_json: bool) -> None:
         echo(f"    {row['meaning']}")
         allowed = f"; {row['may_be']}" if row["may_be"] else ""
         echo(f"    default {_text(row['default'])}{allowed}")
+    if wrong is not None:
+        raise wrong
 
 
 def range_of(field: FieldInfo) -> str | None:

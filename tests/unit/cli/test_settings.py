@@ -42,6 +42,16 @@ def test_a_value_from_the_environment_is_shown_and_a_secret_is_not(monkeypatch: 
     assert "EDDY_BOOTSTRAP_SERVERS" not in said
 
 
+def test_a_value_that_cannot_be_used_is_named_behind_the_whole_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDDY_WEB_PORT", "many")
+    result = eddy("settings")
+    assert result.exit_code == 2
+    assert "EDDY_WEB_PORT" in result.stdout.splitlines()
+    [line] = result.stderr.splitlines()
+    assert line.startswith("eddy: ")
+    assert "EDDY_WEB_PORT" in line
+
+
 def test_a_part_of_a_name_chooses_and_an_unknown_one_is_wrong_usage() -> None:
     assert {str(row["variable"])[:8] for row in rows("settings", "eddy_ssl")} == {"EDDY_SSL"}
     assert eddy("settings", "nonsense").exit_code == 2
