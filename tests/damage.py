@@ -1,5 +1,6 @@
 """What happens to the files of a database: each does its damage and says what it did."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -75,9 +76,7 @@ def forget_tables(path: Path) -> str:
 
 def put_a_file_in_its_place(path: Path) -> str:
     """Replace the directory by a file."""
-    for file in path.iterdir():
-        file.unlink()
-    path.rmdir()
+    shutil.rmtree(path)
     path.write_text("no database")
     return "a file in its place"
 

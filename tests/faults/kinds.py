@@ -17,6 +17,7 @@ from typing import ClassVar
 from streams.domain.outgoing import Outgoing
 from streams.domain.topic import Topic
 from streams.engine.options import changelog_topic, repartition_topic
+from tests.damage import DAMAGES
 from tests.faults.cluster import KafkaCluster, Node
 from tests.faults.fleet import Fleet, Place
 from tests.integration.load import Sending, as_json, decision, keyed
@@ -281,6 +282,39 @@ class ClockWrong(Fault):
         self._place.clock.set_off(0)
 
 
+class StateDamaged(Fault):
+    """A file of a database is lost, cut or overwritten, while the worker is down, or while it runs.
+
+    What is damaged while it runs may show at once or never: the worker is killed later, to open it again.
+    """
+
+    kind = "state damaged"
+
+    def __init__(self, random: Random) -> None:
+        super().__init__(random)
+        self._which, self._number = random.random(), random.randrange(len(DAMAGES))
+
+    async def inject(self, bed: Bed) -> str:
+        place = self._chosen(bed)
+        self._worker = worker = place.running_worker()
+        if self._variant:
+            worker.signal("STOP")  # files must not come and go meanwhile
+        else:
+            worker.kill()
+        databases = sorted(path for path in place.data.glob("*/*/*.db") if path.stem.isdigit())
+        what = "no database yet"
+        if databases:
+            path = databases[int(self._which * len(databases))]
+            what = f"{path.parent.name}/{path.name}, {DAMAGES[self._number](path)}"
+        if self._variant:
+            worker.signal("CONT")
+        return f"worker {place.number} {'runs' if self._variant else 'is down'}, {what}"
+
+    async def heal(self, bed: Bed) -> None:
+        if self._worker.running():
+            self._worker.kill()
+
+
 class DiskFull(Fault):
     """The disk under a worker's state is full; once the worker has ended, there is space again."""
 
@@ -346,6 +380,7 @@ KINDS: dict[str, Callable[[Random], Fault]] = {
         NetworkSlow,
         BootstrapSlow,
         ClockWrong,
+        StateDamaged,
         DiskFull,
         RecordsCorrupt,
         SettingsChanged,
