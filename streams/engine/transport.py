@@ -23,7 +23,7 @@ from faust.types.tuples import ConsumerMessage, Message
 from mode import Service
 
 from streams.domain.run import Run, rounds, runs
-from streams.engine.clock import now_ms
+from streams.engine.clock import boot_time
 from streams.engine.consumer_thread import RunConsumerThread
 from streams.engine.crash_point import CrashPoint, crash_point
 from streams.engine.producer import RunProducer
@@ -36,7 +36,7 @@ SCHEME = "runs"
 _POLL_SECONDS = 0.5
 
 #: Without anything to read a leader answers every `fetch_max_wait_ms`; for so long it is taken at its word.
-_CURRENT_MS = 15_000
+_CURRENT_S = 15.0
 
 #: Between two looks at what the client tells nobody.
 _LOOK_SECONDS = 1.0
@@ -218,7 +218,7 @@ class RunConsumer(Consumer):
     def is_current(self, tp: TP) -> bool:
         """Tell whether the leader of a partition has answered of late: else its `end` may be an old one."""
         heard_at = self.heard_at(tp)
-        return heard_at is not None and now_ms() - heard_at < _CURRENT_MS
+        return heard_at is not None and boot_time() - heard_at < _CURRENT_S
 
     async def perform_seek(self) -> None:
         """Seek the committed offsets, and take note of them: they are what the broker confirmed so far."""

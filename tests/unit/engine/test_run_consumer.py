@@ -15,7 +15,7 @@ from aiokafka.errors import (
     KafkaTimeoutError,
     TopicAuthorizationFailedError,
 )
-from faust.transport.drivers.aiokafka import AIOKafkaConsumerThread
+from faust.transport.drivers.aiokafka import AIOKafkaConsumerThread, ensure_aiokafka_TP
 from faust.types import TP
 from faust.types.tuples import Message
 
@@ -23,6 +23,7 @@ from streams.app import build
 from streams.domain.run import Run
 from streams.engine.app import RunApp
 from streams.engine.client import Stored
+from streams.engine.clock import boot_time
 from streams.engine.consumer_thread import RunConsumerThread
 from streams.engine.transport import RunConsumer, RunSchema
 from streams.errors import InfrastructureError
@@ -184,6 +185,18 @@ async def test_a_partition_is_left_out_while_all_that_was_fetched_of_it_is_proce
     assert not consumer.is_left_out(tp)
     assert consumer.ack(second)
     assert consumer.is_left_out(tp)
+
+
+async def test_the_end_of_a_partition_is_current_for_a_while_after_its_leader_was_asked(
+    consumer: RunConsumer,
+) -> None:
+    tp = TP(TOPIC, 0)
+    asked_at = cast("RunConsumerThread", consumer._thread)._asked_at
+    assert not consumer.is_current(tp)
+    asked_at[ensure_aiokafka_TP(tp)] = boot_time()
+    assert consumer.is_current(tp)
+    asked_at[ensure_aiokafka_TP(tp)] = boot_time() - 60
+    assert not consumer.is_current(tp)
 
 
 async def test_what_is_put_back_after_a_rebalance_does_not_count_as_read(
