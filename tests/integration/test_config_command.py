@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from streams.cli import main
 from streams.cli.config import SettingsConflictError, changed_document, publish
+from streams.cli.lazy_group import WRONG_INPUT
 from streams.cli.settings_topic import KEY, records
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.outgoing import Outgoing
@@ -215,5 +216,5 @@ def test_history_shows_what_workers_ignore_and_obeys_nothing(operator: Operator)
 
 def test_without_the_topic_it_is_said_how_to_create_it(stage_broker: Broker) -> None:
     result = Operator(stage_broker).config("list")
-    assert (result.exit_code, result.stdout) == (3, "")
+    assert (result.exit_code, result.stdout) == (WRONG_INPUT, "")
     assert "eddy topics apply" in result.stderr

@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from streams.cli import main
 from streams.cli.config_shadow import ShadowConflictError, publish
+from streams.cli.lazy_group import WRONG_INPUT
 from streams.cli.settings_topic import KEY, next_document, records
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.outgoing import Outgoing
@@ -143,5 +144,5 @@ def test_a_tombstone_ends_a_trial_and_the_next_one_is_no_conflict(operator: Oper
 
 def test_without_the_topic_it_is_said_how_to_create_it(stage_broker: Broker) -> None:
     result = Operator(stage_broker).eddy("config", "shadow", "get")
-    assert (result.exit_code, result.stdout) == (3, "")
+    assert (result.exit_code, result.stdout) == (WRONG_INPUT, "")
     assert "eddy topics apply" in result.stderr

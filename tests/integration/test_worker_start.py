@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rocksdict import Options, Rdict
 
 from streams.cli.lazy_group import BROKER_UNREACHABLE, PROBLEM_FOUND, WRONG_INPUT
 from streams.domain.topic import Topic
@@ -14,6 +15,7 @@ from streams.engine.client import connect
 from streams.engine.connection import Connection
 from streams.engine.job_topics import job_topics
 from streams.engine.options import AGGREGATES, SESSIONS, changelog_topic
+from streams.engine.store.layout import FORMAT_KEY
 from tests.integration.brokers import Broker
 from tests.integration.load import load
 from tests.integration.stage import SOON_MISSED, Stage, delete_topics
@@ -110,15 +112,16 @@ async def test_with_settings_it_cannot_use_it_ends_and_says_what_to_do(stage: St
     await refuses(stage.worker(run_max_records=0), WRONG_INPUT, "EDDY_RUN_MAX_RECORDS")
 
 
-async def test_under_local_state_that_cannot_be_read_it_ends_and_says_what_to_do(
+async def test_under_local_state_of_a_newer_version_it_ends_and_says_what_to_do(
     stage: Stage, tmp_path: Path
 ) -> None:
     database = tmp_path / "data" / stage.application_id / SESSIONS / "0.db"
     database.mkdir(parents=True)
-    (database / "CURRENT").write_text("MANIFEST-000001\n")
+    written = Rdict(str(database), options=Options(raw_mode=True))
+    written.put(FORMAT_KEY, b"999")
+    written.close()
     worker = stage.worker(directory=tmp_path / "data")
-    # mode stops the consumer's thread twice, and complains with a stack trace of its own.
-    await ends(worker, PROBLEM_FOUND, str(database), "delete the directory")
+    await refuses(worker, PROBLEM_FOUND, str(database), "delete the directory")
 
 
 @pytest.mark.parametrize("table", [SESSIONS, AGGREGATES])
