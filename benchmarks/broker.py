@@ -12,8 +12,8 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.structs import OffsetAndMetadata
 
 from benchmarks.stages import Input
-from streams.broker.embedded import EmbeddedBroker
 from streams.cli.topics import compare
+from streams.embedded_broker.embedded import EmbeddedBroker
 from streams.job import OUTPUTS
 from streams.settings import ConnectionSettings, load
 

@@ -22,15 +22,16 @@ import psutil
 
 from schemas.codec import Codec
 from streams.app import build
+from streams.brokers.client import Stored
+from streams.brokers.clock import ClusterClock
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.run import Run
 from streams.domain.session import Session
 from streams.domain.shadow import ShadowDocument
-from streams.engine.client import Stored
-from streams.engine.clock import ClusterClock
 from streams.engine.effects import Outcome, changes
-from streams.engine.housekeeping import Housekeeping
-from streams.engine.table import SessionTable, View
+from streams.engine.lifetime.housekeeping import Housekeeping
+from streams.engine.state.table import SessionTable
+from streams.engine.state.view import View
 from streams.job import Folded, Job
 from streams.settings import WorkerSettings, load
 from tests.integration.load import as_json, decision

@@ -29,8 +29,8 @@ from streams.domain.outcome import Rejected, Scored
 from streams.domain.record import Record
 from streams.domain.session import Session
 from streams.domain.topic import Topic
-from streams.engine.changelog import encode_session
 from streams.engine.garbage import collect_rarely
+from streams.engine.state.changelog import encode_session
 from streams.pipeline import admit, step
 from streams.sources.reading import InputFormat, entries
 

@@ -27,13 +27,13 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from prometheus_client.parser import text_string_to_metric_families
 
 from benchmarks.broker import provision, running
+from streams.brokers.client import connect
+from streams.brokers.connection import Connection
 from streams.cli.config import changed_document, publish
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.topic import Topic
-from streams.engine.changelog import SETTINGS_KEY
-from streams.engine.client import connect
-from streams.engine.connection import Connection
 from streams.engine.options import SESSIONS, changelog_topic
+from streams.engine.state.changelog import SETTINGS_KEY
 from tests.integration.worker_process import until
 
 _GROUP = "lifetime"

@@ -16,7 +16,7 @@ from benchmarks.cost import Bench
 from benchmarks.stages import Input
 from streams.domain.session import Session
 from streams.domain.topic import Topic
-from streams.engine.changelog import encode_session
+from streams.engine.state.changelog import encode_session
 
 #: Of a state that is restored, at most.
 STATE_BYTES = 500

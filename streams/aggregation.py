@@ -13,11 +13,11 @@ import orjson
 
 from schemas.codec import Codec
 from streams.contribution_record import read
-from streams.domain.agent_health import AgentHealth
-from streams.domain.contribution import Contribution
+from streams.domain.aggregates.agent_health import AgentHealth
+from streams.domain.aggregates.contribution import Contribution
+from streams.domain.aggregates.task_needs import Completion, TaskNeeds
 from streams.domain.outgoing import Outgoing
 from streams.domain.run import Run
-from streams.domain.task_needs import Completion, TaskNeeds
 from streams.domain.topic import Topic
 from streams.domain.unreadable import Unreadable
 from streams.errors import StateError

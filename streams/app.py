@@ -17,16 +17,16 @@ from mode import Service
 from schemas.codec import Codec, OutputFormat, RegistryAddress
 from streams import agents
 from streams.aggregation import Aggregation
+from streams.brokers.connection import Connection
 from streams.engine.app import Folds, RunApp
-from streams.engine.broker_watch import BrokerWatch
-from streams.engine.changelog import encode_session
-from streams.engine.connection import Connection
-from streams.engine.health import Health, Watchdog, status
+from streams.engine.faust_seam.pass_through import check_pass_through
+from streams.engine.faust_seam.transport_options import TransportOptions
+from streams.engine.health.broker_watch import BrokerWatch
+from streams.engine.health.liveness import Health, Watchdog, status
 from streams.engine.options import EngineOptions, TransactionOptions, changelog_topic
-from streams.engine.pass_through import check_pass_through
 from streams.engine.session_lookup import SessionLookup
-from streams.engine.store import StoreOptions
-from streams.engine.transport_options import TransportOptions
+from streams.engine.state.changelog import encode_session
+from streams.engine.state.store import StoreOptions
 from streams.errors import ConfigurationError
 from streams.job import Job
 from streams.observe.client_errors import ClientErrors

@@ -2,7 +2,7 @@
 
 | key | value |
 |---|---|
-| agent or tool (`streams.domain.contribution`) | ``[1, "health", partition, offset, at, counts, chains]`` |
+| agent or tool (`aggregates.contribution`) | ``[1, "health", partition, offset, at, counts, chains]`` |
 | task_type | ``[1, "task", partition, offset, {steps_used, tokens_used}, settings_version, buffer]`` |
 """
 
@@ -13,13 +13,13 @@ from typing import Any
 
 import orjson
 
-from streams.domain.bounded import bounded
-from streams.domain.contribution import Contribution, is_place
+from streams.domain.aggregates.contribution import Contribution, is_place
+from streams.domain.aggregates.task_needs import Completion
 from streams.domain.decision import Decision
 from streams.domain.detection_settings import DetectionSettings
 from streams.domain.outgoing import Outgoing
 from streams.domain.run import Message
-from streams.domain.task_needs import Completion
+from streams.domain.text.bounded import bounded
 from streams.errors import StateError
 
 FORMAT = 1

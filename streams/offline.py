@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from streams.domain.aggregates.task_profile import TaskProfile
 from streams.domain.detection_settings import DetectionSettings
 from streams.domain.outcome import Duplicate, Rejected, Scored
 from streams.domain.record import Record
 from streams.domain.session import Session
-from streams.domain.task_profile import TaskProfile
 from streams.pipeline import admit, step
 from streams.sources.entry import UNDECODABLE, Entry
 

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 from streams.detectors.detector import CloseReason, Detector, Layer
 from streams.detectors.registry import DETECTORS
-from streams.domain.bounded import bounded
-from streams.domain.contribution import Changes, Contribution, expiry_source
+from streams.domain.aggregates.contribution import Changes, Contribution, expiry_source
 from streams.domain.decision import Decision
 from streams.domain.detection_settings import DetectionSettings
 from streams.domain.event import Event, EventKind, Finding
@@ -25,6 +24,7 @@ from streams.domain.problem_text import explained
 from streams.domain.record import Record
 from streams.domain.scoring_status import ScoringStatus, scoring_status
 from streams.domain.session import DAMAGE, DamagedSessionError, Session
+from streams.domain.text.bounded import bounded
 from streams.domain.validation import known_fields, problems
 from streams.policy.activity import ACTIVITY, activity_of, follow, leave
 from streams.policy.completion import completion_of

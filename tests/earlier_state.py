@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import orjson
 
 from schemas.codec import Codec, OutputFormat
+from streams.brokers.client import Stored
 from streams.domain.run import Run
 from streams.domain.session import Session
 from streams.domain.topic import Topic
-from streams.engine.changelog import SETTINGS_KEY, decode_session
-from streams.engine.client import Stored
 from streams.engine.settings_ledger import SettingsLedger
+from streams.engine.state.changelog import SETTINGS_KEY, decode_session
 from streams.job import Folded, Job
 from streams.recordings.catalogue import RECORDINGS
 from streams.recordings.replay import messages

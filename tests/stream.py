@@ -7,8 +7,8 @@ from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.outcome import Duplicate, Rejected, Scored
 from streams.domain.record import Record
 from streams.domain.session import Session
-from streams.domain.settings_document import SettingWarning, resolve, to_document
 from streams.pipeline import admit, step
+from streams.settings_document.document import SettingWarning, resolve, to_document
 
 Outcome = Scored | Duplicate | Rejected
 _OWN_SESSION_ID = "the session_id of the record"

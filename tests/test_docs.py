@@ -12,8 +12,8 @@ import yaml
 
 from streams.cli import main
 from streams.domain.detection_settings import DEFAULTS
-from streams.domain.setting_table import RANGES
 from streams.settings import WorkerSettings
+from streams.settings_document.table import RANGES
 from tests.readme import README, ROOT, blocks, commands, prompts, spans
 from topics.catalogue import Catalogue
 

@@ -74,11 +74,11 @@ def test_no_text_has(pattern: re.Pattern[str]) -> None:
 
 
 def test_only_the_screen_writes_to_a_terminal() -> None:
-    """What a command says goes through `streams.cli.screen`, which escapes what agents and files wrote."""
+    """Commands write through `streams.cli.text.screen`, which escapes what agents and files wrote."""
     doors = {
-        Path("streams/cli/screen.py"),
+        Path("streams/cli/text/screen.py"),
         Path("streams/observe/logs.py"),  # escapes what is logged
-        Path("streams/engine/health.py"),  # ends a worker that cannot run any more code; no text of others
+        Path("streams/engine/health/liveness.py"),  # ends a stalled worker; no text of others
     }
     past = [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
@@ -87,7 +87,7 @@ def test_only_the_screen_writes_to_a_terminal() -> None:
         for number, line in enumerate(path.read_text().splitlines(), 1)
         if WRITES.search(line) and not EXAMPLE.match(line)
     ]
-    assert past == [], "call echo, echo_lines or echo_json of streams.cli.screen instead"
+    assert past == [], "call echo, echo_lines or echo_json of streams.cli.text.screen instead"
 
 
 def test_the_patterns_find_what_they_are_for() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from streams.cli.lazy_group import BROKER_UNREACHABLE, PROBLEM_FOUND, WRONG_INPUT
-from streams.engine.health import EXIT_STALLED
+from streams.engine.health.liveness import EXIT_STALLED
 from streams.observe import metrics
 from streams.observe.metrics import WorkerMetrics
 from streams.observe.readings import Readings

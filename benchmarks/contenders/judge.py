@@ -12,7 +12,7 @@ from streams.domain.detection_settings import DEFAULTS
 from streams.domain.outcome import Rejected, Scored
 from streams.domain.record import Record
 from streams.domain.topic import Topic
-from streams.engine.changelog import decode_session, encode_session
+from streams.engine.state.changelog import decode_session, encode_session
 from streams.job import OUTPUTS
 from streams.pipeline import admit, step
 

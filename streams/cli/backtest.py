@@ -10,21 +10,21 @@ import click
 from schemas.codec import UndecodableError
 from streams.app import connection, open_codec
 from streams.backtest import Backtest
-from streams.cli.backtest_report import (
+from streams.brokers.client import connect
+from streams.cli.lazy_group import PROBLEM_FOUND
+from streams.cli.settings_choice import Chosen, choose
+from streams.cli.text.backtest_report import (
     heading_lines,
     session_fields,
     session_lines,
     summary_fields,
     summary_lines,
 )
-from streams.cli.lazy_group import PROBLEM_FOUND
-from streams.cli.progress import watched
-from streams.cli.screen import echo_json, standard_output
-from streams.cli.settings_choice import Chosen, choose
+from streams.cli.text.progress import watched
+from streams.cli.text.screen import echo_json, standard_output
 from streams.cli.topic_range import Bound, BoundType, TopicRange
 from streams.domain.record import Record
 from streams.domain.topic import Topic
-from streams.engine.client import connect
 from streams.job import key_text
 from streams.offline import PARTITION
 from streams.policy.session_comparison import SessionComparison

@@ -10,11 +10,10 @@ from typing import Any
 import click
 
 from streams.app import connection
+from streams.brokers.client import Brokers, Stored, connect
 from streams.cli.config_explain import explain
 from streams.cli.config_shadow import shadow
-from streams.cli.screen import echo, echo_json, echo_lines
-from streams.cli.settings_history import history, line
-from streams.cli.settings_topic import (
+from streams.cli.settings_change import (
     AS_JSON,
     BOOTSTRAP,
     DRY_RUN,
@@ -24,23 +23,19 @@ from streams.cli.settings_topic import (
     assignments,
     change_lines,
     changed_now,
-    differing,
-    in_force,
-    next_document,
-    read,
-    records,
-    write,
 )
+from streams.cli.settings_history import history, line
+from streams.cli.text.screen import echo, echo_json, echo_lines
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
-from streams.domain.setting_meaning import MEANINGS
-from streams.domain.setting_table import RANGES
-from streams.domain.settings_document import resolve, to_document
-from streams.domain.settings_version import FARTHEST, LARGEST_VERSION, follows, next_version
 from streams.domain.topic import Topic
-from streams.engine.client import Brokers, Stored, connect
 from streams.errors import ConfigurationError
+from streams.explain.settings_topic import differing, in_force, next_document, read, records, write
 from streams.proof import warnings
 from streams.settings import ConnectionSettings, load
+from streams.settings_document.document import resolve, to_document
+from streams.settings_document.meaning import MEANINGS
+from streams.settings_document.table import RANGES
+from streams.settings_document.version import FARTHEST, LARGEST_VERSION, follows, next_version
 
 
 class SettingsConflictError(ConfigurationError):

@@ -12,12 +12,13 @@ from typing import Any
 import click
 
 from streams.cli.lazy_group import PROBLEM_FOUND
-from streams.cli.screen import echo_json, echo_lines
+from streams.cli.settings_change import AS_JSON, BOOTSTRAP
 from streams.cli.settings_file import named_settings
-from streams.cli.settings_topic import AS_JSON, BOOTSTRAP, in_force, read
-from streams.cli.witness_text import lines
+from streams.cli.text.screen import echo_json, echo_lines
+from streams.cli.text.witness_text import lines
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.topic import Topic
+from streams.explain.settings_topic import in_force, read
 from streams.proof import Finding, Proof, prove
 
 #: Records of a sequence that are run for the proof, and told in JSON, at most.

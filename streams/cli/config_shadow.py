@@ -10,9 +10,8 @@ from typing import Any
 import click
 
 from streams.app import connection
-from streams.cli.screen import echo, echo_json, echo_lines
-from streams.cli.settings_history import line, shadow_history
-from streams.cli.settings_topic import (
+from streams.brokers.client import Brokers, connect
+from streams.cli.settings_change import (
     AS_JSON,
     BOOTSTRAP,
     DRY_RUN,
@@ -22,23 +21,18 @@ from streams.cli.settings_topic import (
     assignments,
     change_lines,
     changed_now,
-    differing,
-    in_force,
-    next_document,
-    read,
-    records,
-    tried_out,
-    write,
 )
+from streams.cli.settings_history import line, shadow_history
+from streams.cli.text.screen import echo, echo_json, echo_lines
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
-from streams.domain.settings_document import resolve, to_document
-from streams.domain.settings_version import next_version
 from streams.domain.shadow import ShadowDocument
 from streams.domain.topic import Topic
-from streams.engine.client import Brokers, connect
 from streams.errors import ConfigurationError
+from streams.explain.settings_topic import differing, in_force, next_document, read, records, tried_out, write
 from streams.proof import warnings
 from streams.settings import ConnectionSettings, load
+from streams.settings_document.document import resolve, to_document
+from streams.settings_document.version import next_version
 
 _NOTHING = "Nothing is tried out."
 

@@ -12,16 +12,16 @@ from typing import Any
 
 import click
 
-from streams.cli.advice_text import advice, is_serious
-from streams.cli.finding_text import is_loop, is_news, mark, rule, sentence, style
-from streams.cli.line import Line, Span
-from streams.cli.screen import echo_json, standard_error, standard_output
+from streams.cli.text.line import Line, Span
+from streams.cli.text.screen import echo_json, standard_error, standard_output
 from streams.demo.account import Account
 from streams.demo.cluster import cluster
 from streams.demo.performance import Outcome, perform
 from streams.domain.event import EventKind
-from streams.domain.printable import printable
+from streams.domain.text.printable import printable
 from streams.errors import ConfigurationError
+from streams.explain.advice import advice, is_serious
+from streams.explain.finding import is_loop, is_news, mark, rule, sentence, style
 from streams.recordings.replay import messages as recorded
 from streams.sources.message import Message
 from streams.sources.reading import InputFormat

@@ -8,12 +8,12 @@ from pathlib import Path
 import click
 
 from streams.cli.lazy_group import PROBLEM_FOUND
-from streams.cli.progress import watched
-from streams.cli.record_line import record_fields
-from streams.cli.rejections import reported
-from streams.cli.report import Report, Tally, is_at_loop
-from streams.cli.screen import echo_json, standard_output
 from streams.cli.settings_file import settings_in_force
+from streams.cli.text.progress import watched
+from streams.cli.text.record_line import record_fields
+from streams.cli.text.rejections import reported
+from streams.cli.text.report import Report, Tally, is_at_loop
+from streams.cli.text.screen import echo_json, standard_output
 from streams.errors import ConfigurationError
 from streams.offline import Judgement, judge
 from streams.sources.reading import InputFormat, entries

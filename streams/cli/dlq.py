@@ -17,15 +17,16 @@ import click
 from schemas.codec import UndecodableError
 from schemas.reason import Reason
 from streams.app import connection, open_codec
+from streams.brokers.client import Brokers, Stored, connect
 from streams.cli.lazy_group import PROBLEM_FOUND
-from streams.cli.letter_text import Listing, counts, fields, line, lines, whole
-from streams.cli.screen import echo, echo_json, echo_lines
-from streams.cli.settings_topic import AS_JSON, BOOTSTRAP, in_force, records
+from streams.cli.settings_change import AS_JSON, BOOTSTRAP
+from streams.cli.text.letter_text import Listing, counts, fields, line, lines, whole
+from streams.cli.text.screen import echo, echo_json, echo_lines
 from streams.cli.topic_range import Bound, BoundType, TopicRange, bound
-from streams.domain.printable import printable
+from streams.domain.text.printable import printable
 from streams.domain.topic import Topic
-from streams.engine.client import Brokers, Stored, connect
 from streams.errors import ConfigurationError
+from streams.explain.settings_topic import in_force, records
 from streams.redrive.letter import OTHER, DeadLetter, read
 from streams.redrive.redrive import Fate, Redrive, Told, Wish, target
 from streams.redrive.selection import Selection

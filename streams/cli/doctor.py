@@ -12,14 +12,14 @@ from pathlib import Path
 import click
 
 from streams.cli.lazy_group import PROBLEM_FOUND
-from streams.cli.line import Line, Span
-from streams.cli.screen import echo, echo_json
-from streams.cli.settings_topic import AS_JSON, BOOTSTRAP
+from streams.cli.settings_change import AS_JSON, BOOTSTRAP
+from streams.cli.text.line import Line, Span
+from streams.cli.text.screen import echo, echo_json
 from streams.doctor.check import Check, Status, fail
 from streams.doctor.examination import examine
 from streams.doctor.schemas import bundled_check
 from streams.doctor.versions import version_checks
-from streams.domain.printable import printable
+from streams.domain.text.printable import printable
 from streams.errors import ConfigurationError
 from streams.settings import WorkerSettings, load
 

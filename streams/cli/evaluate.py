@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
-from streams.cli.difference_table import difference_lines
-from streams.cli.evaluation_table import part_lines
-from streams.cli.progress import watched
-from streams.cli.screen import echo, echo_json, echo_lines
 from streams.cli.settings_file import settings_in_force
-from streams.domain.printable import printable
+from streams.cli.text.difference_table import difference_lines
+from streams.cli.text.evaluation_table import part_lines
+from streams.cli.text.progress import watched
+from streams.cli.text.screen import echo, echo_json, echo_lines
+from streams.domain.text.printable import printable
 from streams.errors import ConfigurationError
 from streams.evaluation.alarms import DETECTORS
 from streams.evaluation.difference import Difference, differences

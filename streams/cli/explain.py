@@ -10,15 +10,15 @@ from typing import Any
 
 import click
 
-from streams.cli.explanation import Explanation
-from streams.cli.explanation_text import explanation_lines
-from streams.cli.screen import echo, echo_json, standard_output
-from streams.cli.session_file import SessionFile
 from streams.cli.settings_file import settings_in_force
-from streams.cli.timeline import COLUMNS, Timeline
-from streams.cli.verdict_text import verdict_sentence
+from streams.cli.text.explanation_text import explanation_lines
+from streams.cli.text.screen import echo, echo_json, standard_output
+from streams.cli.text.timeline import COLUMNS, Timeline
 from streams.cli.worker_request import standing_at
 from streams.domain.outcome import Scored
+from streams.explain.explanation import Explanation
+from streams.explain.session_file import SessionFile
+from streams.explain.verdict import verdict_sentence
 from streams.offline import Judgement
 from streams.policy.standing import standing
 from streams.sources.reading import InputFormat, entries
@@ -120,8 +120,8 @@ def _take(judgements: Iterable[Judgement], told: Explanation, shown: deque[Score
 async def _from_topic(bootstrap_servers: str | None, told: Explanation, shown: deque[Scored]) -> None:
     # Imported here: they bring Faust, which takes half a second, and files do not need it.
     from streams.app import connection, open_codec  # noqa: PLC0415
-    from streams.cli.session_topic import from_topic  # noqa: PLC0415
-    from streams.engine.client import connect  # noqa: PLC0415
+    from streams.brokers.client import connect  # noqa: PLC0415
+    from streams.explain.session_topic import from_topic  # noqa: PLC0415
     from streams.settings import WorkerSettings, load  # noqa: PLC0415
 
     settings = load(WorkerSettings, bootstrap_servers=bootstrap_servers, schema_registry_register=False)

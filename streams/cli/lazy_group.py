@@ -12,8 +12,8 @@ from typing import Any
 
 import click
 
-from streams.cli.screen import echo_lines
-from streams.domain.printable import escaped
+from streams.cli.text.screen import echo_lines
+from streams.domain.text.printable import escaped
 from streams.errors import ConfigurationError, EddyError, InfrastructureError
 
 PROBLEM_FOUND = 1

@@ -12,8 +12,8 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from streams.cli.screen import echo, echo_json
-from streams.cli.settings_topic import AS_JSON
+from streams.cli.settings_change import AS_JSON
+from streams.cli.text.screen import echo, echo_json
 from streams.errors import ConfigurationError
 from streams.settings import WorkerSettings, load
 

@@ -9,13 +9,13 @@ from typing import Final, NamedTuple
 
 import click
 
+from streams.brokers.client import Stored
+from streams.brokers.settings_feed import apply_document
 from streams.cli.settings_file import settings_in_force
-from streams.cli.settings_topic import in_force, read, tried_out
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.topic import Topic
-from streams.engine.client import Stored
-from streams.engine.config_feed import apply_document
 from streams.errors import ConfigurationError
+from streams.explain.settings_topic import in_force, read, tried_out
 
 DEFAULT: Final = "default"
 LIVE: Final = "live"

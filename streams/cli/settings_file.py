@@ -7,12 +7,12 @@ from pathlib import Path
 import click
 import orjson
 
-from streams.cli.screen import echo
+from streams.cli.text.screen import echo
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
-from streams.domain.printable import printable
-from streams.domain.settings_document import SettingWarning, resolve
+from streams.domain.text.printable import printable
 from streams.errors import ConfigurationError
 from streams.proof import warnings as unproven
+from streams.settings_document.document import SettingWarning, resolve
 
 FIRST_VERSION = 1
 

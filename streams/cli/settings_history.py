@@ -6,11 +6,11 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
+from streams.brokers.settings_feed import read_document
 from streams.domain.detection_settings import DEFAULTS
-from streams.domain.printable import printable
-from streams.domain.settings_document import SettingWarning, is_empty, resolve
-from streams.domain.settings_version import follows
-from streams.engine.config_feed import read_document
+from streams.domain.text.printable import printable
+from streams.settings_document.document import SettingWarning, is_empty, resolve
+from streams.settings_document.version import follows
 
 #: What is told of a change. Anybody may write to the topic: nothing else is taken over.
 _TOLD = ("at", "by", "why", "settings")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import click
 
-from streams.engine.client import Brokers, Stored
+from streams.brokers.client import Brokers, Stored
 from streams.errors import ConfigurationError
 
 _OFFSET = re.compile(r"(?:(?P<partition>[0-9]+):)?(?P<offset>[0-9]+)")

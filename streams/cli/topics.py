@@ -7,10 +7,10 @@ import asyncio
 import click
 
 from streams.app import connection
-from streams.cli.screen import echo, echo_lines
+from streams.brokers.client import connect
+from streams.brokers.job_topics import job_topics
+from streams.cli.text.screen import echo, echo_lines
 from streams.domain.topic import Topic
-from streams.engine.client import connect
-from streams.engine.job_topics import job_topics
 from streams.settings import ConnectionSettings, load
 from topics.plan import Change, Refused, plan, render
 

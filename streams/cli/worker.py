@@ -10,8 +10,8 @@ import click
 from streams.app import build, engine_options
 from streams.engine.garbage import collect_rarely
 from streams.engine.options import EngineOptions
-from streams.engine.topic_check import check_topics
-from streams.engine.transaction_check import check_transactions
+from streams.engine.preflight.topic_check import check_topics
+from streams.engine.preflight.transaction_check import check_transactions
 from streams.errors import EddyError
 from streams.settings import WorkerSettings, load
 

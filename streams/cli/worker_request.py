@@ -8,7 +8,7 @@ from urllib.parse import quote
 import aiohttp
 from yarl import URL
 
-from streams.domain.printable import printable
+from streams.domain.text.printable import printable
 from streams.errors import ConfigurationError, InfrastructureError
 
 _PATIENCE = aiohttp.ClientTimeout(total=10)

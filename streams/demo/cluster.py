@@ -14,12 +14,12 @@ from pathlib import Path
 
 import aiohttp
 
-from streams.broker.child import Child
-from streams.broker.embedded import EmbeddedBroker
-from streams.broker.port import free_port
-from streams.engine.client import Brokers, connect
-from streams.engine.connection import Connection
-from streams.engine.job_topics import job_topics
+from streams.brokers.client import Brokers, connect
+from streams.brokers.connection import Connection
+from streams.brokers.job_topics import job_topics
+from streams.embedded_broker.child import Child
+from streams.embedded_broker.embedded import EmbeddedBroker
+from streams.embedded_broker.port import free_port
 from streams.errors import InfrastructureError
 from topics.plan import plan
 

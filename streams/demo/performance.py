@@ -11,11 +11,11 @@ from itertools import islice
 from typing import Any, Protocol
 
 from schemas.codec import Codec
+from streams.brokers.client import Stored
 from streams.demo.account import ADVICE, ALERTS, Account
 from streams.demo.cluster import PARTITIONS, Cluster
 from streams.domain.outgoing import Outgoing
 from streams.domain.topic import Topic
-from streams.engine.client import Stored
 from streams.errors import InfrastructureError
 from streams.sources.message import Message
 

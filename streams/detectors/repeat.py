@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from streams.detectors.detector import Detector, Eddy, Observation
-from streams.domain.bounded import bounded
 from streams.domain.decision import Decision
 from streams.domain.detection_settings import DetectionSettings, RepeatDedup
-from streams.domain.digest import digest
 from streams.domain.event import EventKind, Finding
 from streams.domain.shared_window import append
+from streams.domain.text.bounded import bounded
+from streams.domain.text.digest import digest
 
 _MOST_EMITTED = 256
 _LONGEST_MARK = 64

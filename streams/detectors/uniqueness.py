@@ -9,7 +9,6 @@ from math import log2
 from typing import Any, ClassVar, NamedTuple
 
 from streams.detectors.detector import Block, Detector, Eddy, Observation
-from streams.domain.bounded import bounded
 from streams.domain.decision import Decision
 from streams.domain.detection_settings import DetectionSettings
 from streams.domain.entropy import shannon_bits
@@ -17,6 +16,7 @@ from streams.domain.event import EventKind, Finding
 from streams.domain.level import Level
 from streams.domain.number import r4
 from streams.domain.shared_window import append, counts
+from streams.domain.text.bounded import bounded
 
 _NORMAL, _WARNING, _LOOP = (level.value for level in Level)
 _LEVELS = {level.value: level for level in Level}

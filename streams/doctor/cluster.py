@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from streams.brokers.client import Stored
+from streams.brokers.settings_feed import read_document
+from streams.brokers.survey import Answer, Ends, Group
 from streams.doctor.check import Check, fail, ok, warn
 from streams.doctor.state import Database, span
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
-from streams.domain.settings_document import resolve
-from streams.domain.settings_version import follows
 from streams.domain.topic import Topic
-from streams.engine.client import Stored
-from streams.engine.config_feed import read_document
 from streams.engine.options import changelog_topic
-from streams.engine.store import StoreLook
-from streams.engine.survey import Answer, Ends, Group
-from streams.engine.tombstones import lacks_entries, may_have_missed
+from streams.engine.state.store import StoreLook
+from streams.engine.state.tombstones import lacks_entries, may_have_missed
 from streams.proof import warnings
+from streams.settings_document.document import resolve
+from streams.settings_document.version import follows
 from topics.plan import AddPartitions, AlterConfig, Change, CreateTopic, Refused
 
 Partitions = Mapping[tuple[str, int], Ends]

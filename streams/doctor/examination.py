@@ -8,6 +8,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from pathlib import Path
 
 from streams.app import connection, engine_options
+from streams.brokers.client import Brokers, connect
+from streams.brokers.job_topics import job_topics
+from streams.brokers.survey import Ends, answers, broker_setting, ends, group
 from streams.doctor.check import Check, Status, fail, ok, warn
 from streams.doctor.cluster import (
     age_checks,
@@ -26,12 +29,9 @@ from streams.doctor.state import Database, database_checks, databases, directory
 from streams.doctor.versions import version_checks
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.topic import Topic
-from streams.engine.client import Brokers, connect
-from streams.engine.job_topics import job_topics
 from streams.engine.options import AGGREGATES, changelog_topic, repartition_topic
-from streams.engine.survey import Ends, answers, broker_setting, ends, group
-from streams.engine.topic_check import check_topics
-from streams.engine.transaction_check import check_transactions
+from streams.engine.preflight.topic_check import check_topics
+from streams.engine.preflight.transaction_check import check_transactions
 from streams.errors import ConfigurationError, EddyError
 from streams.settings import WorkerSettings
 from topics.plan import plan

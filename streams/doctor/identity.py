@@ -10,8 +10,8 @@ from streams.doctor.check import Check, fail, warn
 from streams.doctor.state import Database
 from streams.domain.topic import Topic
 from streams.engine.options import AGGREGATES, SESSIONS, changelog_topic, repartition_topic
-from streams.engine.origin import Ids, how_to_begin_anew
-from streams.engine.store import StoreLook
+from streams.engine.state.origin import Ids, how_to_begin_anew
+from streams.engine.state.store import StoreLook
 from topics.plan import ActualTopic
 
 _NAME = "local state"

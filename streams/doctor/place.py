@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from streams.brokers.survey import Group
 from streams.doctor.check import Check, ok, warn
 from streams.doctor.state import Database, span
 from streams.domain.detection_settings import DetectionSettings
 from streams.domain.topic import Topic
 from streams.engine.options import SESSIONS
-from streams.engine.store import StoreLook
-from streams.engine.survey import Group
+from streams.engine.state.store import StoreLook
 from streams.policy.lifetime import keeps_ms
 
 #: How long brokers keep the offsets of a group without members, and a topic its records.

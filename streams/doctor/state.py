@@ -13,11 +13,11 @@ from typing import Final, NamedTuple
 
 from streams.doctor.check import Check, fail, ok, warn
 from streams.domain.topic import Topic
-from streams.engine.changelog import SETTINGS_KEY
 from streams.engine.options import AGGREGATES, SESSIONS
-from streams.engine.origin import SOURCES_KEY, Ids, decode_sources
 from streams.engine.settings_ledger import SettingsLedger
-from streams.engine.store import FORMAT, SET_ASIDE, StoreLook, is_older, look
+from streams.engine.state.changelog import SETTINGS_KEY
+from streams.engine.state.origin import SOURCES_KEY, Ids, decode_sources
+from streams.engine.state.store import FORMAT, SET_ASIDE, StoreLook, is_older, look
 from streams.errors import DamagedStateError, StateError
 
 _LITTLE_BYTES: Final = 1 << 30

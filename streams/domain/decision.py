@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from streams.domain.canonical import canonical
-from streams.domain.digest import digest
 from streams.domain.lazy import lazy
-from streams.domain.marks import Marks
-from streams.domain.result_text import normalise_result, single_spaced, with_placeholders
-from streams.domain.tokens import USED, words
+from streams.domain.text.canonical import canonical
+from streams.domain.text.digest import digest
+from streams.domain.text.marks import Marks
+from streams.domain.text.result_text import normalise_result, single_spaced, with_placeholders
+from streams.domain.text.tokens import USED, words
 
 
 class _Accepted(NamedTuple):

@@ -39,7 +39,7 @@ class DetectionSettings:
     arguments; `nothing_new_warn` and `nothing_new_loop`, the limits of R6, in records, which count when
     `verdict_rules` has R6.
 
-    A value built by `streams.domain.settings_document.resolve` is always within the ranges; one built
+    A value built by `streams.settings_document.document.resolve` is always within the ranges; one built
     directly is not checked. Maps are read-only views. ``version`` counts documents; 0 is the built-in
     defaults before any document (SEMANTICS 4.4).
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from streams.domain.contribution import Contribution
+from streams.domain.aggregates.contribution import Contribution
 from streams.domain.decision import Decision
 from streams.domain.event import Event
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from streams.domain.by_identity import ByIdentity
 from streams.domain.detection_settings import DetectionSettings
-from streams.domain.glob import Globs
+from streams.domain.text.glob import Globs
 
 _REMEMBERED = 4_096
 _LONGEST_REMEMBERED = 200

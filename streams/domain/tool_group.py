@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from streams.domain.by_identity import ByIdentity
-from streams.domain.glob import Globs
+from streams.domain.text.glob import Globs
 
 _VERSION = re.compile(r"[_-]?v[0-9]+$")
 _REMEMBERED = 4_096

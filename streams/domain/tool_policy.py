@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from streams.domain.by_identity import ByIdentity
-from streams.domain.glob import Globs
+from streams.domain.text.glob import Globs
 
 
 class PolicyMode(StrEnum):

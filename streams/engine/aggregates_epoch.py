@@ -24,11 +24,11 @@ from streams.aggregation import (
     parts,
 )
 from streams.domain.run import Run
-from streams.engine.changelog import Form, restoring
 from streams.engine.crash_point import CrashPoint
 from streams.engine.effects import Consumed, Effects, Outcome
-from streams.engine.origin import SOURCES_KEY, encode_sources
-from streams.engine.table import StateTable
+from streams.engine.state.changelog import Form, restoring
+from streams.engine.state.origin import SOURCES_KEY, encode_sources
+from streams.engine.state.table import StateTable
 
 
 def _decode(stored: bytes) -> Aggregate:

@@ -16,32 +16,33 @@ from mode import CrashingSupervisor, Service
 
 from streams.aggregation import OUTPUTS as AGGREGATE_OUTPUTS
 from streams.aggregation import Aggregation
+from streams.brokers.client_fixes.careful_fetch import CarefulConsumer
+from streams.brokers.clock import ClusterClock
+from streams.brokers.connection import READ_COMMITTED
+from streams.brokers.settings_feed import ConfigFeed
 from streams.domain.run import Run
 from streams.domain.topic import Topic
-from streams.engine import transport
 from streams.engine.aggregates_epoch import AGGREGATE_FORM, AggregatesEpoch
-from streams.engine.careful_fetch import CarefulConsumer
-from streams.engine.clock import ClusterClock
-from streams.engine.companions import IdleProducers, SettingsFollower
-from streams.engine.config_feed import ConfigFeed
-from streams.engine.connection import READ_COMMITTED
 from streams.engine.crash_point import crash_point
-from streams.engine.data_directory import DataDirectory
+from streams.engine.delivery.guarantee import Guarantee
+from streams.engine.delivery.lease import Lease
+from streams.engine.delivery.producer import RunProducer
 from streams.engine.epoch import SessionsEpoch
-from streams.engine.guarantee import Guarantee
-from streams.engine.housekeeper import Housekeeper, WorkerInCharge
-from streams.engine.housekeeping import Housekeeping
+from streams.engine.faust_seam import transport
+from streams.engine.faust_seam.companions import IdleProducers, SettingsFollower
+from streams.engine.faust_seam.credentials import faust_credentials
+from streams.engine.faust_seam.recovery import RunTableManager
+from streams.engine.faust_seam.transport import RunConsumer, RunSchema
+from streams.engine.health.topic_watch import TopicWatch
 from streams.engine.lanes import Lanes
-from streams.engine.lease import Lease
+from streams.engine.lifetime.housekeeper import Housekeeper, WorkerInCharge
+from streams.engine.lifetime.housekeeping import Housekeeping
 from streams.engine.options import AGGREGATES, SESSIONS, EngineOptions
-from streams.engine.origin import Origin
-from streams.engine.producer import RunProducer
-from streams.engine.recovery import RunTableManager
-from streams.engine.table import SessionTable, StateTable
-from streams.engine.topic_check import OUTPUTS, check_topics
-from streams.engine.topic_watch import TopicWatch
-from streams.engine.transaction_check import check_transactions
-from streams.engine.transport import RunConsumer, RunSchema
+from streams.engine.preflight.topic_check import OUTPUTS, check_topics
+from streams.engine.preflight.transaction_check import check_transactions
+from streams.engine.state.data_directory import DataDirectory
+from streams.engine.state.origin import Origin
+from streams.engine.state.table import SessionTable, StateTable
 from streams.errors import DamagedStateError, EddyError
 from streams.job import Job
 
@@ -106,7 +107,7 @@ class RunApp(faust.App):
         super().__init__(
             options.application_id,
             broker=[f"{transport.SCHEME}://{server}" for server in options.connection.servers],
-            broker_credentials=options.connection.faust_credentials(),
+            broker_credentials=faust_credentials(options.connection),
             broker_client_id=options.connection.client_id,
             datadir=str(options.directory / "faust"),
             agent_supervisor=CrashingSupervisor,

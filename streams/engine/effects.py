@@ -14,8 +14,9 @@ from aiokafka.partitioner import murmur2
 
 from streams.domain.outgoing import Headers, Outgoing
 from streams.domain.run import Run
-from streams.engine.producer import Written
-from streams.engine.table import StateTable, View
+from streams.engine.delivery.producer import Written
+from streams.engine.state.table import StateTable
+from streams.engine.state.view import View
 
 V = TypeVar("V")
 

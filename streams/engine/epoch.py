@@ -24,15 +24,15 @@ from typing import Protocol
 from streams.domain.detection_settings import DetectionSettings
 from streams.domain.run import Run
 from streams.domain.session import Session
-from streams.domain.settings_version import follows, next_version
 from streams.domain.shadow import ShadowDocument
-from streams.engine.changelog import SETTINGS_KEY, blaming_state
 from streams.engine.crash_point import CrashPoint
 from streams.engine.effects import Consumed, Effects, Outcome
 from streams.engine.refused_records import RefusedRecords
 from streams.engine.settings_ledger import SettingsLedger
-from streams.engine.table import SessionTable
+from streams.engine.state.changelog import SETTINGS_KEY, blaming_state
+from streams.engine.state.table import SessionTable
 from streams.job import Folded, Job
+from streams.settings_document.version import follows, next_version
 
 log = logging.getLogger(__name__)
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from streams.brokers.connection import Connection
 from streams.domain.topic import Topic
-from streams.engine.connection import Connection
-from streams.engine.store import StoreOptions
-from streams.engine.transport_options import TransportOptions
+from streams.engine.faust_seam.transport_options import TransportOptions
+from streams.engine.state.store import StoreOptions
 
 #: Names of the tables; part of their changelog topics' names.
 SESSIONS, AGGREGATES = "sessions", "aggregates"

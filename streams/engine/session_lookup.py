@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from streams.engine.app import RunApp
-from streams.engine.health import Health
+from streams.engine.health.liveness import Health
 from streams.errors import DamagedStateError
 from streams.policy.standing import standing
 

@@ -10,7 +10,7 @@ A worker that takes a partition over cannot see which outputs its predecessor ma
 bound: offsets are *reserved* in the ledger, thousands at a time, before anything is put out for them. A
 change it brings along takes effect behind that bound.
 
-All these offsets are of one topic, which the ledger names by Kafka's id (`streams.engine.origin`).
+All these offsets are of one topic, which the ledger names by Kafka's id (`streams.engine.state.origin`).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ import orjson
 
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.run import Run
-from streams.domain.settings_document import resolve, to_document
-from streams.domain.settings_version import follows
 from streams.domain.shadow import Shadow, ShadowDocument
 from streams.errors import StateError
+from streams.settings_document.document import resolve, to_document
+from streams.settings_document.version import follows
 
 #: How far ahead of a run offsets are reserved: one acknowledged write for so many records.
 RESERVED_AHEAD = 10_000

@@ -8,7 +8,7 @@ from typing import Any
 
 import structlog
 
-from streams.domain.printable import escaped, escaped_json
+from streams.domain.text.printable import escaped, escaped_json
 from streams.errors import EddyError
 from streams.observe.client_errors import ClientErrors
 

@@ -17,12 +17,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from streams.domain.agent_health import DAY, HOUR
-from streams.domain.bounded import bounded
-from streams.domain.contribution import BUCKET_MS, Changes, agent_key, is_tool, tool_key
+from streams.domain.aggregates.agent_health import DAY, HOUR
+from streams.domain.aggregates.contribution import BUCKET_MS, Changes, agent_key, is_tool, tool_key
 from streams.domain.decision import Decision
 from streams.domain.event import EventKind, Finding
 from streams.domain.level import Level
+from streams.domain.text.bounded import bounded
 
 #: Name of the state among those of a session.
 ACTIVITY = "activity"

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from streams.domain.bounded import LONGEST_TEXT
 from streams.domain.detection_settings import DetectionSettings
 from streams.domain.session import Session
+from streams.domain.text.bounded import LONGEST_TEXT
 
 #: A bounded text in JSON: a control character takes six bytes. The rest is ellipsis, digest, quotes, comma.
 _TEXT = 6 * LONGEST_TEXT + 22

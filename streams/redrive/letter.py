@@ -17,7 +17,7 @@ OTHER: Final = "other"
 
 
 class Record(Protocol):
-    """A record as `streams.engine.client` reads it back."""
+    """A record as `streams.brokers.client` reads it back."""
 
     @property
     def partition(self) -> int:

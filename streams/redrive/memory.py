@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 
 import orjson
 
+from streams.brokers.client import Brokers
 from streams.domain.outgoing import Outgoing
 from streams.domain.topic import Topic
-from streams.engine.client import Brokers
 from streams.errors import ConfigurationError
 
 

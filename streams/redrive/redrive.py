@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum, unique
 from typing import Final, NamedTuple
 
+from streams.brokers.client import Brokers
 from streams.domain.outgoing import Outgoing
 from streams.domain.topic import Topic
-from streams.engine.client import Brokers
 from streams.errors import ConfigurationError
 from streams.redrive.letter import DeadLetter, redriven_headers
 from streams.redrive.memory import Mark, Memory, opened

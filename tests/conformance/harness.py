@@ -7,9 +7,9 @@ from typing import Any
 
 import orjson
 
+from streams.domain.aggregates.task_profile import TaskProfile
 from streams.domain.outcome import Duplicate, Rejected, Scored
 from streams.domain.session import Session
-from streams.domain.task_profile import TaskProfile
 from streams.offline import recommended
 from tests.stream import Outcome, Stream
 

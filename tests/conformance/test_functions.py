@@ -10,15 +10,15 @@ import pytest
 from streams.detectors.drift.level import drift_level
 from streams.detectors.drift.overall import drift_overall
 from streams.detectors.drift.trend import drift_trend
-from streams.domain.canonical import canonical
+from streams.domain.aggregates.task_profile import recommend
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.infrastructure import is_infrastructure
 from streams.domain.number import r4
-from streams.domain.result_text import normalise_result
-from streams.domain.settings_document import resolve
-from streams.domain.task_profile import recommend
-from streams.domain.tokens import jaccard, tokens
+from streams.domain.text.canonical import canonical
+from streams.domain.text.result_text import normalise_result
+from streams.domain.text.tokens import jaccard, tokens
 from streams.policy.reachability import reachability
+from streams.settings_document.document import resolve
 
 VECTOR_FILES = ("functions",)
 

@@ -9,10 +9,10 @@ from contextlib import asynccontextmanager, suppress
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
+from streams.brokers.client import Stored
+from streams.brokers.clock import now_ms
 from streams.domain.topic import Topic
-from streams.engine.changelog import buried, decode_session, session_id_of
-from streams.engine.client import Stored
-from streams.engine.clock import now_ms
+from streams.engine.state.changelog import buried, decode_session, session_id_of
 from tests.integration.reference_fold import value_of
 from tests.integration.worker_process import until
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from streams.domain.session import Session
-from streams.engine.changelog import encode_session, grave_of, session_key
+from streams.engine.state.changelog import encode_session, grave_of, session_key
 from tests.faults.outputs import OutputWatch
 
 

@@ -14,12 +14,12 @@ from streams.contribution_record import read
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.run import Run
 from streams.domain.session import Session
-from streams.domain.settings_document import resolve
 from streams.domain.shadow import Shadow
 from streams.domain.topic import Topic
-from streams.engine.changelog import decode_session, encode_session
+from streams.engine.state.changelog import decode_session, encode_session
 from streams.job import OUTPUTS, Folded, Job
 from streams.pipeline import expire
+from streams.settings_document.document import resolve
 from tests.fuzz.choices import MISFITS, Choices
 from tests.fuzz.decoding import recorded
 from tests.fuzz.settings_documents import chosen_document

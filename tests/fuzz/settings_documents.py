@@ -8,13 +8,13 @@ from typing import Any
 
 import orjson
 
+from streams.brokers.settings_feed import apply_document, apply_shadow
 from streams.domain.detection_settings import DEFAULTS
-from streams.domain.glob import Globs
-from streams.domain.ordered_group import ORDERED_GROUPS
-from streams.domain.setting_table import RANGES
-from streams.domain.settings_document import resolve, to_document
+from streams.domain.settings.ordered_group import ORDERED_GROUPS
 from streams.domain.shadow import ShadowDocument
-from streams.engine.config_feed import apply_document, apply_shadow
+from streams.domain.text.glob import Globs
+from streams.settings_document.document import resolve, to_document
+from streams.settings_document.table import RANGES
 from tests.fuzz.choices import Choices
 from tests.fuzz.target import Target
 

@@ -9,21 +9,21 @@ import orjson
 
 from schemas.codec import Codec
 from streams.aggregation import Aggregation, decode_aggregate, encode_aggregate, parts
-from streams.domain.agent_health import AgentHealth
-from streams.domain.contribution import Contribution
+from streams.domain.aggregates.agent_health import AgentHealth
+from streams.domain.aggregates.contribution import Contribution
+from streams.domain.aggregates.task_needs import TaskNeeds
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.run import Run
 from streams.domain.session import DamagedSessionError, Session
-from streams.domain.settings_document import resolve
 from streams.domain.shadow import Shadow, ShadowDocument
-from streams.domain.task_needs import TaskNeeds
 from streams.domain.topic import Topic
 from streams.engine.aggregates_epoch import AGGREGATE_FORM
-from streams.engine.changelog import decode_session, encode_session
 from streams.engine.settings_ledger import Entry, SettingsLedger, ShadowEntry
+from streams.engine.state.changelog import decode_session, encode_session
 from streams.errors import StateError
 from streams.job import Folded, Job
 from streams.pipeline import expire
+from streams.settings_document.document import resolve
 from tests.fuzz.target import Target
 from tests.integration.load import decision
 from tests.stream import Stream, repeated

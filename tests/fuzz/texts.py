@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from streams.domain.canonical import canonical
-from streams.domain.digest import digest
 from streams.domain.infrastructure import is_infrastructure
-from streams.domain.marks import Marks
-from streams.domain.result_text import normalise_result
-from streams.domain.tokens import words
+from streams.domain.text.canonical import canonical
+from streams.domain.text.digest import digest
+from streams.domain.text.marks import Marks
+from streams.domain.text.result_text import normalise_result
+from streams.domain.text.tokens import words
 from tests.fuzz.target import Target
 from tests.unit.domain import test_canonical, test_infrastructure, test_result_text
 

@@ -9,8 +9,8 @@ from contextlib import ExitStack
 import orjson
 
 from streams.domain.outgoing import Outgoing
-from streams.domain.settings_version import LARGEST_VERSION
 from streams.domain.topic import Topic
+from streams.settings_document.version import LARGEST_VERSION
 from tests.hostile.case import Case, Letter
 from tests.hostile.ground import Ground
 from tests.integration.worker_process import PATIENCE_SECONDS, until

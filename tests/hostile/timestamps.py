@@ -9,7 +9,7 @@ from schemas.reason import Reason
 from streams.domain.outgoing import Outgoing
 from streams.domain.topic import Topic
 from streams.engine.options import repartition_topic
-from streams.engine.topic_check import OUTPUTS
+from streams.engine.preflight.topic_check import OUTPUTS
 from tests.hostile.case import Attack, Case, Letter
 from tests.hostile.ground import Ground
 from tests.integration.load import as_json, decision

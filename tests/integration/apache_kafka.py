@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
-from streams.broker.child import Child
-from streams.broker.readiness import serves
+from streams.embedded_broker.child import Child
+from streams.embedded_broker.readiness import serves
 from streams.errors import ConfigurationError, InfrastructureError
 from tests.integration.kafka_jars import kafka_jars, program
 from tests.integration.secured_listener import SecuredListener

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from schemas.codec import Codec
 from streams.aggregation import OUTPUTS as AGGREGATE_TOPICS
 from streams.aggregation import Aggregation
-from streams.cli.settings_topic import records as settings_records
+from streams.brokers.client import Stored, connect
+from streams.brokers.connection import Connection
 from streams.domain.topic import Topic
-from streams.engine.client import Stored, connect
-from streams.engine.connection import Connection
 from streams.engine.options import AGGREGATES, changelog_topic, repartition_topic
+from streams.explain.settings_topic import records as settings_records
 from streams.job import Job
 from tests.integration.reference_aggregates import judge_aggregates
 from tests.integration.reference_fold import (

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 import orjson
 
 from streams.aggregation import Aggregate, Aggregation, encode_aggregate, parts
-from streams.domain.agent_health import AgentHealth
+from streams.brokers.client import Stored
+from streams.domain.aggregates.agent_health import AgentHealth
 from streams.domain.outgoing import Outgoing
 from streams.domain.run import Run
 from streams.domain.topic import Topic
-from streams.engine.client import Stored
 from streams.engine.effects import key_partition
-from streams.engine.origin import SOURCES_KEY
+from streams.engine.state.origin import SOURCES_KEY
 from tests.integration.reference_fold import Expected, Verdict, by_partition, value_of
 
 

@@ -19,16 +19,16 @@ import fastavro
 import orjson
 
 from schemas.bundled import by_id
+from streams.brokers.client import Stored
+from streams.brokers.settings_feed import apply_document, apply_shadow
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.outgoing import Outgoing
 from streams.domain.run import Run
 from streams.domain.session import Session
 from streams.domain.shadow import Shadow, ShadowDocument
 from streams.domain.topic import Topic
-from streams.engine.changelog import SETTINGS_KEY, encode_session, is_stub, session_key
-from streams.engine.client import Stored
-from streams.engine.config_feed import apply_document, apply_shadow
 from streams.engine.settings_ledger import Entry, SettingsLedger, ShadowEntry
+from streams.engine.state.changelog import SETTINGS_KEY, encode_session, is_stub, session_key
 from streams.job import OUTPUTS, Folded, Job, key_text
 from tests.integration.removals import LetGo, Removals, is_told_end
 

@@ -23,10 +23,10 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from streams.brokers.client import Stored
 from streams.domain.detection_settings import DetectionSettings
 from streams.domain.session import Session
-from streams.engine.changelog import buried, session_id_of, session_source
-from streams.engine.client import Stored
+from streams.engine.state.changelog import buried, session_id_of, session_source
 from streams.job import Folded, Job
 from streams.pipeline import expire
 

@@ -18,17 +18,17 @@ from aiokafka.errors import KafkaError
 from aiokafka.structs import RecordMetadata
 
 from schemas.codec import Codec
+from streams.brokers.client import Stored, connect
+from streams.brokers.client_fixes.coordinators import find_coordinators
+from streams.brokers.connection import Connection
 from streams.cli.config import changed_document, publish
 from streams.cli.config_shadow import publish as publish_tried
-from streams.cli.settings_topic import in_force, next_document, tried_out
-from streams.cli.settings_topic import records as settings_records
 from streams.cli.topics import compare
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.topic import Topic
-from streams.engine.client import Stored, connect
-from streams.engine.connection import Connection
-from streams.engine.coordinators import find_coordinators
 from streams.engine.options import repartition_topic
+from streams.explain.settings_topic import in_force, next_document, tried_out
+from streams.explain.settings_topic import records as settings_records
 from streams.settings import ConnectionSettings, load
 from tests.integration.brokers import Reachable
 from tests.integration.judgement import judge_stage

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from streams.brokers.client import connect
+from streams.brokers.connection import Connection
+from streams.brokers.job_topics import job_topics
 from streams.domain.topic import Topic
-from streams.engine.client import connect
-from streams.engine.connection import Connection
 from streams.engine.crash_point import CrashPoint
-from streams.engine.job_topics import job_topics
 from streams.engine.options import AGGREGATES
 from tests.integration.load import load
 from tests.integration.reference_fold import value_of

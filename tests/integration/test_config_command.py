@@ -11,17 +11,17 @@ import orjson
 import pytest
 from click.testing import CliRunner, Result
 
+from streams.brokers.client import Brokers, Stored, connect
+from streams.brokers.connection import Connection
+from streams.brokers.settings_feed import read_document
 from streams.cli import main
 from streams.cli.config import SettingsConflictError, changed_document, publish
 from streams.cli.lazy_group import WRONG_INPUT
-from streams.cli.settings_topic import KEY, records
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.outgoing import Outgoing
-from streams.domain.settings_document import to_document
 from streams.domain.topic import Topic
-from streams.engine.client import Brokers, Stored, connect
-from streams.engine.config_feed import read_document
-from streams.engine.connection import Connection
+from streams.explain.settings_topic import KEY, records
+from streams.settings_document.document import to_document
 from tests.integration.brokers import Broker
 
 pytestmark = pytest.mark.integration

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from streams.brokers.client import Brokers, connect
+from streams.brokers.connection import Connection
 from streams.cli import main
 from streams.cli.config_shadow import ShadowConflictError, publish
 from streams.cli.lazy_group import WRONG_INPUT
-from streams.cli.settings_topic import KEY, next_document, records
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.outgoing import Outgoing
 from streams.domain.topic import Topic
-from streams.engine.client import Brokers, connect
-from streams.engine.connection import Connection
+from streams.explain.settings_topic import KEY, next_document, records
 from tests.integration.brokers import Broker
 
 pytestmark = pytest.mark.integration

@@ -11,10 +11,10 @@ from typing import Any
 import orjson
 import pytest
 
+from streams.brokers.client import connect
+from streams.brokers.connection import Connection
 from streams.domain.outgoing import Outgoing
 from streams.domain.topic import Topic
-from streams.engine.client import connect
-from streams.engine.connection import Connection
 from streams.redrive.memory import Mark, mark_record
 from tests.integration.load import HOUR_MS, Sending, as_json, decision, keyed, partition_of
 from tests.integration.stage import Stage

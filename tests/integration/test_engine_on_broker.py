@@ -15,15 +15,15 @@ from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.errors import GroupAuthorizationFailedError, KafkaError
 
 from streams.app import build
+from streams.brokers.clock import now_ms
 from streams.domain.outgoing import Outgoing
 from streams.engine.app import RunApp
-from streams.engine.changelog import SESSION_FORM
-from streams.engine.clock import now_ms
-from streams.engine.consumer_thread import RunConsumerThread, check_client, seek_to_committed
-from streams.engine.producer import RunProducer
-from streams.engine.restore import restore
-from streams.engine.store import PartitionStores, StoreOptions
-from streams.engine.transport import RunConsumer
+from streams.engine.delivery.producer import RunProducer
+from streams.engine.faust_seam.consumer_thread import RunConsumerThread, check_client, seek_to_committed
+from streams.engine.faust_seam.transport import RunConsumer
+from streams.engine.state.changelog import SESSION_FORM
+from streams.engine.state.restore import restore
+from streams.engine.state.store import PartitionStores, StoreOptions
 from streams.errors import InfrastructureError, StateError
 from streams.settings import WorkerSettings
 from tests.integration.brokers import Broker
@@ -342,11 +342,11 @@ RESTORER = """
 import asyncio, sys
 from pathlib import Path
 from streams.app import build
-from streams.engine.changelog import SESSION_FORM
-from streams.engine.clock import now_ms
-from streams.engine.consumer_thread import RunConsumerThread, check_client, seek_to_committed
-from streams.engine.restore import restore
-from streams.engine.store import PartitionStores, StoreOptions
+from streams.engine.state.changelog import SESSION_FORM
+from streams.brokers.clock import now_ms
+from streams.engine.faust_seam.consumer_thread import RunConsumerThread, check_client, seek_to_committed
+from streams.engine.state.restore import restore
+from streams.engine.state.store import PartitionStores, StoreOptions
 from streams.settings import WorkerSettings
 
 async def main(bootstrap, topic, directory, data):

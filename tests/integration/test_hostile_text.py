@@ -14,11 +14,11 @@ import click
 import orjson
 import pytest
 
+from streams.brokers.client import connect
+from streams.brokers.connection import Connection
 from streams.cli import main
 from streams.domain.outgoing import Outgoing
 from streams.domain.topic import Topic
-from streams.engine.client import connect
-from streams.engine.connection import Connection
 from tests.integration.load import decision, keyed
 from tests.integration.on_terminal import on_terminal, through_pipes
 from tests.integration.stage import Stage

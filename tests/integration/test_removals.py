@@ -8,14 +8,14 @@ from dataclasses import replace
 import pytest
 
 from schemas.codec import Codec
+from streams.brokers.client import Stored
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.outgoing import NO_HEADERS, Headers, Outgoing
 from streams.domain.run import Run
 from streams.domain.session import Session
 from streams.domain.topic import Topic
-from streams.engine.changelog import encode_session, grave_of, session_key
-from streams.engine.client import Stored
 from streams.engine.settings_ledger import Entry
+from streams.engine.state.changelog import encode_session, grave_of, session_key
 from streams.job import Folded, Job
 from streams.pipeline import expire
 from streams.policy.lifetime import kept_until

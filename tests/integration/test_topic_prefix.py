@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from aiokafka import AIOKafkaProducer
 
+from streams.brokers.job_topics import job_topics
 from streams.domain.topic import Topic
-from streams.engine.job_topics import job_topics
 from streams.recordings.catalogue import RECORDINGS
 from tests.integration.brokers import Broker
 from tests.integration.stage import Stage

@@ -9,10 +9,10 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from click.testing import CliRunner, Result
 
+from streams.brokers.client import connect
+from streams.brokers.connection import Connection
+from streams.brokers.job_topics import job_topics
 from streams.cli import main
-from streams.engine.client import connect
-from streams.engine.connection import Connection
-from streams.engine.job_topics import job_topics
 from tests.integration.brokers import Broker
 from topics.plan import ActualTopic
 

@@ -9,16 +9,16 @@ import pytest
 from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 
+from streams.brokers.client import connect
+from streams.brokers.connection import Connection
 from streams.domain.outgoing import NO_HEADERS
-from streams.engine.changelog import SESSION_FORM
-from streams.engine.client import connect
-from streams.engine.connection import Connection
+from streams.engine.delivery.producer import RunProducer
+from streams.engine.delivery.transactions import Batch, Transactions
 from streams.engine.effects import Consumed
 from streams.engine.options import SESSIONS
-from streams.engine.producer import RunProducer
-from streams.engine.restore import restore
-from streams.engine.store import PartitionStores
-from streams.engine.transactions import Batch, Transactions
+from streams.engine.state.changelog import SESSION_FORM
+from streams.engine.state.restore import restore
+from streams.engine.state.store import PartitionStores
 from streams.errors import InfrastructureError, ProducerFencedError
 from tests.integration.brokers import Broker
 from tests.integration.test_engine_on_broker import Topic, app, stores, topic, write

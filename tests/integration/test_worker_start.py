@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from rocksdict import Options, Rdict
 
+from streams.brokers.client import connect
+from streams.brokers.connection import Connection
+from streams.brokers.job_topics import job_topics
 from streams.cli.lazy_group import BROKER_UNREACHABLE, PROBLEM_FOUND, WRONG_INPUT
 from streams.domain.topic import Topic
-from streams.engine.client import connect
-from streams.engine.connection import Connection
-from streams.engine.job_topics import job_topics
 from streams.engine.options import AGGREGATES, SESSIONS, changelog_topic
-from streams.engine.store.layout import FORMAT_KEY
+from streams.engine.state.store.layout import FORMAT_KEY
 from tests.integration.brokers import Broker
 from tests.integration.load import load
 from tests.integration.stage import SOON_MISSED, Stage, delete_topics

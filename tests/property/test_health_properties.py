@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from streams.domain.agent_health import AgentHealth
-from streams.domain.contribution import BUCKET_MS, Contribution, agent_key, tool_key
+from streams.domain.aggregates.agent_health import AgentHealth
+from streams.domain.aggregates.contribution import BUCKET_MS, Contribution, agent_key, tool_key
 from streams.domain.outcome import Scored
 from tests.stream import Stream, decision_log
 

@@ -20,17 +20,17 @@ from streams.aggregation import (
     encode_aggregate,
     parts,
 )
+from streams.brokers.client import Stored
 from streams.contribution_record import health_record, read, task_record
-from streams.domain.contribution import Contribution
+from streams.domain.aggregates.contribution import Contribution
+from streams.domain.aggregates.task_needs import Completion
 from streams.domain.decision import Decision
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.outgoing import Outgoing
 from streams.domain.run import Run
 from streams.domain.session import Session
-from streams.domain.task_needs import Completion
 from streams.domain.topic import Topic
 from streams.domain.unreadable import Unreadable
-from streams.engine.client import Stored
 from streams.errors import StateError
 from streams.job import Folded, Job
 from tests.integration.load import load

@@ -10,8 +10,8 @@ from streams.backtest import Backtest
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.outcome import Scored
 from streams.domain.record import Record
-from streams.domain.settings_document import resolve
 from streams.policy.session_comparison import FoundBy, SessionComparison, alert_rule
+from streams.settings_document.document import resolve
 from tests.stream import START_MS, Stream, decision_log, repeated
 from tests.streams_strategy import Entry, Send, partitions
 

@@ -9,7 +9,7 @@ import pytest
 import streams.pipeline
 from streams.detectors.detector import CloseReason, Detector, Eddy, Layer, Observation
 from streams.detectors.registry import DETECTORS
-from streams.domain.contribution import expiry_source
+from streams.domain.aggregates.contribution import expiry_source
 from streams.domain.decision import Decision
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.event import EventKind, Finding

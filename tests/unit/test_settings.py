@@ -18,7 +18,8 @@ from pydantic.fields import FieldInfo
 
 from streams import app as composition
 from streams.app import build, connection, engine_options
-from streams.engine.job_topics import job_topics
+from streams.brokers.job_topics import job_topics
+from streams.engine.faust_seam.credentials import faust_credentials
 from streams.errors import ConfigurationError
 from streams.settings import ConnectionSettings, WorkerSettings, load
 
@@ -303,7 +304,7 @@ async def test_no_secret_is_shown(monkeypatch: pytest.MonkeyPatch, caplog: pytes
         dataclasses.replace(options),
         app,
         app.conf,
-        options.connection.faust_credentials(),
+        faust_credentials(options.connection),
     ]
     texts = [text for each in shown for text in (repr(each), str(each))]
     texts += [json.dumps(settings.model_dump(mode="json")), caplog.text]

@@ -7,9 +7,9 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from streams.domain.decision import Decision
-from streams.domain.marks import WIDTH, Marks, mark, one_by_one
 from streams.domain.shared_window import NOTHING, append
-from streams.domain.tokens import words
+from streams.domain.text.marks import WIDTH, Marks, mark, one_by_one
+from streams.domain.text.tokens import words
 
 _MOST_WORDS = 256
 _SHORTEST = 3

@@ -11,7 +11,7 @@ from streams.detectors.loop.resolutions import dead_end, exact_hash, oscillation
 from streams.detectors.loop.state import LoopState, advance
 from streams.domain.decision import Decision
 from streams.domain.detection_settings import DetectionSettings
-from streams.domain.marks import Marks
+from streams.domain.text.marks import Marks
 
 #: What each detector advises, in the order in which they win a tie.
 SUGGESTIONS = {

@@ -6,7 +6,7 @@ from typing import Any
 
 from streams.detectors.loop.state import LoopState
 from streams.domain.detection_settings import DetectionSettings
-from streams.domain.marks import Marks
+from streams.domain.text.marks import Marks
 
 OSCILLATION_CONFIDENCE = 0.95
 DEAD_END_CONFIDENCE = 0.8

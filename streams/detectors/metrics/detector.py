@@ -10,9 +10,9 @@ from streams.detectors.detector import Block, Detector, Eddy, Observation
 from streams.detectors.metrics.figures import figures_of
 from streams.detectors.metrics.groups import grouped
 from streams.detectors.metrics.window import append
-from streams.domain.bounded import bounded
 from streams.domain.decision import Decision
 from streams.domain.detection_settings import DetectionSettings
+from streams.domain.text.bounded import bounded
 
 
 class MetricsState(NamedTuple):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from streams.domain.bounded import bounded, bounded_hash
 from streams.domain.decision import Decision
 from streams.domain.detection_settings import DetectionSettings
-from streams.domain.digest import digest
+from streams.domain.text.bounded import bounded, bounded_hash
+from streams.domain.text.digest import digest
 from streams.domain.tool_class import ToolClass, tool_class
 
 

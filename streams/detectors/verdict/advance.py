@@ -7,9 +7,9 @@ from streams.detectors.verdict.rearm import within
 from streams.detectors.verdict.signature_window import push
 from streams.detectors.verdict.state import RECENT, VerdictState, outcome_of
 from streams.detectors.verdict.streak import NO_STREAK
-from streams.domain.bounded import bounded, bounded_hash
 from streams.domain.decision import Decision
 from streams.domain.detection_settings import DetectionSettings
+from streams.domain.text.bounded import bounded, bounded_hash
 from streams.domain.tool_policy import PolicyMode, ToolPolicy
 
 _POLLING = PolicyMode.polling

@@ -11,8 +11,8 @@ from streams.detectors.verdict.standing import Standing
 from streams.detectors.verdict.state import RECENT, VerdictState
 from streams.detectors.verdict.streak import Moment
 from streams.domain.detection_settings import DetectionSettings
-from streams.domain.digest import digest
 from streams.domain.level import Level
+from streams.domain.text.digest import digest
 
 
 class Phase(StrEnum):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from streams.detectors.verdict.spacing import is_spaced
 from streams.detectors.verdict.state import VerdictState
 from streams.detectors.verdict.streak import NO_STREAK, Streak, longer
-from streams.domain.bounded import bounded_hash
 from streams.domain.decision import Decision
 from streams.domain.detection_settings import DetectionSettings
-from streams.domain.marks import Marks
+from streams.domain.text.bounded import bounded_hash
+from streams.domain.text.marks import Marks
 
 
 def may_count(decision: Decision, *, polling: bool) -> bool:

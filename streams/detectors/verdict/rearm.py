@@ -7,7 +7,7 @@ from typing import Any
 
 from streams.detectors.verdict.standing import Standing
 from streams.detectors.verdict.state import VerdictState
-from streams.domain.digest import digest
+from streams.domain.text.digest import digest
 
 # Key of a rule to [number of the last record that fired with it, episode of that record], oldest first.
 Keys = Mapping[str, Sequence[Any]]

@@ -9,7 +9,7 @@ from streams.detectors.verdict.state import VerdictState
 from streams.detectors.verdict.streak import Moment
 from streams.domain.decision import Decision
 from streams.domain.detection_settings import DetectionSettings
-from streams.domain.marks import Marks
+from streams.domain.text.marks import Marks
 
 
 class Failure(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams.domain.marks import WIDTH, Marks, mark
+from streams.domain.text.marks import WIDTH, Marks, mark
 
 _FEWEST_WORDS = 3
 _LONG = 20

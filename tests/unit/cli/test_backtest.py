@@ -8,12 +8,12 @@ import orjson
 import pytest
 from click.testing import CliRunner, Result
 
+from streams.brokers.client import Stored
 from streams.cli import main
 from streams.cli.settings_choice import version_of
 from streams.cli.topic_range import Bound, bound
-from streams.domain.settings_document import to_document
-from streams.engine.client import Stored
 from streams.errors import ConfigurationError
+from streams.settings_document.document import to_document
 from tests.stream import decision_log, repeated
 
 

@@ -11,16 +11,16 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams.brokers.client import Stored
+from streams.brokers.settings_feed import apply_document
 from streams.cli import main
 from streams.cli.config import changed_document, in_force
+from streams.cli.settings_change import user
 from streams.cli.settings_history import history, line
-from streams.cli.settings_topic import user
 from streams.domain.detection_settings import DEFAULTS
-from streams.domain.settings_document import to_document
-from streams.domain.settings_version import LARGEST_VERSION
-from streams.engine.client import Stored
-from streams.engine.config_feed import apply_document
 from streams.errors import ConfigurationError
+from streams.settings_document.document import to_document
+from streams.settings_document.version import LARGEST_VERSION
 
 CHANGED = {"at": 1_760_000_000_000, "by": "ann", "why": "fewer pages", "settings": ["entropy_window_size"]}
 

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from streams.cli import main
-from streams.cli.witness_text import act, lines
+from streams.cli.text.witness_text import act, lines
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.validation import problems
 from streams.policy.witness.witness import Witness

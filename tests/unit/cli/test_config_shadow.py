@@ -7,12 +7,12 @@ import orjson
 import pytest
 from click.testing import CliRunner, Result
 
+from streams.brokers.client import Stored
 from streams.cli import main
 from streams.cli.settings_history import line, shadow_history
-from streams.cli.settings_topic import differing, next_document, tried_out
 from streams.domain.detection_settings import DEFAULTS
-from streams.domain.settings_document import resolve, to_document
-from streams.engine.client import Stored
+from streams.explain.settings_topic import differing, next_document, tried_out
+from streams.settings_document.document import resolve, to_document
 
 CHANGED = {"at": 1_760_000_000_000, "by": "ann", "why": "fewer pages", "settings": ["cycle_loop"]}
 

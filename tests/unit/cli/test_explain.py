@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from streams.cli import main
-from streams.cli.explanation import MOST_NAMED, Explanation
+from streams.explain.explanation import MOST_NAMED, Explanation
 from streams.offline import Judgement
 from tests.stream import Stream, decision_log, repeated
 

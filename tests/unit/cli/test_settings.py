@@ -7,10 +7,10 @@ from click.testing import CliRunner, Result
 
 from streams.cli import main
 from streams.domain.detection_settings import DEFAULTS
-from streams.domain.setting_meaning import MEANINGS
-from streams.domain.setting_table import RANGES
-from streams.domain.settings_document import to_document
 from streams.settings import WorkerSettings
+from streams.settings_document.document import to_document
+from streams.settings_document.meaning import MEANINGS
+from streams.settings_document.table import RANGES
 
 
 def eddy(*words: str) -> Result:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from streams.cli.demo import Screen, numbers, summary
-from streams.cli.line import Line
+from streams.cli.text.line import Line
 from streams.demo.account import Account
 from streams.demo.performance import Outcome
 

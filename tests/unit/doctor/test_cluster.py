@@ -7,6 +7,9 @@ from pathlib import Path
 import orjson
 import pytest
 
+from streams.brokers.client import Stored
+from streams.brokers.job_topics import job_topics
+from streams.brokers.survey import Answer, Ends, Group
 from streams.doctor.check import Status
 from streams.doctor.cluster import (
     age_checks,
@@ -18,10 +21,7 @@ from streams.doctor.cluster import (
 )
 from streams.doctor.state import Database
 from streams.domain.topic import Topic
-from streams.engine.client import Stored
-from streams.engine.job_topics import job_topics
-from streams.engine.store import FORMAT, StoreLook
-from streams.engine.survey import Answer, Ends, Group
+from streams.engine.state.store import FORMAT, StoreLook
 from topics.plan import ActualTopic, plan
 
 CATALOGUE = job_topics("eddy", partitions=2, replicas=1)

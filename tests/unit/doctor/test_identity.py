@@ -7,7 +7,7 @@ import pytest
 from streams.doctor.check import Status
 from streams.doctor.identity import identity_checks, size_checks
 from streams.doctor.state import Database
-from streams.engine.store import FORMAT, StoreLook
+from streams.engine.state.store import FORMAT, StoreLook
 from topics.plan import ActualTopic
 
 

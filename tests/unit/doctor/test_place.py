@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from streams.brokers.survey import Group
 from streams.doctor.check import Status
 from streams.doctor.place import lost_place_checks, retention_checks
 from streams.doctor.state import Database
 from streams.domain.detection_settings import DEFAULTS
-from streams.engine.store import FORMAT, StoreLook
-from streams.engine.survey import Group
+from streams.engine.state.store import FORMAT, StoreLook
 
 WEEK_MINUTES, WEEK_MS = "10080", "604800000"
 

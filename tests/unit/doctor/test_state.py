@@ -13,10 +13,10 @@ from rocksdict import Cache
 
 from streams.doctor.check import Status
 from streams.doctor.state import database_checks, databases, directory_check, set_aside_checks
-from streams.engine.changelog import SETTINGS_KEY
-from streams.engine.origin import SOURCES_KEY, encode_sources
 from streams.engine.settings_ledger import SettingsLedger
-from streams.engine.store import FORMAT, PartitionStore, StoreLook, StoreOptions
+from streams.engine.state.changelog import SETTINGS_KEY
+from streams.engine.state.origin import SOURCES_KEY, encode_sources
+from streams.engine.state.store import FORMAT, PartitionStore, StoreLook, StoreOptions
 
 OPTIONS = StoreOptions()
 WRITTEN_MS = 1_700_000_000_500
@@ -24,7 +24,7 @@ LOOKER = """
 import sys
 from pathlib import Path
 from streams.doctor.state import holder
-from streams.engine.store import look
+from streams.engine.state.store import look
 path = Path(sys.argv[1])
 print(look(path).offset, holder(path / "LOCK"))
 """

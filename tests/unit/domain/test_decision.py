@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.domain.decision import Decision
-from streams.domain.digest import digest
-from streams.domain.marks import WIDTH, mark
-from streams.domain.tokens import tokens
+from streams.domain.text.digest import digest
+from streams.domain.text.marks import WIDTH, mark
+from streams.domain.text.tokens import tokens
 from tests.stream import decision_log
 
 

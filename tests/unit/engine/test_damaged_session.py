@@ -6,12 +6,12 @@ import orjson
 import pytest
 
 from schemas.codec import Codec
+from streams.brokers.client import Stored
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.run import Run
 from streams.domain.session import DamagedSessionError
 from streams.domain.topic import Topic
-from streams.engine.changelog import blaming_state, decode_session, encode_session
-from streams.engine.client import Stored
+from streams.engine.state.changelog import blaming_state, decode_session, encode_session
 from streams.errors import StateError
 from streams.job import Folded, Job
 from streams.pipeline import expire

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
+from streams.brokers.client import Stored
 from streams.domain.run import Run
-from streams.engine.client import Stored
 from streams.engine.lanes import Lanes
 from streams.errors import DamagedStateError
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from streams.app import build
-from streams.engine.changelog import encode_session, session_key
-from streams.engine.health import Answer
+from streams.engine.health.liveness import Answer
 from streams.engine.session_lookup import SessionLookup
+from streams.engine.state.changelog import encode_session, session_key
 from streams.settings import WorkerSettings
 from tests.stream import Stream, repeated
 

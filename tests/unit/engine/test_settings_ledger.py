@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams.brokers.client import Stored
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.run import Run
-from streams.domain.settings_document import resolve
-from streams.domain.settings_version import LARGEST_VERSION
 from streams.domain.shadow import Shadow, ShadowDocument
-from streams.engine.changelog import SETTINGS_KEY
-from streams.engine.client import Stored
 from streams.engine.settings_ledger import RESERVED_AHEAD, Entry, SettingsLedger, ShadowEntry, outdated_ledger
+from streams.engine.state.changelog import SETTINGS_KEY
 from streams.errors import StateError
+from streams.settings_document.document import resolve
+from streams.settings_document.version import LARGEST_VERSION
 
 
 def settings(version: int) -> DetectionSettings:

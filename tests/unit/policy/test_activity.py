@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 import pytest
 
-from streams.domain.contribution import BUCKET_MS, Contribution
-from streams.engine.changelog import decode_session, encode_session
+from streams.domain.aggregates.contribution import BUCKET_MS, Contribution
+from streams.engine.state.changelog import decode_session, encode_session
 from streams.policy.activity import ACTIVITY, MOST_SEEN, MOST_TOOLS, Activity, activity_of
 from tests.stream import START_MS, Stream, decision_log
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.number import r4
-from streams.domain.settings_document import resolve
 from streams.policy.reachability import Reach, reachability
+from streams.settings_document.document import resolve
 
 # SEMANTICS 4.3 under the defaults: the shortest sequence of records, None where the level cannot be reached.
 DEFAULT_ROWS = [

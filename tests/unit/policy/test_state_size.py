@@ -9,7 +9,7 @@ import pytest
 
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.session import Session
-from streams.engine.changelog import encode_session
+from streams.engine.state.changelog import encode_session
 from streams.policy.state_size import StateLimit, most_bytes
 from tests.stream import Stream, decision_log
 

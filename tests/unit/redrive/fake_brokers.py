@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable
 
+from streams.brokers.client import Stored
 from streams.domain.outgoing import Outgoing
 from streams.domain.topic import Topic
-from streams.engine.client import Stored
 from topics.plan import ActualTopic
 
 

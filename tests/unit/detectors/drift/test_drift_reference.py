@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from streams.domain.decision import Decision
 from streams.domain.number import r4
-from streams.domain.tokens import tokens
+from streams.domain.text.tokens import tokens
 from tests.unit.detectors.histories import Seen, histories
 
 WEIGHTS = st.sampled_from(

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from streams.domain.detection_settings import DetectionSettings
 from streams.domain.number import r4
-from streams.domain.tokens import jaccard, tokens
+from streams.domain.text.tokens import jaccard, tokens
 from tests.unit.detectors.histories import Seen, histories
 
 CHANGES = st.fixed_dictionaries(

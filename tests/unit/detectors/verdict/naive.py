@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
-from streams.domain.canonical import canonical
 from streams.domain.decision import Decision
 from streams.domain.detection_settings import DetectionSettings
-from streams.domain.digest import digest
 from streams.domain.infrastructure import is_infrastructure
 from streams.domain.number import r4
-from streams.domain.result_text import normalise_result
-from streams.domain.tokens import jaccard, tokens
+from streams.domain.text.canonical import canonical
+from streams.domain.text.digest import digest
+from streams.domain.text.result_text import normalise_result
+from streams.domain.text.tokens import jaccard, tokens
 from streams.domain.tool_policy import ToolPolicy
 
 LEVELS = ("NORMAL", "WARNING", "LOOP")

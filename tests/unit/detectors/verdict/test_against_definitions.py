@@ -12,7 +12,7 @@ from streams.detectors.verdict.detector import Verdict
 from streams.detectors.verdict.standing import standings
 from streams.domain.decision import Decision
 from streams.domain.detection_settings import DEFAULTS
-from streams.domain.settings_document import resolve
+from streams.settings_document.document import resolve
 from tests.stream import decision_log
 from tests.unit.detectors.verdict.naive import Naive
 

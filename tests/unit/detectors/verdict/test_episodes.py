@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from streams.domain.digest import digest
+from streams.domain.text.digest import digest
 from tests.stream import Stream, block, decision_log, told
 from tests.unit.detectors.verdict.sequences import (
     call,

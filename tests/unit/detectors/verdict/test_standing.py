@@ -5,7 +5,7 @@ from typing import Any
 from streams.detectors.verdict.standing import Standing, standings
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.level import Level
-from streams.domain.settings_document import resolve
+from streams.settings_document.document import resolve
 from tests.stream import Stream
 from tests.unit.detectors.verdict.sequences import ROWS, call, failing, other, spread
 

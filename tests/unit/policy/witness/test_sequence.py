@@ -5,11 +5,11 @@ from itertools import islice
 import pytest
 
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
-from streams.domain.settings_document import resolve
 from streams.domain.validation import problems
 from streams.policy.reachability import Reach, reachability
 from streams.policy.witness.sequence import witness
 from streams.policy.witness.witness import Obstacle, Witness
+from streams.settings_document.document import resolve
 
 
 def under(**changes: object) -> DetectionSettings:

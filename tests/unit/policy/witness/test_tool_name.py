@@ -3,10 +3,10 @@
 import pytest
 
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
-from streams.domain.settings_document import resolve
 from streams.domain.tool_class import ToolClass
 from streams.domain.tool_policy import PolicyMode
 from streams.policy.witness.tool_name import tool_name
+from streams.settings_document.document import resolve
 
 
 def under(**changes: object) -> DetectionSettings:

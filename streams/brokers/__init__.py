@@ -1,0 +1,1 @@
+"""What Eddy asks of the brokers, without Faust: topics, records, settings."""

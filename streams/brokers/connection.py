@@ -1,0 +1,90 @@
+"""How every Kafka client of Eddy reaches the brokers: addresses, TLS and SASL in one value."""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiokafka.helpers import create_ssl_context
+
+from streams.brokers.client_fixes.record_batches import MAX_BATCH_BYTES
+from streams.domain.topic import Topic
+from streams.errors import ConfigurationError
+
+#: Isolation level of every consumer: what an aborted transaction wrote is nobody's input.
+READ_COMMITTED = "read_committed"
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """Brokers, credentials, topic names and batch limit. Secrets are kept out of ``repr``."""
+
+    bootstrap_servers: str
+    security_protocol: str = "PLAINTEXT"
+    sasl_mechanism: str = "PLAIN"
+    sasl_username: str | None = None
+    sasl_password: str | None = field(default=None, repr=False)
+    ssl_cafile: str | None = None
+    ssl_certfile: str | None = None
+    ssl_keyfile: str | None = None
+    ssl_keyfile_password: str | None = field(default=None, repr=False)
+    ssl_check_hostname: bool = True
+    client_id: str = "eddy"
+    max_batch_bytes: int = MAX_BATCH_BYTES
+    topic_prefix: str = ""
+    """Before the name of each topic: jobs that share a cluster differ in it."""
+
+    def topic(self, topic: Topic) -> str:
+        """Return the name that a topic has on these brokers.
+
+        >>> Connection("127.0.0.1:9092", topic_prefix="staging.").topic(Topic.SESSION_ALERTS)
+        'staging.session-alerts'
+        """
+        return f"{self.topic_prefix}{topic}"
+
+    @property
+    def servers(self) -> list[str]:
+        """The bootstrap addresses, one ``host:port`` each."""
+        return [server.strip() for server in self.bootstrap_servers.split(",") if server.strip()]
+
+    def ssl_context(self) -> ssl.SSLContext | None:
+        """Return the TLS context, None where the protocol does not use TLS.
+
+        Raises:
+            ConfigurationError: a certificate or key file cannot be read.
+        """
+        if "SSL" not in self.security_protocol.split("_"):
+            return None
+        try:
+            context: ssl.SSLContext = create_ssl_context(
+                cafile=self.ssl_cafile,
+                certfile=self.ssl_certfile,
+                keyfile=self.ssl_keyfile,
+                # Without one, OpenSSL would ask on the terminal for the password of an encrypted key.
+                password=self.ssl_keyfile_password or "",
+            )
+        except (OSError, ssl.SSLError) as error:
+            raise ConfigurationError(
+                f"The TLS files cannot be used ({error}). Check EDDY_SSL_CAFILE, EDDY_SSL_CERTFILE, "
+                "EDDY_SSL_KEYFILE and EDDY_SSL_KEYFILE_PASSWORD."
+            ) from error
+        context.check_hostname = self.ssl_check_hostname
+        return context
+
+    def client_options(self) -> dict[str, Any]:
+        """Keyword arguments every aiokafka client takes."""
+        options: dict[str, Any] = {
+            "bootstrap_servers": self.servers,
+            "client_id": self.client_id,
+            "security_protocol": self.security_protocol,
+        }
+        if (context := self.ssl_context()) is not None:
+            options["ssl_context"] = context
+        if self.security_protocol.startswith("SASL"):
+            options |= {
+                "sasl_mechanism": self.sasl_mechanism,
+                "sasl_plain_username": self.sasl_username,
+                "sasl_plain_password": self.sasl_password,
+            }
+        return options

@@ -1,0 +1,1 @@
+"""How commands write: lines, tables, reports and the screen."""

@@ -1,0 +1,100 @@
+"""The explanation of a session for people: what fired, its episodes, where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from streams.cli.text.line import Line, Span
+from streams.domain.text.printable import printable
+from streams.explain.clock import clock
+from streams.explain.episode import episode_sentence
+from streams.explain.explanation import Explanation
+from streams.explain.verdict import fired_now, near_misses, verdict_sentence
+
+Fields = Mapping[str, Any]
+
+_HANG = 4
+_COLUMN = 13
+_STYLES = {"LOOP": "bold red", "WARNING": "yellow"}
+
+
+def explanation_lines(told: Explanation, standing: Fields | None) -> Iterator[Line]:
+    """Yield the lines below the timeline; the last one is the sentence that sums it up."""
+    yield from _refused(told)
+    if told.firings:
+        yield from _heading("What fired")
+        for firing in sorted(told.firings.values(), key=lambda firing: firing.first):
+            at = f"offset {firing.first}" if firing.times == 1 else f"offsets {firing.first} to {firing.last}"
+            times = "" if firing.times == 1 else f", {firing.times:,} times"
+            name = f"  {printable(firing.rule, 60)} {firing.level}"
+            yield Line.of(
+                Span(name, _STYLES.get(firing.level, "")),
+                Span(f"  {at}{times}: {firing.evidence}"),
+                hang=_HANG,
+            )
+    if told.course:
+        yield from _heading("Episodes")
+        for event in told.course:
+            about = f"  {clock(event['timestamp'])}  offset {event['offset']}  {event['phase']}"
+            yield Line.of(
+                Span(f"{about}, {event['level']}", _STYLES.get(event["level"], "")),
+                Span(f": {episode_sentence(event)}"),
+                hang=_HANG,
+            )
+    where = [*_scores(told), *_standing(standing)]
+    if where:
+        yield from _heading("Where it stands")
+        yield from (Line.of(Span(f"  {text}"), hang=_COLUMN) for text in where)
+    yield Line()
+    yield Line.of(Span(verdict_sentence(told, standing), "bold"))
+
+
+def _heading(text: str) -> Iterator[Line]:
+    yield Line()
+    yield Line.of(Span(text, "bold"))
+
+
+def _refused(told: Explanation) -> Iterator[Line]:
+    if told.duplicates:
+        yield Line.of(Span(f"{told.duplicates:,} duplicate records changed nothing", "dim"))
+    if not told.rejected:
+        return
+    yield Line.of(Span(f"{told.rejected:,} rejected, no part of what follows", "yellow"))
+    if told.rejected > len(told.refusals):
+        yield Line.of(Span(f"  … the last {len(told.refusals)}:"))
+    for offset, problems in told.refusals:
+        yield Line.of(Span(f"  offset {offset}: {', '.join(problems)}"))
+
+
+def _scores(told: Explanation) -> Iterator[str]:
+    """Tell the scores of the newest record."""
+    if told.newest is None:
+        return
+    eddy = told.newest.enriched["eddy"]
+    if uniqueness := eddy.get("uniqueness"):
+        yield f"uniqueness {uniqueness['score']:g} {uniqueness['severity']}"
+    if repeat := eddy.get("repeat"):
+        yield f"repeat     run of {repeat['run_length']}, fires at {repeat['threshold']}"
+    if drift := eddy.get("drift"):
+        signals = ", ".join(
+            f"{name} {value:g}" for name, value in drift["signals"].items() if value is not None
+        )
+        yield f"drift      {drift['overall']:g} {drift['level']}: {signals}"
+    if budget := eddy.get("budget"):
+        yield (
+            f"budget     {budget['steps_remaining']:,} of {budget['steps_budget']:,} steps left, "
+            f"{budget['tokens_remaining']:,.0f} of {budget['tokens_budget']:,.0f} tokens left"
+            f"{', exhausted' if budget['exhausted'] else ''}"
+        )
+
+
+def _standing(standing: Fields | None) -> Iterator[str]:
+    if standing is None or standing["ended"]:
+        return
+    place = f"offset {standing['offset']} of partition {standing['partition']}"
+    yield f"node       {standing['node']}, after {place}, settings version {standing['settings_version']}"
+    if reached := fired_now(standing["rules"]):
+        yield f"at a limit {'; '.join(reached)}"
+    if near := near_misses(standing["rules"]):
+        yield f"near       {'; '.join(near)}"

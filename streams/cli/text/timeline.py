@@ -1,0 +1,184 @@
+"""What happened in one session, for people: the interesting steps, and a count of the others."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from streams.cli.text.line import Line, Span
+from streams.domain.decision import Decision
+from streams.domain.event import Event, EventKind
+from streams.domain.level import Level, higher
+from streams.domain.outcome import Scored
+from streams.domain.text.printable import printable
+from streams.explain.advice import advice, is_serious
+from streams.explain.clock import clock, day, duration
+from streams.explain.finding import is_news, mark, rule, sentence, style
+
+CONTEXT_STEPS: Final = 5
+"""Quiet steps shown before one with something to say: they are the loop it speaks of."""
+
+_STYLES: Final = {Level.NORMAL: "green", Level.WARNING: "yellow", Level.LOOP: "bold red"}
+_STATUS_STYLES: Final = {"failure": "red", "pending": "cyan", "skipped": "dim"}
+
+
+COLUMNS: Final = Line.of(
+    Span("   step  time UTC  uniq verdict  status   tool · intent · target or input", "dim")
+)
+"""The heading of the steps."""
+
+
+class _Row(NamedTuple):
+    line: Line
+    level: Level
+    day: str
+
+
+class Timeline:
+    """The lines about one session, gathered while its records come in.
+
+    Args:
+        first: the record the timeline starts with.
+        every_step: show all steps, not only the interesting ones.
+        spent: cost of the session before that record.
+
+    Attributes:
+        lines: what there is to show and was not taken yet.
+        in_a_loop: whether the verdict was LOOP at some step.
+    """
+
+    def __init__(self, first: Decision, *, every_step: bool, spent: float = 0.0) -> None:
+        self.lines: list[Line] = []
+        self._name = f"{printable(first.session_id, 80)} · {printable(first.agent_id, 40) or 'no agent'}"
+        self._every_step = every_step
+        self.in_a_loop = False
+        self._taken = False
+        self._day = self._first_day = day(first.timestamp)
+        self._spent = spent
+        self._steps, self._tokens, self._cost = 0, 0.0, first.cumulative_cost
+        self._from = self._to = first.timestamp
+        self._level = self._worst = Level.NORMAL
+        self._quiet: deque[_Row] = deque()
+        self._hidden, self._hidden_worst = 0, Level.NORMAL
+
+    def add(self, scored: Scored) -> None:
+        """Take in one record."""
+        decision, eddy = scored.decision, scored.enriched["eddy"]
+        self._steps += 1
+        self._tokens += decision.tokens_used
+        self._cost = self._cost if decision.cumulative_cost is None else decision.cumulative_cost
+        self._to = max(self._to, decision.timestamp)
+        level = Level(eddy["verdict"]["level"])
+        told = any(event.topic is not None and rule(event.fields) is not None for event in scored.events)
+        self._worst = higher(self._worst, higher(level, Level.WARNING) if told else level)
+        lines = [line for event in scored.events if (line := self._line(event)) is not None]
+        row = _Row(_step_line(decision, eddy), level, day(decision.timestamp))
+        self.in_a_loop = self.in_a_loop or level is Level.LOOP
+        if lines or level != self._level or self._every_step:
+            self._show_context()
+            self._show(row)
+            self.lines += lines
+        else:
+            self._quiet.append(row)
+            self._hide_all_but(CONTEXT_STEPS)
+        self._level = level
+
+    def _line(self, event: Event) -> Line | None:
+        """What an event is worth telling, if anything.
+
+        An episode is told wherever it goes, because it explains the level of the steps; one that never
+        reached LOOP just ends. Drift and budgets are told of sessions that are suspicious anyway, and of all
+        with every step.
+        """
+        fields = event.fields
+        if fields["event_type"] == EventKind.LOOP_EPISODE:
+            over = fields["phase"] == "recovered" and fields["level"] != Level.LOOP
+            return _finding_line(fields) if is_news(fields) and not over else None
+        if rule(fields) is not None:
+            return _finding_line(fields) if event.topic is not None and is_news(fields) else None
+        asked_for = self._every_step or (self._worst is not Level.NORMAL and is_serious(fields))
+        words = advice(fields) if asked_for else None
+        return None if words is None else Line.of(Span("         ▷ ", "cyan"), Span(words))
+
+    def take(self) -> list[Line]:
+        """Return the lines there are; they are not kept."""
+        lines, self.lines = self.lines, []
+        self._taken = self._taken or bool(lines)
+        return lines
+
+    def end(self) -> list[Line]:
+        """Return the lines that were not taken, ending with the last step."""
+        if self.lines or self._taken:
+            self._hide_all_but(1)
+        else:
+            self._hide(len(self._quiet))
+        self._show_context()
+        return self.take()
+
+    def heading(self, note: str = "") -> Line:
+        """Return whose timeline it is, and the day on which it begins."""
+        about = "".join(f" · {part}" for part in (self._first_day, note) if part)
+        return Line.of(Span("● ", _STYLES[self._worst]), Span(self._name, "bold"), Span(about))
+
+    def totals(self) -> str:
+        """Return how many steps there were, how long they took, and what they cost."""
+        steps = "step" if self._steps == 1 else "steps"
+        parts = [f"{self._steps:,} {steps} in {duration(self._to - self._from)}"]
+        if self._tokens:
+            parts.append(f"{self._tokens:,.0f} tokens")
+        if self._cost is not None:
+            parts.append(f"cost {self._cost - self._spent:.4g}")
+        return ", ".join(parts)
+
+    def _show(self, row: _Row) -> None:
+        if row.day != self._day:
+            self._day = row.day
+            self.lines.append(Line.of(Span(f"         {row.day}", "dim")))
+        self.lines.append(row.line)
+
+    def _hide_all_but(self, newest: int) -> None:
+        """Count the older quiet steps instead of showing them, unless that would hide a single one."""
+        older = len(self._quiet) - newest
+        if older > 1 or self._hidden:
+            self._hide(older)
+
+    def _hide(self, oldest: int) -> None:
+        for _ in range(oldest):
+            self._hidden += 1
+            self._hidden_worst = higher(self._hidden_worst, self._quiet.popleft().level)
+
+    def _show_context(self) -> None:
+        if self._hidden:
+            steps = "step" if self._hidden == 1 else "steps"
+            self.lines.append(Line.of(Span(f"       … {self._hidden} {steps}, {self._hidden_worst}", "dim")))
+        for row in self._quiet:
+            self._show(row)
+        self._hidden, self._hidden_worst = 0, Level.NORMAL
+        self._quiet.clear()
+
+
+def _step_line(decision: Decision, eddy: Mapping[str, Any]) -> Line:
+    """Step, time, uniqueness and verdict, status; then what was done, which a narrow terminal may cut."""
+    step = "-" if eddy["step"] is None else str(eddy["step"])
+    uniqueness, level = eddy["uniqueness"], Level(eddy["verdict"]["level"])
+    score, severity = "", Level.NORMAL
+    if uniqueness is not None:
+        score, severity = f"{uniqueness['score']:.2f}", Level(uniqueness["severity"])
+    about = decision.target or decision.action.get("tool_input") or ""
+    did = [decision.tool or decision.kind, decision.intent or "", about]
+    spans = (
+        Span(f"{step:>7}  {clock(decision.timestamp)}  "),
+        Span(f"{score:>4} ", _STYLES[severity]),
+        Span(f"{level:<7}  ", _STYLES[level]),
+        Span(f"{decision.status:<7}  ", _STATUS_STYLES.get(decision.status, "")),
+        Span(" · ".join(printable(text, 60) for text in did if text)),
+    )
+    return Line(spans, cut=True)
+
+
+def _finding_line(fields: Mapping[str, Any]) -> Line:
+    shown = style(fields)
+    return Line.of(
+        Span(f"         {mark(fields)} ", shown), Span(f"{rule(fields)}: ", shown), Span(sentence(fields))
+    )

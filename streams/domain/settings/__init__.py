@@ -1,0 +1,1 @@
+"""What a setting may be: ranges, maps, settings of tools, ordered groups."""

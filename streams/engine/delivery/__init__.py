@@ -1,0 +1,1 @@
+"""How what an epoch comes to leaves the worker: at least once or exactly once, under a lease."""

@@ -1,0 +1,1 @@
+"""What stands in Faust's places: transport, consumer thread, recovery and services."""

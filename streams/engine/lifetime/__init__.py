@@ -1,0 +1,1 @@
+"""When the state of a session goes away, and who removes it."""

@@ -1,0 +1,132 @@
+"""Runs housekeeping in a worker: every second a little, while the worker is in charge of its partitions."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Collection
+from contextlib import AbstractAsyncContextManager
+from typing import Any, NamedTuple
+
+from faust.types import TP
+from mode import Service
+
+from streams.engine.lanes import Lanes
+from streams.engine.lifetime.housekeeping import Housekeeping
+from streams.errors import DamagedStateError, ProducerFencedError
+
+_TICK_S = 1.0
+
+log = logging.getLogger(__name__)
+
+
+class _End(NamedTuple):
+    """Where a partition ended, and when a broker said so, by `boot_time`."""
+
+    offset: int
+    at_s: float
+
+
+class WorkerInCharge:
+    """What a worker knows of the partitions it has.
+
+    Args:
+        app: The worker's app.
+        topic: The source whose partitions they are.
+        lanes: Of the runs of that topic.
+    """
+
+    def __init__(self, app: Any, topic: str, lanes: Lanes) -> None:
+        self._app = app
+        self._topic = topic
+        self._lanes = lanes
+        self._generation = -1
+        self._reaches: dict[int, _End] = {}
+        self._reached: dict[int, float] = {}
+
+    def in_charge(self) -> tuple[int, Collection[int]]:
+        """Return the generation, and no partition while state is restored, taken away or not yet judged.
+
+        Nor while the group may take this worker for dead.
+        """
+        app = self._app
+        generation: int = app.consumer_generation_id
+        if (
+            app.should_stop
+            or app.rebalancing
+            or not app.tables.actives_ready
+            or not app.settings_ready.is_set()
+            or not app.consumer.flow_active
+            or not app.lease.held
+        ):
+            return generation, ()
+        return generation, [tp.partition for tp in app.consumer.assignment() if tp.topic == self._topic]
+
+    def read_up_to(self, partition: int) -> int:
+        """Return a time, ms: all that the partition held then is processed by now. 0 when none is known.
+
+        A busy partition has records on their way at any moment. Where it ended at one is kept until that is
+        processed.
+        """
+        generation: int = self._app.consumer_generation_id
+        if generation != self._generation:
+            self._generation = generation
+            self._reaches.clear()
+            self._reached.clear()
+        consumer, tp = self._app.consumer, TP(self._topic, partition)
+        # The time first: the consumer's thread may hear of more records at any moment.
+        heard_at, end, lag = consumer.heard_at(tp), consumer.end(tp), consumer.lag(tp)
+        if end is not None and lag is not None and heard_at is not None:
+            for reaches in (self._reaches.setdefault(partition, _End(end, heard_at)), _End(end, heard_at)):
+                if end - lag >= reaches.offset:
+                    self._reached[partition] = reaches.at_s
+                    self._reaches[partition] = _End(end, heard_at)
+        reached = self._reached.get(partition)
+        return 0 if reached is None else self._app.clock.at_ms(reached)
+
+    def passed(self, partition: int) -> int:
+        """Return the offset up to which the partition is committed; -1 when that is not known."""
+        committed: int | None = self._app.consumer.committed(TP(self._topic, partition))
+        return -1 if committed is None else committed
+
+    def alone(self, partition: int) -> AbstractAsyncContextManager[None]:
+        """Keep the partition's runs waiting for as long as the block lasts."""
+        return self._lanes.between_runs(partition)
+
+
+class Housekeeper(Service):
+    """Lets housekeeping go on every second; an error in it stops the worker.
+
+    Args:
+        app: The worker's app.
+        interval_s: Of the searches; ticks are not further apart than that.
+        late_s: A tick that comes so much later than it should belongs to a worker that was suspended, and may
+            have been taken for dead. It does nothing, so that the group can tell it first.
+    """
+
+    def __init__(self, app: Any, *, interval_s: float, late_s: float, **kwargs: Any) -> None:
+        self._app = app
+        self._tick_s = min(_TICK_S, interval_s)
+        self._late_s = late_s
+        #: Made when the worker starts.
+        self.housekeeping: Housekeeping | None = None
+        super().__init__(**kwargs)
+
+    @Service.task
+    async def _keep_house(self) -> None:
+        before = time.monotonic()
+        while not self.should_stop:
+            await self.sleep(self._tick_s)
+            now = time.monotonic()
+            elapsed_s, before = now - before, now
+            if self.housekeeping is None or self._app.should_stop or elapsed_s > self._tick_s + self._late_s:
+                continue
+            try:
+                await self.housekeeping.tick(elapsed_s)
+            except ProducerFencedError:
+                log.info("Another worker owns a partition: housekeeping waits for the next assignment.")
+            except DamagedStateError as error:
+                self._app.restore_again(error)
+            except Exception as error:  # noqa: BLE001 - whatever it is, nothing may go on as if it was not
+                await self._app.crash(error)
+                return

@@ -1,0 +1,33 @@
+"""An epoch of removals: what housekeeping takes away at once, and what that tells."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from streams.domain.session import Session
+from streams.engine.lifetime.due import Due
+from streams.engine.state.view import View
+from streams.job import Folded, Job
+
+
+class Reason(StrEnum):
+    """Why a session was removed."""
+
+    EXPIRED = "expired"
+    ENDED = "ended"
+
+
+class Removal:
+    """An epoch of removals in the making."""
+
+    __slots__ = ("folded", "reason", "view")
+
+    def __init__(self, reason: Reason) -> None:
+        self.reason = reason
+        self.view: View[Session] = View({})
+        self.folded = Folded()
+
+    def expire(self, name: str, due: Due, job: Job) -> None:
+        """Remove a session that is due, and tell what follows from that."""
+        job.expired(name, due.expired, due.until_ms, self.folded)
+        self.view.remove(due.session, name)

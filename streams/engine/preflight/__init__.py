@@ -1,0 +1,1 @@
+"""What has to be in place before a worker starts."""

@@ -1,0 +1,1 @@
+"""What a worker remembers: tables over RocksDB, their changelogs, and how they are restored."""

@@ -1,0 +1,23 @@
+"""One RocksDB database per partition: sessions and the changelog offset they correspond to.
+
+Everything in here is rocksdict; the rest of Eddy sees bytes in, bytes out. A write is one batch that holds
+the values *and* the changelog offset, so a database is always exactly as far as it says.
+"""
+
+from streams.engine.state.store.layout import FORMAT, is_older
+from streams.engine.state.store.look import StoreLook, look
+from streams.engine.state.store.options import StoreOptions
+from streams.engine.state.store.partition import PartitionStore
+from streams.engine.state.store.partitions import PartitionStores
+from streams.engine.state.store.set_aside import SET_ASIDE
+
+__all__ = [
+    "FORMAT",
+    "SET_ASIDE",
+    "PartitionStore",
+    "PartitionStores",
+    "StoreLook",
+    "StoreOptions",
+    "is_older",
+    "look",
+]

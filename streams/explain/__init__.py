@@ -1,0 +1,1 @@
+"""Why a session is judged as it is, in words: for the command line and for whatever shows it next."""

@@ -1,0 +1,69 @@
+"""The records of one session in files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Final
+
+from streams.domain.detection_settings import DetectionSettings
+from streams.domain.outcome import Rejected
+from streams.domain.record import Record
+from streams.domain.session import Session
+from streams.domain.text.printable import printable
+from streams.errors import ConfigurationError
+from streams.offline import PARTITION, Judgement, unreadable
+from streams.pipeline import admit, step
+from streams.sources.entry import Entry
+
+MOST_REMEMBERED: Final = 100_000
+_NEAREST: Final = 5
+
+
+@dataclass(slots=True)
+class SessionFile:
+    """Judges the records of one session in files, as `streams.offline.judge` judges those of all.
+
+    Attributes:
+        session_id: whose.
+        settings: to judge under.
+        state: the session after the last record, None before the first.
+        others: ids of sessions seen, so that one that is not there can be told from one that is misspelt.
+    """
+
+    session_id: str
+    settings: DetectionSettings
+    state: Session | None = None
+    others: set[str] = field(default_factory=set)
+
+    def judge(self, entries: Iterable[Entry]) -> Iterator[Judgement]:
+        """Yield what became of each record that says it is of the session, or has its key."""
+        for offset, entry in enumerate(entries):
+            value = entry.value
+            said = None if value is None else value.get("session_id")
+            if self.session_id not in (said, entry.key):
+                if isinstance(said, str) and len(self.others) < MOST_REMEMBERED:
+                    self.others.add(said)
+                continue
+            if value is None:
+                yield Judgement(offset, None, None, unreadable(entry))
+                continue
+            admitted = admit(Record(PARTITION, offset, entry.key, entry.timestamp, value), self.settings)
+            if isinstance(admitted, Rejected):
+                yield Judgement(offset, self.session_id, None, admitted)
+                continue
+            self.state, outcome = step(self.state, admitted, self.settings)
+            yield Judgement(offset, self.session_id, admitted.event_id, outcome)
+
+    def missing(self) -> ConfigurationError:
+        """Return what to say when there was no record of the session."""
+        return not_found(self.session_id, self.others, "the files")
+
+
+def not_found(session_id: str, others: set[str], place: str) -> ConfigurationError:
+    """Return the error for a session without records, with the nearest of the names there are."""
+    near = get_close_matches(session_id[:200], others, n=_NEAREST, cutoff=0.4) or sorted(others)[:_NEAREST]
+    names = ", ".join(printable(name, 80) for name in near)
+    known = f" The nearest of {len(others):,} sessions there: {names}." if near else ""
+    return ConfigurationError(f"No record of session {printable(session_id, 80)} in {place}.{known}")

@@ -1,0 +1,57 @@
+"""The records of one session on the topic of enriched records."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from schemas.codec import Codec
+from streams.brokers.client import Brokers
+from streams.domain.decision import Decision
+from streams.domain.detection_settings import DEFAULTS
+from streams.domain.event import Event, EventKind
+from streams.domain.outcome import Scored
+from streams.domain.topic import Topic
+from streams.explain.session_file import MOST_REMEMBERED, not_found
+from streams.offline import Judgement
+from streams.policy.routing import topic_of
+
+
+async def from_topic(brokers: Brokers, codec: Codec, session_id: str) -> AsyncIterator[Judgement]:
+    """Yield the enriched records of a session that the topic still holds, each once, oldest first.
+
+    The partition that Kafka's own clients choose for the key is read first, the others only when it has none.
+
+    Raises:
+        ConfigurationError: there is no record of the session.
+    """
+    decoder = codec.decoder(f"{Topic.ENRICHED}-value")
+    key, others = session_id.encode("utf-8", "surrogateescape"), set[str]()
+    topic = brokers.topic(Topic.ENRICHED)
+    for partition in await brokers.likely_partitions(topic, key):
+        newest = -1
+        async for record in brokers.read(topic, [partition]):
+            if record.key != key:
+                if record.key is not None and len(others) < MOST_REMEMBERED:
+                    others.add(record.key.decode("utf-8", "replace"))
+                continue
+            await decoder.prepare([(record.value, record.headers)])
+            scored = scored_again(decoder.decode(record.value, record.headers))
+            if scored.decision.offset > newest:  # after a crash a record may stand there twice
+                newest = scored.decision.offset
+                yield Judgement(newest, session_id, scored.decision.event_id, scored)
+        if newest >= 0:
+            return
+    raise not_found(session_id, others, f"the topic {topic}")
+
+
+def scored_again(enriched: dict[str, Any]) -> Scored:
+    """Return the outcome that an enriched record tells of."""
+    eddy = enriched["eddy"]
+    _, partition, offset, _ = eddy["id"].rsplit("/", 3)
+    known = {name: value for name, value in enriched.items() if name != "eddy"}
+    events = tuple(
+        Event(topic_of(EventKind(fields["event_type"]), fields, DEFAULTS), fields)
+        for fields in eddy["events"]
+    )
+    return Scored(Decision.of(int(partition), int(offset), known), enriched, events, "", ())

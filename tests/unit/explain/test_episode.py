@@ -1,0 +1,99 @@
+"""Every event of an episode in words."""
+
+from typing import Any
+
+import pytest
+
+from streams.explain.episode import episode_sentence
+
+SINCE = "since 22:13:20, offset 7"
+
+
+def episode(rule: str, count: int, *tools: str, period: int | None = None, **more: Any) -> dict[str, Any]:
+    return {
+        "phase": "opened",
+        "level": "LOOP",
+        "reopened": False,
+        "reason": None,
+        "rule": rule,
+        "period": period,
+        "count": count,
+        "tools": list(tools),
+        "first_offset": 7,
+        "first_timestamp": 1_700_000_000_000,
+        "records": 1,
+        "tokens_since_onset": 0,
+        "cost_since_onset": None,
+        **more,
+    }
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        (
+            episode("R1", 4, "search", period=1),
+            "search: the same call with the same result, 4 times in a row (R1)",
+        ),
+        (
+            episode("R1", 4, "", period=1),
+            "no tool: the same call with the same result, 4 times in a row (R1)",
+        ),
+        (
+            episode("R2", 3, "Read", "Edit", "Edit", "Bash", period=4),
+            "Read → Edit → Bash: the same 4 steps with the same results, 3 times round (R2)",
+        ),
+        (episode("R3", 6, "Edit"), "Edit: the same error 6 times, whatever the arguments (R3)"),
+        (episode("R4", 5, "search"), "search: the same result 5 times in a row, whatever the arguments (R4)"),
+        (
+            episode("R5", 6, "note"),
+            "note: 6 calls in a row in nearly the same words, with nearly the same results (R5)",
+        ),
+    ],
+)
+def test_every_rule_has_words(fields: dict[str, Any], text: str) -> None:
+    assert episode_sentence(fields) == f"{text}; {SINCE}"
+
+
+@pytest.mark.parametrize(
+    ("more", "start"),
+    [
+        ({"level": "WARNING"}, "may become a loop: x: "),
+        ({"level": "WARNING", "reopened": True}, "may become a loop again: x: "),
+        ({"reopened": True}, "again: x: "),
+        ({"phase": "escalated", "reopened": True}, "x: "),
+        ({"phase": "still_open"}, "goes on: x: "),
+        ({"phase": "recovered", "reason": "quiet"}, "out of the loop, noticed 1 record before: x: "),
+        (
+            {"phase": "recovered", "reason": "terminal", "records": 1200},
+            "the session ended in the loop, noticed 1,200 records before: x: ",
+        ),
+        (
+            {"phase": "recovered", "reason": "expired"},
+            "the session fell silent in the loop, noticed 1 record before: x: ",
+        ),
+    ],
+)
+def test_every_phase_has_words(more: dict[str, Any], start: str) -> None:
+    assert episode_sentence(episode("R3", 6, "x", **more)).startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "cost", "end"),
+    [
+        (0, None, ""),
+        (1234, None, ": 1,234 tokens"),
+        (1234.5, 0.25, ": 1,234 tokens, cost 0.25"),
+        (0, 0.25, ": cost 0.25"),
+        (5, 0.0, ": 5 tokens"),
+    ],
+)
+def test_what_it_has_cost_is_told_as_far_as_it_was_reported(
+    tokens: float, cost: float | None, end: str
+) -> None:
+    fields = episode("R3", 6, "x", tokens_since_onset=tokens, cost_since_onset=cost)
+    assert episode_sentence(fields).endswith(f"{SINCE}{end}")
+
+
+def test_names_of_tools_cannot_steer_the_terminal() -> None:
+    assert episode_sentence(episode("R3", 6, "x\x1b[2J\n")).isprintable()

@@ -1,0 +1,153 @@
+import dataclasses
+import re
+
+import pytest
+
+from streams.domain.detection_settings import DEFAULTS
+from streams.settings_document.table import RANGES
+
+# SEMANTICS 4.1: the ranges of the numbers; then those of the settings beyond it.
+NUMBERS = """
+session_ttl_ms                      int     0..31536000000
+state_grace_ms                      int     0..31536000000
+max_future_ms                       int     0..31536000000
+alert_heartbeat_records             int     0..100000
+entropy_window_size                 int     1..1000
+entropy_loop_threshold              number  0..1
+entropy_warning_threshold           number  0..1
+repeat_ring_size                    int     2..1000
+pattern_window                      int     3..1000
+pattern_theta                       int     2..1000
+pattern_alpha                       number  (0..1
+pattern_cooldown                    int     0..100000
+pattern_saturation                  number  0..1
+pattern_clear                       number  0..1
+loop_window_size                    int     2..1000
+exact_hash_threshold                int     2..1000
+semantic_threshold                  number  (0..1
+oscillation_threshold               int     2..1000
+dead_end_threshold                  int     2..1000
+nudge_threshold                     number  0..1
+replan_threshold                    number  0..1
+checkpoint_threshold                number  0..1
+stop_threshold                      number  0..1
+goal_window                         int     1..1000
+stuck_horizon                       int     1..100000
+trend_window                        int     2..1000
+trend_velocity                      number  0..1
+initial_steps                       int     1..10000000
+initial_tokens                      int     1..1000000000000
+min_velocity                        number  (0..1
+velocity_window                     int     1..1000
+expansion_factor                    number  1..10
+contraction_factor                  number  (0..1
+stuck_contraction_factor            number  (0..1
+stuck_steps                         int     1..1000
+budget_cap_factor                   number  1..1000
+emergency_progress                  number  0..1
+emergency_steps                     int     0..1000000
+emergency_tokens                    int     0..1000000000000
+profile_buffer                      number  0..10
+metrics_window                      int     2..1000
+metrics_ngram                       int     2..10
+verdict_window                      int     6..1000
+identical_warn                      int     2..1000
+identical_loop                      int     2..1000
+identical_failing_warn              int     2..1000
+identical_failing_loop              int     2..1000
+cycle_max_period                    int     2..5
+cycle_warn                          int     2..1000
+cycle_loop                          int     2..1000
+same_error_warn                     int     2..1000
+same_error_loop                     int     2..1000
+same_result_warn                    int     2..1000
+same_result_loop                    int     2..1000
+near_duplicate_similarity           number  (0..1
+near_duplicate_warn                 int     2..1000
+near_duplicate_loop                 int     2..1000
+nothing_new_warn                    int     2..1000
+nothing_new_loop                    int     2..1000
+same_error_similarity               number  0..1
+poll_gap_ms                         int     0..86400000
+recover_records                     int     1..1000
+"""
+ROWS = re.findall(r"^(\w+) +(int|number) +(\(?)(\d+)\.\.(\d+)$", NUMBERS, re.MULTILINE)
+
+FLAGS = (
+    "alert_every_record",
+    "topology_every_record",
+    "pattern_adaptive_cooldown",
+    "enable_all_strategies",
+    "enable_emergency_extensions",
+    "enable_historical_profiling",
+    "verdict_enabled",
+)
+WORDS = {
+    "score_statuses": ["success", "failure", "pending", "skipped"],
+    "verdict_statuses": ["success", "failure", "pending", "skipped"],
+    "alert_families": ["entropy_alert", "loop_episode", "divergence_suspected", "drift_pattern"],
+    "verdict_rules": ["R1", "R2", "R3", "R4", "R5", "R6"],
+}
+CHOICES = {
+    "node_state_source": ["uniqueness", "verdict", "max"],
+    "episode_min_level": ["WARNING", "LOOP"],
+    "repeat_dedup": ["once_per_session", "rearm"],
+}
+OTHERS = {
+    *("repeat_thresholds", "signal_weights", "tool_groups", "tool_policies"),
+    *("read_tools", "write_tools", "command_tools"),
+}
+
+
+@pytest.mark.parametrize(("name", "kind", "above", "low", "high"), ROWS, ids=[row[0] for row in ROWS])
+def test_range_of_a_number(name, kind, above, low, high):
+    read = RANGES[name].read
+    step = 1 if kind == "int" else 1e-9
+    low, high = int(low), int(high)
+    assert read(high) == high
+    assert read(high + step) is None
+    assert read(low - step) is None
+    assert read(low) == (None if above else low)
+    assert read(low + step) == low + step
+    assert (read(low + 0.5) is None) == (kind == "int")
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_flag(name):
+    assert (RANGES[name].read(True), RANGES[name].read(False), RANGES[name].read(1)) == (True, False, None)
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_subset(name):
+    assert RANGES[name].read(WORDS[name]) == tuple(WORDS[name])
+    assert RANGES[name].read([]) == ()
+    assert RANGES[name].read([*WORDS[name], "other"]) is None
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_choice(name):
+    assert [RANGES[name].read(choice) for choice in CHOICES[name]] == CHOICES[name]
+    assert RANGES[name].read("other") is None
+
+
+@pytest.mark.parametrize(
+    "missing", [None, "tool", "llm", "system", "default"], ids=lambda kind: f"without_{kind}"
+)
+def test_repeat_thresholds_need_four_kinds(missing):
+    kinds = {"tool": 2, "llm": 999, "system": 2, "default": 2, "memory_read": 2}
+    fits = missing is None
+    assert (
+        RANGES["repeat_thresholds"].read({k: v for k, v in kinds.items() if k != missing}) == kinds
+    ) is fits
+
+
+def test_every_setting_has_a_range_and_a_default_within_it():
+    fields = [field.name for field in dataclasses.fields(DEFAULTS) if field.name != "version"]
+    assert list(RANGES) == fields
+    for name in fields:
+        in_force = getattr(DEFAULTS, name)
+        assert RANGES[name].read(RANGES[name].write(in_force)) == in_force
+
+
+def test_the_tables_above_name_every_setting():
+    assert {row[0] for row in ROWS} | set(FLAGS) | WORDS.keys() | CHOICES.keys() | OTHERS == set(RANGES)
