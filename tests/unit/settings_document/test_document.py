@@ -106,7 +106,8 @@ def test_an_unknown_key_warns_and_names_the_nearest():
 
 def test_a_document_of_many_unknown_keys_is_not_compared_with_all_settings_for_each(monkeypatch):
     looked_for = []
-    monkeypatch.setattr(document, "get_close_matches", lambda name, *_, **__: looked_for.append(name) or [])
+    searched = "streams.settings_document.document.get_close_matches"
+    monkeypatch.setattr(searched, lambda name, *_, **__: looked_for.append(name) or [])
     _, warnings = resolve({f"setting_{number}": 1 for number in range(5000)}, DEFAULTS, 1)
     assert len(warnings) == 5000
     assert len(looked_for) <= 100
