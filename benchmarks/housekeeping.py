@@ -32,7 +32,7 @@ from streams.engine.effects import Outcome, changes
 from streams.engine.lifetime.housekeeping import Housekeeping
 from streams.engine.state.table import SessionTable
 from streams.engine.state.view import View
-from streams.job import Folded, Job
+from streams.job import Job, RunResult
 from streams.settings import WorkerSettings, load
 from tests.integration.load import as_json, decision
 
@@ -116,7 +116,7 @@ def _session() -> Session:
         Stored(_PARTITION, number, -1, b"s", as_json(decision("s", number)), ()) for number in range(3)
     ]
     view = View[Session]({})
-    _JOB.fold(Run("decision-logs", _PARTITION, messages), view, DEFAULTS, Folded())
+    _JOB.fold(Run("decision-logs", _PARTITION, messages), view, DEFAULTS, RunResult())
     found = view.get("s")
     assert found is not None
     return found

@@ -77,7 +77,7 @@ class Violation:
 
 
 @dataclass(slots=True)
-class Folded:
+class RunResult:
     """What a run led to. ``outputs`` by topic, in the order of the records."""
 
     outputs: dict[str, list[Outgoing]] = field(default_factory=dict)
@@ -175,7 +175,7 @@ class Job:
         run: Run,
         sessions: Sessions,
         settings: DetectionSettings,
-        folded: Folded,
+        folded: RunResult,
         shadow: Shadow | None = None,
     ) -> None:
         """Process a run whose records stand under the same settings; add the outcome to ``folded``.
@@ -233,7 +233,7 @@ class Job:
 
     def _try_out(
         self,
-        folded: Folded,
+        folded: RunResult,
         message: Message,
         record: Record,
         sessions: tuple[Session | None, Session],
@@ -253,7 +253,7 @@ class Job:
             self._tell(folded, message, told, differs)
         return after
 
-    def expired(self, session_id: str, expired: Expired, at_ms: int, folded: Folded) -> None:
+    def expired(self, session_id: str, expired: Expired, at_ms: int, folded: RunResult) -> None:
         """Add what the removal of a session leads to; outputs have the time ``at_ms``, that of its end."""
         told = self._encoded(session_id.encode(), at_ms, expired.events)
         self._add_events(folded, expired.events, told)
@@ -262,7 +262,7 @@ class Job:
 
     def _emit(
         self,
-        folded: Folded,
+        folded: RunResult,
         message: Message,
         scored: Scored,
         after: Session,
@@ -299,14 +299,14 @@ class Job:
         name = f"{self._topic_prefix}{topic}"
         return f"what becomes of it is larger than {name} takes ({self._largest[topic]} bytes)"
 
-    def _set_aside_too_large(self, folded: Folded, run: Run, message: Message, detail: str) -> None:
+    def _set_aside_too_large(self, folded: RunResult, run: Run, message: Message, detail: str) -> None:
         source = Source(run.topic, run.partition, message.offset, message.headers)
         headers = dead_letter_headers(
             source, Reason.OVERSIZE, detail, (), group=self._group, version=self._version
         )
         self._dead_letter(folded, message, Reason.OVERSIZE, detail, headers)
 
-    def _set_aside_unreadable(self, folded: Folded, run: Run, message: Unreadable) -> None:
+    def _set_aside_unreadable(self, folded: RunResult, run: Run, message: Unreadable) -> None:
         reason = unreadable_reason(message)
         if not message.told:
             folded.dead_lettered[reason] += 1  # the letter of another one stands for it
@@ -327,7 +327,7 @@ class Job:
 
     @staticmethod
     def _add_events(
-        folded: Folded, events: Iterable[Event], encoded: Iterable[tuple[Topic, Outgoing]]
+        folded: RunResult, events: Iterable[Event], encoded: Iterable[tuple[Topic, Outgoing]]
     ) -> None:
         for event in events:
             folded.events[event.fields["event_type"]] += 1
@@ -335,7 +335,7 @@ class Job:
             folded.add(topic, record)
 
     @staticmethod
-    def _contribute(folded: Folded, message: Message, scored: Scored, settings: DetectionSettings) -> None:
+    def _contribute(folded: RunResult, message: Message, scored: Scored, settings: DetectionSettings) -> None:
         for contribution in scored.contributions:
             folded.add(Topic.REPARTITION, health_record(contribution, message.timestamp))
         completed = scored.enriched["eddy"]["completion"]
@@ -343,7 +343,7 @@ class Job:
             record = task_record(completed, scored.decision, settings, message.timestamp)
             folded.add(Topic.REPARTITION, record)
 
-    def _tell(self, folded: Folded, message: Message, record: dict[str, Any], differs: Difference) -> None:
+    def _tell(self, folded: RunResult, message: Message, record: dict[str, Any], differs: Difference) -> None:
         folded.differences.update(map(str, differs.kinds))
         encode, headers = self._outputs[Topic.SHADOW_DIFFERENCES]
         told = Outgoing(message.key, encode(record), message.timestamp, headers)
@@ -353,7 +353,7 @@ class Job:
 
     def _dead_letter(
         self,
-        folded: Folded,
+        folded: RunResult,
         message: Message,
         reason: Reason,
         detail: str,

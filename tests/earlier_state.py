@@ -17,7 +17,7 @@ from streams.domain.session import Session
 from streams.domain.topic import Topic
 from streams.engine.settings_ledger import SettingsLedger
 from streams.engine.state.changelog import SETTINGS_KEY, decode_session
-from streams.job import Folded, Job
+from streams.job import Job, RunResult
 from streams.recordings.catalogue import RECORDINGS
 from streams.recordings.replay import messages
 
@@ -90,7 +90,7 @@ def fold(sessions: Sessions, records: list[Stored]) -> dict[int, dict[str, Any]]
     """Process records under the settings of the ledger; return the enriched ones by offset."""
     enriched = {}
     for record in records:
-        folded = Folded()
+        folded = RunResult()
         _JOB.fold(Run(Topic.DECISION_LOGS, 0, [record]), sessions, LEDGER.newest.settings, folded)
         for out in folded.outputs.get(Topic.ENRICHED, ()):
             enriched[record.offset] = orjson.loads(out.value or b"")

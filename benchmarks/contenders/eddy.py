@@ -15,7 +15,7 @@ from streams.domain.detection_settings import DetectionSettings
 from streams.domain.outgoing import Outgoing
 from streams.domain.run import Run
 from streams.domain.shadow import Shadow
-from streams.job import Folded, Job, Sessions
+from streams.job import Job, RunResult, Sessions
 
 
 class LookUpJob(Job):
@@ -28,7 +28,7 @@ class LookUpJob(Job):
         run: Run,
         sessions: Sessions,
         settings: DetectionSettings,  # noqa: ARG002 - as `Job.fold` has it
-        folded: Folded,
+        folded: RunResult,
         shadow: Shadow | None = None,  # noqa: ARG002
     ) -> None:
         """Look up each record's outputs and session."""

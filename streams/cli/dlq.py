@@ -28,7 +28,7 @@ from streams.domain.topic import Topic
 from streams.errors import ConfigurationError
 from streams.explain.settings_topic import in_force, records
 from streams.redrive.letter import OTHER, DeadLetter, read
-from streams.redrive.redrive import Fate, Redrive, Told, Wish, target
+from streams.redrive.redrive import LetterOutcome, LetterResult, Redrive, RedriveRequest, target
 from streams.redrive.selection import Selection
 from streams.redrive.trial import Trial
 from streams.settings import WorkerSettings, load
@@ -272,46 +272,48 @@ def redrive_command(
         raise click.UsageError("Places and --from or --to exclude each other.")
     if not dry_run and not yes and not sys.stdin.isatty():
         raise click.UsageError("There is no terminal to ask: add --yes, or --dry-run to look first.")
-    wish = Wish(now=_now(), dry_run=dry_run, force=force, again=again)
+    request = RedriveRequest(now=_now(), dry_run=dry_run, force=force, again=again)
 
-    async def send() -> Counter[Fate]:
+    async def send() -> Counter[LetterOutcome]:
         async with _post(bootstrap_servers) as post:
             if dry_run or yes:
-                return await _redriven(post, asked, wish, _teller(as_json))
+                return await _redriven(post, asked, request, _teller(as_json))
             seen: dict[int, int] = {}
 
-            def note(told: Told) -> None:
+            def note(told: LetterResult) -> None:
                 letter = told.letter
                 seen[letter.partition] = max(seen.get(letter.partition, 0), letter.offset + 1)
 
-            would = await _redriven(post, asked, replace(wish, dry_run=True), note)
-            sending = would[Fate.SENT]
+            would = await _redriven(post, asked, replace(request, dry_run=True), note)
+            sending = would[LetterOutcome.SENT]
             if not sending:
-                return await _redriven(post, asked, replace(wish, dry_run=True), _teller(as_json))
+                return await _redriven(post, asked, replace(request, dry_run=True), _teller(as_json))
             if not click.confirm(f"Send {sending:,} messages to {Topic.DECISION_LOGS} again?", err=True):
                 raise click.Abort
             # What has been set aside meanwhile was not in the question.
             until = tuple(Bound(partition, offset, None) for partition, offset in sorted(seen.items()))
             counted = asked if places else asked._replace(stops=(*asked.stops, *until))
-            return await _redriven(post, counted, wish, _teller(as_json))
+            return await _redriven(post, counted, request, _teller(as_json))
 
-    fates = asyncio.run(send())
-    _summarise(fates, dry_run=dry_run, as_json=as_json)
-    if fates.total() > fates[Fate.SENT] + fates[Fate.SENT_BEFORE]:
+    outcomes = asyncio.run(send())
+    _summarise(outcomes, dry_run=dry_run, as_json=as_json)
+    if outcomes.total() > outcomes[LetterOutcome.SENT] + outcomes[LetterOutcome.SENT_BEFORE]:
         raise click.exceptions.Exit(PROBLEM_FOUND)
 
 
-async def _redriven(post: Post, asked: Asked, wish: Wish, tell: Callable[[Told], None]) -> Counter[Fate]:
-    redrive = Redrive(post.brokers, post.trial, await target(post.brokers), wish, tell)
+async def _redriven(
+    post: Post, asked: Asked, request: RedriveRequest, report: Callable[[LetterResult], None]
+) -> Counter[LetterOutcome]:
+    redrive = Redrive(post.brokers, post.trial, await target(post.brokers), request, report)
     await redrive.send(asked.letters(*post))
-    return redrive.fates
+    return redrive.outcomes
 
 
-def _teller(as_json: bool) -> Callable[[Told], None]:
-    def tell(told: Told) -> None:
+def _teller(as_json: bool) -> Callable[[LetterResult], None]:
+    def tell(told: LetterResult) -> None:
         if as_json:
-            echo_json({**fields(told.letter), "fate": told.fate, "why": told.why})
-        elif told.fate is Fate.SENT:
+            echo_json({**fields(told.letter), "fate": told.outcome, "why": told.why})
+        elif told.outcome is LetterOutcome.SENT:
             echo(line(told.letter))
         else:
             echo(line(told.letter, f"LEFT: {printable(told.why, 300)}"))
@@ -320,20 +322,24 @@ def _teller(as_json: bool) -> Callable[[Told], None]:
 
 
 _WORDS = {
-    Fate.SENT: "sent again",
-    Fate.SENT_BEFORE: "sent before",
-    Fate.UNCERTAIN: "perhaps sent before (--again sends them)",
-    Fate.USELESS: "would come back (--force sends them)",
-    Fate.FOREIGN: "without a place to go to",
+    LetterOutcome.SENT: "sent again",
+    LetterOutcome.SENT_BEFORE: "sent before",
+    LetterOutcome.UNCERTAIN: "perhaps sent before (--again sends them)",
+    LetterOutcome.USELESS: "would come back (--force sends them)",
+    LetterOutcome.FOREIGN: "without a place to go to",
 }
 
 
-def _summarise(fates: Counter[Fate], *, dry_run: bool, as_json: bool) -> None:
+def _summarise(outcomes: Counter[LetterOutcome], *, dry_run: bool, as_json: bool) -> None:
     if as_json:
-        echo_json({"dry_run": dry_run, **{fate: fates[fate] for fate in Fate}})
+        echo_json({"dry_run": dry_run, **{outcome: outcomes[outcome] for outcome in LetterOutcome}})
         return
-    words = {**_WORDS, Fate.SENT: "would be sent again"} if dry_run else _WORDS
-    told = [f"{fates[fate]:,} {words[fate]}" for fate in Fate if fates[fate] or fate is Fate.SENT]
+    words = {**_WORDS, LetterOutcome.SENT: "would be sent again"} if dry_run else _WORDS
+    told = [
+        f"{outcomes[outcome]:,} {words[outcome]}"
+        for outcome in LetterOutcome
+        if outcomes[outcome] or outcome is LetterOutcome.SENT
+    ]
     echo(", ".join(told))
 
 

@@ -12,7 +12,7 @@ from streams.doctor.state import Database, span
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.topic import Topic
 from streams.engine.options import changelog_topic
-from streams.engine.state.store import StoreLook
+from streams.engine.state.store import StoreInspection
 from streams.engine.state.tombstones import lacks_entries, may_have_missed
 from streams.proof import warnings
 from streams.settings_document.document import resolve
@@ -170,7 +170,7 @@ def age_checks(
         found = database.found
         topic = changelog_topic(application_id, database.table)
         ends = changelogs.get((topic, database.partition))
-        if not isinstance(found, StoreLook) or ends is None:
+        if not isinstance(found, StoreInspection) or ends is None:
             continue
         if found.offset is not None and found.offset >= ends.end:
             yield fail(

@@ -11,7 +11,7 @@ from streams.doctor.state import Database
 from streams.domain.topic import Topic
 from streams.engine.options import AGGREGATES, SESSIONS, changelog_topic, repartition_topic
 from streams.engine.state.origin import Ids, how_to_begin_anew
-from streams.engine.state.store import StoreLook
+from streams.engine.state.store import StoreInspection
 from topics.plan import ActualTopic
 
 _NAME = "local state"
@@ -32,7 +32,7 @@ def identity_checks(
     for database in databases:
         found = database.found
         topic = changelog_topic(application_id, database.table)
-        if isinstance(found, StoreLook):
+        if isinstance(found, StoreInspection):
             filled[topic, found.changelog, ids.get(topic)].append(database.path)
         for source, before in database.sources.items():
             built[source, before, ids.get(source)].append(database.path)

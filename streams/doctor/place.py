@@ -10,7 +10,7 @@ from streams.doctor.state import Database, span
 from streams.domain.detection_settings import DetectionSettings
 from streams.domain.topic import Topic
 from streams.engine.options import SESSIONS
-from streams.engine.state.store import StoreLook
+from streams.engine.state.store import StoreInspection
 from streams.policy.lifetime import keeps_ms
 
 #: How long brokers keep the offsets of a group without members, and a topic its records.
@@ -69,7 +69,7 @@ def lost_place_checks(
         database.partition
         for database in databases
         if database.table == SESSIONS
-        and isinstance(database.found, StoreLook)
+        and isinstance(database.found, StoreInspection)
         and database.found.offset is not None
         and (decision_logs, database.partition) not in group.committed
     )

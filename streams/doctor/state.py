@@ -17,7 +17,7 @@ from streams.engine.options import AGGREGATES, SESSIONS
 from streams.engine.settings_ledger import SettingsLedger
 from streams.engine.state.changelog import SETTINGS_KEY
 from streams.engine.state.origin import SOURCES_KEY, Ids, decode_sources
-from streams.engine.state.store import FORMAT, SET_ASIDE, StoreLook, is_older, look
+from streams.engine.state.store import FORMAT, SET_ASIDE, StoreInspection, inspect_store, is_older
 from streams.errors import DamagedStateError, StateError
 
 _LITTLE_BYTES: Final = 1 << 30
@@ -34,7 +34,7 @@ class Database(NamedTuple):
     partition: int
     path: Path
     held_by: int | None
-    found: StoreLook | StateError
+    found: StoreInspection | StateError
     sources: Mapping[str, str | None] = {}
 
 
@@ -78,7 +78,7 @@ def database_checks(found: list[Database], now: float | None = None) -> Iterator
     for database in found:
         yield from _problems(name, database)
     holders = sorted({database.held_by for database in found if database.held_by is not None})
-    usable = [each.found.written_at for each in found if isinstance(each.found, StoreLook)]
+    usable = [each.found.written_at for each in found if isinstance(each.found, StoreInspection)]
     age = max(0.0, (time.time() if now is None else now) - max(usable, default=0.0))
     told = f"{len(usable)} of {len(found)} databases can be read, last written {span(age)} ago"
     if holders:
@@ -96,13 +96,13 @@ def _problems(name: str, database: Database) -> Iterator[Check]:
             yield fail(name, str(error), "Or restore the disk.")
         case StateError():
             yield warn(name, f"{database.path} changes while it is read", "A worker is at it: try again.")
-        case StoreLook(format=bytes(written)) if is_older(written):
+        case StoreInspection(format=bytes(written)) if is_older(written):
             said = f"{database.path} has format {written.decode()}, this version writes {FORMAT.decode()}"
             yield warn(name, said, "A worker discards it when it starts: the changelog restores it.")
-        case StoreLook(format=written) if written not in (FORMAT, None):
+        case StoreInspection(format=written) if written not in (FORMAT, None):
             said = f"{database.path} has format {written!r}, this version writes {FORMAT!r}"
             yield fail(name, said, "Delete the directory while no worker runs: the changelog restores it.")
-        case StoreLook():
+        case StoreInspection():
             pass
 
 
@@ -143,9 +143,9 @@ def holder(lock: Path) -> int | None:
     return None if kind == fcntl.F_UNLCK else max(pid, 0)
 
 
-def _found(table: str, path: Path, decision_logs: str) -> tuple[StoreLook | StateError, Ids]:
+def _found(table: str, path: Path, decision_logs: str) -> tuple[StoreInspection | StateError, Ids]:
     try:
-        found = look(path, [SETTINGS_KEY, SOURCES_KEY])
+        found = inspect_store(path, [SETTINGS_KEY, SOURCES_KEY])
         if found.format != FORMAT:
             return found, {}
         if table == SESSIONS:

@@ -26,7 +26,7 @@ from streams.aggregation import (
 from streams.domain.run import Run
 from streams.engine.crash_point import CrashPoint
 from streams.engine.effects import Consumed, Effects, Outcome
-from streams.engine.state.changelog import Form, restoring
+from streams.engine.state.changelog import TableFormat, restoring
 from streams.engine.state.origin import SOURCES_KEY, encode_sources
 from streams.engine.state.table import StateTable
 
@@ -44,7 +44,7 @@ def _outdated(key: bytes, stored: bytes, known: bytes) -> bool:
 
 
 #: Of the table of aggregates.
-AGGREGATE_FORM: Form[Aggregate] = Form(str.encode, encode_aggregate, _decode, _outdated)
+AGGREGATES_FORMAT: TableFormat[Aggregate] = TableFormat(str.encode, encode_aggregate, _decode, _outdated)
 
 
 class AggregatesMetrics(Protocol):
@@ -62,7 +62,7 @@ class AggregatesEpoch:
         table: The aggregates.
         effects: Carry out what the epoch comes to.
         metrics: Told about each epoch.
-        reach: Told each stage.
+        on_crash_point: Told each stage.
         sources: The ids of the topics that the aggregates are built from, as far as brokers give any.
     """
 
@@ -73,7 +73,7 @@ class AggregatesEpoch:
         table: StateTable[Aggregate],
         effects: Effects[Aggregate],
         metrics: AggregatesMetrics,
-        reach: Callable[[CrashPoint], None],
+        on_crash_point: Callable[[CrashPoint], None],
         sources: Callable[[], Mapping[str, str]],
     ) -> None:
         self._aggregation = aggregation
@@ -81,7 +81,7 @@ class AggregatesEpoch:
         self._table = table
         self._metrics = metrics
         self._effects = effects
-        self._reach = reach
+        self._on_crash_point = on_crash_point
 
     async def __call__(self, run: Run) -> None:
         """Process ``run`` to the end; returns when it may be acknowledged.
@@ -95,7 +95,7 @@ class AggregatesEpoch:
         read = parts(run)
         view = self._table.view(run.partition, {part.name for part in read})
         tallied = self._aggregation.fold(read, view)
-        self._reach(CrashPoint.FOLDED)
+        self._on_crash_point(CrashPoint.FOLDED)
         outcome = Outcome(run.partition, view, tallied.outputs, self._origin(run.partition), Consumed.by(run))
         await self._effects.carry_out(outcome)
         self._metrics.tallied(tallied, time.perf_counter() - started)

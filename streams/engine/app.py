@@ -22,7 +22,7 @@ from streams.brokers.connection import READ_COMMITTED
 from streams.brokers.settings_feed import ConfigFeed
 from streams.domain.run import Run
 from streams.domain.topic import Topic
-from streams.engine.aggregates_epoch import AGGREGATE_FORM, AggregatesEpoch
+from streams.engine.aggregates_epoch import AGGREGATES_FORMAT, AggregatesEpoch
 from streams.engine.crash_point import crash_point
 from streams.engine.delivery.guarantee import Guarantee
 from streams.engine.delivery.lease import Lease
@@ -134,7 +134,7 @@ class RunApp(faust.App):
         self.aggregates = StateTable(
             self,
             name=AGGREGATES,
-            form=AGGREGATE_FORM,
+            form=AGGREGATES_FORMAT,
             directory=options.directory / AGGREGATES,
             options=options.store,
             cached=_CACHED_AGGREGATES,
@@ -173,7 +173,7 @@ class RunApp(faust.App):
                 self.crash,
                 **{**limits, "max_records": max(_TOGETHER, options.transport.run_max_records)},
                 pause_s=options.aggregate_pause_s,
-                reach=crash_point(scope=AGGREGATES),
+                on_crash_point=crash_point(scope=AGGREGATES),
             ),
         }
         self._housekeeper: Housekeeper | None = None
@@ -317,7 +317,7 @@ class RunApp(faust.App):
             settings=self.feed,
             offsets=self,
             metrics=self.metrics,
-            reach=crash_point(),
+            on_crash_point=crash_point(),
             progress=self._gets_on,
         )
         # An agent's record stands where its key says, whatever partition its contributions came through.
@@ -327,7 +327,7 @@ class RunApp(faust.App):
             table=self.aggregates,
             effects=guarantee.effects(self.aggregates, AGGREGATES, by_key),
             metrics=self.metrics,
-            reach=crash_point(scope=AGGREGATES),
+            on_crash_point=crash_point(scope=AGGREGATES),
             sources=self._source_ids,
         )
         if self._housekeeper is not None:

@@ -4,7 +4,7 @@ The tests that claim "nothing lost, nothing counted twice" must be able to stop 
 effects. ``EDDY_CRASH_POINT=changelog_acked:3`` kills the process with SIGKILL the third time it gets there,
 ``aggregates.changelog_acked:3`` the third time an epoch of the aggregates does. ``changelog_acked:3:stop``
 suspends it there (SIGSTOP), as a machine that hangs would.
-Without the variable `reach` is a function that does nothing.
+Without the variable `on_crash_point` is a function that does nothing.
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ def _nowhere(point: CrashPoint) -> None:
 def _at(wanted: CrashPoint, times: int, number: signal.Signals) -> Callable[[CrashPoint], None]:
     left = times
 
-    def reach(point: CrashPoint) -> None:
+    def on_crash_point(point: CrashPoint) -> None:
         nonlocal left
         if point is wanted:
             left -= 1
             if left == 0:
                 os.kill(os.getpid(), number)
 
-    return reach
+    return on_crash_point
 
 
 def crash_point(specification: str | None = None, *, scope: str = "") -> Callable[[CrashPoint], None]:

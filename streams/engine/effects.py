@@ -115,7 +115,7 @@ class Routes:
 
 
 def changes(table: StateTable[V], view: View[V]) -> Iterator[tuple[bytes, bytes | None]]:
-    """Yield the changelog items of what changed, in the order of the source (`Form.order`), and what went."""
+    """Yield the changelog items: changes in the order of the source (`TableFormat.order`), then removals."""
     key, encode, order = table.form.key, table.form.encode, table.form.order
     for name, value in sorted(view.changed.items(), key=lambda item: order(item[1])):
         yield key(name), encode(value)
@@ -123,9 +123,9 @@ def changes(table: StateTable[V], view: View[V]) -> Iterator[tuple[bytes, bytes 
         yield key(name), None
 
 
-def graves(table: StateTable[V], view: View[V]) -> dict[bytes, Headers]:
-    """Return the headers of the tombstones of what went, by key (`Form.grave`)."""
-    key, grave = table.form.key, table.form.grave
+def tombstone_headers(table: StateTable[V], view: View[V]) -> dict[bytes, Headers]:
+    """Return the headers of the tombstones of what went, by key (`TableFormat.tombstone_headers`)."""
+    key, grave = table.form.key, table.form.tombstone_headers
     return {key(name): grave(value) for name, value in view.removed.items()}
 
 

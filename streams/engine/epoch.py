@@ -31,7 +31,7 @@ from streams.engine.refused_records import RefusedRecords
 from streams.engine.settings_ledger import SettingsLedger
 from streams.engine.state.changelog import SETTINGS_KEY, blaming_state
 from streams.engine.state.table import SessionTable
-from streams.job import Folded, Job
+from streams.job import Job, RunResult
 from streams.settings_document.version import follows, next_version
 
 log = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 class EpochMetrics(Protocol):
     """What an epoch reports."""
 
-    def epoch(self, partition: int, folded: Folded, fold_seconds: float, seconds: float) -> None:
+    def epoch(self, partition: int, folded: RunResult, fold_seconds: float, seconds: float) -> None:
         """Take note of a finished epoch."""
 
 
@@ -79,7 +79,7 @@ class SessionsEpoch:
         settings: What is in force for records nobody has seen.
         offsets: Bound what a replay can need and what a predecessor can have put out.
         metrics: Told about each epoch.
-        reach: Told each stage.
+        on_crash_point: Told each stage.
         progress: Told that a run gets on, where that can take long before its first stage.
     """
 
@@ -92,7 +92,7 @@ class SessionsEpoch:
         settings: InForce,
         offsets: Offsets,
         metrics: EpochMetrics,
-        reach: Callable[[CrashPoint], None],
+        on_crash_point: Callable[[CrashPoint], None],
         progress: Callable[[Run], None],
     ) -> None:
         self._progress = progress
@@ -102,7 +102,7 @@ class SessionsEpoch:
         self._settings = settings
         self._offsets = offsets
         self._metrics = metrics
-        self._reach = reach
+        self._on_crash_point = on_crash_point
         self._told: set[tuple[int, int]] = set()
         self._refused = RefusedRecords()
 
@@ -121,12 +121,12 @@ class SessionsEpoch:
 
         folding = time.perf_counter()
         view = self._table.view(run.partition, self._job.session_ids(run))
-        folded = Folded()
+        folded = RunResult()
         with blaming_state(self._table.changelog_topic_name, run.partition, self._table.stores.directory):
             for part, settings, shadow in ledger.cut(run):
                 self._job.fold(part, view, settings, folded, shadow)
         folding = time.perf_counter() - folding
-        self._reach(CrashPoint.FOLDED)
+        self._on_crash_point(CrashPoint.FOLDED)
 
         changed = [] if ledger is before else [(SETTINGS_KEY, ledger.encode())]
         outcome = Outcome(run.partition, view, folded.outputs, changed, Consumed.by(run))

@@ -79,7 +79,7 @@ class Lanes:
         max_records: Waiting runs are joined up to so many records. Default: they are not.
         max_bytes: And up to so many bytes of values.
         pause_s: A lane rests so long after each epoch, unless it fills up: what comes meanwhile is one run.
-        reach: Told when a run is acknowledged.
+        on_crash_point: Told when a run is acknowledged.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Lanes:
         max_records: int = 1,
         max_bytes: int = 1 << 20,
         pause_s: float = 0.0,
-        reach: Callable[[CrashPoint], None] | None = None,
+        on_crash_point: Callable[[CrashPoint], None] | None = None,
     ) -> None:
         self._process = process
         self._fail = fail
@@ -107,7 +107,7 @@ class Lanes:
         self._no_guest = asyncio.Event()
         self._no_guest.set()
         self._pause_s = pause_s
-        self._reach = reach or crash_point()
+        self._on_crash_point = on_crash_point or crash_point()
         self._stopping = False
         self._last_words: asyncio.Future[None] | None = None
 
@@ -163,7 +163,7 @@ class Lanes:
             await self._fail(error)
             return False
         else:
-            self._reach(CrashPoint.ACKED)
+            self._on_crash_point(CrashPoint.ACKED)
         return True
 
     def _join(self, first: Delivery, queue: _Waiting) -> deque[Delivery]:

@@ -44,7 +44,7 @@ from collections.abc import Callable, Mapping
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from streams.aggregation import Tallied
-from streams.job import Folded
+from streams.job import RunResult
 from streams.observe.readings import Readings
 
 
@@ -130,7 +130,7 @@ class WorkerMetrics:
             version
         ).set(1)
 
-    def epoch(self, partition: int, folded: Folded, fold_seconds: float, seconds: float) -> None:
+    def epoch(self, partition: int, folded: RunResult, fold_seconds: float, seconds: float) -> None:
         """Take note of a finished epoch."""
         del partition
         dead = 0

@@ -30,7 +30,7 @@ class DifferenceKind(StrEnum):
     EVENTS = "events"
 
 
-class Told(NamedTuple):
+class PublishedEvent(NamedTuple):
     """A published event, by what identifies it."""
 
     event_type: str
@@ -55,8 +55,8 @@ class Difference(NamedTuple):
     """
 
     fields: tuple[FieldDifference, ...]
-    only_a: tuple[Told, ...]
-    only_b: tuple[Told, ...]
+    only_a: tuple[PublishedEvent, ...]
+    only_b: tuple[PublishedEvent, ...]
 
     @property
     def kinds(self) -> tuple[DifferenceKind, ...]:
@@ -129,12 +129,12 @@ def _text(value: float | bool | None) -> str | None:
             return repr(value)
 
 
-def _told(outcome: Outcome) -> tuple[Told, ...]:
+def _told(outcome: Outcome) -> tuple[PublishedEvent, ...]:
     if not isinstance(outcome, Scored) or not outcome.events:
         return ()
     return tuple(
         [
-            Told(event.fields["event_type"], event.fields["id"])
+            PublishedEvent(event.fields["event_type"], event.fields["id"])
             for event in outcome.events
             if event.topic is not None
         ]

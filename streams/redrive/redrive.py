@@ -26,7 +26,7 @@ _OVERHEAD: Final = 200
 
 
 @unique
-class Fate(StrEnum):
+class LetterOutcome(StrEnum):
     """What becomes of a letter that was asked for."""
 
     SENT = "sent"
@@ -41,11 +41,11 @@ class Fate(StrEnum):
     """It has no place to go to: Eddy did not write it, or its partition or that of its mark is missing."""
 
 
-class Told(NamedTuple):
-    """A letter, its fate and the reason, which is empty where it is sent."""
+class LetterResult(NamedTuple):
+    """A letter, its outcome and the reason, which is empty where it is sent."""
 
     letter: DeadLetter
-    fate: Fate
+    outcome: LetterOutcome
     why: str
 
 
@@ -60,7 +60,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class RedriveRequest:
     """What is asked for. ``now`` is the time the messages get, in ms."""
 
     now: int
@@ -97,21 +97,26 @@ class Redrive:
         brokers: Where the topics are.
         trial: Tells what would come back.
         to: The source topic.
-        wish: What is asked for.
-        tell: Told of each letter when its fate is decided.
+        request: What is asked for.
+        tell: Told of each letter when its outcome is decided.
     """
 
     def __init__(
-        self, brokers: Brokers, trial: Trial, to: Target, wish: Wish, tell: Callable[[Told], None]
+        self,
+        brokers: Brokers,
+        trial: Trial,
+        to: Target,
+        request: RedriveRequest,
+        tell: Callable[[LetterResult], None],
     ) -> None:
         self._brokers = brokers
         self._trial = trial
         self._to = to
-        self._wish = wish
+        self._request = request
         self._tell_somebody = tell
         self._memory: Memory | None = None
         self._partitions_with_marks = 0
-        self.fates: Counter[Fate] = Counter()
+        self.outcomes: Counter[LetterOutcome] = Counter()
 
     async def send(self, letters: AsyncIterable[DeadLetter]) -> None:
         """Send what is to be sent of the letters; at most some hundred of them are held at a time.
@@ -149,18 +154,18 @@ class Redrive:
                     f"{self._to.topic} has, with kafka-topics.sh --alter"
                 )
             for letter in letters:
-                self._tell(letter, Fate.FOREIGN, why)
+                self._tell(letter, LetterOutcome.FOREIGN, why)
             return
         if self._memory is None or self._memory.partition != partition:
             self._memory = Memory(self._brokers, partition)
-        if not self._wish.dry_run or not self._memory.was_read:
+        if not self._request.dry_run or not self._memory.was_read:
             await self._memory.catch_up()
         await self._trial.prepare(letters)
         chosen = self._chosen(letters, self._memory)
-        if chosen and not self._wish.dry_run:
+        if chosen and not self._request.dry_run:
             await self._send(chosen, self._memory)
         for letter, _ in chosen:
-            self._tell(letter, Fate.SENT, "")
+            self._tell(letter, LetterOutcome.SENT, "")
 
     def _chosen(self, letters: Sequence[DeadLetter], memory: Memory) -> list[tuple[DeadLetter, Mark]]:
         chosen = []
@@ -168,42 +173,45 @@ class Redrive:
         for letter in letters:
             offset = _offset(letter)
             before = begun.get(offset) or memory.marks.of(offset)
-            fate, why = self._fate(letter, before)
-            if fate is not Fate.SENT:
-                self._tell(letter, fate, why)
+            outcome, why = self._outcome(letter, before)
+            if outcome is not LetterOutcome.SENT:
+                self._tell(letter, outcome, why)
                 continue
-            begun[offset] = Mark(self._wish.run, 1 if before is None else before.times + 1, done=False)
+            begun[offset] = Mark(self._request.run, 1 if before is None else before.times + 1, done=False)
             chosen.append((letter, begun[offset]))
-        if self._wish.dry_run:
+        if self._request.dry_run:
             for offset, mark in begun.items():
                 memory.marks.apply(offset, mark)
         return chosen
 
-    def _fate(self, letter: DeadLetter, before: Mark | None) -> tuple[Fate, str]:
-        if before is not None and before.run == self._wish.run:
-            return Fate.SENT_BEFORE, "another letter of the same message is sent now"
-        if before is not None and not self._wish.again:
+    def _outcome(self, letter: DeadLetter, before: Mark | None) -> tuple[LetterOutcome, str]:
+        if before is not None and before.run == self._request.run:
+            return LetterOutcome.SENT_BEFORE, "another letter of the same message is sent now"
+        if before is not None and not self._request.again:
             if before.done:
-                return Fate.SENT_BEFORE, f"was sent again already (run {before.run})"
-            return Fate.UNCERTAIN, f"run {before.run} began to send it and was interrupted, or is at it now"
-        if not self._wish.force and (why := self._uselessness(letter)) is not None:
-            return Fate.USELESS, f"would come back: {why}"
-        return Fate.SENT, ""
+                return LetterOutcome.SENT_BEFORE, f"was sent again already (run {before.run})"
+            return (
+                LetterOutcome.UNCERTAIN,
+                f"run {before.run} began to send it, and was interrupted or still runs",
+            )
+        if not self._request.force and (why := self._uselessness(letter)) is not None:
+            return LetterOutcome.USELESS, f"would come back: {why}"
+        return LetterOutcome.SENT, ""
 
     def _uselessness(self, letter: DeadLetter) -> str | None:
         limit = self._to.max_bytes
         if limit is not None and letter.size + _OVERHEAD > limit:
             return f"{letter.size:,} bytes, max.message.bytes of {self._to.topic} is {limit:,}"
-        return self._trial.refusal(letter, self._wish.now)
+        return self._trial.refusal(letter, self._request.now)
 
     async def _send(self, chosen: list[tuple[DeadLetter, Mark]], memory: Memory) -> None:
-        now = self._wish.now
+        now = self._request.now
         await memory.write([(_offset(letter), mark) for letter, mark in chosen], now)
         await memory.catch_up()
         won = [(letter, mark) for letter, mark in chosen if memory.marks.of(_offset(letter)) == mark]
         for letter, mark in chosen:
             if memory.marks.of(_offset(letter)) != mark:
-                self._tell(letter, Fate.UNCERTAIN, "another run began to send it at the same moment")
+                self._tell(letter, LetterOutcome.UNCERTAIN, "another run began to send it at the same moment")
         rows = [
             Outgoing(letter.key, letter.value, now, redriven_headers(letter.headers)) for letter, _ in won
         ]
@@ -217,9 +225,9 @@ class Redrive:
         source = letter.source
         return source.partition if source is not None and source.topic == self._to.topic else None
 
-    def _tell(self, letter: DeadLetter, fate: Fate, why: str) -> None:
-        self.fates[fate] += 1
-        self._tell_somebody(Told(letter, fate, why))
+    def _tell(self, letter: DeadLetter, outcome: LetterOutcome, why: str) -> None:
+        self.outcomes[outcome] += 1
+        self._tell_somebody(LetterResult(letter, outcome, why))
 
 
 def _offset(letter: DeadLetter) -> int:

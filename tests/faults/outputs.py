@@ -12,7 +12,7 @@ from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from streams.brokers.client import Stored
 from streams.brokers.clock import now_ms
 from streams.domain.topic import Topic
-from streams.engine.state.changelog import buried, decode_session, session_id_of
+from streams.engine.state.changelog import decode_session, removed_value, session_id_of
 from tests.integration.reference_fold import value_of
 from tests.integration.worker_process import until
 
@@ -113,7 +113,7 @@ class OutputWatch:
 
     def _apply(self, record: ConsumerRecord) -> None:
         gone = record.value is None
-        stored = buried(record.headers) if gone else record.value
+        stored = removed_value(record.headers) if gone else record.value
         assert stored is not None, f"a tombstone that buries nothing: {record}"
         state = decode_session(stored).offset, gone
         key = record.partition, record.key

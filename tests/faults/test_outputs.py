@@ -5,14 +5,14 @@ from types import SimpleNamespace
 import pytest
 
 from streams.domain.session import Session
-from streams.engine.state.changelog import encode_session, grave_of, session_key
+from streams.engine.state.changelog import encode_session, session_key, tombstone_headers_of
 from tests.faults.outputs import OutputWatch
 
 
 def record(offset: int, *, gone: bool = False) -> SimpleNamespace:
     """Return a changelog record of a session up to that offset."""
     session = Session(partition=0, offset=offset)
-    value, headers = (None, grave_of(session)) if gone else (encode_session(session), ())
+    value, headers = (None, tombstone_headers_of(session)) if gone else (encode_session(session), ())
     return SimpleNamespace(partition=0, key=session_key("s"), value=value, headers=headers)
 
 

@@ -17,7 +17,7 @@ from streams.domain.session import Session
 from streams.domain.shadow import Shadow
 from streams.domain.topic import Topic
 from streams.engine.state.changelog import decode_session, encode_session
-from streams.job import OUTPUTS, Folded, Job
+from streams.job import OUTPUTS, Job, RunResult
 from streams.pipeline import expire
 from streams.settings_document.document import resolve
 from tests.fuzz.choices import MISFITS, Choices
@@ -160,7 +160,7 @@ def fold(messages: list[_Message], settings: DetectionSettings, shadow: Shadow |
     """Process the messages, with the sessions kept and with the sessions stored, and read the outputs."""
     if not messages:
         return
-    kept, stored = Folded(), Folded()
+    kept, stored = RunResult(), RunResult()
     sessions, restored = _Sessions(), _StoredSessions()
     for message in messages:
         run = Run("decision-logs", 0, [message])
@@ -178,7 +178,7 @@ def fold(messages: list[_Message], settings: DetectionSettings, shadow: Shadow |
                 check_fields(f"{event.topic}-value", event.fields)
 
 
-def _outputs_decode(folded: Folded) -> None:
+def _outputs_decode(folded: RunResult) -> None:
     for topic in OUTPUTS:
         for record in folded.outputs.get(topic, ()):
             assert record.value is not None
@@ -188,7 +188,7 @@ def _outputs_decode(folded: Folded) -> None:
                 check_fields(f"{topic}-value", value)
 
 
-def _contributions_add_up(folded: Folded) -> None:
+def _contributions_add_up(folded: RunResult) -> None:
     records = folded.outputs.get(Topic.REPARTITION, ())
     messages = [
         _Message(offset, record.timestamp, record.key, record.value, [])

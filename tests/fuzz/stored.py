@@ -17,11 +17,11 @@ from streams.domain.run import Run
 from streams.domain.session import DamagedSessionError, Session
 from streams.domain.shadow import Shadow, ShadowDocument
 from streams.domain.topic import Topic
-from streams.engine.aggregates_epoch import AGGREGATE_FORM
+from streams.engine.aggregates_epoch import AGGREGATES_FORMAT
 from streams.engine.settings_ledger import Entry, SettingsLedger, ShadowEntry
 from streams.engine.state.changelog import decode_session, encode_session
 from streams.errors import StateError
-from streams.job import Folded, Job
+from streams.job import Job, RunResult
 from streams.pipeline import expire
 from streams.settings_document.document import resolve
 from tests.fuzz.target import Target
@@ -65,7 +65,7 @@ def attack_restored(data: bytes) -> None:
         sessions = Sessions(s1=session)
         try:
             expire("s1", session, DEFAULTS)
-            _JOB.fold(_run(session.partition, next_offset), sessions, DEFAULTS, Folded(), _TRIED)
+            _JOB.fold(_run(session.partition, next_offset), sessions, DEFAULTS, RunResult(), _TRIED)
         except DamagedSessionError:
             return
         session = sessions["s1"]
@@ -84,7 +84,7 @@ def _run(partition: int, offset: int) -> Run:
 _FORMS: list[tuple[Callable[[bytes], Any], Callable[[Any], bytes]]] = [
     (decode_session, encode_session),
     (SettingsLedger.decode, SettingsLedger.encode),
-    (AGGREGATE_FORM.decode, AGGREGATE_FORM.encode),
+    (AGGREGATES_FORMAT.decode, AGGREGATES_FORMAT.encode),
 ]
 
 

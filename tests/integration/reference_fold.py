@@ -29,7 +29,7 @@ from streams.domain.shadow import Shadow, ShadowDocument
 from streams.domain.topic import Topic
 from streams.engine.settings_ledger import Entry, SettingsLedger, ShadowEntry
 from streams.engine.state.changelog import SETTINGS_KEY, encode_session, is_stub, session_key
-from streams.job import OUTPUTS, Folded, Job, key_text
+from streams.job import OUTPUTS, Job, RunResult, key_text
 from tests.integration.removals import LetGo, Removals, is_told_end
 
 #: Where the job writes what came of a record.
@@ -197,7 +197,7 @@ def fold(
         session_id = key_text(stored.key)
         if removals is not None and session_id is not None:
             found.let_go(partition, removals.let_go(partition, session_id, of_partition, settings, job))
-        folded = Folded()
+        folded = RunResult()
         run = Run(Topic.DECISION_LOGS, partition, [stored])
         job.fold(run, of_partition, settings, folded, shadow)
         if removals is not None and session_id is not None:
@@ -231,7 +231,7 @@ class _Found:
         self._parting: list[tuple[int, int, Sequence[Outgoing]]] = []
         self._only_told: set[str] = set()
 
-    def take(self, partition: int, folded: Folded) -> None:
+    def take(self, partition: int, folded: RunResult) -> None:
         """Take what a record has led to."""
         self._contributions += folded.outputs.pop(Topic.REPARTITION, [])
         self._add(partition, folded)
@@ -245,7 +245,7 @@ class _Found:
             if gone.stays:
                 self._only_told.update(names)
 
-    def _add(self, partition: int, folded: Folded) -> list[str]:
+    def _add(self, partition: int, folded: RunResult) -> list[str]:
         names = []
         for topic, records in folded.outputs.items():
             for record in records:
@@ -268,7 +268,7 @@ class _Found:
         return Expected(self._outputs, state, [*self._contributions, *parting], self._only_told)
 
 
-def _account_for(stored: Stored, folded: Folded) -> None:
+def _account_for(stored: Stored, folded: RunResult) -> None:
     """Check what holds of each record whatever the job does: it is enriched, or a dead letter as it came."""
     enriched = folded.outputs.get(Topic.ENRICHED, [])
     dead = folded.outputs.get(Topic.DEAD_LETTERS, [])

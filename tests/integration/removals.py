@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 from streams.brokers.client import Stored
 from streams.domain.detection_settings import DetectionSettings
 from streams.domain.session import Session
-from streams.engine.state.changelog import buried, session_id_of, session_source
-from streams.job import Folded, Job
+from streams.engine.state.changelog import removed_value, session_id_of, session_source
+from streams.job import Job, RunResult
 from streams.pipeline import expire
 
 
@@ -72,7 +72,7 @@ class LetGo(NamedTuple):
     """What the end of a session leads to; ``stays`` where it was only told."""
 
     session: Session
-    folded: Folded
+    folded: RunResult
     stays: bool
 
 
@@ -126,7 +126,7 @@ class Removals:
         if session.ended:
             self._judge_stub(place, end)
             return None
-        folded = Folded()
+        folded = RunResult()
         ahead = min(max(0, session.latest - end.touched_ms), settings.max_future_ms)
         until_ms = end.touched_ms + ahead + settings.session_ttl_ms + settings.state_grace_ms
         self._over[partition, session_id] = until_ms, end.removed_ms is not None
@@ -197,7 +197,7 @@ class Removals:
             if session_id is None:
                 continue
             gone = stored.value is None
-            position = buried(stored.headers) if stored.value is None else stored.value
+            position = removed_value(stored.headers) if stored.value is None else stored.value
             source = None if position is None else session_source(stored.key or b"", position)
             if source is None or int(source[0]) != stored.partition:
                 self.problems["changelog records of no place"].append(str(stored))

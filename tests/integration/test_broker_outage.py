@@ -126,16 +126,16 @@ async def test_a_watch_asks_each_broker_of_the_cluster_and_reports_changes_only(
     errors = ClientErrors()
     watch = BrokerWatch(Connection(link.bootstrap), errors)
     try:
-        await watch.look()
+        await watch.refresh()
         assert (watch.brokers(), watch.silence(), errors.hushed) == ((1, 1), None, False)
         await link.link.cut()
-        await watch.look()
-        await watch.look()
+        await watch.refresh()
+        await watch.refresh()
         assert watch.brokers() == (0, 1)
         assert errors.hushed
         assert (watch.silence() or "").startswith("No broker answers since ")
         link.link.heal()
-        await watch.look()
+        await watch.refresh()
         assert (watch.brokers(), watch.silence(), errors.hushed) == ((1, 1), None, False)
         assert watch.silent_s() < PATIENCE_SECONDS
     finally:
@@ -152,8 +152,8 @@ async def test_a_port_that_nobody_listens_on_is_named_with_the_reason(
 ) -> None:
     address = f"127.0.0.1:{own_port()}"
     watch = BrokerWatch(Connection(address), ClientErrors())
-    await watch.look()
-    await watch.look()
+    await watch.refresh()
+    await watch.refresh()
     await watch.on_stop()
     [record] = [record for record in caplog.records if record.levelno == logging.ERROR]
     assert f"{address} (connection refused)" in record.getMessage()
@@ -174,8 +174,8 @@ async def test_a_server_that_accepts_and_says_nothing_does_not_answer(
     server = await asyncio.start_server(listen, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     watch = BrokerWatch(Connection(f"127.0.0.1:{port}"), ClientErrors())
-    await watch.look()
-    await watch.look()
+    await watch.refresh()
+    await watch.refresh()
     await watch.on_stop()
     for _ in range(2):
         await heard.acquire()

@@ -21,7 +21,7 @@ from streams.engine.app import RunApp
 from streams.engine.delivery.producer import RunProducer
 from streams.engine.faust_seam.consumer_thread import RunConsumerThread, check_client, seek_to_committed
 from streams.engine.faust_seam.transport import RunConsumer
-from streams.engine.state.changelog import SESSION_FORM
+from streams.engine.state.changelog import SESSION_FORMAT
 from streams.engine.state.restore import restore
 from streams.engine.state.store import PartitionStores, StoreOptions
 from streams.errors import InfrastructureError, StateError
@@ -263,18 +263,18 @@ async def test_a_restore_brings_databases_to_the_end_and_reads_no_more_than_it_m
 ) -> None:
     await write(broker, topic, 0, (b"a", b"1"), (b"b", b"1"), (b"a", b"2"), (b"b", None))
     async with app(broker, tmp_path) as built, built.new_consumer() as consumer:
-        assert await restore(consumer, topic, [0, 1], stores, form=SESSION_FORM) == 4
+        assert await restore(consumer, topic, [0, 1], stores, form=SESSION_FORMAT) == 4
     assert dict(stores[0].items()) == {b"a": b"2"}
     assert (stores[0].offset(), stores[1].offset()) == (3, None)
 
     await write(broker, topic, 0, (b"c", b"1"))
     await write(broker, topic, 1, (b"d", b"1"))
     async with app(broker, tmp_path) as built, built.new_consumer() as consumer:
-        assert await restore(consumer, topic, [0, 1], stores, form=SESSION_FORM) == 2
+        assert await restore(consumer, topic, [0, 1], stores, form=SESSION_FORMAT) == 2
     assert dict(stores[0].items()) == {b"a": b"2", b"c": b"1"}
     async with app(broker, tmp_path) as built, built.new_consumer() as consumer:
-        assert await restore(consumer, topic, [0, 1], stores, form=SESSION_FORM) == 0
-        assert await restore(consumer, topic, [], stores, form=SESSION_FORM) == 0
+        assert await restore(consumer, topic, [0, 1], stores, form=SESSION_FORMAT) == 0
+        assert await restore(consumer, topic, [], stores, form=SESSION_FORMAT) == 0
 
 
 async def test_state_that_may_have_missed_a_deletion_is_restored_from_the_beginning(
@@ -294,7 +294,7 @@ async def test_state_that_may_have_missed_a_deletion_is_restored_from_the_beginn
         asked = partial(asyncio.sleep, 0, kept)
         async with app(broker, tmp_path) as built, built.new_consumer() as consumer:
             return await restore(
-                consumer, topic, partitions, stores, form=SESSION_FORM, tombstones_kept_ms=asked
+                consumer, topic, partitions, stores, form=SESSION_FORMAT, tombstones_kept_ms=asked
             )
 
     copy = PartitionStores(tmp_path / "copy", StoreOptions())
@@ -316,7 +316,7 @@ async def test_state_of_another_cluster_is_refused(
     stores[0].write([(b"a", b"other")], 1 + ahead, 0)
     async with app(broker, tmp_path) as built, built.new_consumer() as consumer:
         with pytest.raises(StateError, match="another cluster"):
-            await restore(consumer, topic, [0], stores, form=SESSION_FORM)
+            await restore(consumer, topic, [0], stores, form=SESSION_FORMAT)
     assert stores[0].get(b"a") == b"other"
 
 
@@ -342,7 +342,7 @@ RESTORER = """
 import asyncio, sys
 from pathlib import Path
 from streams.app import build
-from streams.engine.state.changelog import SESSION_FORM
+from streams.engine.state.changelog import SESSION_FORMAT
 from streams.brokers.clock import now_ms
 from streams.engine.faust_seam.consumer_thread import RunConsumerThread, check_client, seek_to_committed
 from streams.engine.state.restore import restore
@@ -353,7 +353,7 @@ async def main(bootstrap, topic, directory, data):
     app = build(WorkerSettings(_env_file=None, bootstrap_servers=bootstrap, data_dir=Path(data)))
     stores = PartitionStores(Path(directory), StoreOptions())
     async with app.new_consumer() as consumer:
-        print(await restore(consumer, topic, [0], stores, form=SESSION_FORM), flush=True)
+        print(await restore(consumer, topic, [0], stores, form=SESSION_FORMAT), flush=True)
         await asyncio.sleep(600)
 
 asyncio.run(main(*sys.argv[1:]))
@@ -370,7 +370,7 @@ async def test_a_restore_waits_for_an_open_transaction_and_ends_behind_its_marke
     await producer.begin_transaction()
     await producer.send_and_wait(topic, key=b"sa", value=b"[1,0,2]", partition=0)
     async with app(broker, tmp_path) as built, built.new_consumer() as consumer:
-        restoring = asyncio.create_task(restore(consumer, topic, [0], stores, form=SESSION_FORM))
+        restoring = asyncio.create_task(restore(consumer, topic, [0], stores, form=SESSION_FORMAT))
         await until(lambda: stores[0].offset() is not None, PATIENCE_SECONDS, "what is committed")
         # It has all that is committed, and is not done: more stands behind.
         assert stores[0].offset() == 0
@@ -382,6 +382,6 @@ async def test_a_restore_waits_for_an_open_transaction_and_ends_behind_its_marke
         await producer.begin_transaction()
         await producer.send_and_wait(topic, key=b"sa", value=b"[1,0,9]", partition=0)
         await producer.abort_transaction()
-        assert await restore(consumer, topic, [0], stores, form=SESSION_FORM) == 0
+        assert await restore(consumer, topic, [0], stores, form=SESSION_FORMAT) == 0
     assert (stores[0].get(b"sa"), stores[0].offset()) == (b"[1,0,2]", 4)
     await producer.stop()

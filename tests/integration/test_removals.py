@@ -15,8 +15,8 @@ from streams.domain.run import Run
 from streams.domain.session import Session
 from streams.domain.topic import Topic
 from streams.engine.settings_ledger import Entry
-from streams.engine.state.changelog import encode_session, grave_of, session_key
-from streams.job import Folded, Job
+from streams.engine.state.changelog import encode_session, session_key, tombstone_headers_of
+from streams.job import Job, RunResult
 from streams.pipeline import expire
 from streams.policy.lifetime import kept_until
 from tests.integration.load import as_json, decision
@@ -62,7 +62,7 @@ class World:
             value["control"] = {"is_terminal": True}
         self.inputs.append(Stored(0, offset, at_ms, name.encode(), as_json(value), ()))
         self.seen[0, offset] = at_ms + ON_THE_WAY_MS
-        folded = Folded()
+        folded = RunResult()
         JOB.fold(Run(Topic.DECISION_LOGS, 0, self.inputs[-1:]), self.sessions, SETTINGS, folded)
         self._tell(folded)
         self.write(name, at_ms)
@@ -80,7 +80,7 @@ class World:
     def end(self, name: str) -> None:
         """Tell the end of a session."""
         session = self.sessions[name]
-        folded = Folded()
+        folded = RunResult()
         until_ms = kept_until(session, self.written_ms[name], SETTINGS)
         assert until_ms is not None
         JOB.expired(name, expire(name, session, SETTINGS), until_ms, folded)
@@ -88,7 +88,7 @@ class World:
 
     def bury(self, name: str, at_ms: int) -> None:
         """Remove a session without a word."""
-        self._log(name, None, at_ms, grave_of(self.sessions.pop(name)))
+        self._log(name, None, at_ms, tombstone_headers_of(self.sessions.pop(name)))
 
     def remove(self, name: str, at_ms: int = DUE_MS) -> None:
         """Remove a session as housekeeping does."""
@@ -99,7 +99,7 @@ class World:
     def _log(self, name: str, value: bytes | None, at_ms: int, headers: Headers = NO_HEADERS) -> None:
         self.changelog.append(Stored(0, len(self.changelog), at_ms, session_key(name), value, tuple(headers)))
 
-    def _tell(self, folded: Folded) -> None:
+    def _tell(self, folded: RunResult) -> None:
         self.contributions += folded.outputs.pop(Topic.REPARTITION, [])
         for topic, records in folded.outputs.items():
             self.outputs[topic] += [
@@ -183,7 +183,7 @@ def test_a_record_that_was_refused_keeps_nobody() -> None:
     world.remove("s", DUE_MS + 5)
     world.inputs.append(Stored(0, len(world.inputs), LAST_MS + 9, b"s", b"damaged", ()))
     world.seen[0, world.inputs[-1].offset] = LAST_MS + 9
-    folded = Folded()
+    folded = RunResult()
     JOB.fold(Run(Topic.DECISION_LOGS, 0, world.inputs[-1:]), world.sessions, SETTINGS, folded)
     world._tell(folded)
     world.record("s", DUE_MS + 10)
@@ -293,7 +293,7 @@ def test_the_end_of_a_session_that_goes_on_must_not_be_told_while_a_record_waits
 def test_a_tombstone_that_comes_too_late_changes_nothing_and_must_not_be_where_workers_are_fenced() -> None:
     world = World()
     world.talk("s")
-    grave = grave_of(world.sessions["s"])
+    grave = tombstone_headers_of(world.sessions["s"])
     world.record("s", LAST_MS + 10)
     world._log("s", None, DUE_MS, grave)
     world.write("s", DUE_MS + 1)
@@ -322,13 +322,13 @@ def test_a_second_tombstone_must_not_be_where_workers_are_fenced(world: World) -
 def test_a_tombstone_of_a_state_that_never_was_is_found() -> None:
     world = World()
     world.talk("s")
-    world._log("s", None, DUE_MS, grave_of(Session(0, 99)))
+    world._log("s", None, DUE_MS, tombstone_headers_of(Session(0, 99)))
     assert "buried a state that was never written" in world.problems()
     world = World()
     world.talk("s")
     # Of a record of another session.
     world._log("t", encode_session(Session(0, 2)), DUE_MS)
-    world._log("t", None, DUE_MS, grave_of(Session(0, 2)))
+    world._log("t", None, DUE_MS, tombstone_headers_of(Session(0, 2)))
     assert world.problems() == {"removed with a state that never was"}
 
 

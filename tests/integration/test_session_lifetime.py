@@ -12,7 +12,7 @@ from streams.brokers.client import Stored
 from streams.domain.topic import Topic
 from streams.engine.crash_point import AT_LEAST_ONCE, EXACTLY_ONCE, CrashPoint
 from streams.engine.options import SESSIONS, changelog_topic
-from streams.engine.state.changelog import SETTINGS_KEY, buried, session_key
+from streams.engine.state.changelog import SETTINGS_KEY, removed_value, session_key
 from streams.engine.state.store import PartitionStores, StoreOptions
 from tests.integration.load import Sending, decision, keyed
 from tests.integration.reference_fold import value_of
@@ -121,7 +121,7 @@ async def test_what_nobody_touches_goes_and_what_it_left_open_is_closed_first(st
     await removed(stage, "looper", "ender", *QUIET)
 
     newest = await changelog(stage)
-    offset = orjson.loads(buried(newest[session_key("looper")].headers) or b"")[2]
+    offset = orjson.loads(removed_value(newest[session_key("looper")].headers) or b"")[2]
     assert [
         (each["id"], each["offset"], each["event_id"]) for each in await told(stage, Topic.SESSION_ALERTS)
     ] == [

@@ -16,7 +16,7 @@ from streams.engine.delivery.producer import RunProducer
 from streams.engine.delivery.transactions import Batch, Transactions
 from streams.engine.effects import Consumed
 from streams.engine.options import SESSIONS
-from streams.engine.state.changelog import SESSION_FORM
+from streams.engine.state.changelog import SESSION_FORMAT
 from streams.engine.state.restore import restore
 from streams.engine.state.store import PartitionStores
 from streams.errors import InfrastructureError, ProducerFencedError
@@ -175,13 +175,13 @@ async def test_a_restore_gets_over_markers_and_what_was_aborted(
             await (producer.commit_transaction if ending == "committed" else producer.abort_transaction)()
     ends = 1 + 2 * len(endings.split())
     async with app(broker, tmp_path) as built, built.new_consumer() as consumer:
-        read = await restore(consumer, topic, [0], stores, form=SESSION_FORM)
+        read = await restore(consumer, topic, [0], stores, form=SESSION_FORMAT)
     assert read == 1 + endings.split().count("committed")
     assert stores[0].get(b"a") == (b"committed" if "committed" in endings.split() else b"before")
     # Nothing is read again: markers and aborted records are behind it.
     assert stores[0].offset() == ends - 1
     async with app(broker, tmp_path) as built, built.new_consumer() as consumer:
-        assert await restore(consumer, topic, [0], stores, form=SESSION_FORM) == 0
+        assert await restore(consumer, topic, [0], stores, form=SESSION_FORMAT) == 0
 
 
 async def test_a_restore_waits_for_what_a_dead_producer_left_open_until_it_is_fenced(
@@ -196,7 +196,7 @@ async def test_a_restore_waits_for_what_a_dead_producer_left_open_until_it_is_fe
         app(broker, tmp_path) as built,
         built.new_consumer() as consumer,
     ):
-        assert await restore(consumer, topic, [0], stores, form=SESSION_FORM) == 1
+        assert await restore(consumer, topic, [0], stores, form=SESSION_FORMAT) == 1
     assert dict(stores[0].items()) == {b"b": b"behind"}
 
 
@@ -206,7 +206,7 @@ async def test_a_restore_without_a_fence_stops_neither_short_nor_for_ever(
     await die_in_a_transaction(broker, topic, unique("id"), transaction_timeout_ms=5_000)
     await write(broker, topic, 0, (b"b", b"behind"))
     async with app(broker, tmp_path) as built, built.new_consumer() as consumer:
-        assert await restore(consumer, topic, [0], stores, form=SESSION_FORM) == 1
+        assert await restore(consumer, topic, [0], stores, form=SESSION_FORMAT) == 1
     assert dict(stores[0].items()) == {b"b": b"behind"}
 
 

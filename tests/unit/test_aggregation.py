@@ -32,7 +32,7 @@ from streams.domain.session import Session
 from streams.domain.topic import Topic
 from streams.domain.unreadable import Unreadable
 from streams.errors import StateError
-from streams.job import Folded, Job
+from streams.job import Job, RunResult
 from tests.integration.load import load
 from tests.stream import START_MS, Stream, decision_log
 
@@ -178,7 +178,7 @@ def test_what_the_sessions_of_a_partition_contribute_comes_out_by_agent_tool_and
         Stored(0, offset, record.timestamp, record.key, record.value, record.headers)
         for offset, (_, record) in enumerate(itertools.islice(load(1), 1200))
     ]
-    folded = Folded()
+    folded = RunResult()
     job = Job(Codec.bundled(), group="g", version="1")
     job.fold(Run(Topic.DECISION_LOGS, 0, messages), Sessions(), DEFAULTS, folded)
     sent = folded.outputs[Topic.REPARTITION]

@@ -21,7 +21,7 @@ from streams.domain.shadow import Shadow
 from streams.domain.topic import Topic
 from streams.domain.unreadable import Raw, Unreadable
 from streams.engine.state.changelog import encode_session
-from streams.job import Folded, Job
+from streams.job import Job, RunResult
 from streams.pipeline import expire
 from streams.policy.state_size import StateLimit
 from streams.redrive.letter import read
@@ -55,18 +55,18 @@ def folded(
     messages: Sequence[Stored] = MESSAGES,
     job: Job = JOB,
     settings: DetectionSettings = DEFAULTS,
-) -> Folded:
-    found = Folded()
+) -> RunResult:
+    found = RunResult()
     run = Run(Topic.DECISION_LOGS, 0, messages)
     job.fold(run, Sessions() if sessions is None else sessions, settings, found, shadow)
     return found
 
 
-def differences(found: Folded) -> list[Outgoing]:
+def differences(found: RunResult) -> list[Outgoing]:
     return found.outputs.get(Topic.SHADOW_DIFFERENCES, [])
 
 
-def without_differences(found: Folded) -> dict[str, list[Outgoing]]:
+def without_differences(found: RunResult) -> dict[str, list[Outgoing]]:
     return {topic: out for topic, out in found.outputs.items() if topic != Topic.SHADOW_DIFFERENCES}
 
 
@@ -145,7 +145,7 @@ def test_a_record_is_late_when_it_finds_no_state_and_came_more_than_the_grace_af
 
 
 def test_no_record_is_late_when_sessions_stay_for_ever() -> None:
-    found = Folded()
+    found = RunResult()
     JOB.fold(Run(Topic.DECISION_LOGS, 0, FEW), Sessions(), settings(session_ttl_ms=0), found)
     assert found.scored
     assert found.late(2**63) == 0
@@ -154,7 +154,7 @@ def test_no_record_is_late_when_sessions_stay_for_ever() -> None:
 def test_what_the_removal_of_a_session_tells_fits_its_schemas_and_has_the_time_of_its_end() -> None:
     sessions = Sessions()
     folded(sessions=sessions)
-    found = Folded()
+    found = RunResult()
     for session_id, session in sessions.items():
         JOB.expired(session_id, expire(session_id, session, DEFAULTS), 7, found)
     assert {record.timestamp for records in found.outputs.values() for record in records} == {7}

@@ -25,7 +25,7 @@ from streams.engine.crash_point import CrashPoint
 from streams.engine.delivery.lease import Lease
 from streams.engine.delivery.producer import RunProducer, Sent, Written, all_acknowledged
 from streams.engine.delivery.storable import storable
-from streams.engine.effects import Items, Outcome, Routes, changes, graves, in_batches, store
+from streams.engine.effects import Items, Outcome, Routes, changes, in_batches, store, tombstone_headers
 from streams.engine.state.table import StateTable
 
 V = TypeVar("V")
@@ -41,7 +41,7 @@ class AtLeastOnce(Generic[V]):
         producer: Must acknowledge with ``acks=all``, and send nothing while the lease is over.
         lease: Of the worker.
         clock: Of the worker, told what the answers say.
-        reach: Told each stage.
+        on_crash_point: Told each stage.
         by_key: As `Routes` takes it.
         topic_prefix: As `Routes` takes it.
     """
@@ -53,7 +53,7 @@ class AtLeastOnce(Generic[V]):
         producer: RunProducer,
         lease: Lease,
         clock: ClusterClock,
-        reach: Callable[[CrashPoint], None],
+        on_crash_point: Callable[[CrashPoint], None],
         by_key: Mapping[str, str] | None = None,
         topic_prefix: str = "",
     ) -> None:
@@ -61,7 +61,7 @@ class AtLeastOnce(Generic[V]):
         self._producer = producer
         self._lease = lease
         self._clock = clock
-        self._reach = reach
+        self._on_crash_point = on_crash_point
         self._routes = Routes(producer.partition_count, by_key, topic_prefix)
 
     async def carry_out(self, outcome: Outcome[V]) -> None:
@@ -72,7 +72,7 @@ class AtLeastOnce(Generic[V]):
             ProducerFencedError: the lease ended. Some of it may be published; the rest never will be.
             StateError: the changelog does not take what is to be stored; nothing was published.
         """
-        table, reach, partition = self._table, self._reach, outcome.partition
+        table, on_crash_point, partition = self._table, self._on_crash_point, outcome.partition
         # What cannot be stored has to show before the first output is there.
         settings = storable(table, partition, outcome.settings)
         items = storable(table, partition, changes(table, outcome.view))
@@ -80,20 +80,20 @@ class AtLeastOnce(Generic[V]):
         if settings:
             for part in in_batches(settings, *await self._log(term, partition, settings)):
                 table.put(partition, *part)
-            reach(CrashPoint.SETTINGS_ACKED)
+            on_crash_point(CrashPoint.SETTINGS_ACKED)
         sent = [
             await self._publish(term, *routed) for routed in await self._routes.of(partition, outcome.outputs)
         ]
-        reach(CrashPoint.OUTPUTS_SENT)
+        on_crash_point(CrashPoint.OUTPUTS_SENT)
         await all_acknowledged(sent)
-        reach(CrashPoint.OUTPUTS_ACKED)
+        on_crash_point(CrashPoint.OUTPUTS_ACKED)
         if not items:
             return
-        headers = graves(table, outcome.view)
+        headers = tombstone_headers(table, outcome.view)
         written = await self._log(term, partition, items, CrashPoint.CHANGELOG_SENT, headers)
-        reach(CrashPoint.CHANGELOG_ACKED)
+        on_crash_point(CrashPoint.CHANGELOG_ACKED)
         store(table, outcome, items, *written)
-        reach(CrashPoint.STORED)
+        on_crash_point(CrashPoint.STORED)
 
     async def _publish(self, term: int, topic: str, partition: int, records: Iterable[Row]) -> Sent:
         # What is handed over after the end of the term would be sent under the next one.
@@ -116,7 +116,7 @@ class AtLeastOnce(Generic[V]):
         records = ((key, value, sent_ms, headers.get(key, NO_HEADERS)) for key, value in items)
         sent = await self._publish(term, self._table.changelog_topic_name, partition, records)
         if on_the_way is not None:
-            self._reach(on_the_way)
+            self._on_crash_point(on_the_way)
         written = await sent.written()
         self._clock.heard(written[-1].appended_ms)
         return written, sent_ms

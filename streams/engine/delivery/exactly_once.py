@@ -24,7 +24,7 @@ from streams.domain.outgoing import NO_HEADERS
 from streams.engine.crash_point import CrashPoint
 from streams.engine.delivery.storable import storable
 from streams.engine.delivery.transactions import Batch, Transactions
-from streams.engine.effects import Consumed, Outcome, Routes, changes, graves, store
+from streams.engine.effects import Consumed, Outcome, Routes, changes, store, tombstone_headers
 from streams.engine.state.table import StateTable
 
 V = TypeVar("V")
@@ -39,7 +39,7 @@ class ExactlyOnce(Generic[V]):
         partition_count: Asks the brokers how many partitions a topic has.
         clock: Of the worker, told what the answers say.
         committed: Told how far a source partition is committed.
-        reach: Told each stage.
+        on_crash_point: Told each stage.
         by_key: As `Routes` takes it.
         topic_prefix: As `Routes` takes it.
     """
@@ -52,7 +52,7 @@ class ExactlyOnce(Generic[V]):
         partition_count: Callable[[str], Awaitable[int]],
         clock: ClusterClock,
         committed: Callable[[Consumed], None],
-        reach: Callable[[CrashPoint], None],
+        on_crash_point: Callable[[CrashPoint], None],
         by_key: Mapping[str, str] | None = None,
         topic_prefix: str = "",
     ) -> None:
@@ -60,7 +60,7 @@ class ExactlyOnce(Generic[V]):
         self._transactions = transactions
         self._clock = clock
         self._committed = committed
-        self._reach = reach
+        self._on_crash_point = on_crash_point
         self._routes = Routes(partition_count, by_key, topic_prefix)
 
     async def carry_out(self, outcome: Outcome[V]) -> None:
@@ -78,15 +78,15 @@ class ExactlyOnce(Generic[V]):
         sent_ms = self._clock.now_ms()
         if items:
             # A time of the write, as in RocksDB: state that nobody touches goes by it.
-            headers = graves(table, outcome.view)
+            headers = tombstone_headers(table, outcome.view)
             rows = [(key, value, sent_ms, headers.get(key, NO_HEADERS)) for key, value in items]
             batches.append(Batch(table.changelog_topic_name, partition, rows))
         if not batches and consumed is None:
             return
-        written = await producer.transact(batches, consumed, self._reach)
+        written = await producer.transact(batches, consumed, self._on_crash_point)
         if consumed is not None:
             self._committed(consumed)
         if items:
             self._clock.heard(written[-1][-1].appended_ms)
             store(table, outcome, items, written[-1], sent_ms)
-            self._reach(CrashPoint.STORED)
+            self._on_crash_point(CrashPoint.STORED)

@@ -74,14 +74,14 @@ class Guarantee:
             scope: Of its crash points.
             by_key: As `Routes` takes it.
         """
-        producer, reach = self._producer, crash_point(scope=scope)
+        producer, on_crash_point = self._producer, crash_point(scope=scope)
         if self._transactions is None:
             return AtLeastOnce(
                 table=table,
                 producer=producer,
                 lease=self._lease,
                 clock=self._clock,
-                reach=reach,
+                on_crash_point=on_crash_point,
                 by_key=by_key,
                 topic_prefix=self._topic_prefix,
             )
@@ -92,7 +92,7 @@ class Guarantee:
             partition_count=producer.partition_count,
             clock=self._clock,
             committed=self._confirm,
-            reach=reach,
+            on_crash_point=on_crash_point,
             by_key=by_key,
             topic_prefix=self._topic_prefix,
         )

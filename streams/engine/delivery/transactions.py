@@ -103,21 +103,21 @@ class TransactionalProducer:
         self,
         batches: Sequence[Batch],
         consumed: Consumed | None,
-        reach: Callable[[CrashPoint], None],
+        on_crash_point: Callable[[CrashPoint], None],
     ) -> list[list[Written]]:
         """Write all of it in one transaction; return where each of the batches stands.
 
         Args:
             batches: With at least one record each.
             consumed: Committed with them.
-            reach: Told each stage.
+            on_crash_point: Told each stage.
 
         Raises:
             ProducerFencedError: somebody else writes under this id, or the producer is closed.
             InfrastructureError: it failed. What became of it, only a new start tells: the worker must stop.
         """
         async with self._turn:
-            return await self._alone(batches, consumed, reach)
+            return await self._alone(batches, consumed, on_crash_point)
 
     async def keep_known(self, consumed: Consumed, idle_s: float) -> None:
         """Commit a position once more if there was no transaction for ``idle_s``.
@@ -136,14 +136,14 @@ class TransactionalProducer:
         self,
         batches: Sequence[Batch],
         consumed: Consumed | None,
-        reach: Callable[[CrashPoint], None],
+        on_crash_point: Callable[[CrashPoint], None],
     ) -> list[list[Written]]:
         if self._lost:
             raise ProducerFencedError(f"{self.transactional_id} belongs to another worker by now.")
         self._used_at = time.monotonic()
         try:
             async with asyncio.timeout(self._within_s):
-                return await self._transact(batches, consumed, reach)
+                return await self._transact(batches, consumed, on_crash_point)
         except (KafkaError, TimeoutError, EddyError) as error:
             raise await self._failed(error) from error
 
@@ -151,12 +151,12 @@ class TransactionalProducer:
         self,
         batches: Sequence[Batch],
         consumed: Consumed | None,
-        reach: Callable[[CrashPoint], None],
+        on_crash_point: Callable[[CrashPoint], None],
     ) -> list[list[Written]]:
         client = self._client
         self._begin.begin(with_offset=consumed is not None)
         sent = [await publish(client, *batch) for batch in batches]
-        reach(CrashPoint.TRANSACTION_SENT)
+        on_crash_point(CrashPoint.TRANSACTION_SENT)
         written = await asyncio.gather(*(each.written() for each in sent), return_exceptions=True)
         # aiokafka would commit without a batch that failed.
         if failures := [each for each in written if isinstance(each, BaseException)]:
@@ -165,9 +165,9 @@ class TransactionalProducer:
             # Not beside the batches, see `transaction_begin`.
             position = {TopicPartition(consumed.topic, consumed.partition): consumed.offset}
             await client.send_offsets_to_transaction(position, self._group)
-        reach(CrashPoint.TRANSACTION_ACKED)
+        on_crash_point(CrashPoint.TRANSACTION_ACKED)
         await client.commit_transaction()
-        reach(CrashPoint.COMMITTED)
+        on_crash_point(CrashPoint.COMMITTED)
         return [each for each in written if not isinstance(each, BaseException)]
 
     async def _failed(self, error: Exception) -> EddyError:

@@ -128,7 +128,7 @@ class RunRecovery(Recovery):
             await self.standby.let_go()
             active, standby = self._share(self.active_tps), self._share(self.standby_tps)
             self.standby.share(active, standby)
-            topics = await app.topic_watch.look()
+            topics = await app.topic_watch.refresh()
             for table in app.state_tables:
                 share = sorted(active[table.name]), sorted(standby[table.name])
                 while not await self._restored(app, table, *share, topics):

@@ -55,7 +55,7 @@ class RunConsumer(Consumer):
         self._fetched: dict[TP, int] = {}
         self._read_to: dict[TP, int] = {}
         self._polls, self._delivered_at = 0, time.monotonic()
-        self._reach = crash_point()
+        self._on_crash_point = crash_point()
         super().__init__(*args, **kwargs)
 
     def _new_consumer_thread(self) -> RunConsumerThread:
@@ -269,7 +269,7 @@ class RunConsumer(Consumer):
             return False
         if done:
             self._confirmed.update(offsets)
-            self._reach(CrashPoint.COMMITTED)
+            self._on_crash_point(CrashPoint.COMMITTED)
         return done
 
     async def on_partitions_revoked(self, revoked: set[TP]) -> None:

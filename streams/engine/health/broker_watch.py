@@ -70,7 +70,7 @@ class BrokerWatch(Service):
         """Return for how many seconds no broker has answered; about 2 at most when all is well."""
         return time.monotonic() - self._outage.answered.at
 
-    async def look(self) -> None:
+    async def refresh(self) -> None:
         """Ask every broker once."""
         addresses = self._outage.addresses
         for gone in self._open.keys() - set(addresses.values()):
@@ -112,7 +112,7 @@ class BrokerWatch(Service):
     @Service.task
     async def _watch(self) -> None:
         while not self.should_stop:
-            await self.look()
+            await self.refresh()
             await self.sleep(_LOOK_SECONDS)
 
     async def on_stop(self) -> None:

@@ -62,7 +62,7 @@ class TopicWatch(Service):
         """The ids of the topics as they were at the last assignment; None where brokers give none."""
         return self._ids
 
-    async def look(self) -> Mapping[str, str | None]:
+    async def refresh(self) -> Mapping[str, str | None]:
         """Ask for the ids, for a new assignment, until there is one of each topic.
 
         Raises:

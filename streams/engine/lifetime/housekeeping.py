@@ -33,7 +33,7 @@ from streams.engine.effects import Effects, Outcome
 from streams.engine.epoch import InForce
 from streams.engine.lifetime.due import Due, due_of
 from streams.engine.lifetime.removal import Reason, Removal
-from streams.engine.lifetime.search_pass import NEVER, Next, Round
+from streams.engine.lifetime.search_pass import NEVER, Next, SearchPass
 from streams.engine.lifetime.stubs import Stub, readable
 from streams.engine.state.changelog import CLOCK_KEY, is_stub, session_id_of, session_key, session_source
 from streams.engine.state.table import SessionTable
@@ -126,7 +126,7 @@ class Housekeeping:
         self._clock = clock
         self._now_ms = clock.now_ms
         self._generation = -1
-        self._rounds: dict[int, Round] = {}
+        self._rounds: dict[int, SearchPass] = {}
         self._next: dict[int, Next] = {}
         self._saved_s = 0.0
         table.note_stubs()
@@ -212,7 +212,8 @@ class Housekeeping:
     async def _search(self, partition: int) -> None:
         """Look at some slices of a partition, and remove what is due there."""
         search = self._rounds.setdefault(
-            partition, Round(self._now_ms(), notes_stubs=partition not in self._next, most=CLOSED_AT_ONCE)
+            partition,
+            SearchPass(self._now_ms(), notes_stubs=partition not in self._next, most=CLOSED_AT_ONCE),
         )
         settings = self._in_force(partition)
         removals = Removal(Reason.ENDED), Removal(Reason.EXPIRED)
@@ -228,7 +229,11 @@ class Housekeeping:
             await self._end_round(partition, search, settings)
 
     def _look_at_slice(
-        self, partition: int, search: Round, settings: DetectionSettings, removals: tuple[Removal, Removal]
+        self,
+        partition: int,
+        search: SearchPass,
+        settings: DetectionSettings,
+        removals: tuple[Removal, Removal],
     ) -> bool:
         """Look at one slice; tell whether it was the last of the round."""
         started, before = time.thread_time(), _removed(removals)
@@ -249,7 +254,7 @@ class Housekeeping:
     def _sort_out(
         self,
         partition: int,
-        search: Round,
+        search: SearchPass,
         found: list[tuple[bytes, int, bytes]],
         settings: DetectionSettings,
         removals: tuple[Removal, Removal],
@@ -285,7 +290,7 @@ class Housekeeping:
 
     def _look_at(
         self,
-        search: Round,
+        search: SearchPass,
         name: str,
         due: Due | tuple[int, int] | None,
         expired: Removal,
@@ -299,7 +304,7 @@ class Housekeeping:
         elif due is not None:
             search.stays(*due)
 
-    async def _end_round(self, partition: int, search: Round, settings: DetectionSettings) -> None:
+    async def _end_round(self, partition: int, search: SearchPass, settings: DetectionSettings) -> None:
         """Remove those that contribute, in the order of their offsets, and say when to search again."""
         names = search.ready()
         if len(names) < len(search.contributing):

@@ -7,7 +7,7 @@ from enum import StrEnum
 from streams.domain.session import Session
 from streams.engine.lifetime.due import Due
 from streams.engine.state.view import View
-from streams.job import Folded, Job
+from streams.job import Job, RunResult
 
 
 class Reason(StrEnum):
@@ -25,7 +25,7 @@ class Removal:
     def __init__(self, reason: Reason) -> None:
         self.reason = reason
         self.view: View[Session] = View({})
-        self.folded = Folded()
+        self.folded = RunResult()
 
     def expire(self, name: str, due: Due, job: Job) -> None:
         """Remove a session that is due, and tell what follows from that."""

@@ -11,7 +11,7 @@ NEVER = 1 << 62
 
 
 @dataclass(slots=True)
-class Round:
+class SearchPass:
     """How far the search of a partition is.
 
     Attributes:

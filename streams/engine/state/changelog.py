@@ -33,8 +33,8 @@ SETTINGS_KEY = b"msettings"
 #: The key of what is written to hear the brokers' time.
 CLOCK_KEY = b"mclock"
 
-#: A header of tombstones, see `buried`.
-_GRAVE = "eddy.buried"
+#: A header of tombstones, see `removed_value`.
+_BURIED = "eddy.buried"
 
 _SESSION = b"s"
 _STUB = re.compile(rb"\[\d+,\d+,\d+(?:\]|,\[)")
@@ -50,7 +50,7 @@ def _no_source(_key: bytes, _stored: bytes) -> None:
     return None
 
 
-def _no_grave(_value: object) -> Headers:
+def _no_headers(_value: object) -> Headers:
     return NO_HEADERS
 
 
@@ -71,7 +71,7 @@ class Restorable(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Form(Generic[V]):
+class TableFormat(Generic[V]):
     """How the values of a table are stored.
 
     Attributes:
@@ -83,7 +83,7 @@ class Form(Generic[V]):
             that a restore sees by the order alone that a record is not `outdated`.
         source: tells of a key and its bytes which source partition they are of and up to which offset; None
             where there is no such order, and `outdated` has to be asked.
-        grave: makes the headers of a value's tombstone, see `buried`.
+        tombstone_headers: makes the headers of a value's tombstone, see `removed_value`.
     """
 
     key: Callable[[str], bytes]
@@ -92,7 +92,7 @@ class Form(Generic[V]):
     outdated: Callable[[bytes, bytes, bytes], bool]
     order: Callable[[V], int] = _unordered
     source: Callable[[bytes, bytes], tuple[bytes, int] | None] = _no_source
-    grave: Callable[[V], Headers] = _no_grave
+    tombstone_headers: Callable[[V], Headers] = _no_headers
 
 
 def session_key(session_id: str) -> bytes:
@@ -141,25 +141,25 @@ def is_stub(stored: bytes) -> bool:
     return _STUB.match(stored) is not None
 
 
-def buried(headers: Iterable[tuple[str, bytes | None]]) -> bytes | None:
+def removed_value(headers: Iterable[tuple[str, bytes | None]]) -> bytes | None:
     """Return what a session's tombstone says of the state that went: the bytes of a stub at its position.
 
     A worker that was taken for dead may bury a session of which its successor has read more, so a tombstone
     can be outdated as any state can. None for a tombstone that somebody else wrote.
 
-    >>> buried([("eddy.buried", b"[1,0,7]")])
+    >>> removed_value([("eddy.buried", b"[1,0,7]")])
     b'[1,0,7]'
     """
-    return next((value for name, value in headers if name == _GRAVE), None)
+    return next((value for name, value in headers if name == _BURIED), None)
 
 
-def grave_of(session: Session) -> Headers:
+def tombstone_headers_of(session: Session) -> Headers:
     """Return the headers of the tombstone of a session.
 
-    >>> grave_of(Session(partition=0, offset=7))
+    >>> tombstone_headers_of(Session(partition=0, offset=7))
     [('eddy.buried', b'[1,0,7]')]
     """
-    return [(_GRAVE, encode_session(Session(session.partition, session.offset)))]
+    return [(_BURIED, encode_session(Session(session.partition, session.offset)))]
 
 
 @contextmanager
@@ -253,12 +253,12 @@ def _head(stored: bytes) -> list[bytes]:
 
 
 #: Of the table of sessions.
-SESSION_FORM: Form[Session] = Form(
+SESSION_FORMAT: TableFormat[Session] = TableFormat(
     session_key,
     encode_session,
     decode_session,
     outdated_session,
     order=attrgetter("offset"),
     source=session_source,
-    grave=grave_of,
+    tombstone_headers=tombstone_headers_of,
 )

@@ -1,7 +1,7 @@
 """Which records of a changelog partition count: of each key the one of the most records of the source.
 
 Who writes last is not always right: a worker that was taken for dead may write behind its successor, and a
-replay writes again. Epochs write in the order of the source (`Form.order`), so along the changelog the
+replay writes again. Epochs write in the order of the source (`TableFormat.order`), so along the changelog the
 offsets of the source only fall where one of these has written. A record at or above every offset before it
 cannot be outdated; only the others are compared with what is known of their key, which costs a look-up.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
-from streams.engine.state.changelog import Form, Restorable, buried
+from streams.engine.state.changelog import Restorable, TableFormat, removed_value
 from streams.engine.state.store import PartitionStore
 
 
@@ -20,10 +20,10 @@ class ChangelogRecord(Restorable, Protocol):
 
     @property
     def headers(self) -> Iterable[tuple[str, bytes | None]]:
-        """Of a tombstone, see `buried`."""
+        """Of a tombstone, see `removed_value`."""
 
 
-class Newest:
+class LatestRecords:
     """Follows one partition of a changelog from where its database ends.
 
     Args:
@@ -31,7 +31,7 @@ class Newest:
         store: The database. Of one that is not empty nobody knows the highest offsets: all is compared.
     """
 
-    def __init__(self, form: Form[Any], store: PartitionStore) -> None:
+    def __init__(self, form: TableFormat[Any], store: PartitionStore) -> None:
         self._outdated = form.outdated
         self._source = form.source
         self._store = store
@@ -56,7 +56,7 @@ class Newest:
         source, doubtful = self._source, []
         for record in records:
             value = record.value
-            if value is None and (value := buried(record.headers)) is None:
+            if value is None and (value := removed_value(record.headers)) is None:
                 continue  # a tombstone of somebody else always counts
             found = source(record.key, value)
             if found is None:
@@ -79,7 +79,7 @@ class Newest:
             if key in known:
                 before = known[key]
                 # A tombstone of ours says how far the state was that went, as the state itself would.
-                value = buried(record.headers) if record.value is None else record.value
+                value = removed_value(record.headers) if record.value is None else record.value
                 if value is not None and before is not None and outdated(key, value, before):
                     continue
                 known[key] = value

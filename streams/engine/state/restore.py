@@ -6,7 +6,7 @@ RocksDB and the network each leave Python alone for most of their time. What is 
 written without RocksDB's log and flushed at the end, since a crash on the way only restores again.
 
 A partition is done when the consumer's position has reached its end, so compacted tails and transaction
-markers, which hold no record, cannot keep it waiting. What counts of it is `Newest`'s to tell.
+markers, which hold no record, cannot keep it waiting. What counts of it is `LatestRecords`'s to tell.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from aiokafka.errors import KafkaError, OffsetOutOfRangeError
 
 from streams.brokers.client_fixes.careful_fetch import CarefulConsumer, WholeBatch
 from streams.brokers.clock import now_ms
-from streams.engine.state.changelog import Form
-from streams.engine.state.latest_records import Newest
+from streams.engine.state.changelog import TableFormat
+from streams.engine.state.latest_records import LatestRecords
 from streams.engine.state.restore_progress import RestoreProgress
 from streams.engine.state.store import PartitionStore, PartitionStores
 from streams.engine.state.tombstones import lacks_entries, may_have_missed
@@ -55,9 +55,9 @@ async def restore(
     partitions: Collection[int],
     stores: PartitionStores,
     *,
-    form: Form[Any],
+    form: TableFormat[Any],
     tombstones_kept_ms: Callable[[], Awaitable[int]] | None = None,
-    newest: MutableMapping[int, Newest] | None = None,
+    newest: MutableMapping[int, LatestRecords] | None = None,
     progress: RestoreProgress | None = None,
 ) -> int:
     """Bring the databases of ``partitions`` up to the end of the changelog; return the records read.
@@ -104,7 +104,7 @@ async def restore(
             start = beginnings[tp] if stored is None else max(beginnings[tp], stored + 1)
             consumer.seek(tp, start)
             if tp.partition not in newest:
-                newest[tp.partition] = Newest(form, store)
+                newest[tp.partition] = LatestRecords(form, store)
             part = _Partition(
                 tp, store, newest[tp.partition], start, since, logged=ends[tp] - start < _MANY, stop=stop
             )
@@ -138,7 +138,7 @@ class _Partition:
         self,
         tp: TopicPartition,
         store: PartitionStore,
-        newest: Newest,
+        newest: LatestRecords,
         start: int,
         since: int,
         *,
@@ -242,7 +242,7 @@ async def _at_end(consumer: CarefulConsumer, part: _Partition, end: int) -> bool
 async def _discard_outdated(
     ends: Mapping[TopicPartition, int],
     stores: PartitionStores,
-    newest: MutableMapping[int, Newest],
+    newest: MutableMapping[int, LatestRecords],
     now: int,
     tombstones_kept_ms: Callable[[], Awaitable[int]] | None,
 ) -> None:

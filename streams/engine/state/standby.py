@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from aiokafka.errors import KafkaError
 
-from streams.engine.state.latest_records import Newest
+from streams.engine.state.latest_records import LatestRecords
 from streams.engine.state.restore import restore
 from streams.engine.state.store import PartitionStores
 from streams.errors import EddyError
@@ -129,7 +129,7 @@ class Standby:
         return self._kept_ms[changelog]
 
     async def _follow(self, standby: Share) -> None:
-        newest: dict[str, dict[int, Newest]] = {name: {} for name in standby}
+        newest: dict[str, dict[int, LatestRecords]] = {name: {} for name in standby}
         while True:
             try:
                 await self._rounds(standby, newest)
@@ -140,7 +140,7 @@ class Standby:
                 self._failed(error)
             await asyncio.sleep(_PAUSE_SECONDS)
 
-    async def _rounds(self, standby: Share, newest: Mapping[str, dict[int, Newest]]) -> None:
+    async def _rounds(self, standby: Share, newest: Mapping[str, dict[int, LatestRecords]]) -> None:
         async with self._new_consumer() as consumer:
             while True:
                 for name, partitions in standby.items():
@@ -164,7 +164,9 @@ class Standby:
                 exc_info=error,
             )
 
-    async def _round(self, consumer: Any, name: str, partitions: set[int], newest: dict[int, Newest]) -> None:
+    async def _round(
+        self, consumer: Any, name: str, partitions: set[int], newest: dict[int, LatestRecords]
+    ) -> None:
         table, since = self._tables[name], time.monotonic()
         read = await restore(
             consumer,

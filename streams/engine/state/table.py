@@ -24,9 +24,9 @@ from streams.engine.faust_seam.table_store import TableStore
 from streams.engine.lifetime.stubs import Stub, Stubs
 from streams.engine.settings_ledger import SettingsLedger
 from streams.engine.state.changelog import (
-    SESSION_FORM,
+    SESSION_FORMAT,
     SETTINGS_KEY,
-    Form,
+    TableFormat,
     decode_session,
     named,
     session_key,
@@ -57,7 +57,7 @@ class StateTable(faust.Table[bytes, bytes], Generic[V]):
         self,
         app: Any,
         *,
-        form: Form[V],
+        form: TableFormat[V],
         directory: Path,
         options: StoreOptions,
         cached: int,
@@ -221,7 +221,7 @@ class SessionTable(StateTable[Session]):
     """
 
     def __init__(self, app: Any, **kwargs: Any) -> None:
-        super().__init__(app, form=SESSION_FORM, **kwargs)
+        super().__init__(app, form=SESSION_FORMAT, **kwargs)
         self._settings: dict[int, _Settings] = {}
         self._stubs: dict[int, Stubs] | None = None
 

@@ -21,7 +21,7 @@ from streams.doctor.cluster import (
 )
 from streams.doctor.state import Database
 from streams.domain.topic import Topic
-from streams.engine.state.store import FORMAT, StoreLook
+from streams.engine.state.store import FORMAT, StoreInspection
 from topics.plan import ActualTopic, plan
 
 CATALOGUE = job_topics("eddy", partitions=2, replicas=1)
@@ -115,7 +115,7 @@ def test_an_offset_that_the_topic_does_not_have_is_a_failure(committed, said):
     ],
 )
 def test_state_that_does_not_fit_its_changelog_is_told(offset, written_at, held_by, expected):
-    database = Database("sessions", 0, Path("0.db"), held_by, StoreLook(FORMAT, offset, written_at))
+    database = Database("sessions", 0, Path("0.db"), held_by, StoreInspection(FORMAT, offset, written_at))
     ends = {("eddy-sessions-changelog", 0): Ends(0, 10)}
     kept = {"eddy-sessions-changelog": 60_000}
     assert statuses(age_checks("eddy", [database], ends, kept, 1_001.0)) == expected

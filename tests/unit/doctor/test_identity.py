@@ -7,12 +7,12 @@ import pytest
 from streams.doctor.check import Status
 from streams.doctor.identity import identity_checks, size_checks
 from streams.doctor.state import Database
-from streams.engine.state.store import FORMAT, StoreLook
+from streams.engine.state.store import FORMAT, StoreInspection
 from topics.plan import ActualTopic
 
 
 def database(changelog: str | None) -> Database:
-    return Database("sessions", 0, Path("0.db"), None, StoreLook(FORMAT, 7, 0.0, changelog))
+    return Database("sessions", 0, Path("0.db"), None, StoreInspection(FORMAT, 7, 0.0, changelog))
 
 
 def test_a_database_of_a_changelog_that_was_created_again_fails() -> None:
@@ -35,7 +35,7 @@ def test_a_database_of_the_changelog_there_is_or_of_an_unknown_one_is_fine(
 def built(table: str, source: str | None) -> Database:
     """Return a database whose state was built from `decision-logs` with that id."""
     path = Path("/data/eddy") / table / "0.db"
-    return Database(table, 0, path, None, StoreLook(FORMAT, 7, 0.0), {"decision-logs": source})
+    return Database(table, 0, path, None, StoreInspection(FORMAT, 7, 0.0), {"decision-logs": source})
 
 
 @pytest.mark.parametrize("table", ["sessions", "aggregates"])

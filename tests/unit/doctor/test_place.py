@@ -10,13 +10,13 @@ from streams.doctor.check import Status
 from streams.doctor.place import lost_place_checks, retention_checks
 from streams.doctor.state import Database
 from streams.domain.detection_settings import DEFAULTS
-from streams.engine.state.store import FORMAT, StoreLook
+from streams.engine.state.store import FORMAT, StoreInspection
 
 WEEK_MINUTES, WEEK_MS = "10080", "604800000"
 
 
 def database(partition: int, offset: int | None = 7, table: str = "sessions") -> Database:
-    return Database(table, partition, Path(f"{partition}.db"), None, StoreLook(FORMAT, offset, 0.0))
+    return Database(table, partition, Path(f"{partition}.db"), None, StoreInspection(FORMAT, offset, 0.0))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from streams.doctor.state import database_checks, databases, directory_check, se
 from streams.engine.settings_ledger import SettingsLedger
 from streams.engine.state.changelog import SETTINGS_KEY
 from streams.engine.state.origin import SOURCES_KEY, encode_sources
-from streams.engine.state.store import FORMAT, PartitionStore, StoreLook, StoreOptions
+from streams.engine.state.store import FORMAT, PartitionStore, StoreInspection, StoreOptions
 
 OPTIONS = StoreOptions()
 WRITTEN_MS = 1_700_000_000_500
@@ -24,9 +24,9 @@ LOOKER = """
 import sys
 from pathlib import Path
 from streams.doctor.state import holder
-from streams.engine.state.store import look
+from streams.engine.state.store import inspect_store
 path = Path(sys.argv[1])
-print(look(path).offset, holder(path / "LOCK"))
+print(inspect_store(path).offset, holder(path / "LOCK"))
 """
 
 
@@ -102,7 +102,7 @@ def test_what_was_set_aside_is_told_with_its_size_and_that_it_may_go(state):
 def test_a_newer_format_is_a_failure_and_an_older_one_goes_by_itself(state):
     [first, *_] = databases(state)
     for version, status in ((b"9", Status.FAIL), (b"1", Status.WARN)):
-        other = first._replace(found=StoreLook(version, 1, 0.0))
+        other = first._replace(found=StoreInspection(version, 1, 0.0))
         assert next(database_checks([other])).status is status
 
 

@@ -11,11 +11,11 @@ from streams.engine.crash_point import AT_LEAST_ONCE, EXACTLY_ONCE, VARIABLE, Cr
 
 PROGRAM = """
 from streams.engine.crash_point import CrashPoint, crash_point
-reach = crash_point()
+on_crash_point = crash_point()
 for number in range(5):
     for point in CrashPoint:
         print(number, point, flush=True)
-        reach(point)
+        on_crash_point(point)
 """
 
 

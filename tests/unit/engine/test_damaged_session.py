@@ -13,7 +13,7 @@ from streams.domain.session import DamagedSessionError
 from streams.domain.topic import Topic
 from streams.engine.state.changelog import blaming_state, decode_session, encode_session
 from streams.errors import StateError
-from streams.job import Folded, Job
+from streams.job import Job, RunResult
 from streams.pipeline import expire
 from tests.fuzz.stored import Sessions
 from tests.integration.load import as_json, decision
@@ -31,7 +31,7 @@ def messages(*numbers: int) -> list[Stored]:
 
 def stored() -> list[object]:
     sessions = Sessions()
-    JOB.fold(Run(Topic.DECISION_LOGS, 0, messages(0, 1, 2)), sessions, DEFAULTS, Folded())
+    JOB.fold(Run(Topic.DECISION_LOGS, 0, messages(0, 1, 2)), sessions, DEFAULTS, RunResult())
     snapshot: list[object] = orjson.loads(encode_session(sessions["s"]))
     return snapshot
 
@@ -47,7 +47,7 @@ def test_a_damaged_state_of_a_detector_is_refused(name: str) -> None:
         pytest.raises(StateError) as refused,
         blaming_state("changelog", 3, Path("data")),
     ):
-        JOB.fold(Run(Topic.DECISION_LOGS, 0, messages(3)), sessions, DEFAULTS, Folded())
+        JOB.fold(Run(Topic.DECISION_LOGS, 0, messages(3)), sessions, DEFAULTS, RunResult())
     for words in ("partition 3", "session 's'", "data/3.db", "b'ss'", "changelog", "begins anew"):
         assert words in str(refused.value)
 
@@ -67,4 +67,4 @@ def test_an_error_over_a_session_nobody_stored_is_not_blamed_on_state(
 
     monkeypatch.setattr("streams.pipeline.scoring_status", broken)
     with pytest.raises(ValueError, match="a mistake"):
-        JOB.fold(Run(Topic.DECISION_LOGS, 0, messages(0)), Sessions(), DEFAULTS, Folded())
+        JOB.fold(Run(Topic.DECISION_LOGS, 0, messages(0)), Sessions(), DEFAULTS, RunResult())

@@ -65,11 +65,15 @@ def held() -> Lease:
 def at_least_once(
     table: StateTable[Any],
     producer: Any,
-    reach: Callable[[CrashPoint], None],
+    on_crash_point: Callable[[CrashPoint], None],
     clock: ClusterClock | None = None,
 ) -> AtLeastOnce[Any]:
     return AtLeastOnce(
-        table=table, producer=producer, lease=held(), clock=clock or ClusterClock(), reach=reach
+        table=table,
+        producer=producer,
+        lease=held(),
+        clock=clock or ClusterClock(),
+        on_crash_point=on_crash_point,
     )
 
 

@@ -9,14 +9,14 @@ from prometheus_client.parser import text_string_to_metric_families
 from schemas.codec import Reason
 from streams.aggregation import Tallied
 from streams.domain.event import EventKind
-from streams.job import Folded
+from streams.job import RunResult
 from streams.observe import metrics as documented
 from streams.observe.metrics import WorkerMetrics
 from streams.observe.readings import Readings
 
 
-def folded() -> Folded:
-    return Folded(
+def folded() -> RunResult:
+    return RunResult(
         scored=5,
         duplicates=2,
         dead_lettered=Counter({Reason.UNKNOWN_SCHEMA: 1, Reason.UNDECODABLE: 3}),

@@ -8,7 +8,7 @@ from streams.domain.decision import Decision
 from streams.domain.event import Event
 from streams.domain.outcome import Duplicate, Rejected, Scored
 from streams.domain.topic import Topic
-from streams.policy.comparison import DifferenceKind, FieldDifference, Told, difference
+from streams.policy.comparison import DifferenceKind, FieldDifference, PublishedEvent, difference
 from tests.stream import Stream, decision_log, repeated
 
 DECISION = Decision.of(0, 7, decision_log())
@@ -74,8 +74,8 @@ def test_events_published_under_one_of_them_are_told_by_kind_and_id() -> None:
     differs = difference(scored(mine, both), scored(yours, both))
     assert differs is not None
     assert differs.fields == ()
-    assert differs.only_a == (Told("drift_pattern", "s1/0/7/drift_pattern"),)
-    assert differs.only_b == (Told("entropy_alert", "s1/0/7/entropy_alert"),)
+    assert differs.only_a == (PublishedEvent("drift_pattern", "s1/0/7/drift_pattern"),)
+    assert differs.only_b == (PublishedEvent("entropy_alert", "s1/0/7/entropy_alert"),)
     assert differs.kinds == (DifferenceKind.EVENTS,)
 
 

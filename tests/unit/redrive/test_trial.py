@@ -11,7 +11,7 @@ from schemas.codec import Codec
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.run import Run
 from streams.domain.topic import Topic
-from streams.job import Folded, Job
+from streams.job import Job, RunResult
 from streams.redrive.letter import read
 from streams.redrive.trial import Trial
 from tests.stream import decision_log
@@ -45,7 +45,7 @@ def test_it_says_what_the_job_would_say(changes, why):
     stored = Stored(**{"key": b"s-1", "value": orjson.dumps(VALUE), "timestamp": NOW, **changes})
     found = Trial(CODEC, DEFAULTS).refusal(read(stored), NOW)
     assert found == why if why is None else found.startswith(why)
-    folded = Folded()
+    folded = RunResult()
     job = Job(CODEC, group="g", version="1")
     job.fold(Run(Topic.DECISION_LOGS, 1, [stored]), Sessions(), DEFAULTS, folded)
     assert list(folded.dead_lettered) == ([] if why is None else [why.partition(":")[0]])

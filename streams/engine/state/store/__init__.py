@@ -4,8 +4,8 @@ Everything in here is rocksdict; the rest of Eddy sees bytes in, bytes out. A wr
 the values *and* the changelog offset, so a database is always exactly as far as it says.
 """
 
+from streams.engine.state.store.inspection import StoreInspection, inspect_store
 from streams.engine.state.store.layout import FORMAT, is_older
-from streams.engine.state.store.look import StoreLook, look
 from streams.engine.state.store.options import StoreOptions
 from streams.engine.state.store.partition import PartitionStore
 from streams.engine.state.store.partitions import PartitionStores
@@ -16,8 +16,8 @@ __all__ = [
     "SET_ASIDE",
     "PartitionStore",
     "PartitionStores",
-    "StoreLook",
+    "StoreInspection",
     "StoreOptions",
+    "inspect_store",
     "is_older",
-    "look",
 ]

@@ -48,14 +48,17 @@ class Producer:
         return self
 
     async def transact(
-        self, batches: Sequence[Batch], consumed: Consumed | None, reach: Callable[[CrashPoint], None]
+        self,
+        batches: Sequence[Batch],
+        consumed: Consumed | None,
+        on_crash_point: Callable[[CrashPoint], None],
     ) -> list[list[Written]]:
         if self._error is not None:
             raise self._error
         self.transactions.append(
             ([(topic, partition, list(rows)) for topic, partition, rows in batches], consumed)
         )
-        reach(CrashPoint.COMMITTED)
+        on_crash_point(CrashPoint.COMMITTED)
         return [
             [Written(len(list(rows)), 40 + number, self.appended_ms)]
             for number, (_, _, rows) in enumerate(batches)
@@ -91,7 +94,7 @@ def exactly_once(table: SessionTable, producer: Any, said: list[Any]) -> Exactly
         partition_count=count,
         clock=ClusterClock(),
         committed=said.append,
-        reach=said.append,
+        on_crash_point=said.append,
     )
 
 
@@ -155,7 +158,7 @@ async def test_what_is_removed_is_told_where_it_was(table: SessionTable) -> None
     await effects.carry_out(Outcome(2, view))
     ([(_, _, [row])], consumed) = producer.transactions[-1]
     assert consumed is None
-    assert (row[0], row[1], row[3]) == (b"sa", None, table.form.grave(gone))
+    assert (row[0], row[1], row[3]) == (b"sa", None, table.form.tombstone_headers(gone))
     assert row[3]
     assert table.view(2, ["a"]).get("a") is None
 

@@ -65,7 +65,7 @@ async def test_an_assignment_waits_for_topics_that_a_broker_does_not_know_yet(
     watch: TopicWatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers(watch, iter([{"a": "1"}, {}, {"a": "1", "b": "7"}]), monkeypatch)
-    assert await watch.look() == {"a": "1", "b": "7"}
+    assert await watch.refresh() == {"a": "1", "b": "7"}
     assert watch.ids == {"a": "1", "b": "7"}
 
 
@@ -76,4 +76,4 @@ async def test_a_topic_that_is_gone_is_not_passed_over_at_an_assignment(
     answers(watch, repeat({"a": "1"}), monkeypatch)
     monkeypatch.setattr(topic_watch, "GONE_AFTER_SECONDS", 0.0)
     with pytest.raises(InfrastructureError, match="Topic b is gone"):
-        await watch.look()
+        await watch.refresh()

@@ -32,7 +32,7 @@ from streams.engine.state.changelog import SETTINGS_KEY, encode_session, session
 from streams.engine.state.table import SessionTable
 from streams.engine.state.view import View
 from streams.errors import InfrastructureError, ProducerFencedError
-from streams.job import Folded, Job
+from streams.job import Job, RunResult
 from streams.settings import WorkerSettings
 from tests.integration.load import as_json, decision
 
@@ -149,7 +149,7 @@ class House:
             )
             self._records += 1
         view = self.table.view(PARTITION, [session_id])
-        JOB.fold(Run("decision-logs", PARTITION, messages), view, SETTINGS, Folded())
+        JOB.fold(Run("decision-logs", PARTITION, messages), view, SETTINGS, RunResult())
         items = list(changes(self.table, view))
         self.offset += len(items)
         self.table.write(PARTITION, view, items, self.offset, self.now_ms)

@@ -12,7 +12,7 @@ from streams.domain.run import Run
 from streams.domain.session import Session
 from streams.engine.state.changelog import SETTINGS_KEY, decode_session, encode_session, session_key
 from streams.errors import StateError
-from streams.job import Folded, Job
+from streams.job import Job, RunResult
 from tests.integration.load import load
 
 
@@ -32,7 +32,7 @@ def sessions() -> Sessions:
         for offset, (_, record) in enumerate(itertools.islice(load(1), 900))
     ]
     Job(Codec.bundled(), group="g", version="1").fold(
-        Run("decision-logs", 0, messages), found, DEFAULTS, Folded()
+        Run("decision-logs", 0, messages), found, DEFAULTS, RunResult()
     )
     return found
 

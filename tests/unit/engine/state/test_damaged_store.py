@@ -10,7 +10,7 @@ from random import Random
 import pytest
 from rocksdict import Cache
 
-from streams.engine.state.store import SET_ASIDE, PartitionStore, PartitionStores, StoreOptions, look
+from streams.engine.state.store import SET_ASIDE, PartitionStore, PartitionStores, StoreOptions, inspect_store
 from streams.errors import DamagedStateError, StateError
 
 OPTIONS = StoreOptions(block_cache_bytes=1 << 20, write_buffer_bytes=1 << 16, max_write_buffers=6)
@@ -182,7 +182,7 @@ def test_a_record_of_a_recycled_log_is_refused_before_rocksdb_goes_round_in_it(
     (second, _) = list(manifest_records(content))[1]
     content[second + 6] = kind
     file.write_bytes(content)
-    for use in (opened, look):
+    for use in (opened, inspect_store):
         with pytest.raises(DamagedStateError, match="a type that Eddy never writes"):
             use(tmp_path / "copy.db")
 

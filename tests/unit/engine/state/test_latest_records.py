@@ -16,16 +16,16 @@ from streams.domain.aggregates.contribution import Contribution
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.session import Session
 from streams.domain.shadow import ShadowDocument
-from streams.engine.aggregates_epoch import AGGREGATE_FORM
+from streams.engine.aggregates_epoch import AGGREGATES_FORMAT
 from streams.engine.settings_ledger import Entry, SettingsLedger, ShadowEntry
 from streams.engine.state.changelog import (
-    SESSION_FORM,
+    SESSION_FORMAT,
     SETTINGS_KEY,
-    buried,
-    grave_of,
     outdated_session,
+    removed_value,
+    tombstone_headers_of,
 )
-from streams.engine.state.latest_records import Newest
+from streams.engine.state.latest_records import LatestRecords
 from streams.engine.state.store import PartitionStore, PartitionStores, StoreOptions
 
 
@@ -53,7 +53,7 @@ def newest(store: PartitionStore, *records: tuple[bytes, bytes | None]) -> dict[
 
 
 def counting(store: PartitionStore, records: list[Record]) -> dict[bytes, tuple[bytes | None, int]]:
-    found = Newest(SESSION_FORM, store).of(records)
+    found = LatestRecords(SESSION_FORMAT, store).of(records)
     return {record.key: (record.value, record.timestamp) for record in found}
 
 
@@ -80,7 +80,7 @@ def test_a_tombstone_older_than_what_is_known_does_not_count_nor_does_what_is_ol
     store: PartitionStore,
 ) -> None:
     store.write([(b"sa", state(9)), (b"sb", state(9))], 1, 5)
-    early, late = (tuple(grave_of(Session(0, offset))) for offset in (7, 9))
+    early, late = (tuple(tombstone_headers_of(Session(0, offset))) for offset in (7, 9))
     records = [
         Record(b"sa", None, 10, early),
         Record(b"sb", None, 20, late),
@@ -161,7 +161,7 @@ def health(**offsets: int) -> bytes:
 
 
 def test_an_aggregate_is_outdated_when_each_of_its_sources_is_as_old_or_older() -> None:
-    outdated = AGGREGATE_FORM.outdated
+    outdated = AGGREGATES_FORMAT.outdated
     assert outdated(b"ha", health(p0=3, p1=5), health(p0=3, p1=6))
     assert outdated(b"ha", health(p0=3), health(p0=3, p1=6))
     assert not outdated(b"ha", health(p0=3, p1=6), health(p0=3, p1=6))
@@ -177,7 +177,9 @@ RECORDS = st.one_of(
     st.builds(Record, SESSIONS, VALUES),
     st.builds(Record, SESSIONS, st.none()),
     st.builds(
-        lambda key, offset: Record(key, None, 0, tuple(grave_of(Session(0, offset)))), SESSIONS, OFFSETS
+        lambda key, offset: Record(key, None, 0, tuple(tombstone_headers_of(Session(0, offset)))),
+        SESSIONS,
+        OFFSETS,
     ),
     st.builds(Record, st.just(SETTINGS_KEY), st.sampled_from([b"[2,900,[],[]]", b"[2,100,[],[]]"])),
     st.builds(Record, SESSIONS, st.sampled_from([b"damaged", b"[1,0,7]", b"[1,0,x,5]"])),
@@ -200,7 +202,9 @@ def epochs(draw: st.DrawFn) -> list[Record]:
             gone = draw(st.sampled_from(written))
             if gone.value is not None:
                 _, partition, offset_then, *_ = orjson.loads(gone.value)
-                written.append(Record(gone.key, None, 0, tuple(grave_of(Session(partition, offset_then)))))
+                written.append(
+                    Record(gone.key, None, 0, tuple(tombstone_headers_of(Session(partition, offset_then))))
+                )
     return written
 
 
@@ -233,7 +237,7 @@ def compared(records: Sequence[Record], database: Memory) -> list[Record]:
     counting = []
     for record in records:
         before = known.get(record.key)
-        value = buried(record.headers) if record.value is None else record.value
+        value = removed_value(record.headers) if record.value is None else record.value
         if value is None or before is None or not outdated_session(record.key, value, before):
             if value is None:
                 known.pop(record.key, None)
@@ -248,7 +252,7 @@ def test_looking_up_only_what_breaks_the_order_takes_what_comparing_everything_t
     changelog: list[Record], stored: dict[bytes, bytes], together: int
 ) -> None:
     fast, naive = Memory(stored), Memory(stored)
-    newest = Newest(SESSION_FORM, cast("PartitionStore", fast))
+    newest = LatestRecords(SESSION_FORMAT, cast("PartitionStore", fast))
     for begin in range(0, len(changelog), together):
         part = changelog[begin : begin + together]
         fast.write(cast("list[Record]", newest.of(part)))
@@ -261,6 +265,6 @@ def test_a_changelog_in_the_order_of_its_source_is_looked_up_nowhere() -> None:
         def get_many(self, keys: list[bytes]) -> list[bytes | None]:
             raise AssertionError(f"{keys} looked up")
 
-    newest = Newest(SESSION_FORM, cast("PartitionStore", Unasked({})))
+    newest = LatestRecords(SESSION_FORMAT, cast("PartitionStore", Unasked({})))
     records = [Record(b"s%d" % (offset % 7), state(offset)) for offset in range(100)]
     assert newest.of(records) == records

@@ -13,7 +13,7 @@ from aiokafka import TopicPartition
 from streams.brokers.client_fixes.careful_fetch import WholeBatch
 from streams.brokers.client_fixes.record_batches import Batches, Watch
 from streams.engine.state import restore as restoring
-from streams.engine.state.changelog import SESSION_FORM
+from streams.engine.state.changelog import SESSION_FORMAT
 from streams.engine.state.restore import _at_end, restore
 from streams.errors import StateError
 from tests.hostile.raw_batch import batch, record
@@ -123,7 +123,7 @@ async def test_nobody_writes_any_more_when_a_restore_has_ended_however_often_it_
     monkeypatch.setattr(restoring, "ThreadPoolExecutor", Writers)
     consumer: Any = Consumer(1, position=0, end=1)
     stores: Any = Stores({0: store})
-    running = asyncio.create_task(restore(consumer, TP.topic, [0], stores, form=SESSION_FORM))
+    running = asyncio.create_task(restore(consumer, TP.topic, [0], stores, form=SESSION_FORMAT))
     await asyncio.to_thread(store.writing.wait)
     running.cancel()
     for _ in range(turns):
@@ -151,5 +151,5 @@ async def test_state_that_no_client_reads_stops_the_worker_and_is_not_skipped(ra
     store = Store()
     stores: Any = Stores({0: store})
     with pytest.raises(StateError, match=r"\[0\] cannot be read: the batch that ends at offset 0 is damaged"):
-        await restore(consumer, TP.topic, [0], stores, form=SESSION_FORM)
+        await restore(consumer, TP.topic, [0], stores, form=SESSION_FORMAT)
     assert not store.writing.is_set()

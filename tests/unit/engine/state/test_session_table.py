@@ -18,7 +18,7 @@ from streams.engine.state.changelog import SETTINGS_KEY, encode_session, session
 from streams.engine.state.table import SessionTable
 from streams.engine.state.view import View
 from streams.errors import StateError
-from streams.job import Folded, Job
+from streams.job import Job, RunResult
 from streams.settings import WorkerSettings
 from tests.integration.load import as_json, decision
 
@@ -41,7 +41,7 @@ def session(session_id: str, records: int = 1) -> Session:
         Stored(0, offset, -1, session_id.encode(), as_json(decision(session_id, offset)), ())
         for offset in range(records)
     ]
-    JOB.fold(Run("decision-logs", 0, messages), found, DEFAULTS, Folded())
+    JOB.fold(Run("decision-logs", 0, messages), found, DEFAULTS, RunResult())
     return found[session_id]
 
 

@@ -18,7 +18,7 @@ from streams.errors import StateError
 _NOT_DATA = frozenset({"LOCK", "LOG", "rocksdict-config.json"})
 
 
-class StoreLook(NamedTuple):
+class StoreInspection(NamedTuple):
     """What a database says of itself.
 
     ``written_at`` is when it was up to ``offset``, s since 1970; ``changelog`` the id of the topic it was
@@ -32,7 +32,7 @@ class StoreLook(NamedTuple):
     entries: Mapping[bytes, bytes] = {}
 
 
-def look(path: Path, keys: Collection[bytes] = ()) -> StoreLook:
+def inspect_store(path: Path, keys: Collection[bytes] = ()) -> StoreInspection:
     """Look into a database that may be in use, at the values of ``keys`` too, and change nothing in it.
 
     RocksDB's bindings write a file of their own into every database they open, so a folder of links to the
@@ -53,7 +53,7 @@ def look(path: Path, keys: Collection[bytes] = ()) -> StoreLook:
             try:
                 offset, written = database.get(OFFSET_KEY), database.get(WRITTEN_KEY)
                 changelog = database.get(CHANGELOG_KEY)
-                return StoreLook(
+                return StoreInspection(
                     database.get(FORMAT_KEY),
                     None if offset is None else int(offset),
                     changed_at if written is None else int(written) / 1000,
