@@ -2,6 +2,7 @@
 
 import ast
 import re
+import shlex
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,12 +10,13 @@ from pathlib import Path
 import click
 import pytest
 import yaml
+from click.testing import CliRunner
 
 from streams.cli import main
 from streams.domain.detection_settings import DEFAULTS
 from streams.settings import WorkerSettings
 from streams.settings_document.table import RANGES
-from tests.readme import README, ROOT, blocks, commands, prompts, spans
+from tests.pages import DETECTION, GETTING_STARTED, README, ROOT, Page
 from topics.catalogue import Catalogue
 
 VARIABLES = {f"EDDY_{name.upper()}" for name in WorkerSettings.model_fields}
@@ -62,8 +64,11 @@ OTHER_TOOLS = {
     "--storage-engine",
 }
 
-#: Written like paths in the README, and none.
-NO_PATHS = {"session_id/partition/offset/kind", "session-alerts-value/2"}
+#: The pages that a person follows step by step, by name.
+FOLLOWED = {"README": README, "getting started": GETTING_STARTED, "detection": DETECTION}
+#: Written like a path in one of them, and none.
+NO_PATHS = {"session-alerts-value/2"}
+MOST_LINES_OF_THE_README = 130
 
 
 def every_command(
@@ -126,33 +131,60 @@ def options_of(names: set[tuple[str, ...]]) -> set[str]:
 # -- commands ------------------------------------------------------------------------------------------------
 
 
-def test_the_readme_shows_the_commands() -> None:
-    shown = {words[0] for words in commands()}
-    assert shown == {words[0] for words in COMMANDS if len(words) == 1}
+def shown() -> list[list[str]]:
+    """Return every call of `eddy` that a person who follows the pages may type."""
+    calls = {tuple(words) for page in FOLLOWED.values() for words in page.commands()}
+    return [list(words) for words in sorted(calls)]
 
 
-@pytest.mark.parametrize("words", commands(), ids=" ".join)
-def test_every_command_of_the_readme_can_be_typed(
+def test_the_pages_show_every_command() -> None:
+    assert {words[0] for words in shown()} == {words[0] for words in COMMANDS if len(words) == 1}
+
+
+def test_the_readme_shows_three_commands_and_two_programs() -> None:
+    """Its first page: longer, and nobody reads it."""
+    (console,) = [block for block in README.blocks("console") if "eddy worker" in block]
+    assert console.count("$ eddy ") == 3
+    assert len(README.blocks("python")) == 2
+    assert len(README.text.splitlines()) <= MOST_LINES_OF_THE_README
+
+
+def test_the_loop_of_the_readme_is_what_the_command_prints(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    (picture,) = [block for block in README.blocks("console") if "eddy detect" in block]
+    prompt, *lines = picture.splitlines()
+    printed = CliRunner().invoke(main, shlex.split(prompt)[2:]).stdout.splitlines()
+    shortened = [line.partition("...")[0] for line in lines if line.strip() != "..."]
+    places = [
+        next(number for number, full in enumerate(printed) if full.startswith(line)) for line in shortened
+    ]
+    assert len(places) >= 8
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("words", shown(), ids=" ".join)
+def test_every_command_of_the_pages_can_be_typed(
     words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for word in words:
         if word.endswith(".jsonl"):
+            Path(word).parent.mkdir(parents=True, exist_ok=True)
             Path(word).touch()
     command, rest = called(words)
     assert not isinstance(command, click.Group) or not rest, f"{rest[0]} is no command"
     if words == ["config", "get"]:
-        rest = [next(iter(RANGES))]  # the README leaves the name out
+        rest = [next(iter(RANGES))]  # the page leaves the name out
     try:
         command.make_context(" ".join(words), rest)  # parses and checks, runs nothing
     except click.exceptions.Exit as ended:
         assert ended.exit_code == 0  # noqa: PT017 - it is how --help ends
 
 
-def test_every_setting_that_the_readme_sets_is_one() -> None:
+def test_every_setting_that_the_pages_set_is_one() -> None:
     assigned = {
         word.partition("=")[0]
-        for words in commands()
+        for words in shown()
         if words[:2] == ["config", "set"]
         for word in words[2:]
         if "=" in word
@@ -235,21 +267,21 @@ def test_a_published_port_of_the_compose_file_reaches_the_worker() -> None:
     assert worker["environment"]["EDDY_WEB_HOST"] == "0.0.0.0"
 
 
-# -- names in the README -------------------------------------------------------------------------------------
+# -- names in the pages --------------------------------------------------------------------------------------
 
 
-def test_every_path_of_the_readme_exists() -> None:
-    paths = {span for span in spans() if re.fullmatch(r"\.?[\w-][\w.-]*(/[\w.-]+)+", span)} - NO_PATHS
-    paths |= {span for span in spans() if re.fullmatch(r"[\w-]+\.(py|md|yml|yaml|toml|avsc)", span)}
-    assert len(paths) >= 5
-    # A name without a folder may stand for one in the package that the sentence is about.
-    missing = {
-        path
-        for path in paths
-        if not (ROOT / path).exists() and not ("/" not in path and (ROOT / "streams" / path).exists())
-    }
-    assert missing == set()
-    assert [path for path in NO_PATHS if path not in spans()] == []
+@pytest.mark.parametrize("page", FOLLOWED.values(), ids=FOLLOWED)
+def test_every_path_of_a_page_exists(page: Page) -> None:
+    spans = page.spans()
+    paths = {span for span in spans if re.fullmatch(r"\.?[\w-][\w.-]*(/[\w.-]+)+", span)} - NO_PATHS
+    paths |= {span for span in spans if re.fullmatch(r"[\w-]+\.(py|md|yml|yaml|toml|avsc)", span)}
+    assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
+
+
+def test_the_pages_name_paths() -> None:
+    spans = {span for page in FOLLOWED.values() for span in page.spans()}
+    assert spans >= NO_PATHS
+    assert "schemas/decision-logs-value/v1.avsc" in spans
 
 
 def test_every_target_of_make_exists() -> None:
@@ -257,21 +289,22 @@ def test_every_target_of_make_exists() -> None:
     targets = {
         target for line in re.findall(r"^\.PHONY: (.*)$", makefile, re.MULTILINE) for target in line.split()
     }
-    calls = [words[1:] for words in prompts() if words[0] == "make"]
-    calls += [span.split()[1:] for span in spans() if span.startswith("make ")]
+    pages = FOLLOWED.values()
+    calls = [words[1:] for page in pages for words in page.prompts() if words[0] == "make"]
+    calls += [span.split()[1:] for page in pages for span in page.spans() if span.startswith("make ")]
     named = {word for words in calls for word in words}
     assert {"demo", "test"} <= named
     assert named <= targets
 
 
-def test_every_topic_of_the_readme_exists() -> None:
-    (drawing,) = blocks("")
+def test_every_topic_of_the_drawing_exists() -> None:
+    (drawing,) = GETTING_STARTED.blocks("")
     drawn = set(re.findall(r"\b[a-z]+(?:-[a-z]+)+\b", drawing)) | ({"topology"} & set(drawing.split()))
     assert drawn == {topic.name for topic in Catalogue.load().topics if not topic.internal}
 
 
-def test_the_numbers_of_the_readme_are_the_defaults() -> None:
-    text = " ".join(README.split())
+def test_the_numbers_of_the_pages_are_the_defaults() -> None:
+    text = " ".join(DETECTION.text.split())
     thresholds, patterns = DEFAULTS.repeat_thresholds, DEFAULTS.pattern_theta
     loop, warning = DEFAULTS.entropy_loop_threshold, DEFAULTS.entropy_warning_threshold
     for statement in (
@@ -288,9 +321,23 @@ def test_the_numbers_of_the_readme_are_the_defaults() -> None:
         f"the same error, whatever the arguments | {DEFAULTS.same_error_loop} |",
         f"the same result, whatever the arguments | {DEFAULTS.same_result_loop} in a row",
         f"without progress | {DEFAULTS.near_duplicate_loop} in a row",
-        f"cycles of more than {DEFAULTS.cycle_max_period} steps",
+        f"Cycles of more than {DEFAULTS.cycle_max_period} steps",
         f"one command fails {patterns} times",
-        f"loopback port {WorkerSettings.model_fields['web_port'].default} ",
     ):
         assert statement in text
+    port = WorkerSettings.model_fields["web_port"].default
+    assert f"loopback port {port} " in " ".join(GETTING_STARTED.text.split())
     assert text.count(f"| window {DEFAULTS.pattern_window} |") == 3
+
+
+# -- the index -----------------------------------------------------------------------------------------------
+
+
+def test_the_index_has_every_document_once() -> None:
+    folder = ROOT / "docs"
+    listed = re.findall(
+        r"^- \[[^\]]+\]\(([^)#]+\.md)\): \S", (folder / "README.md").read_text(), re.MULTILINE
+    )
+    documents = {path.relative_to(folder).as_posix() for path in folder.rglob("*.md")} - {"README.md"}
+    within = [target for target in listed if not target.startswith("../")]
+    assert sorted(within) == sorted(documents), "docs/README.md lists each document in one line"

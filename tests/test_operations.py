@@ -12,7 +12,7 @@ from streams.engine.health.liveness import EXIT_STALLED
 from streams.observe import metrics
 from streams.observe.metrics import WorkerMetrics
 from streams.observe.readings import Readings
-from tests.readme import ROOT
+from tests.pages import ROOT
 
 PAGE = ROOT / "docs" / "operations.md"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -1,4 +1,4 @@
-"""The README, done as it says: its commands typed, its programs run."""
+"""The README and the page behind it, done as they say: their commands typed, their programs run."""
 
 import asyncio
 import shutil
@@ -14,26 +14,16 @@ from streams.recordings.catalogue import RECORDINGS
 from tests.integration.brokers import Broker
 from tests.integration.stage import Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, until
-from tests.readme import blocks, commands
+from tests.pages import GETTING_STARTED, README
 
 pytestmark = pytest.mark.integration
 
-PRODUCER, CONSUMER = blocks("python")
-
-
-def typed(*beginning: str) -> list[str]:
-    """Return the one call of `eddy` in the README that begins so and says more than that."""
-    (words,) = (
-        words
-        for words in commands()
-        if tuple(words[: len(beginning)]) == beginning and len(words) > len(beginning)
-    )
-    return words
+PRODUCER, CONSUMER = README.blocks("python")
 
 
 @pytest.fixture
 async def stage(stage_broker: Broker, tmp_path: Path) -> AsyncIterator[Stage]:
-    """Return a broker without topics, and somebody who follows the README."""
+    """Return a broker without topics, and a person who follows the README."""
     stage = Stage(stage_broker, tmp_path, application_id="eddy", partitions=24)
     yield stage
     stage.close()
@@ -68,10 +58,13 @@ async def settings_versions(stage: Stage) -> list[int]:
 
 
 async def test_from_the_topics_to_an_alert_and_to_other_settings(stage: Stage, tmp_path: Path) -> None:
-    applied = await stage.command(*typed("topics", "apply"), replicas=1)
+    applied = await stage.command(*README.typed("topics", "apply"), replicas=1)
     assert "+ create decision-logs: 24 partitions" in applied
 
-    words = [word.replace("/var/lib/eddy", str(tmp_path / "state")) for word in typed("worker", "--data-dir")]
+    words = [
+        word.replace("/var/lib/eddy", str(tmp_path / "state"))
+        for word in README.typed("worker", "--data-dir")
+    ]
     worker = await stage.worker(command=("eddy", *words)).ready()
     assert any((tmp_path / "state").rglob("*"))
 
@@ -84,7 +77,9 @@ async def test_from_the_topics_to_an_alert_and_to_other_settings(stage: Stage, t
     assert (alert.partition, int(offset)) == (int(partition), 2)
     assert dict(alert.headers)["eddy-schema"] == b"session-alerts-value/2"
 
-    assert (await stage.command(*typed("config", "set"))).endswith("Settings version 1 is published.\n")
+    assert (await stage.command(*GETTING_STARTED.typed("config", "set"))).endswith(
+        "Settings version 1 is published.\n"
+    )
     await until(
         lambda: "Settings version 1 is in force" in worker.log, PATIENCE_SECONDS, "the settings", worker
     )
@@ -98,5 +93,5 @@ async def test_from_the_topics_to_an_alert_and_to_other_settings(stage: Stage, t
 async def test_loops_in_a_file_without_kafka(stage: Stage, tmp_path: Path) -> None:
     (recording,) = (each for each in RECORDINGS if each.name == "read_loop")
     shutil.copy(recording.path, tmp_path / "my-agent.jsonl")
-    said = await stage.command(*typed("detect"), bootstrap_servers="127.0.0.1:1")
+    said = await stage.command(*GETTING_STARTED.typed("detect"), bootstrap_servers="127.0.0.1:1")
     assert all(finding in said for finding in recording.findings)
