@@ -5,9 +5,10 @@ FROM python:3.11-slim AS build
 WORKDIR /src
 RUN python -m venv /opt/eddy
 # The dependencies first: a change of the code then leaves this layer as it is.
-COPY constraints.txt pyproject.toml ./
+COPY constraints/run.txt constraints/run.txt
+COPY pyproject.toml ./
 RUN python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies'], sep='\n')" > requirements.txt \
- && /opt/eddy/bin/pip install --no-cache-dir --disable-pip-version-check -c constraints.txt -r requirements.txt
+ && /opt/eddy/bin/pip install --no-cache-dir --disable-pip-version-check -c constraints/run.txt -r requirements.txt
 COPY LICENSE README.md ./
 COPY streams streams
 COPY schemas schemas

@@ -3,11 +3,11 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-kafka test-hostile test-faults lint bench fuzz clean
+.PHONY: help setup hooks demo test test-pythons test-kafka test-hostile test-faults lint bench fuzz pins clean
 
 VENV := .venv
 BIN := $(VENV)/bin
-PIP_INSTALL = $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
+PIP_INSTALL = $(BIN)/python -m pip --disable-pip-version-check install --quiet
 ARGS ?=
 
 help: ## list the targets
@@ -15,12 +15,18 @@ help: ## list the targets
 
 setup: $(VENV)/.installed ## install Eddy and its tools into .venv
 
+hooks: $(VENV)/.installed-hooks ## run what `make lint` runs before each commit, by pre-commit
+	$(BIN)/pre-commit install
+
 demo: setup ## catch a looping agent session, with a broker of its own (ARGS="--help" for options)
 	$(BIN)/eddy demo $(ARGS)
 
 # A test of a worker waits for a group to settle most of its time: others run meanwhile.
 test: setup ## run every test, on the embedded broker (ARGS="-k name" for some)
 	$(BIN)/pytest -n 3 $(ARGS)
+
+test-pythons: setup ## run the tests that need no broker on Python 3.11 to 3.13, as far as they are found
+	$(BIN)/python -m tests.pythons $(ARGS)
 
 test-kafka: setup ## run the integration tests on Apache Kafka, fetched from Maven Central
 	$(BIN)/pytest -n 2 tests/integration --broker kafka $(ARGS)
@@ -43,21 +49,28 @@ bench: $(VENV)/.installed-bench ## measure, beside plain aiokafka and Quix Strea
 fuzz: $(VENV)/.installed-fuzz ## attack the decoders, a minute each (ARGS="wire --seconds 300")
 	$(BIN)/python -m tests.fuzz $(ARGS)
 
+pins: setup ## write the installed versions to constraints/
+	$(BIN)/python -m tests.pins
+
 clean: ## remove everything make has made
 	rm -rf $(VENV) build dist *.egg-info .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .grimp_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
+$(VENV)/.installed: pyproject.toml $(wildcard constraints/*.txt) | $(BIN)/python
 	@echo "Installing Eddy and its tools into $(VENV). Packages are downloaded: this takes a minute or more."
-	$(PIP_INSTALL) -e '.[dev]'
+	$(PIP_INSTALL) -c constraints/dev.txt -e '.[dev]'
 	@touch $@
 
 $(VENV)/.installed-bench: $(VENV)/.installed
-	$(PIP_INSTALL) -e '.[bench]'
+	$(PIP_INSTALL) -c constraints/bench.txt -e '.[bench]'
 	@touch $@
 
 $(VENV)/.installed-fuzz: $(VENV)/.installed
-	$(PIP_INSTALL) -e '.[fuzz]'
+	$(PIP_INSTALL) -c constraints/fuzz.txt -e '.[fuzz]'
+	@touch $@
+
+$(VENV)/.installed-hooks: $(VENV)/.installed
+	$(PIP_INSTALL) -c constraints/hooks.txt -e '.[hooks]'
 	@touch $@
 
 # The first Python that runs and is new enough; a name alone proves nothing where version switchers put shims.

