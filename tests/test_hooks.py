@@ -4,7 +4,7 @@ import re
 
 import yaml
 
-from tests.readme import ROOT
+from tests.pins import ROOT
 
 
 def test_the_hooks_run_what_make_lint_runs_from_the_same_environment() -> None:
