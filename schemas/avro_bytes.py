@@ -9,7 +9,7 @@ COST_PER_BYTE: Final = 2
 """What the values of one record may cost: so much, and so much more for each byte of its data."""
 
 RECORD_COST: Final = 8
-"""Of a record beside its own values, which cost 1 each: a dict takes the memory of about eight numbers."""
+"""What a record costs beside its values (1 each): a dict takes the memory of about eight numbers."""
 
 _LONGEST = 10
 """Bytes of the longest 64-bit integer."""
@@ -59,7 +59,7 @@ class Budget:
         self._left = 0
 
     def begin(self, data_bytes: int) -> None:
-        """Begin a record whose data has so many bytes."""
+        """Begin a record whose data has this many bytes."""
         self._left = FREE_COST + COST_PER_BYTE * data_bytes
 
     def spend(self, cost: int) -> None:

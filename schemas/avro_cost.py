@@ -16,7 +16,7 @@ class UnreadableSchemaError(ValueError):
 
 
 class Cost(NamedTuple):
-    """Of one value of a type, its lists and maps without their items.
+    """The cost of one value of a type; lists and maps count without their items.
 
     Attributes:
         least: Where every union inside is a value without a value of its own.

@@ -35,10 +35,10 @@ from schemas.avro_bytes import FREE_COST, RECORD_COST, Budget, integer, malforme
 from schemas.avro_cost import Cost, UnreadableSchemaError, cost
 
 _MOST_BRANCHES = 64
-"""Of a union: so many have an index of one byte."""
+"""Branches that a union may have: up to here, its index takes one byte."""
 
 _MOST_PLACES = 5_000
-"""Of types in a schema, branches of unions among them: each takes about 0.1 ms to compile."""
+"""Types that a schema may have, branches of unions included: each takes about 0.1 ms to compile."""
 
 _LENGTH = ["n = b[p]; p += 1", "if n & 129: n, p = size(b, p - 1)", "n = (n >> 1) + p"]
 
@@ -46,7 +46,7 @@ RecordReader = Callable[[bytes, int], tuple[dict[str, Any], int]]
 
 
 def compile_reader(writer: Any, target: Mapping[str, Any]) -> RecordReader:
-    r"""Return a function that reads a ``writer`` record at a position and tells where it ends.
+    r"""Return a function that reads a ``writer`` record at a position, and where it ends.
 
     Both schemas are as `fastavro.parse_schema` returns them: checked, every name a full name.
 

@@ -1,6 +1,6 @@
 r"""A writer made for one schema: straight-line Python instead of a walk over the schema for every record.
 
-fastavro's writer looks at every branch of a union for every value and needs 130-170 µs for an enriched
+fastavro's writer tries every branch of a union for every value and needs 130-170 µs for an enriched
 record; what is made here needs a tenth, and the tests hold the two to the same bytes. It writes
 what Eddy's own schemas use: records, text, numbers, booleans, arrays, maps and unions.
 

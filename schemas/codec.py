@@ -35,7 +35,7 @@ __all__ = [
 class Codec:
     """How this process reads and writes values; made by `bundled` or `connect`, closed by `close`.
 
-    ``output_format`` is that of every encoder; ``max_value_bytes`` bounds the values a decoder looks at.
+    ``output_format`` is that of every encoder; ``max_value_bytes`` bounds the values that a decoder reads.
     """
 
     output_format: OutputFormat

@@ -18,8 +18,8 @@ MAX_VALUE_BYTES = 1_048_576
 class Decoder:
     """Reads the values of one subject: Avro of any known version, or JSON.
 
-    ``max_bytes`` bounds what is looked at: a larger value is `Reason.OVERSIZE`. ``source`` is the
-    registry; without one only the bundled schemas are known. ``clock`` tells seconds, for what is forgotten.
+    ``max_bytes`` bounds what is read: a larger value is `Reason.OVERSIZE`. ``source`` is the
+    registry; without one only the bundled schemas are known. ``clock`` returns seconds: entries expire by it.
     """
 
     def __init__(

@@ -8,7 +8,7 @@ from typing import Any, Final
 from schemas.avro_cost import UnreadableSchemaError
 
 MOST_CHARACTERS: Final = 1 << 20
-"""Of the text: registries keep a schema in one Kafka record, which takes no more by default."""
+"""Longest text of a schema: registries keep it in one Kafka record, which takes no more by default."""
 
 MOST_PARTS: Final = 50_000
 """JSON values of all kinds in a definition."""

@@ -10,7 +10,7 @@ from schemas.reason import Reason, UndecodableError
 
 
 def read_json(data: bytes, start: int) -> dict[str, Any]:
-    """Return the object that ``data[start:]`` holds. Fields nobody knows stay in it; validation judges them.
+    """Return the object that ``data[start:]`` holds. Unknown fields stay in it; validation judges them.
 
     Raises:
         UndecodableError: it is not JSON (RFC 8259), or not an object.

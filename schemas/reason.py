@@ -20,7 +20,7 @@ class Reason(StrEnum):
     UNREADABLE = "unreadable"
     """The Kafka client cannot read the record: its headers, its batch or its compression is broken."""
     UNKNOWN_SCHEMA = "unknown_schema"
-    """The bytes name a schema that nobody knows."""
+    """The bytes name an unknown schema."""
     SCHEMA_VIOLATION = "schema_violation"
     """The record was read, but a field is missing or wrong; ``x-dlq-problems`` names the fields."""
     KEY = "key"

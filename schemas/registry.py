@@ -23,7 +23,7 @@ _NOT_FOUND_CODES = frozenset({40401, 40402, 40403})
 _TEMPORARY = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS})
 
 MOST_ANSWER_BYTES = 8 << 20
-"""Of what the registry sends. The largest schema that is read takes less, however it is escaped."""
+"""Longest answer of the registry. The largest schema takes less, however it is escaped."""
 
 LARGEST_ID = 2**31 - 1
 """Registries count ids in 32 bits with a sign. A value can name twice as many."""

@@ -1,4 +1,4 @@
-"""From the schema somebody wrote with to a function that reads values as the newest version of a subject."""
+"""From the writer's schema to a function that reads values as the newest version of a subject."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ MOST_ABSENT = 10_000
 """Remembered at most: producers can name any number of schemas that are not there."""
 
 MOST_READERS = 500
-"""Of the source's schemas, kept at most. One that is dropped is fetched again when a value names it."""
+"""Schemas kept at most. A dropped one is fetched again when a value names it."""
 
 ASKED_AT_ONCE = 8
 """Requests to the source at a time, so that many unknown schemas in one run do not take many round trips."""
@@ -44,7 +44,7 @@ class WriterSchemas:
     """What `Decoder` asks for the reader of a schema.
 
     A schema that the source does not have is remembered for `ABSENT_FOR_S`, so that a producer with a wrong
-    id does not become a flood of requests. After that the source is asked again: somebody may have
+    id does not become a flood of requests. After that the source is asked again: someone may have
     registered the schema.
     """
 

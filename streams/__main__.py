@@ -11,7 +11,7 @@ from types import FrameType
 def main() -> None:
     """Run the command line.
 
-    A worker that is told to stop before it has begun leaves with 0. Its imports alone take a second, and
+    A worker that gets a signal to stop before it has begun exits with 0. Its imports alone take a second, and
     Python's own answer to SIGTERM reads like a crash.
     """
     if sys.argv[1:2] == ["worker"]:

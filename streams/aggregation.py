@@ -68,7 +68,7 @@ def parts(run: Run) -> list[Part]:
         if isinstance(message, Unreadable):
             raise StateError(
                 f"The record at offset {message.offset} of {run.topic} cannot be read: {message.detail}. It "
-                "holds what sessions contribute to the views across them, so nobody skips it. Eddy alone may "
+                "holds what sessions contribute to the views across them: it is not skipped. Eddy alone may "
                 "write to this topic: check its ACLs, and the disks of the brokers. To continue, start under "
                 "another EDDY_APPLICATION_ID."
             )

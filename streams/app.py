@@ -99,7 +99,7 @@ def engine_options(settings: WorkerSettings, errors: ClientErrors | None = None)
     """Return what the settings mean for the engine.
 
     Args:
-        settings: Of the worker.
+        settings: The worker's settings.
         errors: Folds those of the client library in the log.
 
     Raises:

@@ -76,7 +76,7 @@ class _UnderWay:
 
 
 class Backtest:
-    """Judges records under A and B, and tells of each session what differs.
+    """Judges records under A and B, and reports for each session what differs.
 
     A session ends with its terminal record. One that is quiet for longer than both documents let a session
     live, housekeeping's grace included (SEMANTICS 2.5), has ended too: the timestamps of the Kafka records

@@ -25,7 +25,7 @@ from streams.errors import StateError
 FORMAT = 1
 
 _HEALTH, _TASK = "health", "task"
-#: Of the setting `profile_buffer`.
+#: The largest value of the setting `profile_buffer`.
 _LARGEST_BUFFER = 10
 
 

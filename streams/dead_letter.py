@@ -28,7 +28,7 @@ CUT: Final = "x-dlq-cut"
 #: The header of a letter whose value is no message: whether it is a `Raw` record or batch.
 RAW: Final = "x-dlq-raw"
 
-#: The header of a letter that stands for more than one offset: the first and the last one.
+#: The header of a letter that represents more than one offset: the first and the last one.
 OFFSETS: Final = "x-dlq-offsets"
 
 #: What a record takes besides its key, value and headers; that of a batch of one record included.

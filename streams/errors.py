@@ -7,7 +7,7 @@ The tree:
     ├── InfrastructureError     broker, disk or registry failed: the worker stops, nothing was acknowledged
     ├── StateError              local state cannot be used as it is
     │   └── DamagedStateError   its files are damaged: it is set aside and restored
-    └── ProducerFencedError     another worker owns a partition: the run is abandoned, this worker goes on
+    └── ProducerFencedError     another worker owns a partition: the run is abandoned, this worker continues
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class DamagedStateError(StateError):
     """The files of a database are damaged. A worker sets it aside and restores it from the changelog.
 
     Args:
-        path: Of the directory of the database.
+        path: The directory of the database.
         problem: What was wrong.
     """
 

@@ -91,7 +91,7 @@ class RunResult:
     differences: Counter[str] = field(default_factory=Counter)
     """Records that those judge otherwise, by what differs."""
     in_time_until: list[int] = field(default_factory=list)
-    """Of each record that found no state: when it is so late that its session may have been removed, ms."""
+    """For each record that found no state: from when on its session may have been removed, ms."""
 
     def late(self, now_ms: int) -> int:
         """Return how many of the records that found no state came that late (SEMANTICS 2.5)."""
@@ -178,7 +178,7 @@ class Job:
         folded: RunResult,
         shadow: Shadow | None = None,
     ) -> None:
-        """Process a run whose records stand under the same settings; add the outcome to ``folded``.
+        """Process a run whose records have the same settings; add the outcome to ``folded``.
 
         With a ``shadow`` its settings are tried out on each record, which changes no other output.
 
@@ -246,7 +246,7 @@ class Job:
         after, differs = try_out(*sessions, record, scored, settings, shadow)
         limit, tried = self._limit_under(shadow.settings), after.shadow
         if limit is not None and tried is not None and _exceeds(limit, scored.decision.session_id, tried):
-            # A trial changes nothing else, so no dead letter: it begins anew from what the session has.
+            # A trial changes nothing else, so no dead letter: it begins again from the live state.
             after = after._replace(shadow=None)
         if differs is not None:
             told = difference_record(scored.decision, differs, settings, shadow)
@@ -268,7 +268,7 @@ class Job:
         after: Session,
         limit: StateLimit | None,
     ) -> str | None:
-        """Add what is told of a record; nothing if a topic does not take it, and then return which."""
+        """Add what a record leads to; nothing if a topic does not take it, and then return which."""
         if limit is not None and _exceeds(limit, scored.decision.session_id, after):
             return limit.exceeded
         key, timestamp = message.key, message.timestamp
@@ -309,7 +309,7 @@ class Job:
     def _set_aside_unreadable(self, folded: RunResult, run: Run, message: Unreadable) -> None:
         reason = unreadable_reason(message)
         if not message.told:
-            folded.dead_lettered[reason] += 1  # the letter of another one stands for it
+            folded.dead_lettered[reason] += 1  # another letter represents it
             return
         source = Source(run.topic, run.partition, message.offset, message.headers)
         headers = unreadable_headers(source, message, group=self._group, version=self._version)

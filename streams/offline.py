@@ -1,6 +1,6 @@
 """The pipeline over a file: what the worker does, without Kafka.
 
-A file stands for partition 0 of the input topic, and a record's number, from 0 and over all files, for its
+A file counts as partition 0 of the input topic, and a record's number, from 0 and over all files, for its
 offset; a record that cannot be decoded or is refused has a number like any other. As these numbers only
 rise, no record of a file is ever a duplicate.
 """

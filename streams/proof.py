@@ -57,7 +57,7 @@ class Proof:
 
 
 def prove(settings: DetectionSettings, run_at_most: int = RUN_AT_MOST) -> tuple[Proof, ...]:
-    """Prove each row of the reachability table, running sequences of at most so many records.
+    """Prove each row of the reachability table, running sequences of at most this many records.
 
     >>> from streams.domain.detection_settings import DEFAULTS
     >>> loop, warning, *_ = prove(DEFAULTS)

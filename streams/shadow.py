@@ -64,7 +64,7 @@ def try_out(
         judged = refused
     else:
         kept, judged = step(kept, live.decision, shadow.settings)
-    # A stub begins afresh with the next record; nothing at all would stand for a copy of the live state.
+    # A stub begins afresh with the next record; nothing at all would mean a copy of the live state.
     kept = Session(0, 0) if kept is None else kept
     kept = kept._replace(partition=after.partition, offset=after.offset, shadow=None)
     return Tried(after._replace(shadow=kept), difference(live, judged))
@@ -88,7 +88,7 @@ def try_refused(
 def difference_record(
     decision: Decision, differs: Difference, settings: DetectionSettings, shadow: Shadow
 ) -> dict[str, Any]:
-    """Return the record that tells the difference on `shadow-differences`: A is live, B the shadow."""
+    """Return the record that reports the difference on `shadow-differences`: A is live, B the shadow."""
     place = f"{decision.session_id}/{decision.partition}/{decision.offset}"
     return {
         "id": f"{place}/shadow",

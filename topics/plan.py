@@ -1,6 +1,6 @@
 """What to change so that the topics there are become those there should be. Never deletes, never shrinks.
 
-Pure: what the broker has goes in as `ActualTopic`, the changes come out as values for whoever applies them.
+Pure: what the broker has goes in as `ActualTopic`, the changes come out as values for others to apply.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _LISTS = frozenset({"cleanup.policy"})
 """Configs whose order means nothing: brokers may give them back in another one."""
 
 _RAISED = frozenset({"max.message.bytes", "retention.ms"})
-"""Configs that operators are told to raise where what the catalogue has is not enough."""
+"""Configs that operators may raise where the catalogue's value is not enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class AlterConfig:
 
 @dataclass(frozen=True, slots=True)
 class AddPartitions:
-    """The topic has too few partitions, and more of them harm nobody."""
+    """The topic has too few partitions, and more of them do no harm."""
 
     topic: str
     now: int
@@ -79,7 +79,7 @@ Change = CreateTopic | AlterConfig | AddPartitions | Refused
 def plan(desired: Catalogue, actual: Iterable[ActualTopic]) -> tuple[Change, ...]:
     """Return the changes in the order of the catalogue; none when all is as it should be.
 
-    Topics the catalogue does not know are not looked at.
+    Topics that the catalogue does not know are ignored.
     """
     existing = {topic.name: topic for topic in actual}
     changes: list[Change] = []

@@ -238,7 +238,7 @@ class Brokers:
             consumer.seek(tp, max(start, begin))
             while True:
                 fetched = await consumer.getmany(tp, timeout_ms=_POLL_MS)
-                # The first fetch tells the end better than the look-up on some brokers; later ones would
+                # On some brokers the first fetch reports the end better than the look-up; later ones would
                 # chase an end that moves on.
                 known: int | None = consumer.last_stable_offset(tp)
                 end = max(end, known or 0)
@@ -321,7 +321,7 @@ async def connect(connection: Connection) -> AsyncIterator[Brokers]:
             ) from error
         raise BrokerUnreachableError(
             f"No broker answers at {connection.bootstrap_servers} ({type(error).__name__}). Check "
-            "EDDY_BOOTSTRAP_SERVERS, EDDY_SECURITY_PROTOCOL and the network; `eddy doctor` tells what each "
+            "EDDY_BOOTSTRAP_SERVERS, EDDY_SECURITY_PROTOCOL and the network; `eddy doctor` shows what each "
             "server says."
         ) from error
     brokers = Brokers(connection, admin)

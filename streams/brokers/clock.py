@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 #: A machine whose clock is so far from the brokers' is reported, seconds. An answer that had to be asked for
-#: again tells the time of the first attempt.
+#: again reports the time of the first attempt.
 _FAR_S = 300.0
 
 log = logging.getLogger(__name__)
@@ -19,7 +19,7 @@ def now_ms() -> int:
 
 
 def boot_time() -> float:
-    """Return seconds since some moment, with those in which the machine was suspended where that is told."""
+    """Return seconds since some moment, time in suspension included where the system counts it."""
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if clock is None else time.clock_gettime(clock)
 
@@ -28,12 +28,12 @@ class ClusterClock:
     """The time of the brokers, as far as a worker has heard it; that of its machine until then.
 
     A topic with `message.timestamp.type=LogAppendTime` answers a write with the broker's time of it. From
-    then on the time is that, plus what a clock has counted since that nobody sets. So a worker whose machine
+    then on the time is that, plus what a monotonic clock has counted since. So a worker whose machine
     has the wrong time removes state when the others would. May be read in any thread.
 
     Args:
         wall_ms: This machine's time, ms since 1970.
-        elapsed_s: Seconds since some moment, by a clock that nobody sets.
+        elapsed_s: Seconds since some moment, by a monotonic clock.
     """
 
     def __init__(
@@ -41,13 +41,13 @@ class ClusterClock:
     ) -> None:
         self._wall_ms = wall_ms
         self.elapsed_s = elapsed_s
-        #: Whether a broker was asked for its time, and told it or has none to tell.
+        #: Whether a broker was asked for its time, and answered, or has none to report.
         self.asked = False
         self._began_ms: float | None = None
         self._told_far = False
 
     def heard(self, appended_ms: int | None) -> None:
-        """Take note of when a broker has just appended a write, ms; None where it does not tell."""
+        """Note when a broker has just appended a write, ms; None where the broker does not report it."""
         self.asked = True
         if appended_ms is None:
             return
@@ -64,7 +64,7 @@ class ClusterClock:
 
     @property
     def ahead_s(self) -> float | None:
-        """How far this machine's clock is ahead of the brokers', seconds; None where none has told."""
+        """How far this machine's clock is ahead of the brokers', seconds; None where none has reported."""
         began_ms = self._began_ms
         return None if began_ms is None else (self._wall_ms() - began_ms) / 1000 - self.elapsed_s()
 

@@ -12,7 +12,7 @@ from streams.brokers.client_fixes.record_batches import MAX_BATCH_BYTES
 from streams.domain.topic import Topic
 from streams.errors import ConfigurationError
 
-#: Isolation level of every consumer: what an aborted transaction wrote is nobody's input.
+#: Isolation level of every consumer: what an aborted transaction wrote is no input.
 READ_COMMITTED = "read_committed"
 
 

@@ -15,8 +15,8 @@ def job_topics(application_id: str, topic_prefix: str = "", *, partitions: int, 
     Args:
         application_id: The job's name, at the beginning of its internal topics.
         topic_prefix: Before the names of all others.
-        partitions: Of the session topics.
-        replicas: Of every topic.
+        partitions: The partitions of the session topics.
+        replicas: The replicas of every topic.
 
     >>> job_topics("eddy-2", partitions=4, replicas=1)["eddy-2-sessions-changelog"].partitions
     4

@@ -1,8 +1,8 @@
-"""Following `detector-config` and `shadow-config`: the settings for records nobody has seen yet.
+"""Following `detector-config` and `shadow-config`: the settings for records that are still to come.
 
 Every worker reads both topics whole, outside the consumer group, before it processes its first record, and
 then follows them. Documents are applied one after another, each against those in force before it
-(SEMANTICS 4.4), so every worker comes to the same result from the same topic.
+(SEMANTICS 4.4), so every worker reaches the same result from the same topic.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from streams.settings_document.version import LARGEST_VERSION, follows
 
 _POLL_MS = 1000
 
-#: Of a document, as it stands on the topic. Each partition keeps the settings of the offsets that the commit
+#: Bytes of a document on the topic. Each partition keeps the settings of the offsets that the commit
 #: has not passed in one record of its changelog, and reads what names tools with each new name.
 LARGEST_DOCUMENT = 256 << 10
 
@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 
 def read_document(value: bytes | None) -> tuple[int, dict[str, Any]]:
-    """Return version and settings of a document as it stands on the topic.
+    """Return version and settings of a document on the topic.
 
     Raises:
         ValueError: it is larger than `LARGEST_DOCUMENT`, or no JSON object with an integer ``version`` from 1
@@ -173,7 +173,7 @@ class ConfigFeed:
         self.shadow = ShadowDocument()
 
     async def follow(self, ready: asyncio.Event) -> None:
-        """Read the topics to their ends, set ``ready``, and go on following them until cancelled.
+        """Read the topics to their ends, set ``ready``, and follow them until cancelled.
 
         Raises:
             InfrastructureError: they cannot be read.

@@ -1,4 +1,4 @@
-"""A record as it stands in a topic."""
+"""A record of a topic, as stored."""
 
 from __future__ import annotations
 

@@ -37,7 +37,10 @@ class Ends(NamedTuple):
 
 
 class Group(NamedTuple):
-    """A consumer group. ``members`` is None where the brokers do not tell, offsets by topic and partition."""
+    """A consumer group, its offsets by topic and partition.
+
+    ``members`` is None where the brokers do not report them.
+    """
 
     state: str
     members: int | None
@@ -104,7 +107,7 @@ async def ends(connection: Connection, partitions: Mapping[str, int]) -> dict[tu
         max_partition_fetch_bytes=1024,
     ) as consumer:
         begin, end = await consumer.beginning_offsets(tps), await consumer.end_offsets(tps)
-        # The fetch tells the end better than the look-up on some brokers, and has the last record.
+        # On some brokers the fetch reports the end better than the look-up, and it has the last record.
         unread = {tp for tp in tps if begin[tp] < end[tp]}
         consumer.assign(unread)
         for tp in unread:
@@ -121,7 +124,7 @@ async def ends(connection: Connection, partitions: Mapping[str, int]) -> dict[tu
 
 
 async def broker_setting(connection: Connection, name: str) -> str | None:
-    """Return a setting of one of the brokers, None where they do not tell us."""
+    """Return a setting of one of the brokers, None where they do not report it."""
     admin = AIOKafkaAdminClient(**connection.client_options())
     await admin.start()
     try:
@@ -142,8 +145,8 @@ async def group(connection: Connection, name: str, partitions: Iterable[tuple[st
     """Return a consumer group and what it has committed; partitions without a commit are left out.
 
     Raises:
-        InfrastructureError: nobody keeps the offsets of groups, as on a cluster that had no group yet.
-        KafkaError: the brokers do not tell.
+        InfrastructureError: no broker keeps the offsets of groups, as on a cluster that had no group yet.
+        KafkaError: the brokers do not report them.
     """
     admin = AIOKafkaAdminClient(**connection.client_options())
     await admin.start()

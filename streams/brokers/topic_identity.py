@@ -1,4 +1,4 @@
-"""Which topic a name stands for: Kafka gives each topic an id, and another one when it is created again.
+"""Which topic a name refers to: Kafka gives each topic an id, and another one when it is created again.
 
 Offsets mean something in one topic only. A topic that was deleted and created again has the old name and
 begins at offset 0 again: its records would be taken for those that were scored before. aiokafka asks for
@@ -139,7 +139,7 @@ async def topic_ids(client: Client, topics: Iterable[str]) -> dict[str, str | No
         except KafkaError as error:
             if time.monotonic() > deadline:
                 raise InfrastructureError(
-                    f"The brokers do not tell which topics there are ({error!r}). Check that they run and "
+                    f"The brokers do not report which topics there are ({error!r}). Check that they run and "
                     "can be reached."
                 ) from error
         # Another broker may live; a broker that has just started may answer in a moment.

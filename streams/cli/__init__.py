@@ -23,7 +23,7 @@ from streams.cli.lazy_group import LazyGroup
         "explain": "Show one session, and why it is or is not considered looping.",
         "settings": "List the settings of a worker: meaning, default, range, and the value in force here.",
         "topics": "Compare the topics with the catalogue, and create or change them.",
-        "worker": "Score decision logs until told to stop.",
+        "worker": "Score decision logs until it is stopped.",
     },
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

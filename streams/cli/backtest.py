@@ -86,9 +86,9 @@ def backtest(
 ) -> None:
     """Judge the same records under two settings documents and show what would have changed.
 
-    Of each record is compared what somebody acts on: levels, the node, the budget, what is published; of each
-    session who found a loop, by which rule at which record, and how many alerts there were. A loop is an
-    episode at LOOP. Both documents judge from the first record given on: a session that began before it
+    For each record this compares what people act on: levels, the node, the budget, what is published. For
+    each session it shows who found a loop, by which rule at which record, and how many alerts there were. A loop
+    is an episode at LOOP. Both documents judge from the first record given on: a session that began before it
     is judged as if it began there.
 
     BOUND is OFFSET, PARTITION:OFFSET or a time such as 2026-01-31T08:00Z (UTC unless it says otherwise), and

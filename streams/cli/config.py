@@ -100,7 +100,7 @@ config.add_command(shadow)
     "--version",
     type=click.IntRange(1, LARGEST_VERSION),
     help="Instead of the next one. Only for a topic that was created again: partitions keep to a higher "
-    "version that they have known, as the log of a worker tells.",
+    "version that they have known; the log of a worker names it.",
 )
 @DRY_RUN
 @BOOTSTRAP

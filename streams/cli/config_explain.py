@@ -21,7 +21,7 @@ from streams.domain.topic import Topic
 from streams.explain.settings_topic import in_force, read
 from streams.proof import Finding, Proof, prove
 
-#: Records of a sequence that are run for the proof, and told in JSON, at most.
+#: Records of a sequence that the proof runs, and that JSON shows, at most.
 RUN_AT_MOST = 2_000
 
 

@@ -1,4 +1,4 @@
-"""`eddy config shadow`: settings that are tried out on the live stream and alert nobody."""
+"""`eddy config shadow`: settings that are tried out on the live stream, without alerts."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ async def publish(brokers: Brokers, document: Mapping[str, Any]) -> None:
 
 @click.group()
 def shadow() -> None:
-    """Try settings out on the live stream before they are set. Nobody is alerted.
+    """Try settings out on the live stream before they are set. They raise no alert.
 
     Workers judge each record under them too, with a state of its own. What they would change is counted in
-    metrics (eddy_shadow_differences_total) and told on the topic shadow-differences.
+    metrics (eddy_shadow_differences_total) and published on the topic shadow-differences.
     """
 
 

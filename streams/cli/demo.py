@@ -155,7 +155,7 @@ def _reasons(account: Account) -> str:
 def _messages(files: tuple[str, ...], input_format: InputFormat) -> Iterable[Message]:
     if files:
         messages = read(files, input_format)
-        # A file that cannot be read is told of before anything starts.
+        # A file that cannot be read is reported before anything starts.
         return chain(list(islice(messages, 1)), messages)
     return recorded(first_timestamp=int(time.time() * 1000) - 3_600_000)
 

@@ -41,7 +41,7 @@ from streams.sources.reading import InputFormat, entries
     type=click.Choice([str(name) for name in InputFormat]),
     default=str(InputFormat.AUTO),
     show_default=True,
-    help="How the records are written down; auto tells JSON lines from Avro containers.",
+    help="How the records are written down; auto recognises JSON lines and Avro containers.",
 )
 @click.option("--all-steps", is_flag=True, help="Show the quiet steps, and all advice.")
 @click.option(
@@ -69,7 +69,7 @@ def detect(
     session is in a loop when the verdict was LOOP at some step: an episode says by which rule (R1 to R6),
     since when, and what it has cost. Entropy alerts, suspected divergences and drift patterns are scores;
     they make a session suspicious. Drift and budgets are
-    told of such sessions only, unless --all-steps is given. With --json each record gives one line:
+    shown for such sessions only, unless --all-steps is given. With --json each record gives one line:
 
     \b
       {"status": "ok|duplicate|rejected", "session_id": ..., "event_id": ...,

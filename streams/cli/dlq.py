@@ -1,4 +1,4 @@
-"""`eddy dlq`: look at the dead letters, and send them again once their cause is gone."""
+"""`eddy dlq`: inspect the dead letters, and send them again once their cause is gone."""
 
 from __future__ import annotations
 
@@ -277,23 +277,23 @@ def redrive_command(
     async def send() -> Counter[LetterOutcome]:
         async with _post(bootstrap_servers) as post:
             if dry_run or yes:
-                return await _redriven(post, asked, request, _teller(as_json))
+                return await _redriven(post, asked, request, _reporter(as_json))
             seen: dict[int, int] = {}
 
-            def note(told: LetterResult) -> None:
-                letter = told.letter
+            def note(result: LetterResult) -> None:
+                letter = result.letter
                 seen[letter.partition] = max(seen.get(letter.partition, 0), letter.offset + 1)
 
             would = await _redriven(post, asked, replace(request, dry_run=True), note)
             sending = would[LetterOutcome.SENT]
             if not sending:
-                return await _redriven(post, asked, replace(request, dry_run=True), _teller(as_json))
+                return await _redriven(post, asked, replace(request, dry_run=True), _reporter(as_json))
             if not click.confirm(f"Send {sending:,} messages to {Topic.DECISION_LOGS} again?", err=True):
                 raise click.Abort
             # What has been set aside meanwhile was not in the question.
             until = tuple(Bound(partition, offset, None) for partition, offset in sorted(seen.items()))
             counted = asked if places else asked._replace(stops=(*asked.stops, *until))
-            return await _redriven(post, counted, request, _teller(as_json))
+            return await _redriven(post, counted, request, _reporter(as_json))
 
     outcomes = asyncio.run(send())
     _summarise(outcomes, dry_run=dry_run, as_json=as_json)
@@ -309,16 +309,16 @@ async def _redriven(
     return redrive.outcomes
 
 
-def _teller(as_json: bool) -> Callable[[LetterResult], None]:
-    def tell(told: LetterResult) -> None:
+def _reporter(as_json: bool) -> Callable[[LetterResult], None]:
+    def report(result: LetterResult) -> None:
         if as_json:
-            echo_json({**fields(told.letter), "fate": told.outcome, "why": told.why})
-        elif told.outcome is LetterOutcome.SENT:
-            echo(line(told.letter))
+            echo_json({**fields(result.letter), "fate": result.outcome, "why": result.why})
+        elif result.outcome is LetterOutcome.SENT:
+            echo(line(result.letter))
         else:
-            echo(line(told.letter, f"LEFT: {printable(told.why, 300)}"))
+            echo(line(result.letter, f"LEFT: {printable(result.why, 300)}"))
 
-    return tell
+    return report
 
 
 _WORDS = {
@@ -335,12 +335,12 @@ def _summarise(outcomes: Counter[LetterOutcome], *, dry_run: bool, as_json: bool
         echo_json({"dry_run": dry_run, **{outcome: outcomes[outcome] for outcome in LetterOutcome}})
         return
     words = {**_WORDS, LetterOutcome.SENT: "would be sent again"} if dry_run else _WORDS
-    told = [
+    counted = [
         f"{outcomes[outcome]:,} {words[outcome]}"
         for outcome in LetterOutcome
         if outcomes[outcome] or outcome is LetterOutcome.SENT
     ]
-    echo(", ".join(told))
+    echo(", ".join(counted))
 
 
 @asynccontextmanager

@@ -39,7 +39,7 @@ _COLOURS = {Status.OK: "green", Status.WARN: "yellow", Status.FAIL: "red"}
     type=click.FloatRange(0.1, 600.0),
     default=10.0,
     show_default=True,
-    help="Seconds that each look at something outside may take.",
+    help="Seconds that each check of something outside may take.",
 )
 @AS_JSON
 @BOOTSTRAP
@@ -49,7 +49,7 @@ def doctor(*, data_dir: Path | None, timeout: float, as_json: bool, bootstrap_se
     Looks at the installed versions, the settings, the schemas and the registry, the state directory and its
     databases, the port, the brokers with TLS and login, the topics, the detection settings in force, the
     clock and the consumer group. Run it with the environment of the worker, beside a running one or without.
-    Nothing is changed. Without a broker the rest is looked at all the same.
+    Nothing is changed. Without a broker the rest is checked all the same.
 
     Exit codes: 0 when nothing is broken, warnings or not; 1 when something is.
     """
@@ -67,7 +67,7 @@ def doctor(*, data_dir: Path | None, timeout: float, as_json: bool, bootstrap_se
     except ConfigurationError as error:
         for check in (*version_checks(), bundled_check()):
             tell(check)
-        tell(fail("settings", str(error), "Correct the variables; nothing else can be looked at before."))
+        tell(fail("settings", str(error), "Correct the variables first; nothing else can be checked before."))
     else:
         asyncio.run(_examined(settings, timeout, tell))
     counted = Counter(check.status for check in found)

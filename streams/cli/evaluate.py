@@ -70,7 +70,7 @@ _DETECTORS = "\n".join(f"  {name:16} {detector.asks}" for name, detector in DETE
     "against_path",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
-    help="A second document: tell what changes from it to --settings, pair by pair.",
+    help="A second document: show what changes from it to --settings, pair by pair.",
 )
 @click.option("--rules", "with_rules", is_flag=True, help="Tell what each rule contributes.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document instead of tables.")

@@ -1,4 +1,4 @@
-"""Which settings somebody means by a word: the defaults, a file, or what a settings topic holds."""
+"""Which settings a word means: the defaults, a file, or what a settings topic holds."""
 
 from __future__ import annotations
 

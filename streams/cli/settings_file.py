@@ -18,7 +18,7 @@ FIRST_VERSION = 1
 
 
 def read_settings(path: Path) -> tuple[DetectionSettings, tuple[SettingWarning, ...]]:
-    """The defaults changed by the document, as version 1, and what of it was refused.
+    """The defaults changed by the document, as version 1, and the parts that were refused.
 
     Raises:
         ConfigurationError: the file cannot be read, or does not hold one JSON object. It is named.

@@ -12,7 +12,7 @@ from streams.domain.text.printable import printable
 from streams.settings_document.document import SettingWarning, is_empty, resolve
 from streams.settings_document.version import follows
 
-#: What is told of a change. Anybody may write to the topic: nothing else is taken over.
+#: What is shown of a change. Anyone may write to the topic: nothing else is taken from it.
 _TOLD = ("at", "by", "why", "settings")
 
 _YEAR_10000_MS = 253_402_300_800_000

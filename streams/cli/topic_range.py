@@ -62,7 +62,7 @@ class BoundType(click.ParamType):
 
 
 class TopicRange(NamedTuple):
-    """A part of a topic. Of several bounds of a partition the last counts."""
+    """A part of a topic. If a partition has several bounds, the last one counts."""
 
     topic: str
     starts: Sequence[Bound]

@@ -32,14 +32,14 @@ from streams.settings import WorkerSettings, load
 def worker(
     bootstrap_servers: str | None, data_dir: Path | None, web_port: int | None, log_level: str | None
 ) -> None:
-    """Score decision logs until told to stop.
+    """Score decision logs until it is stopped.
 
     Start as many workers as you like, up to the number of partitions: they share the partitions, and state
     moves with them. Each needs a data directory of its own. Every setting is an environment variable,
     listed by `eddy settings`; the options here win over them. SIGTERM drains, commits and leaves.
 
     \b
-    Exit codes: 0 it was told to stop, 1 the state or the disk cannot be used as it is, 2 a setting or a topic
+    Exit codes: 0 a signal stopped it, 1 the state or the disk cannot be used as it is, 2 a setting or a topic
     is wrong, 3 the brokers or the registry failed, 70 it ended itself since it did not get on. The last line
     says what to do. After 3 and 70 a restart may be all that is needed.
     """  # noqa: D301

@@ -47,7 +47,7 @@ async def standing_at(worker: str, session_id: str, token: str | None) -> dict[s
 
 
 def _said(error: Exception) -> str:
-    # What a client says of a port that nobody has is a page of fields; the system's own words are short.
+    # A client's words about a closed port fill a page; the system's own words are short.
     match error:
         case aiohttp.ClientConnectorError(os_error=OSError() as cause):
             return cause.strerror or str(cause)

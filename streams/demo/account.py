@@ -10,7 +10,7 @@ from streams.domain.event import EventKind
 from streams.domain.topic import Topic
 from streams.policy.routing import topic_of
 
-#: The topics with what the job has to tell, as far as the demo follows them.
+#: The topics with reports of the job that the demo follows.
 ALERTS = frozenset({Topic.ENTROPY_ALERTS, Topic.SESSION_ALERTS})
 ADVICE = frozenset({Topic.SESSION_RESPONSES, Topic.SESSION_BUDGETS})
 

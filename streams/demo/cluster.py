@@ -113,7 +113,7 @@ class Worker:
 
 @asynccontextmanager
 async def cluster(say: Callable[[str], None]) -> AsyncIterator[Cluster]:
-    """Start everything, tell what happens, and stop it all at the end.
+    """Start everything, report what happens, and stop it all at the end.
 
     Raises:
         ConfigurationError: the embedded broker is not installed.

@@ -1,1 +1,1 @@
-"""Everything a worker needs, looked at from outside: nothing is changed, no wait is without end."""
+"""Everything a worker needs, checked from outside: nothing is changed, every wait has an end."""

@@ -1,4 +1,4 @@
-"""What a look at one thing found."""
+"""What one check found."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ class Status(StrEnum):
 
     OK = "ok"
     WARN = "warn"
-    """It works, and somebody should know."""
+    """It works, and an operator should know."""
     FAIL = "fail"
     """A worker would not start, or would not do what it is for."""
 
 
 class Check(NamedTuple):
-    """One finding: what was looked at, how it is, and what to do about it."""
+    """One finding: what was checked, how it is, and what to do about it."""
 
     name: str
     status: Status
@@ -36,7 +36,7 @@ def ok(name: str, said: str) -> Check:
 
 
 def warn(name: str, said: str, advice: str) -> Check:
-    """Return something that somebody should know."""
+    """Return something that an operator should know."""
     return Check(name, Status.WARN, said, advice)
 
 

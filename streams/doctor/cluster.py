@@ -68,7 +68,7 @@ def detection_checks(
     settings, ignored, refused = _read(stored)
     said = f"version {settings.version}" if settings.version else "the defaults"
     if ignored:
-        advice = "`eddy config history` tells which and why; `eddy config set` writes documents that count."
+        advice = "`eddy config history` shows which and why; `eddy config set` writes documents that count."
         yield warn(name, f"{ignored} documents on {settings_topic} are ignored", advice)
     if refused:
         advice = "Set them again with `eddy config set`."
@@ -108,7 +108,7 @@ def clock_check(
 ) -> Check:
     """Return whether the newest records are ahead of this machine's clock (all in ms).
 
-    Kafka tells no time of its own; records carry that of their producers, or of the brokers where the topic
+    Kafka reports no time of its own; records carry that of their producers, or of the brokers where the topic
     says so.
     """
     latest = max(newest, default=None)
@@ -146,7 +146,7 @@ def group_checks(name: str, group: Group, partitions: Partitions) -> Iterator[Ch
         (topic, number), most = max(lags.items(), key=lambda item: item[1])
         told += f", {most:,} of them in {topic}[{number}]"
     if group.members is None:
-        yield ok("group", f"{told}; these brokers do not tell its members")
+        yield ok("group", f"{told}; these brokers do not report its members")
     elif group.members == 0:
         yield warn("group", f"{told}; no worker runs", "Start one with `eddy worker`.")
     else:
@@ -162,7 +162,7 @@ def age_checks(
 ) -> Iterator[Check]:
     """Yield whether each database fits its changelog: not ahead of it, and not behind for too long.
 
-    What was deleted is told by a record of its own, which the changelog keeps for ``delete.retention.ms``:
+    A tombstone says what was deleted; the changelog keeps it for ``delete.retention.ms``:
     state that is behind for longer may have missed it. ``now`` is in seconds since 1970.
     """
     name = "local state"

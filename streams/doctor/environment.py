@@ -37,7 +37,7 @@ def settings_checks(settings: WorkerSettings, environment: Mapping[str, str]) ->
 
 
 async def port_check(settings: WorkerSettings, within: float) -> Check:
-    """Return whether /livez, /readyz and /metrics can be served; if somebody serves them, what they say."""
+    """Return whether /livez, /readyz and /metrics can be served; if a worker serves them, what they say."""
     host, port = settings.web_host, settings.web_port
     address = f"{host}:{port}"
     if port == 0:
@@ -52,12 +52,12 @@ async def port_check(settings: WorkerSettings, within: float) -> Check:
         if answer is not None:
             return ok("web port", f"a worker answers at {address}: {answer}")
         advice = "Choose another with EDDY_WEB_HOST and EDDY_WEB_PORT, or end what has it."
-        return warn("web port", f"{address} is not to be had ({error.strerror or error})", advice)
+        return warn("web port", f"{address} is not available ({error.strerror or error})", advice)
     return ok("web port", f"{address} is free")
 
 
 async def _answer(host: str, port: int, within: float) -> str | None:
-    """Return what a worker there says of itself; None when nobody answers like a worker."""
+    """Return what a worker there says of itself; None when nothing there answers like a worker."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - asked, not bound
     url = f"http://{f'[{host}]' if ':' in host else host}:{port}/readyz"
     timeout = aiohttp.ClientTimeout(total=within)

@@ -1,4 +1,4 @@
-"""All checks, one after another, each within its time; what cannot be looked at is said and passed over."""
+"""All checks, one after another, each within its time; what cannot be checked is reported and skipped."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ async def examine(
     """Yield what is found, first here, then on the brokers.
 
     Args:
-        settings: Of the worker that is asked about.
+        settings: The settings of the worker in question.
         environment: Where they came from.
-        within: Seconds that each look at something outside may take.
+        within: Seconds that each check of something outside may take.
     """
     for check in (*version_checks(), *settings_checks(settings, environment), bundled_check()):
         yield check
@@ -66,7 +66,7 @@ async def examine(
     for check in broker_checks(answered):
         yield check
     if all(answer.problem is not None for answer in answered):
-        yield warn("topics", "not looked at, nor settings, clock and group", "Run this again with a broker.")
+        yield warn("topics", "not checked, nor settings, clock and group", "Run this again with a broker.")
         return
     for name, look in _Survey(settings, found).looks():
         for check in await _within(within, name, look()):

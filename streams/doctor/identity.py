@@ -17,7 +17,7 @@ from topics.plan import ActualTopic
 _NAME = "local state"
 _LARGEST = "max.message.bytes"
 
-#: A topic, the id it had, and the one it has; None where the brokers do not tell.
+#: A topic, the id it had, and the one it has; None where the brokers do not report it.
 _Replaced = tuple[str, str | None, str | None]
 
 
@@ -42,7 +42,7 @@ def identity_checks(
                 _NAME,
                 _said(paths, "filled", replaced),
                 "A worker would not start on it. If the topic was deleted on purpose, delete the directory: "
-                "the sessions in it begin anew.",
+                "the sessions in it start again from the beginning.",
             )
     for replaced, paths in built.items():
         if _differs(replaced):
@@ -55,7 +55,7 @@ def identity_checks(
                 _NAME,
                 _said(paths, "built", replaced),
                 "A worker would not start on it: it would take new records for ones that were scored "
-                "before. If nobody meant to, find out what the producers wrote before you go on. "
+                "before. If that was not intended, find out what the producers wrote before you continue. "
                 + how_to_begin_anew(application_id, internal, paths[0].parent.parent, redriven),
             )
 

@@ -32,13 +32,13 @@ def retention_checks(
     keep records for longer than the brokers keep offsets.
 
     Args:
-        offsets_minutes: the brokers' setting; None where they do not tell.
+        offsets_minutes: the brokers' setting; None where they do not report it.
         records_ms: that of the input; -1 is for ever.
         settings: in force.
         decision_logs: what the input is called.
     """
     if offsets_minutes is None or records_ms is None:
-        yield ok(_NAME, f"these brokers do not tell their {OFFSETS_RETENTION}")
+        yield ok(_NAME, f"these brokers do not report their {OFFSETS_RETENTION}")
         return
     offsets_s, records_s = 60 * int(offsets_minutes), int(records_ms) / 1000
     kept = f"brokers keep the offsets of a group without workers for {span(offsets_s)}"
@@ -64,7 +64,7 @@ def lost_place_checks(
 ) -> Iterator[Check]:
     """Yield whether there is state of partitions whose offset the brokers have forgotten."""
     if group.members != 0:
-        return  # somebody is about to commit one, or the brokers do not tell
+        return  # a worker is about to commit one, or the brokers do not report it
     without = sorted(
         database.partition
         for database in databases

@@ -112,7 +112,7 @@ def set_aside_checks(directory: Path) -> Iterator[Check]:
         files = [kept, *kept.rglob("*")]
         size = sum(file.stat().st_size for file in files if file.is_file())
         said = f"{kept} was damaged and set aside {span(max(0.0, time.time() - kept.stat().st_ctime))} ago"
-        advice = "The worker restored it. Delete it once nobody wants to look at it; if it happens again, "
+        advice = "The worker restored it. Delete it once you need it no longer; if it happens again, "
         yield warn("local state", f"{said}, {size / (1 << 20):,.1f} MiB", f"{advice}check the disk.")
 
 
@@ -128,7 +128,7 @@ def span(seconds: float) -> str:
 
 
 def holder(lock: Path) -> int | None:
-    """Return the process that has locked a file; None when nobody has, 0 when the system does not say who."""
+    """Return the process that has locked a file: None when none has, 0 when the system does not say which."""
     try:
         import fcntl  # noqa: PLC0415 - not on every system
 

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 K = TypeVar("K")
 V = TypeVar("V")
 
-#: Settings that are looked at in turns: in force, tried out, of before in either, and of each partition.
+#: Settings that are read in turns: in force, tried out, the ones before these, and those of each partition.
 _REMEMBERED = 64
 
 

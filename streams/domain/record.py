@@ -9,10 +9,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A decoded DecisionLog that nobody has checked yet.
+    """A decoded DecisionLog that is not checked yet.
 
     ``timestamp`` is that of the Kafka record in ms, None where there is none (files). ``key`` is the
-    Kafka key as text. ``value`` may carry unknown fields and wrong types: `streams.pipeline.admit` tells.
+    Kafka key as text. ``value`` may carry unknown fields and wrong types: `streams.pipeline.admit` checks it.
     """
 
     partition: int

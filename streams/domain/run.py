@@ -16,7 +16,7 @@ class Message(Protocol):
 
     @property
     def timestamp(self) -> int:
-        """Of the Kafka record, ms since 1970."""
+        """The timestamp of the Kafka record, ms since 1970."""
 
     @property
     def key(self) -> bytes | None:

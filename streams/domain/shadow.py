@@ -1,4 +1,4 @@
-"""Settings that are tried out: a second document, evaluated beside the one in force, alerting nobody."""
+"""Settings that are tried out: a second document, evaluated beside the one in force, without alerts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class ShadowDocument(NamedTuple):
 
     Attributes:
         position: the offset after the record that said so. It orders what the topic said; versions cannot,
-            since they begin anew when the topic was emptied.
+            since they start again when the topic was emptied.
         version: of the newest document, 0 before any and after a tombstone.
         settings: what is tried out; None when nothing is.
     """

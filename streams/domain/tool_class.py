@@ -1,4 +1,4 @@
-"""What a tool does to the world, told from its name."""
+"""What a tool does to the world, judged by its name."""
 
 from __future__ import annotations
 

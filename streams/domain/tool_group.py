@@ -24,7 +24,7 @@ class ToolGroup:
 
 
 def grouping(groups: tuple[ToolGroup, ...]) -> Callable[[str], str]:
-    """Return the function that tells the group of a tool name under the setting `tool_groups`.
+    """Return the function that finds the group of a tool name under the setting `tool_groups`.
 
     The first entry with a pattern that fits the lower-cased name, else that name without its version.
 

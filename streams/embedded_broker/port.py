@@ -17,7 +17,7 @@ _random = random.SystemRandom()
 def free_port() -> int:
     """Return a loopback port that was free a moment ago.
 
-    Another process may take it before it is used: whoever starts a server on it must be ready to try another.
+    Another process may take it before it is used: the caller must be ready to try another port.
     """
     while True:
         port = _random.choice(_PORTS)

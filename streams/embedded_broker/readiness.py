@@ -6,7 +6,7 @@ import socket
 import struct
 
 _METADATA_KEY = 3
-# The oldest version that tells the cluster id; Tansu and every Apache Kafka since 0.10.1 answer it.
+# The oldest version that reports the cluster id; Tansu and every Apache Kafka since 0.10.1 answer it.
 _METADATA_VERSION = 2
 _CLIENT_ID = b"eddy"
 _REQUEST_HEADER = struct.Struct(">hhih")

@@ -57,7 +57,7 @@ def differences(
         ours: the sessions under the one document, in any order.
         theirs: the sessions under the other.
         detectors: as for `streams.evaluation.evaluation.evaluate`, and so are the last two.
-        is_loop_free: tells which sources do not loop.
+        is_loop_free: says which sources do not loop.
         least_repetitions: repetitions of a session that loops.
 
     Raises:

@@ -36,7 +36,7 @@ class Row:
         steps: over the records of the labelled sessions.
         sessions: over the labelled sessions.
         healthy: alarms of the healthy sessions; every one of these is false.
-        every: alarms of all sessions, labelled or not; nobody knows which are false.
+        every: alarms of all sessions, labelled or not; which are false is unknown.
         delay: over the sessions with labelled repetitions.
         rules: what each of its rules brings, on the labelled and the healthy sessions.
         kinds: ``steps`` taken apart by the kind of the record.
@@ -87,7 +87,7 @@ def evaluate(
     Args:
         sessions: what was read, in any order.
         detectors: names of `streams.evaluation.alarms.DETECTORS`.
-        is_loop_free: tells of a source whether its unlabelled sessions are known not to loop. An unlabelled
+        is_loop_free: says for a source whether its unlabelled sessions are known not to loop. An unlabelled
             session of another source is neither looping nor healthy.
         least_repetitions: labelled repetitions from which on a session counts as looping.
     """

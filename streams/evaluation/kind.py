@@ -1,4 +1,4 @@
-"""In what way a record repeats, or does not: what tells detectors apart."""
+"""In what way a record repeats, or does not: what distinguishes detectors."""
 
 from __future__ import annotations
 

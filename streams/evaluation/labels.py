@@ -17,9 +17,9 @@ class SessionLabel:
     Attributes:
         session_id: the session.
         source: the data set it comes from.
-        repetitions: positions of the records labelled as repetitions, from 0; None when nobody labelled the
+        repetitions: positions of the records labelled as repetitions, from 0; None when no one labelled the
             transitions of this session. Not labelled is not "no repetition".
-        transitions: number of labelled transitions, 0 when nobody did.
+        transitions: number of labelled transitions, 0 when no one did.
     """
 
     session_id: str

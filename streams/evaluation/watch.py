@@ -38,7 +38,7 @@ class Watch:
         self._judged: list[_Visible] = []
 
     def skip(self) -> None:
-        """Take a record that was refused: it has its place, and nobody says anything about it."""
+        """Take a record that was refused: it has its place, and there is no judgement on it."""
         self.records += 1
 
     def add(self, decision: Decision, eddy: Mapping[str, Any]) -> None:
@@ -69,7 +69,7 @@ class Watch:
     def _named(self, reached: Mapping[str, Any]) -> list[int]:
         """Return the records that a rule calls repetitions: all of its pattern but the first instance.
 
-        Of n repetitions of p records that is the last p (n - 1); a rule that counts calls of one tool skips
+        For n repetitions of p records that is the last p (n - 1); a rule that counts calls of one tool skips
         the records of other tools.
         """
         name, count, period = reached["rule"], reached["count"], reached["period"] or 1

@@ -1,4 +1,4 @@
-"""Who may read what agents did: this machine, and whoever has the token."""
+"""Who may read what agents did: this machine, and everyone who has the token."""
 
 from __future__ import annotations
 

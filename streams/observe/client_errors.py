@@ -1,8 +1,8 @@
 """What Kafka's client library says of its errors, folded: an operator has to find the lines that matter.
 
-aiokafka logs each attempt of each of its loops, thousands of lines a minute while a broker is down. Of lines
-that say the same the first is written, and the next after five minutes with the number of those between. That
-a broker cannot be reached is written only if it lasts: the next attempt succeeds as a rule.
+aiokafka logs each attempt of each of its loops, thousands of lines a minute while a broker is down. If lines
+say the same, the first one is written. The next follows after five minutes, with the number of lines between
+them. That a broker cannot be reached is written only if it lasts: as a rule the next attempt succeeds.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class ClientErrors(logging.Filter):
 
     Args:
         fold: Off at DEBUG, for those who want to see each attempt.
-        now: Seconds, by a clock that nobody sets.
+        now: Seconds, by a monotonic clock.
 
     Attributes:
         seen: Lines so far that say that a broker cannot be reached, written or not.
@@ -87,7 +87,7 @@ class ClientErrors(logging.Filter):
         self._lock = threading.Lock()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Tell whether a record is written; one that stands for others says so."""
+        """Return whether a record is written; one that represents others says so."""
         if record.name.partition(".")[0] not in _LIBRARIES or record.levelno < logging.WARNING:
             return True
         with self._lock:

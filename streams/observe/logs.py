@@ -74,7 +74,7 @@ def logging_config(level: str, output_format: str, errors: ClientErrors | None =
             "aiokafka.conn": {"level": "INFO" if level == "DEBUG" else "NOTSET"},
             "faust": {"level": libraries},
             "mode": {"level": libraries},
-            # Says of a machine that is busy, timer by timer, what the probes and metrics tell of the worker.
+            # On a busy machine it repeats, timer by timer, what the probes and metrics say about the worker.
             "mode.timers": {"level": "ERROR" if libraries == "WARNING" else "NOTSET"},
         },
     }
@@ -122,7 +122,7 @@ def _without_places(_logger: Any, _method: str, event: Any) -> Any:
 
 
 def _escaped(_logger: Any, _method: str, lines: str) -> str:
-    """Escape what others wrote. Lines below the first are indented, so that nobody forges a line."""
+    """Escape what others wrote. Lines below the first are indented, so that no text can forge a line."""
     return "\n    ".join(map(escaped, lines.split("\n")))
 
 

@@ -19,7 +19,7 @@
 | eddy_aggregates_epoch_seconds | | as eddy_epoch_seconds, of a run of those |
 | eddy_sessions_removed_total | reason | by housekeeping: expired, and stubs of those that ended |
 | eddy_late_records_total | | of those that found no state, later than `state_grace_ms`: it may be gone |
-| eddy_housekeeping_entries_total | | entries of the state looked at |
+| eddy_housekeeping_entries_total | | entries of the state read |
 | eddy_housekeeping_seconds_total | | CPU time of that |
 | eddy_state_entries | table, partition | about how many entries the state has |
 | eddy_redated_records_total | topic | records that got another Kafka timestamp, the first being refused |
@@ -79,7 +79,7 @@ class WorkerMetrics:
             "eddy_late_records", "Records so late that their session may be gone.", registry=registry
         )
         self._searched = Counter(
-            "eddy_housekeeping_entries", "Entries looked at by housekeeping.", registry=registry
+            "eddy_housekeeping_entries", "Entries read by housekeeping.", registry=registry
         )
         self._searching = Counter(
             "eddy_housekeeping_seconds", "CPU time of looking at them.", registry=registry
@@ -154,12 +154,12 @@ class WorkerMetrics:
         self._epoch.observe(seconds)
 
     def searched(self, entries: int, seconds: float) -> None:
-        """Take note of entries that housekeeping looked at, and the CPU time of that."""
+        """Count entries that housekeeping read, and the CPU time it took."""
         self._searched.inc(entries)
         self._searching.inc(seconds)
 
     def removed(self, reason: str, sessions: int, events: Mapping[str, int]) -> None:
-        """Take note of sessions that housekeeping removed, and of what it told of them, by type."""
+        """Count sessions that housekeeping removed, and the events it emitted for them, by type."""
         self._removed.labels(reason).inc(sessions)
         self._told(events)
 
@@ -188,7 +188,7 @@ class WorkerMetrics:
         self._restore.labels(table).set(seconds)
 
     def set_aside(self, table: str) -> None:
-        """Take note of a damaged database that was set aside."""
+        """Count a damaged database that was set aside."""
         self._set_aside.labels(table).inc()
 
     def followed(self, table: str, records: int) -> None:

@@ -21,7 +21,7 @@ class Readings(Collector):
         waiting: runs of each source partition that wait.
         sizes: entries of each partition of a table, about.
         standby_lags: seconds that each standby is behind.
-        clock_ahead: seconds that this machine's clock is ahead of the brokers', None where none has told.
+        clock_ahead: seconds that this machine's clock is ahead of the brokers', None where none has reported.
         settings_versions: by partition, the settings in force.
         shadow_versions: by partition, what is tried out.
         brokers: how many brokers answer, and of how many.

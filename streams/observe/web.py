@@ -1,4 +1,4 @@
-"""The worker's HTTP answers: its health, its metrics, its sessions. Loopback unless told otherwise."""
+"""The worker's HTTP answers: its health, its metrics, its sessions. Loopback by default."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class HealthServer:
         metrics: Returns Prometheus' text format.
         session: Answers `/sessions/{id}`, which shows what agents did: see `streams.observe.access`.
         token: Needed for that, where it is set.
-        life_s, most: Of connections, see `streams.observe.connections`.
+        life_s, most: Limits for connections, see `streams.observe.connections`.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class HealthServer:
         """Listen; return the port.
 
         Raises:
-            ConfigurationError: the address is not to be had.
+            ConfigurationError: the address is not available.
         """
         self._runner = web.AppRunner(
             self._application, access_log=None, logger=_requests_log, lingering_time=0, shutdown_timeout=1.0
@@ -109,7 +109,7 @@ class HealthServer:
 
 @web.middleware
 async def _one_request(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Answer one request of a connection, so that nobody sends thousands in a row."""
+    """Answer one request of a connection, so that no client sends thousands in a row."""
     try:
         response = await handler(request)
     except web.HTTPException as answer:

@@ -21,11 +21,11 @@ class Record(Protocol):
 
     @property
     def partition(self) -> int:
-        """Of the dead-letter topic."""
+        """Its partition of the dead-letter topic."""
 
     @property
     def offset(self) -> int:
-        """Of the dead-letter topic."""
+        """Its offset in the dead-letter topic."""
 
     @property
     def timestamp(self) -> int:
@@ -33,15 +33,15 @@ class Record(Protocol):
 
     @property
     def key(self) -> bytes | None:
-        """Of the message."""
+        """The key of the message."""
 
     @property
     def value(self) -> bytes | None:
-        """Of the message."""
+        """The value of the message."""
 
     @property
     def headers(self) -> Sequence[tuple[str, bytes | None]]:
-        """Of the message, then Eddy's."""
+        """The headers of the message, then Eddy's."""
 
 
 class Place(NamedTuple):
@@ -56,7 +56,7 @@ class DeadLetter(NamedTuple):
     """A message that was set aside.
 
     ``timestamp`` is the Kafka timestamp that the message had, in ms. ``headers`` are the message's own.
-    ``source`` is where it stood, None where the headers do not tell: Eddy did not write it. Texts come from
+    ``source`` is where it stood, None where the headers do not say: Eddy did not write it. Texts come from
     headers, which anybody may write.
     """
 
@@ -80,7 +80,7 @@ class DeadLetter(NamedTuple):
 
     @property
     def counted_as(self) -> str:
-        """The reason, or `OTHER` where it is none of Eddy's: so many there are and no more."""
+        """The reason, or `OTHER` where it is none of Eddy's: that bounds how many there are."""
         return self.reason if self.reason in _REASONS else OTHER
 
     @property

@@ -1,8 +1,8 @@
 """What was sent again already: marks on a compacted topic, by the place where the message stood at first.
 
 Two letters of the same message, as a crash of a worker or a second job leaves them, are one message here.
-A mark is written twice: ``begun`` before a message is sent, ``done`` when the broker has it. Of two runs that
-begin with the same message at the same time, the one whose mark stands first goes on.
+A mark is written twice: ``begun`` before a message is sent, ``done`` when the broker has it. If two runs
+begin with the same message at the same time, the one whose mark comes first continues.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Memory:
 
     Args:
         brokers: Where the topic is.
-        partition: Of the source topic.
+        partition: The partition of the source topic.
     """
 
     def __init__(self, brokers: Brokers, partition: int) -> None:

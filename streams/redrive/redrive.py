@@ -17,7 +17,7 @@ from streams.redrive.letter import DeadLetter, redriven_headers
 from streams.redrive.memory import Mark, Memory, opened
 from streams.redrive.trial import Trial
 
-#: Letters that are sent together: so many, or so many bytes.
+#: Letters that are sent together: at most this many, and this many bytes.
 _TOGETHER: Final = 500
 _BYTES_TOGETHER: Final = 4 << 20
 
@@ -56,7 +56,7 @@ class Target:
     topic: str
     partitions: int
     max_bytes: int | None
-    """The largest batch it takes, None where the brokers do not tell."""
+    """The largest batch it takes, None where the brokers do not report it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class Redrive:
         trial: Tells what would come back.
         to: The source topic.
         request: What is asked for.
-        tell: Told of each letter when its outcome is decided.
+        report: Called with each letter when its outcome is decided.
     """
 
     def __init__(
@@ -107,13 +107,13 @@ class Redrive:
         trial: Trial,
         to: Target,
         request: RedriveRequest,
-        tell: Callable[[LetterResult], None],
+        report: Callable[[LetterResult], None],
     ) -> None:
         self._brokers = brokers
         self._trial = trial
         self._to = to
         self._request = request
-        self._tell_somebody = tell
+        self._report = report
         self._memory: Memory | None = None
         self._partitions_with_marks = 0
         self.outcomes: Counter[LetterOutcome] = Counter()
@@ -154,7 +154,7 @@ class Redrive:
                     f"{self._to.topic} has, with kafka-topics.sh --alter"
                 )
             for letter in letters:
-                self._tell(letter, LetterOutcome.FOREIGN, why)
+                self._decide(letter, LetterOutcome.FOREIGN, why)
             return
         if self._memory is None or self._memory.partition != partition:
             self._memory = Memory(self._brokers, partition)
@@ -165,7 +165,7 @@ class Redrive:
         if chosen and not self._request.dry_run:
             await self._send(chosen, self._memory)
         for letter, _ in chosen:
-            self._tell(letter, LetterOutcome.SENT, "")
+            self._decide(letter, LetterOutcome.SENT, "")
 
     def _chosen(self, letters: Sequence[DeadLetter], memory: Memory) -> list[tuple[DeadLetter, Mark]]:
         chosen = []
@@ -175,7 +175,7 @@ class Redrive:
             before = begun.get(offset) or memory.marks.of(offset)
             outcome, why = self._outcome(letter, before)
             if outcome is not LetterOutcome.SENT:
-                self._tell(letter, outcome, why)
+                self._decide(letter, outcome, why)
                 continue
             begun[offset] = Mark(self._request.run, 1 if before is None else before.times + 1, done=False)
             chosen.append((letter, begun[offset]))
@@ -211,7 +211,9 @@ class Redrive:
         won = [(letter, mark) for letter, mark in chosen if memory.marks.of(_offset(letter)) == mark]
         for letter, mark in chosen:
             if memory.marks.of(_offset(letter)) != mark:
-                self._tell(letter, LetterOutcome.UNCERTAIN, "another run began to send it at the same moment")
+                self._decide(
+                    letter, LetterOutcome.UNCERTAIN, "another run began to send it at the same moment"
+                )
         rows = [
             Outgoing(letter.key, letter.value, now, redriven_headers(letter.headers)) for letter, _ in won
         ]
@@ -225,9 +227,9 @@ class Redrive:
         source = letter.source
         return source.partition if source is not None and source.topic == self._to.topic else None
 
-    def _tell(self, letter: DeadLetter, outcome: LetterOutcome, why: str) -> None:
+    def _decide(self, letter: DeadLetter, outcome: LetterOutcome, why: str) -> None:
         self.outcomes[outcome] += 1
-        self._tell_somebody(LetterResult(letter, outcome, why))
+        self._report(LetterResult(letter, outcome, why))
 
 
 def _offset(letter: DeadLetter) -> int:

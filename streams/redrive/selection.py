@@ -23,7 +23,7 @@ class Selection(NamedTuple):
     """Partition and offset in the dead-letter topic."""
 
     def has(self, letter: DeadLetter, decode: Decode) -> bool:
-        """Tell whether the letter is one of them. The value is looked at for ``session`` alone."""
+        """Return whether the letter is one of them. The value is read for ``session`` alone."""
         if self.places and (letter.partition, letter.offset) not in self.places:
             return False
         if self.reasons and letter.counted_as not in self.reasons:

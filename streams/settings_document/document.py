@@ -12,7 +12,7 @@ from streams.domain.settings.ordered_group import ORDERED_GROUPS
 from streams.settings_document.table import RANGES
 
 _NOT_SETTINGS = frozenset({"version", "changed"})
-# Looking for the name somebody meant takes half a millisecond; a document may hold a hundred thousand names.
+# To find the name that was meant takes half a millisecond; a document may hold a hundred thousand names.
 _MOST_SUGGESTED = 100
 
 

@@ -43,7 +43,7 @@ _DAMAGE = (
 def read(stream: BinaryIO) -> Iterator[Entry]:
     """One entry per record of the container, read with the writer's schema.
 
-    Fields a DecisionLog does not have are left to whoever checks the record, as in JSON. Logical types are
+    Fields a DecisionLog does not have are left to the check of the record, as in JSON. Logical types are
     undone (a timestamp is ms again, a UUID text, a decimal a number), because a DecisionLog knows none.
 
     Raises:

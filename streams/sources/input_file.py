@@ -1,4 +1,4 @@
-"""Opening an input: a file or standard input, gzip undone, its first bytes looked at without taking them."""
+"""Opening an input: a file or standard input, gzip undone, its first bytes read without consuming them."""
 
 from __future__ import annotations
 

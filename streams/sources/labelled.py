@@ -1,7 +1,7 @@
 """Recorded sessions together with what people said about them.
 
 Two kinds of lines, in any files and any order of files: events as in `streams.sources.trajectory`, and label
-lines, told by their `label_source`. The records of a session stand in their order.
+lines, marked by their `label_source`. The records of a session are in order.
 """
 
 from __future__ import annotations

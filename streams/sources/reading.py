@@ -13,7 +13,7 @@ from streams.sources.message import Message, message
 
 
 class InputFormat(StrEnum):
-    """How records are written down. ``auto`` tells Avro containers from JSON lines by their first bytes."""
+    """How records are written down. ``auto`` recognises Avro containers by their first bytes."""
 
     AUTO = "auto"
     JSONL = "jsonl"

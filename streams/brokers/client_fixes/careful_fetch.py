@@ -5,8 +5,8 @@ error. `read_carefully` puts `Batches` in that reader's place. Which batches cou
 aborted transactions) is still aiokafka's to say, and so are positions.
 
 aiokafka also makes an object of eleven fields of every record, which is half of what a restore costs. With
-`together` a poll returns batches as they came, compressed, and whoever iterates over one unpacks it, in the
-thread where that happens.
+`together` a poll returns batches as they came, compressed. The code that iterates over a batch unpacks it, in
+the thread where that happens.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ class CarefulConsumer(AIOKafkaConsumer):  # type: ignore[misc]  # aiokafka has n
     def deliver_batches(self) -> None:
         """Return whole batches from now on, each an iterable of records.
 
-        A batch may begin before the position of the consumer, so the reader has to look at the offsets.
+        A batch may begin before the position of the consumer, so the reader has to check the offsets.
         """
         assert self._watch is not None, "it is not started"
         self._watch.together = True

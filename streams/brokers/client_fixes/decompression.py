@@ -61,7 +61,7 @@ def decompressed(codec: int, data: memoryview, limit: int, head: bytes = b"") ->
 
     Raises:
         LargeBatchError: there is more.
-        DamagedBatchError: it cannot be read, or nobody knows the codec.
+        DamagedBatchError: it cannot be read, or the codec is unknown.
     """
     if codec not in _NAMES:
         raise DamagedBatchError(f"nobody knows its compression, number {codec}")
@@ -91,7 +91,7 @@ def _lz4(data: memoryview, room: memoryview) -> int:
     try:
         return int(cramjam.lz4.decompress_into(data, room))
     except cramjam.DecompressionError as error:
-        # Brokers read the first frame and let be what stands behind it.
+        # Brokers read the first frame and ignore what follows it.
         end = _end_of_lz4_frame(data)
         if _FULL in str(error) or end is None or end == len(data):
             raise
@@ -131,7 +131,7 @@ def _snappy(data: memoryview, room: memoryview) -> int:
 
 
 def _unsnapped(block: memoryview, room: memoryview) -> int:
-    """Decompress a block; nothing is written beyond the size that it says, which is looked at first."""
+    """Decompress a block; nothing is written beyond the size that it declares, which is checked first."""
     if cramjam.snappy.decompress_raw_len(block) > len(room):
         raise cramjam.DecompressionError(_FULL)
     return int(cramjam.snappy.decompress_raw_into(block, room))
@@ -158,7 +158,7 @@ def _gunzipped(data: memoryview, limit: int, head: bytes) -> bytes:
                 part = member.decompress(chunk, room + 1)
             except zlib.error as error:
                 if len(found) > 1 and not size:
-                    return b"".join(found)  # as brokers do: what stands behind the members is none
+                    return b"".join(found)  # as brokers do: what follows the members is ignored
                 raise DamagedBatchError(f"its gzip data are damaged: {error}") from error
             size += len(part)
             room -= len(part)

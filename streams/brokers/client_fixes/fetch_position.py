@@ -1,8 +1,8 @@
 """How far a consumer has read, transaction markers and aborted records included.
 
-Behind the last record of a partition may stand offsets that hold none: the markers that end transactions, and
-what an aborted one wrote. Nobody ever processes those, so the offset after the last processed record never
-reaches the end of the partition; the position of the fetch does.
+Offsets without a record may follow the last record of a partition: the markers that end transactions, and
+what an aborted transaction wrote. No consumer processes those, so the offset after the last processed record
+never reaches the end of the partition; the position of the fetch does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the group coordinator says of this worker's membership, told to its lease."""
+"""What the group coordinator says about this worker's membership, passed on to its lease."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def keep_lease(consumer: Any, lease: Lease) -> None:
     again keeps those that it hears from, but not for ever. aiokafka forgets its generation wherever
     the coordinator says that it does not know the member, or the generation, and when the worker leaves.
     """
-    coordinator = consumer._coordinator  # noqa: SLF001 - aiokafka tells nobody of its heartbeats
+    coordinator = consumer._coordinator  # noqa: SLF001 - aiokafka does not report its heartbeats
     ask, forget = coordinator._send_req, coordinator.reset_generation  # noqa: SLF001
 
     async def ask_and_tell(request: Any) -> Any:

@@ -19,7 +19,7 @@ class InFlight:
     """How many requests are on their way to each broker, in place of aiokafka's set of busy ones.
 
     Args:
-        at_once: A broker with so many is busy.
+        at_once: A broker with this many is busy.
     """
 
     def __init__(self, at_once: int = _AT_ONCE) -> None:

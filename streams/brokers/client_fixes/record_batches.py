@@ -1,7 +1,7 @@
-"""The batches of a fetch, each looked at before anything is unpacked.
+"""The batches of a fetch, each checked before anything is unpacked.
 
 aiokafka's own reader decompresses whatever a batch holds, and its first error ends the fetch, which is then
-tried again for ever. Here aiokafka's C code still unpacks each batch that is in order. Of any other batch,
+tried again for ever. Here aiokafka's C code still unpacks each batch that is in order. From any other batch,
 each offset comes as an `Unreadable`, or as the record that `salvage` finds there.
 
 What is decompressed has a limit, and so has what one poll unpacks: once that is reached, the rest waits for
@@ -24,7 +24,7 @@ from streams.brokers.client_fixes.decompression import NONE, DamagedBatchError, 
 from streams.brokers.client_fixes.salvage import Frame, Salvaged, lost, salvage
 from streams.domain.unreadable import Unreadable
 
-#: Of what the batches of a fetch may hold, decompressed.
+#: Bytes that the batches of a fetch may hold, decompressed.
 MAX_BATCH_BYTES: Final = 64 << 20
 
 #: A batch whose checksum is wrong is fetched so often, since the wire may be to blame.
@@ -109,21 +109,21 @@ class Batch:
 
     @property
     def base_offset(self) -> int:
-        """Of its first record."""
+        """The offset of its first record."""
         return self._head.base
 
     @property
     def next_offset(self) -> int:
-        """Behind its last record."""
+        """The offset after its last record."""
         return self._head.last + 1
 
     @property
     def producer_id(self) -> int | None:
-        """Of format 2."""
+        """The producer of a batch of format 2."""
         return None if self._why else self._head.producer_id
 
     def validate_crc(self) -> bool:
-        """Return True: `Batches` has looked at it."""
+        """Return True: `Batches` has checked it."""
         return True
 
     def __next__(self) -> Any:
@@ -234,7 +234,7 @@ class Batches:
         raw: All of them; the last one may be cut off.
         position: The offset that was asked for.
         end: The offset behind the newest record of the partition.
-        watch: Of the consumer.
+        watch: The watch of the consumer.
     """
 
     def __init__(self, tp: TopicPartition, raw: bytes, position: int, end: int, watch: Watch) -> None:

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from streams.domain.unreadable import Raw, Unreadable
 
-#: A batch that cannot be unpacked has so many dead letters at most; the last one stands for the rest.
+#: A batch that cannot be unpacked has this many dead letters at most; the last one represents the rest.
 MOST_LETTERS: Final = 1_000
 
 _LONGEST_VARINT: Final = 10
@@ -46,7 +46,7 @@ class Frame(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """Whether the batch still has every record, so that each stands at its place."""
+        """Whether the batch still has every record, so that each has its place."""
         return self.holds == self.last - self.base + 1
 
 
@@ -54,8 +54,8 @@ def salvage(frame: Frame, records: memoryview, skip: int, following: int) -> Ite
     """Yield what the records of a batch come to, one for each offset that has a record.
 
     Args:
-        frame: Of the batch.
-        records: What stands behind its head, decompressed.
+        frame: The frame of the batch.
+        records: What follows its head, decompressed.
         skip: So many records have been read already.
         following: The offset after the last of those.
     """
@@ -105,16 +105,16 @@ def lost(
 
 
 def _record(frame: Frame, body: memoryview, number: int, following: int) -> Salvaged | Unreadable | None:
-    """Return what a record comes to; None where it has no offset that can be its own."""
+    """Return what becomes of a record; None where it has no offset that can be its own."""
     place = frame.base + number
     try:
-        delta_ms, at = _varint(body, 1)  # behind the attributes, which nobody uses
+        delta_ms, at = _varint(body, 1)  # after the attributes, which are unused
         delta, at = _varint(body, at)
         key, at = _sized(body, at)
         value, at = _sized(body, at)
         headers, names = _headers(body, at)
     except ValueError as error:
-        # Its offset stands inside.
+        # It contains its offset.
         if not frame.whole:
             return None
         return Unreadable(

@@ -29,7 +29,7 @@ sender.BACKOFF_OVERRIDE = _BACKOFF_S
 
 
 class _EarlyGroup(AddOffsetsToTxnHandler):  # type: ignore[misc]  # aiokafka has no types
-    """Adds the group if it can. What stands against it is told when it is asked again, with the offset."""
+    """Adds the group if it can. If something prevents it, the next request, with the offset, reports that."""
 
     def handle_response(self, resp: Any) -> float | None:
         if for_code(resp.error_code) is NoError:

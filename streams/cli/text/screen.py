@@ -1,7 +1,7 @@
 """The one door to standard output and standard error: a line for people or a JSON document for machines.
 
-Everything that a command says goes through here, whoever wrote it. A line is escaped, so that no text of an
-agent, a file or a broker moves a cursor, hides something or begins a line of its own.
+Everything that a command says goes through here, whatever its source. A line is escaped, so that no text of
+an agent, a file or a broker moves a cursor, hides something or begins a line of its own.
 """
 
 from __future__ import annotations

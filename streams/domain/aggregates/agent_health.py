@@ -21,7 +21,7 @@ FORMAT = 1
 #: Buckets of the sliding hour, and hours of the sliding day.
 HOUR, DAY = 12, 24
 
-#: Signatures counted per bucket. Of more, those with the smallest digests are: a sample, and the same one in
+#: Signatures counted per bucket. If there are more, those with the smallest digests: a sample, the same in
 #: every bucket and whatever the order.
 MOST_SIGNATURES = 64
 
@@ -78,7 +78,7 @@ class AgentHealth(NamedTuple):
         return AgentHealth(latest, positions, hour, day, chains)
 
     def report(self, key: str) -> dict[str, Any]:
-        """Return what is told on `agent-health` of the agent or tool with this key."""
+        """Return what `agent-health` reports about the agent or tool with this key."""
         scope, name = subject(key)
         hour = {series: _total(self.hour, series) for series in SERIES}
         day = {series: _total(self.day, series) for series in _DAILY}
@@ -183,7 +183,7 @@ def _chained(chains: Chains, added: Chains, gone: int, slid: bool) -> Chains:
 
 
 def _total(counts: Counts, series: str) -> int:
-    # A session that moved to another partition of the input may be taken out before it is put in.
+    # A session that moved to another partition of the input may be subtracted before it is added.
     return max(0, sum(counts.get(series, {}).values()))
 
 

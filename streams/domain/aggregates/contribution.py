@@ -12,7 +12,7 @@ BUCKET_MS = 300_000
 SERIES = ("sessions", "looping", "episodes", "tokens", "cost")
 
 Counts = dict[str, dict[int, int]]
-"""Of each series, by bucket."""
+"""The counts of each series, by bucket."""
 Chains = dict[int, dict[str, int]]
 """Sessions that loop, by bucket and signature."""
 
@@ -24,7 +24,7 @@ _LARGEST, _LARGEST_LONG = 2**53, 2**63 - 1
 
 
 def agent_key(agent_id: str) -> str:
-    """Return the key of the counts about an agent: its id, so that whoever knows the agent finds them.
+    """Return the key of the counts about an agent: its id, so that a reader who knows the agent finds them.
 
     An id that looks like one of the other keys is marked, so no two subjects have one key.
 

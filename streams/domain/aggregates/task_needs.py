@@ -62,7 +62,7 @@ class TaskNeeds(NamedTuple):
         return TaskNeeds(positions, self.profile.plus(completion.used), version, buffer)
 
     def report(self, task_type: str) -> dict[str, Any]:
-        """Return what is told on `task-profiles` of this type of task."""
+        """Return what `task-profiles` reports about this type of task."""
         return {"task_type": task_type, "recommendation": self.profile.recommendation(self.buffer)}
 
     def snapshot(self) -> list[Any]:

@@ -14,7 +14,7 @@ WIDTH = 5
 
 _MOST_REMEMBERED = 1 << 16
 _LONGEST_REMEMBERED = 64
-# Of two texts that are not alike so many words tell nearly always.
+# This many words nearly always show that two texts are not alike.
 _LOOKED_AT = 32
 # Rounding to 4 decimals adds less than this.
 _ROUNDED = 1e-4
@@ -89,7 +89,7 @@ class Marks(str):
         if spare < max(0, own - others):
             return True
         # A mark that is found may be parts of two others; one that is not found is missing for certain. The
-        # last words of a text are looked at: what agents say first they say in every step.
+        # last words of a text are read: what agents say first they say in every step.
         for at in range(own - WIDTH, max(own - _LOOKED_AT * WIDTH, 0) - 1, -WIDTH):
             if self[at : at + WIDTH] not in other:
                 spare -= WIDTH

@@ -1,4 +1,4 @@
-"""What a tool answered, with everything taken out that differs from one run to the next."""
+"""What a tool answered, without anything that differs from one run to the next."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _USED = 4_000
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 # The outline of a text has one character for each of its characters: every digit is "0", letters are lower
-# case, everything beyond ASCII is "?". The patterns of SEMANTICS 3.2 tell no more apart, so they find the
+# case, everything beyond ASCII is "?". The patterns of SEMANTICS 3.2 distinguish no more, so they find the
 # same places in it, and there they can begin with a plain character, which the search is fastest at.
 _OUTLINE = bytes(ord("0") if 48 <= byte < 58 else ord(chr(byte).lower()) for byte in range(128)) + bytes(128)
 # The same with a to f as "0" too.
@@ -51,7 +51,7 @@ def _durations(_text: str, outline: str) -> list[tuple[int, int]]:
 
 
 def _addresses(text: str, _outline: str) -> list[tuple[int, int]]:
-    # Only 0 begins an address and the outline does not tell it from the other digits.
+    # Only 0 begins an address and the outline does not distinguish it from the other digits.
     return [found.span() for found in _ADDRESS.finditer(text)]
 
 

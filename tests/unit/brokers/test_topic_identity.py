@@ -122,7 +122,7 @@ async def test_brokers_that_do_not_tell_for_long_are_a_failure_that_says_why(
     refused: bytes | Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(topic_identity, "_PATIENCE_SECONDS", -1.0)
-    with pytest.raises(InfrastructureError, match="do not tell which topics there are") as failed:
+    with pytest.raises(InfrastructureError, match="do not report which topics there are") as failed:
         await topic_ids(Broker(refused), ["a"])
     expected = TopicAuthorizationFailedError if isinstance(refused, bytes) else KafkaConnectionError
     assert isinstance(failed.value.__cause__, expected)

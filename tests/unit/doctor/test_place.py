@@ -47,7 +47,7 @@ def test_records_that_are_kept_for_ever_outlive_every_offset() -> None:
 def test_brokers_that_do_not_tell_are_no_failure(minutes: str | None, ms: str | None) -> None:
     [found] = retention_checks(minutes, ms, DEFAULTS)
     assert found.status is Status.OK
-    assert "do not tell" in found.said
+    assert "do not report" in found.said
 
 
 def test_state_of_partitions_whose_offset_is_gone_is_told_while_no_worker_runs() -> None:

@@ -74,7 +74,7 @@ class World:
         await self.turns()
 
     async def silent(self) -> bool:
-        """Tell whether no request has come that was not looked at."""
+        """Return whether every request that has come was checked."""
         await self.turns()
         return self.broker._asked.empty()
 
