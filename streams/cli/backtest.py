@@ -87,9 +87,9 @@ def backtest(
     """Judge the same records under two settings documents and show what would have changed.
 
     For each record this compares what people act on: levels, the node, the budget, what is published. For
-    each session it shows who found a loop, by which rule at which record, and how many alerts there were. A loop
-    is an episode at LOOP. Both documents judge from the first record given on: a session that began before it
-    is judged as if it began there.
+    each session it shows who found a loop, by which rule at which record, and how many alerts there were. A
+    loop is an episode at LOOP. Both documents judge from the first record given on: a session that began
+    before it is judged as if it began there.
 
     BOUND is OFFSET, PARTITION:OFFSET or a time such as 2026-01-31T08:00Z (UTC unless it says otherwise), and
     can be given several times. A session ends with its terminal record; in a topic, also when it has been
