@@ -17,7 +17,7 @@ from benchmarks.report import as_json, as_markdown, merged, update_document
 from benchmarks.session import measure
 
 _ROOT = Path(__file__).parents[1]
-_DOCUMENT = _ROOT / "docs" / "benchmarks.md"
+_DOCUMENT = _ROOT / "docs" / "measurements" / "benchmarks.md"
 _RESULTS = _ROOT / "benchmarks" / "results.json"
 
 
@@ -43,7 +43,7 @@ _RESULTS = _ROOT / "benchmarks" / "results.json"
 @click.option(
     "--write/--no-write",
     default=None,
-    help="Update benchmarks/results.json and docs/benchmarks.md; default: when everything was measured.",
+    help="Update benchmarks/results.json and docs/measurements/benchmarks.md; default: on a full run.",
 )
 def main(
     *,
