@@ -14,7 +14,7 @@ import fastavro
 from schemas.bundled import latest
 from streams.domain.topic import Topic
 
-# SEMANTICS 3.2, as it stands there.
+# specification 3.2, as it stands there.
 _PATTERNS = [
     (re.compile(pattern, re.IGNORECASE | re.ASCII), replacement)
     for pattern, replacement in (
@@ -36,7 +36,7 @@ _ENRICHED = latest(f"{Topic.ENRICHED}-value").parsed
 
 
 def normalised(text: str) -> str:
-    """Return the normalised result, pattern after pattern (SEMANTICS 3.2)."""
+    """Return the normalised result, pattern after pattern (specification 3.2)."""
     text = text[:4000]
     for pattern, replacement in _PATTERNS:
         text = pattern.sub(replacement, text)
@@ -44,7 +44,7 @@ def normalised(text: str) -> str:
 
 
 def words(text: str) -> frozenset[str]:
-    """Return the tokens of a text (SEMANTICS 3.3)."""
+    """Return the tokens of a text (specification 3.3)."""
     return frozenset(_WORD.findall(text[:4000].lower()))
 
 

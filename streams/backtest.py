@@ -79,7 +79,7 @@ class Backtest:
     """Judges records under A and B, and reports for each session what differs.
 
     A session ends with its terminal record. One that is quiet for longer than both documents let a session
-    live, housekeeping's grace included (SEMANTICS 2.5), has ended too: the timestamps of the Kafka records
+    live, with housekeeping's grace (specification 2.5), has ended too: the timestamps of the Kafka records
     are the clock of that, so records without one, as in files, never end a session this way.
     """
 

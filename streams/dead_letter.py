@@ -61,7 +61,7 @@ _VALIDATED = frozenset({Reason.SCHEMA_VIOLATION, Reason.KEY, Reason.FUTURE})
 
 
 def reason_for(problems: Sequence[str]) -> Reason:
-    """Return the one word for the problem list of a rejected record (SEMANTICS 2.2).
+    """Return the one word for the problem list of a rejected record (specification 2.2).
 
     >>> reason_for(["meta.timestamp:future"])
     <Reason.FUTURE: 'future'>

@@ -94,7 +94,7 @@ class RunResult:
     """For each record that found no state: from when on its session may have been removed, ms."""
 
     def late(self, now_ms: int) -> int:
-        """Return how many of the records that found no state came that late (SEMANTICS 2.5)."""
+        """Return how many of the records that found no state came that late (specification 2.5)."""
         return sum(1 for until in self.in_time_until if until < now_ms)
 
     def add(self, topic: str, record: Outgoing) -> None:

@@ -28,7 +28,7 @@ class Judgement(NamedTuple):
         offset: its number.
         session_id, event_id: as reported, None where they are not text.
         outcome: what the pipeline made of it.
-        recommendation: steps and tokens to grant the next task of the type this record completes (SEMANTICS
+        recommendation: budget for the next task of the type that this record completes (specification
             5.6), after this and every earlier completion; None when it completes none.
     """
 

@@ -4,7 +4,7 @@
     session, Decision ── step ──▶ Session, Scored | Duplicate
 
 No clock, no I/O, no random numbers: the same records in the same order under the same settings give the
-same output, byte for byte (SEMANTICS 1.2). The worker, `eddy detect` and the tests all run this.
+same output, byte for byte (specification 1.2). The worker, `eddy detect` and the tests all run this.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Expired(NamedTuple):
 
 
 def admit(record: Record, settings: DetectionSettings) -> Decision | Rejected:
-    """Check a record (SEMANTICS 2.2). What is accepted never makes `step` or a writer fail."""
+    """Check a record (specification 2.2). What is accepted never makes `step` or a writer fail."""
     value = record.value
     known = known_fields(value)
     if known is not None and record.key == known["session_id"]:
@@ -137,7 +137,7 @@ def _step(session: Session | None, decision: Decision, settings: DetectionSettin
 
 
 def expire(session_id: str, session: Session, settings: DetectionSettings) -> Expired:
-    """Return what follows when housekeeping removes a session (SEMANTICS 2.5): what was open is closed.
+    """Return what follows when housekeeping removes a session (specification 2.5): what was open is closed.
 
     The events carry the coordinates and the timestamp of the session's last record, and ``/expired`` at the
     end of their ids. The stub of an ended session has nothing to tell, and a shadow never tells anything.
@@ -292,7 +292,7 @@ class _Coordinates(NamedTuple):
 def _event(
     finding: Finding, about: Decision | _Coordinates, place: str, settings: DetectionSettings, end: str = ""
 ) -> Event:
-    """Make an event of a finding: its topic, its id (SEMANTICS 7.5) and the common fields (7.1)."""
+    """Make an event of a finding: its topic, its id (specification 7.5) and the common fields (7.1)."""
     kind, fields, sub = finding
     id_ = f"{place}/{kind}/{sub}{end}" if sub else f"{place}/{kind}{end}"
     told = {

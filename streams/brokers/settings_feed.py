@@ -2,7 +2,7 @@
 
 Every worker reads both topics whole, outside the consumer group, before it processes its first record, and
 then follows them. Documents are applied one after another, each against those in force before it
-(SEMANTICS 4.4), so every worker reaches the same result from the same topic.
+(specification 4.4), so every worker reaches the same result from the same topic.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def _resolved(document: dict[str, Any], in_force: DetectionSettings, version: in
 
 
 async def announce_proofs(settings: DetectionSettings, about: str = "") -> None:
-    """Log which rules and levels can never fire under ``settings`` but should (SEMANTICS 4.3).
+    """Log which rules and levels can never fire under ``settings`` but should (specification 4.3).
 
     Each rule proves itself by its shortest sequence; that takes some 50 ms, so it happens in a thread.
     """

@@ -1,4 +1,4 @@
-"""A6: how many steps and tokens a session may still use, by the progress it makes (SEMANTICS 5.6)."""
+"""A6: how many steps and tokens a session may still use, by the progress it makes (specification 5.6)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Budget(Detector[BudgetState]):
 
     Takes state_delta.tokens_consumed and progress_delta (share of the task). Looks at every scored record.
 
-    Source: seed 002 "AdaptiveBudget", SEMANTICS 5.6.
+    Source: specification 5.6 (document 002).
 
     >>> from streams.domain.detection_settings import DEFAULTS
     >>> known = {

@@ -66,7 +66,7 @@ class Detector(ABC, Generic[S]):
         """Return the state of a session nothing has been seen of."""
 
     def begin(self, settings: DetectionSettings) -> S:  # noqa: ARG002 - few settings hold from the beginning on
-        """Return the state of a session that begins under these settings (the S of SEMANTICS 4.1)."""
+        """Return the state of a session that begins under these settings (the S of specification 4.1)."""
         return self.fresh()
 
     @abstractmethod

@@ -1,12 +1,12 @@
 """Every detector, in the order they look at a record.
 
 A detector sees the blocks of those above it (`streams.detectors.detector.Eddy`). Judges stand first, so that
-the alerts of the scores can quote them; the scores follow in the order of SEMANTICS 5.
+the alerts of the scores can quote them; the scores follow in the order of specification 5.
 
 Two names mean something to others. `uniqueness` gives the score that is written over the reported one, and
 the severity that colours the node. A judge `verdict` colours the node as well, and is quoted in alerts: its
 block has `visible` (whether it judged the record), `level` and `episode_id`, its state the `tokens` the
-session has used, and what it finds are episodes (SEMANTICS 7.1).
+session has used, and what it finds are episodes (specification 7.1).
 """
 
 from __future__ import annotations

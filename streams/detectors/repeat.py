@@ -1,4 +1,4 @@
-"""A2: the same tool, or the same kind of step, again and again without a break (SEMANTICS 5.2)."""
+"""A2: the same tool, or the same kind of step, again and again without a break (specification 5.2)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Repeat(Detector[RepeatState]):
 
     Looks at every scored record, with or without a cognition.
 
-    Source: seed 000 sections 2 and 3, SEMANTICS 5.2.
+    Source: specification 5.2 (document 000).
 
     >>> from streams.domain.detection_settings import DEFAULTS
     >>> known = {

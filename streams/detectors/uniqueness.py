@@ -1,4 +1,4 @@
-"""A1: how many of the newest decisions are different ones (FRD-009, SEMANTICS 5.1)."""
+"""A1: how many of the newest decisions are different ones (FRD-009, specification 5.1)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Uniqueness(Detector[UniquenessState]):
 
     Looks at records with a cognition. A blank agent_id advances window and severity, but is never alerted.
 
-    Source: FRD-009 FR-9.2 to 9.7, SEMANTICS 5.1.
+    Source: FRD-009 FR-9.2 to 9.7, specification 5.1.
 
     >>> from streams.domain.detection_settings import DEFAULTS
     >>> known = {
@@ -138,7 +138,7 @@ class _Figures(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _figures(counted: tuple[int, ...]) -> _Figures:
-    """Compute what depends only on how often each different tuple occurs, oldest first (SEMANTICS 5.1)."""
+    """Compute what depends only on how often each tuple occurs, oldest first (specification 5.1)."""
     size, unique = sum(counted), len(counted)
     bits = shannon_bits(counted)
     return _Figures(
@@ -159,7 +159,7 @@ def _most_frequent(
 
 
 def _reason(since: int, settings: DetectionSettings) -> str | None:
-    """Why this LOOP record is alerted, None when it is not (SEMANTICS 7.1, 7.2)."""
+    """Why this LOOP record is alerted, None when it is not (specification 7.1, 7.2)."""
     if since == 0:
         return "entered"
     if settings.alert_every_record:

@@ -1,4 +1,4 @@
-"""One accepted record, and what is derived from it (SEMANTICS 2.3)."""
+"""One accepted record, and what is derived from it (specification 2.3)."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class Decision(_Accepted):
 
     @lazy
     def canonical_input(self) -> str:
-        """The arguments in their canonical form (SEMANTICS 3.1), "" without arguments."""
+        """The arguments in their canonical form (specification 3.1), "" without arguments."""
         return canonical(self.action.get("tool_input"))
 
     @lazy
@@ -130,7 +130,7 @@ class Decision(_Accepted):
 
     @lazy
     def result(self) -> str | None:
-        """The normalised result text (SEMANTICS 3.2)."""
+        """The normalised result text (specification 3.2)."""
         return None if self._placed is None else single_spaced(self._placed)
 
     @lazy
@@ -170,7 +170,7 @@ class Decision(_Accepted):
 
     @lazy
     def step_marks(self) -> Marks:
-        """The words of intent, tool, arguments and result text together (SEMANTICS 5.4)."""
+        """The words of intent, tool, arguments and result text together (specification 5.4)."""
         # What is told has most of the words, so it is taken as a whole, behind what only was said.
         told = self._told_words
         only_said = Marks.of([word for word in self._said[0] if word not in told])
@@ -178,7 +178,7 @@ class Decision(_Accepted):
 
     @property
     def spoken_words(self) -> dict[str, None]:
-        """The words of intent, tool, arguments and target together (SEMANTICS 5.5)."""
+        """The words of intent, tool, arguments and target together (specification 5.5)."""
         said, room = self._said
         return said if self.target is None else {**said, **words(self.target[:room])}
 
@@ -220,7 +220,7 @@ class Decision(_Accepted):
         return bool(self.state_delta.get("added_to_memory"))
 
     def is_without_progress(self, previous_result: str | None) -> bool:
-        """Tell whether this step made no progress ("no progress" of SEMANTICS 2.3).
+        """Tell whether this step made no progress ("no progress" of specification 2.3).
 
         Args:
             previous_result: `result_digest` of the session's scored record before this one, None when

@@ -16,7 +16,7 @@ _HOUR_MS = 3_600_000
 
 
 class NodeStateSource(StrEnum):
-    """What colours the node of a session (SEMANTICS 7.3)."""
+    """What colours the node of a session (specification 7.3)."""
 
     uniqueness = "uniqueness"
     verdict = "verdict"
@@ -24,7 +24,7 @@ class NodeStateSource(StrEnum):
 
 
 class RepeatDedup(StrEnum):
-    """How often one signature may be told as diverging (SEMANTICS 5.2)."""
+    """How often one signature may be told as diverging (specification 5.2)."""
 
     once_per_session = "once_per_session"
     rearm = "rearm"
@@ -32,7 +32,7 @@ class RepeatDedup(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DetectionSettings:
-    """The settings of SEMANTICS 4.1 with their defaults: one attribute per row, units as there.
+    """The settings of specification 4.1 with their defaults: one attribute per row, units as there.
 
     Three are not in that table, and change nothing as they stand (docs/quality.md has what they are worth):
     `same_error_similarity`, the least share of words that neighbouring calls of R3 have in common, 0 for any
@@ -41,7 +41,7 @@ class DetectionSettings:
 
     A value built by `streams.settings_document.document.resolve` is always within the ranges; one built
     directly is not checked. Maps are read-only views. ``version`` counts documents; 0 is the built-in
-    defaults before any document (SEMANTICS 4.4).
+    defaults before any document (specification 4.4).
     """
 
     version: int = 0

@@ -27,9 +27,9 @@ _FOLDED = str.maketrans({"\u0130": "i", "\u0131": "i", "\u017f": "s"})
 
 
 def is_infrastructure(status: str, text: str | None) -> bool:
-    """Tell whether a failed call failed for reasons outside the agent's reach (SEMANTICS 3.4).
+    """Tell whether a failed call failed for reasons outside the agent's reach (specification 3.4).
 
-    ``text`` is the result text of the record (SEMANTICS 2.3); its first 200 characters decide.
+    ``text`` is the result text of the record (specification 2.3); its first 200 characters decide.
 
     >>> is_infrastructure("failure", "HTTP 503 Service Unavailable"), is_infrastructure("failure", "HTTP 404")
     (True, False)

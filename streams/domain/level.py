@@ -1,4 +1,4 @@
-"""How bad it is: NORMAL < WARNING < LOOP (SEMANTICS 1.5)."""
+"""How bad it is: NORMAL < WARNING < LOOP (specification 1.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The node of a session in the topology map: its states and their colours (SEMANTICS 7.3)."""
+"""The node of a session in the topology map: its states and their colours (specification 7.3)."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ _LARGEST = 1.7976931348623157e308
 
 
 def r4(x: float) -> float:
-    """Round to 4 decimals, ties to even on the exact binary value, without negative zero (SEMANTICS 1.3).
+    """Round to 4 decimals, ties to even on the exact binary value, without negative zero (specification 1.3).
 
     Every reported float is rounded this way and every threshold is compared with the rounded value,
     so what is reported and what was decided never disagree.
@@ -23,7 +23,7 @@ def r4(x: float) -> float:
 
 
 def added(numbers: Iterable[float]) -> float:
-    """Return the sum, taken one by one from the first to the last (SEMANTICS 1.3).
+    """Return the sum, taken one by one from the first to the last (specification 1.3).
 
     From Python 3.12 on `sum` makes up for what rounding loses, so that it gives other results than before.
 

@@ -16,8 +16,8 @@ class Scored(NamedTuple):
     Attributes:
         decision: the record.
         enriched: the outbound record: the known fields of the DecisionLog, cognition.entropy_score
-            overwritten when the ratio was scored, and the block `eddy` (SEMANTICS 1.7).
-        events: what is told, in the order of SEMANTICS 7.4; one without a topic stands in `eddy.events` only.
+            overwritten when the ratio was scored, and the block `eddy` (specification 1.7).
+        events: in the order of specification 7.4; one without a topic is in `eddy.events` only.
         node_state: the state of the session's node after the record.
         violations: what was wrong though the record was accepted: at most ``missing_agent_id`` (5.1).
         contributions: what it adds to the views across sessions.
@@ -32,16 +32,16 @@ class Scored(NamedTuple):
 
 
 class Duplicate(NamedTuple):
-    """The record had been applied before: no state change, no output (SEMANTICS 2.4)."""
+    """The record had been applied before: no state change, no output (specification 2.4)."""
 
     decision: Decision
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """The record is not valid: it goes to the dead letters, and no session hears of it (SEMANTICS 2.2).
+    """The record is not valid: it goes to the dead letters, and no session hears of it (specification 2.2).
 
-    ``problems`` are field paths in the order of SEMANTICS 2.1, then ``key`` and ``meta.timestamp:future``;
+    ``problems`` are field paths in the order of specification 2.1, then ``key``, ``meta.timestamp:future``;
     ``detail`` says for people what is wrong with them and what is allowed, without any value.
     """
 

@@ -21,7 +21,7 @@ _MOST: Final = 5
 
 
 def explained(problems: Sequence[str], record: Record, settings: DetectionSettings) -> str:
-    """Return what is wrong with a record that was rejected for these problems (SEMANTICS 2.2).
+    """Return what is wrong with a record that was rejected for these problems (specification 2.2).
 
     >>> record = Record(0, 0, "s-1", None, {"session_id": "s-1", "action": {"status": "done"}})
     >>> explained(["action.status"], record, DetectionSettings())

@@ -1,4 +1,4 @@
-"""Whether the uniqueness ratio of a record was taken, and why not (SEMANTICS 2.8, 5.1)."""
+"""Whether the uniqueness ratio of a record was taken, and why not (specification 2.8, 5.1)."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Session(NamedTuple):
 
     Attributes:
         partition, offset: the position of the last applied record. One at or below it on the same partition
-            is a duplicate (SEMANTICS 2.4).
+            is a duplicate (specification 2.4).
         node: what the topology shows. `IDLE` means that the session ended: what remains is a stub that still
             identifies duplicates, and may be removed once the committed offset has passed it (2.6).
         latest: the greatest timestamp seen, ms (2.5).

@@ -15,7 +15,7 @@ _LONGEST_REMEMBERED = 200
 
 
 class ToolClass(StrEnum):
-    """The classes of SEMANTICS 3.5."""
+    """The classes of specification 3.5."""
 
     write = "write"
     read = "read"
@@ -24,7 +24,7 @@ class ToolClass(StrEnum):
 
 
 def tool_class(tool: str, settings: DetectionSettings) -> ToolClass:
-    """Classify a tool by its lower-cased name; write is asked before read before command (SEMANTICS 3.5).
+    """Classify a tool by its lower-cased name; write is asked before read before command (specification 3.5).
 
     Only records of kind ``tool`` have a class; that is the caller's to check.
 

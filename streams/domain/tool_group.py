@@ -1,4 +1,4 @@
-"""Which tools count as one: by configuration, else by name without its version (SEMANTICS 5.7)."""
+"""Which tools count as one: by configuration, else by name without its version (specification 5.7)."""
 
 from __future__ import annotations
 

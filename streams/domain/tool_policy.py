@@ -10,7 +10,7 @@ from streams.domain.text.glob import Globs
 
 
 class PolicyMode(StrEnum):
-    """How the verdict treats a tool (SEMANTICS 6.2)."""
+    """How the verdict treats a tool (specification 6.2)."""
 
     exempt = "exempt"
     polling = "polling"
@@ -22,7 +22,7 @@ class ToolPolicy:
     """One entry of the setting ``tool_policies``; the first whose glob fits the lower-cased name holds.
 
     ``warn`` and ``loop`` are limits of rule R1 in records: both given for ``limits``, each optional for
-    ``polling`` (SEMANTICS 6.2 says what stands in), neither for ``exempt``.
+    ``polling`` (specification 6.2 says what stands in), neither for ``exempt``.
     """
 
     glob: str

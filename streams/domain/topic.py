@@ -1,4 +1,4 @@
-"""The topics Eddy reads and writes, by name (SEMANTICS 1.7)."""
+"""The topics Eddy reads and writes, by name (specification 1.7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which records are accepted, and what of them is forwarded (SEMANTICS 2.1, 2.2).
+"""Which records are accepted, and what of them is forwarded (specification 2.1, 2.2).
 
 Null means absent throughout: an optional field may be either. What is accepted can always be digested as
 UTF-8 and written as JSON and with the Avro schema of the DecisionLog: nothing after this point can fail on a
@@ -72,7 +72,7 @@ def _timestamp(value: object) -> bool:
 
 
 class _Group(NamedTuple):
-    """A nested record: the rules of its fields in the order of SEMANTICS 2.1, and which must be there."""
+    """A nested record: the rules of its fields in the order of specification 2.1, and which must be there."""
 
     rules: Mapping[str, Rule]
     required: tuple[str, ...]
@@ -231,7 +231,7 @@ def _kept(part: Fields, group: _Group) -> Iterator[tuple[str, Any]]:
 
 
 def problems(value: Mapping[str, Any]) -> tuple[str, ...]:
-    """Name every field that keeps a record from being accepted, as paths in the order of SEMANTICS 2.1.
+    """Name every field that keeps a record from being accepted, as paths in the order of specification 2.1.
 
     A group that is not a record is named itself; of a required group that is missing, its required fields.
 

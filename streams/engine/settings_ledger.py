@@ -2,7 +2,7 @@
 
 A change of settings takes effect between two runs. So that a replay after a crash sees the same settings at
 the same offsets, each change is written to the partition's changelog with its first offset before the first
-output under it, and kept until the committed offset has passed it (SEMANTICS 4.4).
+output under it, and kept until the committed offset has passed it (specification 4.4).
 
 The settings that are tried out (`streams.domain.shadow`) change by the same rule, in entries of their own.
 

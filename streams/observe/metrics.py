@@ -4,7 +4,7 @@
 |---|---|---|
 | eddy_decisions_total | result | records: scored, duplicate, dead_lettered |
 | eddy_dead_letters_total | reason | why |
-| eddy_events_total | event_type | events of SEMANTICS part 7, published or not |
+| eddy_events_total | event_type | events of specification 7, published or not |
 | eddy_epoch_seconds | | from a run's start to its state being durable |
 | eddy_fold_seconds_total | | CPU-bound part of that: decode, judge, encode |
 | eddy_run_records | | records per run |

@@ -5,7 +5,7 @@ takes itself out of the old and puts itself into the new, so that the sessions o
 buckets, each session counted once, and nobody keeps a list of sessions. A session that loops moves along
 likewise. Most records change nothing and send nothing.
 
-What counts as looping and as waste is an episode of level LOOP (SEMANTICS 6.8): from the record it reaches
+Looping, and waste, is an episode of level LOOP (specification 6.8): from the record at which it reaches
 LOOP until it recovers, for the agent and the tools it had then. Wasted are the tokens and the cost since the
 onset of such episodes, told when there is an event of the episode. What two episodes of a session have in
 common, because one is opened again or their patterns overlap, is wasted once.

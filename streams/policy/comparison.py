@@ -51,7 +51,7 @@ class Difference(NamedTuple):
     Attributes:
         fields: what differs, in the order of `DifferenceKind`, without the events.
         only_a, only_b: published under one settings document and not under the other, each in the order of
-            SEMANTICS 7.4.
+            specification 7.4.
     """
 
     fields: tuple[FieldDifference, ...]

@@ -1,4 +1,4 @@
-"""What a completed task took (SEMANTICS 5.6, task profile)."""
+"""What a completed task took (specification 5.6, task profile)."""
 
 from __future__ import annotations
 

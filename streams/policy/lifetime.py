@@ -1,4 +1,4 @@
-"""When the state of a session may go (SEMANTICS 2.5, 2.6). Pure: who asks says what time it is."""
+"""When the state of a session may go (specification 2.5, 2.6). Pure: who asks says what time it is."""
 
 from __future__ import annotations
 

@@ -45,10 +45,10 @@ class Reach:
 
 
 def reachability(settings: DetectionSettings) -> tuple[Reach, ...]:
-    """Return a row for each (rule, level), in the order of SEMANTICS 4.3.
+    """Return a row for each (rule, level), in the order of specification 4.3.
 
     Rules: A1, A2:<kind>, A3:<pattern>, A3:escalation, A4:<detector>, A5, R1, R1:failing, R2:period<p>, R3,
-    R4, R5, and R6 where `verdict_rules` has it. Levels are those of SEMANTICS 1.5; for A5 they are its
+    R4, R5, and R6 where `verdict_rules` has it. Levels are those of specification 1.5; for A5 they are its
     response levels.
 
     >>> from streams.domain.detection_settings import DEFAULTS
@@ -100,7 +100,7 @@ def _patterns(settings: DetectionSettings) -> Iterator[Reach]:
 
 
 def _records_to_exceed(saturation: float, alpha: float) -> int | None:
-    """Return after how many ones the rounded moving average of SEMANTICS 5.3 exceeds ``saturation``."""
+    """Return after how many ones the rounded moving average of specification 5.3 exceeds ``saturation``."""
     if saturation >= 1:
         return None
     least = (math.floor(saturation * 10_000) + 1) / 10_000 - 0.00005
@@ -142,7 +142,7 @@ def _verdict(settings: DetectionSettings) -> Iterator[Reach]:
     yield from _limits(settings, "R3", "same_error")
     yield from _limits(settings, "R4", "same_result")
     yield from _limits(settings, "R5", "near_duplicate")
-    # Not of SEMANTICS: no row where it is not asked for.
+    # Beyond the requirements: no row where it is not asked for.
     if "R6" in settings.verdict_rules:
         yield from _limits(settings, "R6", "nothing_new", before=1)
 

@@ -1,4 +1,4 @@
-"""Where an event goes: its topic, or nowhere but the enriched record (SEMANTICS 7.1)."""
+"""Where an event goes: its topic, or nowhere but the enriched record (specification 7.1)."""
 
 from __future__ import annotations
 

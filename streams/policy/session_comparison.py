@@ -27,7 +27,7 @@ class Detection(NamedTuple):
     """The first time that a session was said to be in a loop.
 
     ``record`` counts the session's records from 1, ``offset`` is that of the record, ``rule`` as in
-    SEMANTICS 6.5.
+    specification 6.5.
     """
 
     record: int
@@ -39,7 +39,7 @@ class Detection(NamedTuple):
 class Side:
     """What was published about a session under one of the documents.
 
-    ``alerts`` counts by rule, named as in SEMANTICS 4.3; what says that an episode is over is no alert.
+    ``alerts`` counts by rule, named as in specification 4.3; what says that an episode is over is no alert.
     """
 
     alerts: Counter[str] = field(default_factory=Counter)
@@ -106,7 +106,7 @@ class SessionComparison:
 
 
 def alert_rule(fields: Mapping[str, Any]) -> str | None:
-    """Return the rule that raised an event, named as in SEMANTICS 4.3; None for what is no alert.
+    """Return the rule that raised an event, named as in specification 4.3; None for what is no alert.
 
     >>> alert_rule({"event_type": "drift_pattern", "pattern": "read_loop"})
     'A3:read_loop'

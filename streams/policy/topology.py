@@ -1,4 +1,4 @@
-"""What the topology shows of a session, and when it is told (SEMANTICS 7.3)."""
+"""What the topology shows of a session, and when it is told (specification 7.3)."""
 
 from __future__ import annotations
 

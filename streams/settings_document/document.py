@@ -36,7 +36,7 @@ def resolve(
     """Return the settings a document puts in force as ``version``, and what of it was refused.
 
     A key the document leaves out has its default, a key it gets wrong keeps the value in force, an ordered
-    group that does not hold on the result goes back to the values in force together (SEMANTICS 4.2, 4.4).
+    group that does not hold on the result goes back to the values in force together (specification 4.2, 4.4).
     Warnings come in the order of the document, those of groups last. ``version`` and ``changed`` (who, when,
     why) are about the document, not settings. No JSON value can make it raise. ``in_force`` is `DEFAULTS`
     as long as there was no document.

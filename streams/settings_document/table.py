@@ -1,4 +1,4 @@
-"""Which settings there are and what each may be: the ranges of SEMANTICS 4.1, row by row."""
+"""Which settings there are and what each may be: the ranges of specification 4.1, row by row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plays a stream vector (SEMANTICS part 10) through the pipeline and compares what came out."""
+"""Plays a stream vector (specification 10) through the pipeline and compares what came out."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -136,7 +136,7 @@ def _verdict_mismatches(wanted: Mapping[str, str] | None, played: Played) -> Ite
 
 
 def equal(expected: Any, actual: Any) -> bool:
-    """Compare as SEMANTICS part 10 does: numbers within 1e-9, of a map only the given keys."""
+    """Compare as specification 10 does: numbers within 1e-9, of a map only the given keys."""
     match expected:
         case bool() | None | str():
             return type(actual) is type(expected) and actual == expected

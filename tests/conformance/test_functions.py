@@ -1,4 +1,4 @@
-"""The pure functions against their conformance vectors (SEMANTICS part 10)."""
+"""The pure functions against their conformance vectors (specification 10)."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The stream vectors of the requirements (SEMANTICS part 10), each under every way of delivery."""
+"""The stream vectors of the requirements (specification 10), each under every way of delivery."""
 
 import json
 from pathlib import Path

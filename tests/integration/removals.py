@@ -1,4 +1,4 @@
-"""Which sessions the clock has removed, and whether it might (SEMANTICS 2.5, 2.6).
+"""Which sessions the clock has removed, and whether it might (specification 2.5, 2.6).
 
 The reference has no clock, and when a worker got to a session that was due is decided by the clock and by
 faults. So it is read off the changelog, in which a tombstone names the state it buried. All else follows from

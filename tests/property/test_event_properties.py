@@ -1,4 +1,4 @@
-"""The events of any stream, told once more from what the records report: SEMANTICS 7.1 to 7.5, literally."""
+"""The events of any stream, derived again from what the records report (specification 7.1 to 7.5)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -13,7 +13,7 @@ from streams.policy.witness.witness import Witness
 from streams.proof import Finding, fired, prove, scored
 from tests.settings_strategy import settings
 
-# SEMANTICS 4.3 counts these differently: matching records only; and as if any record could have any signal.
+# specification 4.3 counts these differently: matching records only; as if any record could have any signal.
 COUNTED_DIFFERENTLY = {"A3:escalation", "A5"}
 LONGEST = 200
 SLOW = hypothesis_settings(

@@ -12,7 +12,7 @@ def record_fields(judgement: Judgement) -> dict[str, Any]:
     """The document that says what became of a record; its keys are an interface others read.
 
     ``entropy_score`` is the one of the outbound record, ``node_state`` the one after the record, ``eddy`` the
-    block of SEMANTICS 1.7 with its events; all null where nothing goes out. ``recommendation`` is what
+    block of specification 1.7 with its events; all null where nothing goes out. ``recommendation`` is what
     the next task of the completed type should be granted, null for a record that completes none.
     """
     _, session_id, event_id, outcome, recommendation = judgement

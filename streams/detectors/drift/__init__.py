@@ -1,1 +1,1 @@
-"""A5: how far a session has drifted from its goal, from five signals (SEMANTICS 5.5)."""
+"""A5: how far a session has drifted from its goal, from five signals (specification 5.5)."""

@@ -50,7 +50,7 @@ class Drift(Detector[DriftState]):
 
     Looks at every scored record.
 
-    Source: seed 002 (DriftEngine), SEMANTICS 5.5.
+    Source: specification 5.5 (document 002).
 
     >>> from streams.domain.detection_settings import DEFAULTS
     >>> known = {

@@ -1,4 +1,4 @@
-"""How much of a session's goal its newest records still speak of (SEMANTICS 5.5, goal_dna_drift)."""
+"""How much of a session's goal its newest records still speak of (specification 5.5, goal_dna_drift)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from streams.domain.text.tokens import words
 
 _MOST_WORDS = 256
 _SHORTEST = 3
-# As SEMANTICS 5.5 lists them.
+# As specification 5.5 lists them.
 _STOP_LIST = (
     "the and for with from that this into then are was has have not but you your its all any can will should "
     "must please"

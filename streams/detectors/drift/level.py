@@ -1,4 +1,4 @@
-"""What a drift calls for, from nothing to asking the user (SEMANTICS 5.5)."""
+"""What a drift calls for, from nothing to asking the user (specification 5.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Five signals, one number (SEMANTICS 5.5)."""
+"""Five signals, one number (specification 5.5)."""
 
 from __future__ import annotations
 

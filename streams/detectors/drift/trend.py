@@ -1,4 +1,4 @@
-"""Where the overall drift is going (SEMANTICS 5.5)."""
+"""Where the overall drift is going (specification 5.5)."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Loop(Detector[LoopState]):
     Takes intent, tool, arguments, status and result, and what the record says of progress. Looks at every
     scored record.
 
-    Source: seed 002 (MultiResolutionLoopDetector), SEMANTICS 5.4.
+    Source: specification 5.4 (document 002).
 
     >>> from streams.domain.detection_settings import DEFAULTS
     >>> known = {

@@ -1,4 +1,4 @@
-"""The four detectors of A4, from the sharpest to the coarsest (SEMANTICS 5.4)."""
+"""The four detectors of A4, from the sharpest to the coarsest (specification 5.4)."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from streams.domain.decision import Decision
 class LoopState(NamedTuple):
     """The tail of a session: how far back from the newest step each kind of sameness goes.
 
-    The window of SEMANTICS 5.4 is not stored. Each detector asks for a run that ends with the newest step,
+    The window (specification 5.4) is not stored. Each detector asks for a run that ends at the newest step,
     and what such a run has in the window is the shorter of the run and the window.
 
     Attributes:

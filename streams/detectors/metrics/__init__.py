@@ -1,1 +1,1 @@
-"""The reported metrics: how varied the tools of a session are (SEMANTICS 5.7)."""
+"""The reported metrics: how varied the tools of a session are (specification 5.7)."""

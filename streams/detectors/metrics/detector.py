@@ -33,7 +33,7 @@ class Metrics(Detector[MetricsState]):
 
     Looks at every scored record. Tells nothing.
 
-    Source: seed 000 section 5, SEMANTICS 5.7.
+    Source: specification 5.7 (document 000).
 
     >>> from streams.domain.detection_settings import DEFAULTS
     >>> def call(tool):

@@ -1,4 +1,4 @@
-"""What a window of names has to say: how varied it is, and what repeats in it (SEMANTICS 5.7)."""
+"""What a window of names has to say: how varied it is, and what repeats in it (specification 5.7)."""
 
 from __future__ import annotations
 

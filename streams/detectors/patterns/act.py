@@ -12,7 +12,7 @@ from streams.domain.tool_class import ToolClass, tool_class
 
 
 class Deed(StrEnum):
-    """The classes of SEMANTICS 3.5, told apart by outcome where A3 asks for it. One letter each."""
+    """The classes of specification 3.5, told apart by outcome where A3 asks for it. One letter each."""
 
     READ = "r"
     WRITE = "w"

@@ -40,7 +40,7 @@ class Patterns(Detector[PatternsState]):
     Takes `action.target`, `action.content_hash`, the status and the class of the tool, and of failed commands
     the arguments and the result. Looks at every scored record.
 
-    Source: seed 001, SEMANTICS 5.3.
+    Source: specification 5.3 (document 001).
 
     >>> from streams.domain.detection_settings import DEFAULTS
     >>> known = {

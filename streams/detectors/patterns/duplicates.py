@@ -1,4 +1,4 @@
-"""How much of the window is the same thing done to the same content (SEMANTICS 5.3, duplicate_mass)."""
+"""How much of the window is the same thing done to the same content (specification 5.3, duplicate_mass)."""
 
 from __future__ import annotations
 

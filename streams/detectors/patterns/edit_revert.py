@@ -1,4 +1,4 @@
-"""A file written back to what it was before the last change (SEMANTICS 5.3, edit_revert)."""
+"""A file written back to what it was before the last change (specification 5.3, edit_revert)."""
 
 from __future__ import annotations
 

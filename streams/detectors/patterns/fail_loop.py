@@ -1,4 +1,4 @@
-"""The same command failing in the same way, again and again (SEMANTICS 5.3, test_fail_loop)."""
+"""The same command failing in the same way, again and again (specification 5.3, test_fail_loop)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same file read again and again, though nothing about it changed (SEMANTICS 5.3, read_loop)."""
+"""The same file read again and again, though nothing about it changed (specification 5.3, read_loop)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a pattern behaves over time: its average, its alerts, its escalation (SEMANTICS 5.3)."""
+"""How a pattern behaves over time: its average, its alerts, its escalation (specification 5.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""R2: a few steps taken in turns, with the same results each time (SEMANTICS 6.5)."""
+"""R2: a few steps taken in turns, with the same results each time (specification 6.5)."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Verdict(Detector[VerdictState]):
 
     Looks at every record; judges those that `visibility` does not leave out.
 
-    Source: SEMANTICS 6.
+    Source: specification 6.
 
     >>> from streams.domain.detection_settings import DEFAULTS
     >>> known = {

@@ -1,4 +1,4 @@
-"""R1: the same call with the same result again and again (SEMANTICS 6.5)."""
+"""R1: the same call with the same result again and again (specification 6.5)."""
 
 from __future__ import annotations
 

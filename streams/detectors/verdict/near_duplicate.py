@@ -1,4 +1,4 @@
-"""R5: calls and results that hardly differ, without progress (SEMANTICS 6.5)."""
+"""R5: calls and results that hardly differ, without progress (specification 6.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""R6: call after call that was made before, with the result it had before. Not in SEMANTICS; off by default.
+"""R6: call after call that was made before, with the same result (specification 6.5); off by default.
 
 It sees what no run and no cycle shows: a circle of more than five steps, or one that is not always walked in
 the same order. One new call, or one new result, ends it: an edit, the next page, the next file of a batch.

@@ -1,4 +1,4 @@
-"""Which of the operator's policies holds for a tool (SEMANTICS 6.2)."""
+"""Which of the operator's policies holds for a tool (specification 6.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same pattern soon again is the same episode (SEMANTICS 6.8, re-arm)."""
+"""The same pattern soon again is the same episode (specification 6.8, re-arm)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told of an episode: `loop_episode` (SEMANTICS 7.1)."""
+"""What is told of an episode: `loop_episode` (specification 7.1)."""
 
 from __future__ import annotations
 

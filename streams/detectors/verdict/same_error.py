@@ -1,4 +1,4 @@
-"""R3: one tool failing with the same error, whatever it is called with (SEMANTICS 6.5)."""
+"""R3: one tool failing with the same error, whatever it is called with (specification 6.5)."""
 
 from __future__ import annotations
 

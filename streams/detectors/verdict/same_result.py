@@ -1,4 +1,4 @@
-"""R4: one tool giving the same result, whatever it is called with (SEMANTICS 6.5)."""
+"""R4: one tool giving the same result, whatever it is called with (specification 6.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waiting is not a loop; failing slowly is (SEMANTICS 6.4)."""
+"""Waiting is not a loop; failing slowly is (specification 6.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results that say no more than that it worked (SEMANTICS 6.6)."""
+"""Results that say no more than that it worked (specification 6.6)."""
 
 from __future__ import annotations
 

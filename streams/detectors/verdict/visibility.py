@@ -1,4 +1,4 @@
-"""Which records the verdict looks at (SEMANTICS 6.1)."""
+"""Which records the verdict looks at (specification 6.1)."""
 
 from __future__ import annotations
 

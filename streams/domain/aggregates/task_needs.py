@@ -11,7 +11,7 @@ FORMAT = 1
 
 
 class Completion(NamedTuple):
-    """A completed task (SEMANTICS 5.6), as a record of a session contributes it.
+    """A completed task (specification 5.6), as a record of a session contributes it.
 
     Attributes:
         task_type: kind of task.

@@ -1,4 +1,4 @@
-"""What tasks of one type usually take, and hence what to grant the next one (SEMANTICS 5.6)."""
+"""What tasks of one type usually take, and hence what to grant the next one (specification 5.6)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from streams.domain.detection_settings import DEFAULTS
 
-# No budget is ever larger (SEMANTICS 4.1: initial_tokens x budget_cap_factor), so no task counts for more.
+# No budget is larger (specification 4.1: initial_tokens x budget_cap_factor), so no task counts for more.
 _MOST = 10**15
 _UNITS = 10_000
 

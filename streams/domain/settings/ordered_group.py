@@ -1,4 +1,4 @@
-"""Settings that only make sense together: thresholds that must rise (SEMANTICS 4.2)."""
+"""Settings that only make sense together: thresholds that must rise (specification 4.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a setting may be: how a value of a settings document is read, strictly (SEMANTICS 4.2)."""
+"""What a setting may be: how a value of a settings document is read, strictly (specification 4.2)."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def groups() -> Range:
 def policies(limit: Range) -> Range:
     """Take a map of patterns over tool names to policies, in order; ``limit`` is what warn and loop may be.
 
-    Modes are those of SEMANTICS 4.1: exempt alone, polling with limits if wanted, limits with both.
+    Modes are those of specification 4.1: exempt alone, polling with limits if wanted, limits with both.
     """
 
     def read(value: object) -> tuple[ToolPolicy, ...] | None:

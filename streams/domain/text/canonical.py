@@ -34,7 +34,7 @@ class _Digits(str):
 
 
 def canonical(tool_input: str | None) -> str:
-    r"""Write the arguments of a call in the one canonical way, RFC 8785-like (SEMANTICS 3.1).
+    r"""Write the arguments of a call in the one canonical way, RFC 8785-like (specification 3.1).
 
     None and "" give "". Text that is not one JSON value comes back as it is; NaN, numbers beyond the doubles,
     nesting deeper than 100 and text that UTF-8 cannot write are not JSON. A fraction of 1e15 and more is

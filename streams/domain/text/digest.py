@@ -6,7 +6,7 @@ from hashlib import sha256
 
 
 def digest(text: str | None) -> str | None:
-    """Return the first 16 hex digits of SHA-256 over the UTF-8 of ``text``; None for None (SEMANTICS 1.6).
+    """Return the first 16 hex digits of SHA-256 over UTF-8 (specification 1.6); None for None.
 
     A lone surrogate, which UTF-8 cannot write, counts as the three bytes it would have, so no text raises.
 

@@ -59,7 +59,7 @@ class Marks(str):
         return Marks("".join([each for each in one_by_one(self) if each not in other.set]))
 
     def jaccard(self, other: Marks) -> float:
-        """Return |a and b| / |a or b|, unrounded; 0 when both are empty (SEMANTICS 3.3)."""
+        """Return |a and b| / |a or b|, unrounded; 0 when both are empty (specification 3.3)."""
         if self == other:
             return 1.0 if self else 0.0
         # The other is often what a state kept, and would be made a set for this alone.

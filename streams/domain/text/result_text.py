@@ -10,7 +10,7 @@ _USED = 4_000
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 # The outline of a text has one character for each of its characters: every digit is "0", letters are lower
-# case, everything beyond ASCII is "?". The patterns of SEMANTICS 3.2 distinguish no more, so they find the
+# case, everything beyond ASCII is "?". The patterns of specification 3.2 see no more, so they find the
 # same places in it, and there they can begin with a plain character, which the search is fastest at.
 _OUTLINE = bytes(ord("0") if 48 <= byte < 58 else ord(chr(byte).lower()) for byte in range(128)) + bytes(128)
 # The same with a to f as "0" too.
@@ -68,7 +68,7 @@ _HEX_RUN = re.compile(r"0(?<!\w.)0{7,}+\b", re.ASCII)
 _UNIT = re.compile(r"0 ?m?s")
 _DURATION = re.compile(r"0(?<!\w.)0*+(?:\.0++ ?(?:m?s|sec(?:ond)?s?)| ?ms)\b", re.ASCII)
 
-# Patterns 2 to 11 of SEMANTICS 3.2. `\b` before the first character is written as a look behind it. The unit
+# Patterns 2 to 11 of specification 3.2. `\b` before the first character is a look-behind. The unit
 # test holds the patterns as they are specified and shows that these do the same.
 _UUIDS = _Rule(("-",), _uuids, "<uuid>")
 _TIMES = (
@@ -118,7 +118,7 @@ def _rules(outline: str) -> Iterator[_Rule]:
 
 
 def normalise_result(text: str | None) -> str | None:
-    r"""Return the result text without what is different each time; None for None (SEMANTICS 3.2).
+    r"""Return the result text without what is different each time; None for None (specification 3.2).
 
     Colours, ids, times, durations, temporary paths, addresses and line numbers give way to placeholders and
     runs of whitespace to one space; plain numbers stay, because they are progress. The first 4,000 characters

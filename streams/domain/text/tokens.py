@@ -12,7 +12,7 @@ _WORDS = bytes(ord(chr(byte).lower() if chr(byte).isalnum() else " ") for byte i
 
 
 def words(text: str | None) -> dict[str, None]:
-    """Return the words of a text in the order in which they first occur (SEMANTICS 3.3).
+    """Return the words of a text in the order in which they first occur (specification 3.3).
 
     Words are runs of Unicode letters and digits, lower-cased; underscore and punctuation separate. Only the
     first 4,000 characters count. None has no words.
@@ -45,7 +45,7 @@ def tokens(text: str | None) -> frozenset[str]:
 
 
 def jaccard(a: frozenset[str], b: frozenset[str]) -> float:
-    """Return |a and b| / |a or b|, unrounded, from 0 to 1; 0 when both are empty (SEMANTICS 3.3).
+    """Return |a and b| / |a or b|, unrounded, from 0 to 1; 0 when both are empty (specification 3.3).
 
     >>> jaccard(frozenset({"x", "y"}), frozenset({"y"}))
     0.5

@@ -1,4 +1,4 @@
-"""Housekeeping: what nothing can need any more leaves the state (SEMANTICS 2.5, 2.6).
+"""Housekeeping: what nothing can need any more leaves the state (specification 2.5, 2.6).
 
     stubs       of sessions that ended, once the commit has passed them: from a list that epochs make, so that
                 a burst of short sessions costs no search

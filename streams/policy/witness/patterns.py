@@ -1,4 +1,4 @@
-"""Witnesses of A3: going in circles over files and commands (SEMANTICS 5.3)."""
+"""Witnesses of A3: going in circles over files and commands (specification 5.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Witnesses of A5: signals that add up to a response level (SEMANTICS 5.5)."""
+"""Witnesses of A5: signals that add up to a response level (specification 5.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Witnesses of A1 and A2: deciding the same thing, calling the same tool (SEMANTICS 5.1, 5.2)."""
+"""Witnesses of A1 and A2: deciding the same thing, calling the same tool (specification 5.1, 5.2)."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from streams.policy.witness.witness import Obstacle, Witness
 def witness(reach: Reach, settings: DetectionSettings) -> Witness | Obstacle:
     """Return the shortest sequence that makes a rule reach its level under the settings of the table.
 
-    It has as many records as the table says, with two exceptions that SEMANTICS 4.3 counts differently: an
+    It has as many records as the table says, but for two rows that specification 4.3 counts differently: an
     escalation (A3) counts matching records, and a pattern takes a few before the first one matches; and the
     level of a response (A5) may need signals that no first record has.
 

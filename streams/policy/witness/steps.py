@@ -1,4 +1,4 @@
-"""Witnesses of A4: steps that repeat, resemble one another, alternate or lead nowhere (SEMANTICS 5.4)."""
+"""Witnesses of A4: steps that repeat, resemble one another, alternate or lead nowhere (specification 5.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Witnesses of the rules of the verdict (SEMANTICS 6.5, and R6)."""
+"""Witnesses of the rules of the verdict (specification 6.5, and R6)."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ class Witness:
 
     Attributes:
         records: how many there are.
-        make: returns the record of a number, from 1, as a DecisionLog (SEMANTICS 2.1) that holds only what
+        make: returns the record of a number, from 1, a DecisionLog (specification 2.1) that holds only what
             matters to the rule. Long sequences cost nothing until they are asked for.
     """
 

@@ -4,7 +4,7 @@ import pytest
 
 from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 
-# SEMANTICS 4.1, the columns name and default.
+# specification 4.1, the columns name and default.
 GOLDEN = {
     "score_statuses": ("success", "failure", "pending", "skipped"),
     "session_ttl_ms": 86400000,
@@ -128,7 +128,7 @@ GOLDEN = {
     "tool_policies": (),
 }
 
-# Beyond SEMANTICS: they change nothing as they stand (docs/quality.md).
+# Beyond the requirements: they change nothing as they stand (docs/quality.md).
 BEYOND = {"same_error_similarity": 0.0, "nothing_new_warn": 3, "nothing_new_loop": 5}
 
 

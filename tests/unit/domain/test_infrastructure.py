@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from streams.domain.infrastructure import is_infrastructure
 
-# SEMANTICS 3.4, to the letter.
+# specification 3.4, to the letter.
 PATTERNS = [
     re.compile(pattern, re.IGNORECASE)
     for pattern in (

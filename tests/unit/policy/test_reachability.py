@@ -10,7 +10,7 @@ from streams.domain.number import r4
 from streams.policy.reachability import Reach, reachability
 from streams.settings_document.document import resolve
 
-# SEMANTICS 4.3 under the defaults: the shortest sequence of records, None where the level cannot be reached.
+# specification 4.3 under the defaults: the shortest sequence, None where the level cannot be reached.
 DEFAULT_ROWS = [
     ("A1", "LOOP", 5),
     ("A1", "WARNING", 3),

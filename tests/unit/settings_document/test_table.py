@@ -6,7 +6,7 @@ import pytest
 from streams.domain.detection_settings import DEFAULTS
 from streams.settings_document.table import RANGES
 
-# SEMANTICS 4.1: the ranges of the numbers; then those of the settings beyond it.
+# specification 4.1: the ranges of the numbers; then those of the settings beyond it.
 NUMBERS = """
 session_ttl_ms                      int     0..31536000000
 state_grace_ms                      int     0..31536000000

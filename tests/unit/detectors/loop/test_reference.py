@@ -25,7 +25,7 @@ CHANGES = st.fixed_dictionaries(
 
 
 class Step(NamedTuple):
-    """A step as SEMANTICS 5.4 keeps it."""
+    """A step as specification 5.4 keeps it."""
 
     number: int
     signature: str

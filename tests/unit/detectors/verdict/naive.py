@@ -1,4 +1,4 @@
-"""The verdict written down from its definitions (SEMANTICS 6), looking back over the whole history each time.
+"""The verdict by its definitions (specification 6): each time it looks back over the whole history.
 
 Slow and without a state of bounded size: what the detector carries from record to record is counted here
 anew from all records, each judged under the settings that were in force for it.

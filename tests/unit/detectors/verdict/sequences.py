@@ -1,4 +1,4 @@
-"""Sequences of records as the tables of SEMANTICS 6 write them."""
+"""Sequences of records as the tables of specification 6 write them."""
 
 from collections.abc import Iterable
 from typing import Any

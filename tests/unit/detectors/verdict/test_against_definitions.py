@@ -92,7 +92,7 @@ FIRST = st.fixed_dictionaries(
         "recover_records": st.sampled_from([1, 2, 3]),
         "same_error_warn": st.sampled_from([2, 4]),
         "same_result_warn": st.sampled_from([2, 3]),
-        # What SEMANTICS does not have, in some histories.
+        # What the specification does not have, in some histories.
         "verdict_rules": st.sampled_from(
             [["R1", "R2", "R3", "R4", "R5"], ["R1", "R2", "R3", "R4", "R5", "R6"]]
         ),

@@ -1,4 +1,4 @@
-"""How an episode lives: opened, escalated, still open, recovered, opened again (SEMANTICS 6.8, 7.1)."""
+"""How an episode lives: opened, escalated, still open, recovered, opened again (specification 6.8, 7.1)."""
 
 from typing import Any
 

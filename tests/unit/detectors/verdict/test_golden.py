@@ -1,4 +1,4 @@
-"""The golden examples of SEMANTICS 6.9, under the default settings."""
+"""The golden examples of specification 6.9, under the default settings."""
 
 from typing import Any
 

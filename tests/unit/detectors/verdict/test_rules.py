@@ -1,4 +1,4 @@
-"""Where the rules draw their lines (SEMANTICS 6.2 to 6.6)."""
+"""Where the rules draw their lines (specification 6.2 to 6.6)."""
 
 from typing import Any
 

@@ -5,7 +5,7 @@ import pytest
 from streams.domain.detection_settings import DEFAULTS
 from streams.domain.settings.ordered_group import ORDERED_GROUPS, OrderedGroup
 
-# SEMANTICS 4.2: loop <= warning, clear <= saturation, the four drift thresholds, each warn <= loop; R6 alike.
+# specification 4.2: loop <= warning, clear <= saturation, the four drift thresholds, each warn <= loop.
 PAIRS = [
     ("entropy_loop_threshold", "entropy_warning_threshold"),
     ("pattern_clear", "pattern_saturation"),

@@ -14,7 +14,7 @@ SHORT_ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n"
 
 
 class NotJsonError(ValueError):
-    """For the oracle: the reader of the standard library takes it, SEMANTICS 3.1 does not."""
+    """For the oracle: the reader of the standard library takes it, specification 3.1 does not."""
 
 
 class Written(str):
@@ -24,7 +24,7 @@ class Written(str):
 
 
 def as_specified(text: str) -> str:
-    """SEMANTICS 3.1, row by row and without haste."""
+    """Specification 3.1, row by row and without haste."""
     try:
         value = json.loads(text, parse_int=_integer, parse_float=_number, parse_constant=_constant)
     except (ValueError, RecursionError):

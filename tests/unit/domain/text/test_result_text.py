@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from streams.domain.text.result_text import normalise_result
 
-# SEMANTICS 3.2, to the letter: the patterns in their order and what each match becomes.
+# specification 3.2, to the letter: the patterns in their order and what each match becomes.
 PATTERNS = [
     (re.compile(pattern, re.IGNORECASE | re.ASCII), replacement)
     for pattern, replacement in (

@@ -11,7 +11,7 @@ SETS = st.frozensets(st.sampled_from("abcdef"))
 
 
 def as_specified(text: str) -> frozenset[str]:
-    """SEMANTICS 3.3, to the letter."""
+    """Specification 3.3, to the letter."""
     return frozenset(re.findall(r"[^\W_]+", text[:4000].lower()))
 
 

@@ -1,0 +1,152 @@
+"""Every citation of the specification leads to a section, and what it says of settings and vectors is so."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from streams.domain.detection_settings import DEFAULTS
+from streams.settings_document.document import to_document
+from streams.settings_document.table import RANGES
+
+ROOT = Path(__file__).parents[1]
+SPECIFICATION = ROOT / "docs" / "specification.md"
+TEXT = SPECIFICATION.read_text()
+SECTIONS = {number: title for title, number in re.findall(r"(?m)^#{2,3} ((\d+(?:\.\d+)?)\.? .*)$", TEXT)}
+CITATION = re.compile(r"\bspecification\s+(\d+(?:\.\d+)?(?:(?:,| and| to)\s+\d+\.\d+)*)", re.IGNORECASE)
+LINK = re.compile(r"\[specification ([\d.]+)\]\(([^)#]+)#([^)]+)\)")
+VECTORS = ROOT / "tests" / "conformance" / "vectors"
+
+
+def texts() -> list[Path]:
+    """Return the text files of the repository, the specification left out."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    kinds = {".py", ".md", ".yaml", ".yml", ".toml", ".avsc"}
+    paths = [ROOT / name for name in listed.stdout.splitlines()]
+    return [path for path in paths if path.suffix in kinds and path.is_file() and path != SPECIFICATION]
+
+
+def slug(title: str) -> str:
+    """Return the anchor that a heading has in rendered Markdown."""
+    return re.sub(r"[^\w\- ]", "", title.strip().lower()).replace(" ", "-")
+
+
+def cited() -> dict[str, set[str]]:
+    """Return the cited sections, and where each is cited."""
+    found: dict[str, set[str]] = {}
+    for path in texts():
+        for numbers in CITATION.findall(path.read_text()):
+            for number in re.findall(r"\d+(?:\.\d+)?", numbers):
+                found.setdefault(number, set()).add(str(path.relative_to(ROOT)))
+    return found
+
+
+def test_every_cited_section_exists() -> None:
+    found = cited()
+    assert sum(map(len, found.values())) > 100
+    assert {number: places for number, places in found.items() if number not in SECTIONS} == {}
+
+
+def test_every_link_leads_to_the_section_that_it_names() -> None:
+    links = [
+        (path, *link) for path in texts() if path.suffix == ".md" for link in LINK.findall(path.read_text())
+    ]
+    assert links
+    for path, number, target, anchor in links:
+        assert (path.parent / target).resolve() == SPECIFICATION, f"{path}: {target}"
+        assert anchor == slug(SECTIONS[number]), f"{path}: {number}"
+
+
+def test_a_document_cites_by_a_link() -> None:
+    bare = {
+        f"{path.relative_to(ROOT)}: {match[0]}"
+        for path in texts()
+        if path.suffix == ".md"
+        for match in CITATION.finditer(LINK.sub("", path.read_text()))
+    }
+    assert bare == set()
+
+
+def rows(section: str) -> list[list[str]]:
+    """Return the cells of the tables of a section."""
+    body = re.split(r"(?m)^#{2,3} ", TEXT.split(f"# {SECTIONS[section]}\n")[1])[0]
+    return [
+        [cell.strip() for cell in line.strip()[1:-1].split("|")]
+        for line in body.splitlines()
+        if line.startswith("| ")
+    ]
+
+
+def settings() -> list[tuple[str, str, str]]:
+    """Return name, default and range of each setting in the table of 4.1."""
+    found = []
+    for written, _, default, allowed, _ in rows("4.1")[1:]:
+        names = re.sub(r"(\w+_)(?=,)(?=.*_threshold$)", r"\1threshold", written)
+        several = names.split(", ")
+        defaults = default.split(", ") if len(several) > 1 else [default]
+        ranges = allowed.split(", ") if names.startswith("emergency_steps") else [allowed] * len(several)
+        found += list(zip(several, defaults, ranges, strict=True))
+    return found
+
+
+def test_the_table_names_every_setting_and_no_other() -> None:
+    assert sorted(name for name, _, _ in settings()) == sorted(RANGES)
+
+
+@pytest.mark.parametrize(("name", "default", "allowed"), settings(), ids=[name for name, _, _ in settings()])
+def test_a_setting_has_the_default_and_the_range_of_the_table(name: str, default: str, allowed: str) -> None:
+    in_force = to_document(DEFAULTS)[name]
+    match in_force:
+        case bool():
+            assert default == str(in_force).lower()
+        case int() | float():
+            assert float(default) == in_force
+        case str():
+            assert default == in_force
+        case list():
+            named = {"all four": "success, failure, pending, skipped", "[]": ""}.get(default, default)
+            assert [item for item in named.split(", ") if item] == in_force
+        case dict():
+            pairs = [pair.rsplit(" ", 1) for pair in default.split(", ")] if default != "{}" else []
+            assert {key: float(value) for key, value in pairs} == in_force
+    span = re.match(r"([\[(]?)(\d+(?:\.\d+)?)(?:\.\.|, )([\d^]+(?:\.\d+)?)", allowed)
+    if isinstance(in_force, int | float) and not isinstance(in_force, bool):
+        assert span is not None, allowed
+        low, high = float(span[2]), float(span[3].replace("10^", "1e"))
+        kind = type(in_force)
+        read = RANGES[name].read
+        assert (read(kind(low)) is None) == (span[1] == "(")
+        assert read(kind(high)) is not None
+        assert read(kind(low) - 1) is None
+        assert read(kind(high) + 1) is None
+
+
+def test_the_requirements_name_vectors_that_exist() -> None:
+    names = {
+        vector["name"]
+        for path in VECTORS.glob("*.json")
+        for vector in json.loads(path.read_text())["vectors"]
+    }
+    fields = TEXT[TEXT.index("## 4. ") : TEXT.index("## 8. ")]
+    missing = [
+        (section, word)
+        for section, columns in {"8.1": 2, "8.2": 1, "8.3": 1, "8.4": 1}.items()
+        for row in rows(section)[1:]
+        for word in re.findall(r"\b[a-z0-9]+(?:_[a-zA-Z0-9]+)+\b", " ".join(row[-columns:]))
+        if word not in fields and not any(name == word or name.endswith(f"_{word}") for name in names)
+    ]
+    assert missing == []
+
+
+def test_the_counts_of_vectors_are_those_of_the_files() -> None:
+    counts = {
+        stem: int(count)
+        for names, numbers in rows("10")[-5:]
+        for stem, count in zip(re.sub(r" \(.*", "", names).split(", "), numbers.split(", "), strict=True)
+    }
+    found = {path.stem: len(json.loads(path.read_text())["vectors"]) for path in VECTORS.glob("*.json")}
+    assert counts == found
