@@ -17,6 +17,8 @@ from streams.brokers.connection import Connection
 _PATIENCE_MS = 10_000
 #: What OpenSSL calls a certificate for another name, and for another address.
 _OTHER_NAME = frozenset({62, 64})
+#: What OpenSSL calls a break of RFC 5280 in a certificate. Python checks it from version 3.13.
+_BREAKS_RFC_5280 = range(79, 95)
 
 
 async def refusal(connection: Connection) -> str | None:
@@ -48,6 +50,11 @@ def what_to_do(error: Exception, connection: Connection) -> str | None:
             return (
                 f"The broker's certificate is for another name ({error.verify_message}): write the name it "
                 "is for into EDDY_BOOTSTRAP_SERVERS, or have the certificate made for this one"
+            )
+        case ssl.SSLCertVerificationError() if error.verify_code in _BREAKS_RFC_5280:
+            return (
+                f"The broker's certificate or its authority's breaks RFC 5280 ({error.verify_message}), "
+                "which Python checks from version 3.13: have it issued again, or run Eddy on Python 3.12"
             )
         case ssl.SSLCertVerificationError():
             return (

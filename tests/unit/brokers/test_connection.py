@@ -1,7 +1,6 @@
 """How clients reach the brokers: TLS proved by handshakes, SASL by what the clients are built with."""
 
 import asyncio
-import datetime as dt
 import logging
 import ssl
 from collections.abc import AsyncIterator
@@ -13,21 +12,19 @@ from typing import NamedTuple
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
-from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
     Encoding,
     NoEncryption,
     PrivateFormat,
 )
-from cryptography.x509.oid import NameOID
 from faust.transport.drivers.aiokafka import credentials_to_aiokafka_auth
 
 from streams.brokers.connection import Connection
 from streams.engine.faust_seam.credentials import faust_credentials
 from streams.errors import ConfigurationError
+from tests.certificates import signed_certificate
 
 PASSWORD = "correct-horse-battery"
 PROTOCOLS = ["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
@@ -40,10 +37,6 @@ class Identity(NamedTuple):
     key: Path
 
 
-def name(common: str) -> x509.Name:
-    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common)])
-
-
 class Authority:
     """Signs certificates, and has one itself."""
 
@@ -52,27 +45,16 @@ class Authority:
         self._key = ec.generate_private_key(ec.SECP256R1())
         self.identity = self._issue("authority", self._key, None, authority=True)
 
-    def issue(self, common: str, password: str | None = None) -> Identity:
-        return self._issue(common, ec.generate_private_key(ec.SECP256R1()), password)
+    def issue(self, common: str, password: str | None = None, *, names_issuer_key: bool = True) -> Identity:
+        key = ec.generate_private_key(ec.SECP256R1())
+        return self._issue(common, key, password, names_issuer_key=names_issuer_key)
 
     def _issue(
-        self, common: str, key: ec.EllipticCurvePrivateKey, password: str | None, *, authority: bool = False
+        self, common: str, key: ec.EllipticCurvePrivateKey, password: str | None, **options: bool
     ) -> Identity:
-        now = dt.datetime.now(dt.UTC)
-        certificate = (
-            x509.CertificateBuilder()
-            .subject_name(name(common))
-            .issuer_name(name("authority"))
-            .public_key(key.public_key())
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - dt.timedelta(hours=1))
-            .not_valid_after(now + dt.timedelta(hours=1))
-            .add_extension(x509.SubjectAlternativeName([x509.DNSName(common)]), critical=False)
-            .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
-            .sign(self._key, SHA256())
-        )
+        signed = signed_certificate(common, key, "authority", self._key, **options)
         written = Identity(self._directory / f"{common}.pem", self._directory / f"{common}.key")
-        written.certificate.write_bytes(certificate.public_bytes(Encoding.PEM))
+        written.certificate.write_bytes(signed.public_bytes(Encoding.PEM))
         encryption = BestAvailableEncryption(password.encode()) if password else NoEncryption()
         written.key.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption))
         return written

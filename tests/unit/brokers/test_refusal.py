@@ -1,6 +1,8 @@
 """Why a broker lets nobody in, as a sentence with the variable to change in it."""
 
+import asyncio
 import ssl
+from pathlib import Path
 
 import pytest
 from aiokafka.errors import IllegalSaslStateError, SaslAuthenticationFailed, UnsupportedSaslMechanismError
@@ -48,6 +50,18 @@ async def test_a_certificate_for_another_name_and_one_nobody_trusts_are_told_apa
     assert "for another name" in other_name
     assert untrusted is not None
     assert "EDDY_SSL_CAFILE" in untrusted
+
+
+async def test_a_certificate_that_breaks_the_standard_is_told_from_one_nobody_trusts(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    strict = ssl.create_default_context(cafile=authority.identity.certificate)
+    strict.verify_flags |= ssl.VERIFY_X509_STRICT  # the default of Python 3.13
+    async with server(authority.issue("localhost", names_issuer_key=False)) as port:
+        with pytest.raises(ssl.SSLCertVerificationError) as caught:
+            await asyncio.open_connection("localhost", port, ssl=strict)
+    told = what_to_do(caught.value, CONNECTION)
+    assert told is not None
+    assert "breaks RFC 5280 (Missing Authority Key Identifier)" in told
 
 
 async def test_a_broker_that_is_not_there_refuses_nothing() -> None:

@@ -112,6 +112,9 @@ def test_not_a_number_is_left_to_validation():
 
 
 @given(records(latest(SUBJECT).definition))
+@example(
+    fullest(latest(SUBJECT).definition) | {"state_delta": {"cumulative_session_cost": math.inf}},
+)
 def test_avro_and_json_of_a_record_say_the_same(record):
     by_avro = outcome(ENCODER.encode(record))
     by_json = outcome(orjson.dumps(record))
@@ -119,7 +122,10 @@ def test_avro_and_json_of_a_record_say_the_same(record):
     def without_nulls(value):
         match value:
             case dict():
-                return {k: without_nulls(v) for k, v in value.items() if v is not None and v is not False}
+                inside = {k: without_nulls(v) for k, v in value.items()}
+                return {k: v for k, v in inside.items() if v is not None and v is not False}
+            case float() if math.isinf(value):
+                return None  # JSON has no infinite number: orjson writes null
             case _:
                 return value
 

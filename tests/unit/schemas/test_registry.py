@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
 import ipaddress
 import json
 import ssl
@@ -12,7 +11,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer, unused_port
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from schemas.bundled import OUTPUT_SUBJECTS, SUBJECT_NUMBERS, latest
@@ -21,6 +20,7 @@ from schemas.decoder import Decoder
 from schemas.registry import AbsentSchema, RegisteredSchema, Registry
 from schemas.writer_schemas import ABSENT_FOR_S, MOST_ABSENT, MOST_READERS, WriterSchemas
 from streams.errors import ConfigurationError, InfrastructureError
+from tests.certificates import signed_certificate
 from tests.unit.schemas.fake_registry import FakeRegistry
 from tests.unit.schemas.samples import fullest, smallest
 
@@ -186,7 +186,8 @@ async def test_json_schema_values_are_read(codec, fake):
         ('{"type": "record", "name": "R", "fields": 5, "__fastavro_parsed__": true}', {}, "not a valid"),
         ('{"type": "record", "name": "R", "fields": [{"name": "a", "type": ["null", "R"]}]}', {}, "itself"),
         ('{"type": "enum", "name": "E", "symbols": ["A"]}', {}, "not a record"),
-        ("[" * 5000, {}, "levels deep"),
+        ("[" * 100_000, {}, "levels deep"),
+        ("[" * 5_000 + "]" * 5_000, {}, "levels deep"),
         ("[" * (1 << 21), {}, "more than the limit of 1048576"),
         ("[" * (9 << 20), {}, "has more than the limit of 8388608 bytes in the registry"),
         (json.dumps(FLAT), {}, "more types than the limit of 5000"),
@@ -456,20 +457,8 @@ async def test_the_password_is_used_and_never_shown(in_url):
 def certificate(tmp_path):
     """A self-signed certificate for 127.0.0.1: the path of its PEM, and a server's TLS context."""
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "registry")])
-    now = dt.datetime.now(dt.UTC)
-    alternative = x509.SubjectAlternativeName([x509.DNSName("localhost"), x509.IPAddress(LOCALHOST)])
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - dt.timedelta(days=1))
-        .not_valid_after(now + dt.timedelta(days=1))
-        .add_extension(alternative, critical=False)
-        .sign(key, hashes.SHA256())
-    )
+    names = [x509.DNSName("localhost"), x509.IPAddress(LOCALHOST)]
+    made = signed_certificate("registry", key, "registry", key, authority=True, alternatives=names)
     pem, key_pem = tmp_path / "ca.pem", tmp_path / "key.pem"
     pem.write_bytes(made.public_bytes(serialization.Encoding.PEM))
     key_pem.write_bytes(
