@@ -24,16 +24,16 @@ from schemas.codec import Codec
 from streams.app import build
 from streams.brokers.client import Stored
 from streams.brokers.clock import ClusterClock
-from streams.domain.detection_settings import DEFAULTS, DetectionSettings
+from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.run import Run
 from streams.domain.session import Session
-from streams.domain.shadow import ShadowDocument
 from streams.engine.effects import Outcome, changes
 from streams.engine.lifetime.housekeeping import Housekeeping
 from streams.engine.state.table import SessionTable
 from streams.engine.state.view import View
 from streams.job import Job, RunResult
 from streams.settings import WorkerSettings, load
+from streams.settings_document.shadow import ShadowDocument
 from tests.integration.load import as_json, decision
 
 _AT_ONCE = 1_000

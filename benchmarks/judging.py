@@ -23,8 +23,8 @@ from benchmarks.workload import UnusableWorkloadError
 from schemas.codec import Codec
 from streams.detectors.detector import Detector, Layer
 from streams.detectors.registry import DETECTORS
+from streams.detectors.settings import DEFAULTS
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DEFAULTS
 from streams.domain.outcome import Rejected, Scored
 from streams.domain.record import Record
 from streams.domain.session import Session
@@ -289,7 +289,9 @@ class _ByParts:
                 detector.name, lambda detector=detector, shown=shown: self._observe(detector, shown)
             )
 
-    def _observe(self, detector: Detector[Any], shown: Sequence[tuple[Decision, dict[str, Any]]]) -> None:
+    def _observe(
+        self, detector: Detector[Any, Any], shown: Sequence[tuple[Decision, dict[str, Any]]]
+    ) -> None:
         states = self._states[detector.name]
         for decision, eddy in shown:
             state = states.get(decision.session_id)

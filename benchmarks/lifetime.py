@@ -30,7 +30,7 @@ from benchmarks.broker import provision, running
 from streams.brokers.client import connect
 from streams.brokers.connection import Connection
 from streams.cli.config import changed_document, publish
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.domain.topic import Topic
 from streams.engine.options import SESSIONS, changelog_topic
 from streams.engine.state.changelog import SETTINGS_KEY

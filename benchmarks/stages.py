@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from benchmarks.precomputed import Entry, Precomputed
 from benchmarks.workload import UnusableWorkloadError
 from schemas.codec import Codec
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.domain.outcome import Rejected, Scored
 from streams.domain.record import Record
 from streams.domain.session import Session

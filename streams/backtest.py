@@ -10,8 +10,8 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from streams.detectors.settings import DetectionSettings
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DetectionSettings
 from streams.domain.outcome import Rejected
 from streams.domain.record import Record
 from streams.domain.session import Session

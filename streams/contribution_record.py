@@ -13,10 +13,10 @@ from typing import Any
 
 import orjson
 
+from streams.detectors.settings import DetectionSettings
 from streams.domain.aggregates.contribution import Contribution, is_place
 from streams.domain.aggregates.task_needs import Completion
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DetectionSettings
 from streams.domain.outgoing import Outgoing
 from streams.domain.run import Message
 from streams.domain.text.bounded import bounded

@@ -26,19 +26,19 @@ from streams.dead_letter import (
     unreadable_headers,
     unreadable_reason,
 )
-from streams.domain.detection_settings import DetectionSettings
+from streams.detectors.settings import DetectionSettings
 from streams.domain.event import Event
 from streams.domain.outcome import Duplicate, Rejected, Scored
 from streams.domain.outgoing import Outgoing
 from streams.domain.record import Record
 from streams.domain.run import Message, Run
 from streams.domain.session import DAMAGE, DamagedSessionError, Session
-from streams.domain.shadow import Shadow
 from streams.domain.topic import Topic
 from streams.domain.unreadable import Unreadable
 from streams.pipeline import Expired, admit, step
 from streams.policy.comparison import Difference
 from streams.policy.state_size import StateLimit
+from streams.settings_document.shadow import Shadow
 from streams.shadow import difference_record, try_out, try_refused
 
 OUTPUTS = (

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from streams.detectors.settings import DetectionSettings
 from streams.domain.aggregates.task_profile import TaskProfile
-from streams.domain.detection_settings import DetectionSettings
 from streams.domain.outcome import Duplicate, Rejected, Scored
 from streams.domain.record import Record
 from streams.domain.session import Session

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from streams.detectors.detector import CloseReason, Detector, Layer
 from streams.detectors.registry import DETECTORS
+from streams.detectors.settings import DetectionSettings
 from streams.domain.aggregates.contribution import Changes, Contribution, expiry_source
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DetectionSettings
 from streams.domain.event import Event, EventKind, Finding
 from streams.domain.node import NodeState
 from streams.domain.outcome import Duplicate, Rejected, Scored
@@ -253,7 +253,7 @@ def _observe(
     ), findings
 
 
-def _live(detector: Detector[Any], state: Sequence[Any] | None, settings: DetectionSettings) -> Any:
+def _live(detector: Detector[Any, Any], state: Sequence[Any] | None, settings: DetectionSettings) -> Any:
     """The state as the detector works with it: new, read from where it was stored, or as it left it."""
     if type(state) is list:
         return detector.restore(state)

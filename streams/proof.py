@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from streams.domain.detection_settings import DetectionSettings
+from streams.detectors.settings import DetectionSettings
 from streams.domain.outcome import Rejected, Scored
 from streams.domain.record import Record
 from streams.domain.session import Session
@@ -59,7 +59,7 @@ class Proof:
 def prove(settings: DetectionSettings, run_at_most: int = RUN_AT_MOST) -> tuple[Proof, ...]:
     """Prove each row of the reachability table, running sequences of at most this many records.
 
-    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> from streams.detectors.settings import DEFAULTS
     >>> loop, warning, *_ = prove(DEFAULTS)
     >>> loop.finding, loop.witness.records, warning.witness.records
     (<Finding.PROVEN: 'proven'>, 5, 3)
@@ -87,7 +87,7 @@ def warnings(settings: DetectionSettings) -> tuple[str, ...]:
     """Return a sentence for each rule and level that should be able to fire under ``settings`` and is not.
 
     >>> from dataclasses import replace
-    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> from streams.detectors.settings import DEFAULTS
     >>> warnings(DEFAULTS), warnings(replace(DEFAULTS, entropy_window_size=4))
     ((), ('A1 can never reach LOOP: entropy_window_size too small for entropy_loop_threshold',))
     """

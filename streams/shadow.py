@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from streams.detectors.settings import DetectionSettings
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DetectionSettings
 from streams.domain.outcome import Rejected, Scored
 from streams.domain.record import Record
 from streams.domain.session import Session
-from streams.domain.shadow import Shadow
 from streams.pipeline import admit, step
 from streams.policy.comparison import (
     Difference,
@@ -24,6 +23,7 @@ from streams.policy.comparison import (
     PublishedEvent,
     difference,
 )
+from streams.settings_document.shadow import Shadow
 
 _ACCEPTED = Difference((FieldDifference(DifferenceKind.OUTCOME, "rejected", "scored"),), (), ())
 

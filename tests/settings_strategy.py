@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from streams.domain.detection_settings import DEFAULTS, DetectionSettings
+from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.settings_document.document import resolve
 
 STATUSES = ("success", "failure", "pending", "skipped")

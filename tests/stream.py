@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from streams.domain.detection_settings import DEFAULTS, DetectionSettings
+from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.outcome import Duplicate, Rejected, Scored
 from streams.domain.record import Record
 from streams.domain.session import Session

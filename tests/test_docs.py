@@ -13,7 +13,7 @@ import yaml
 from click.testing import CliRunner
 
 from streams.cli import main
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.settings import WorkerSettings
 from streams.settings_document.table import RANGES
 from tests.pages import DETECTION, GETTING_STARTED, README, ROOT, Page

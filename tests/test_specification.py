@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.settings_document.document import to_document
 from streams.settings_document.table import RANGES
 

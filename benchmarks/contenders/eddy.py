@@ -11,11 +11,11 @@ from benchmarks.contenders.config import ContenderConfig
 from benchmarks.precomputed import Precomputed
 from streams import app
 from streams.cli import main
-from streams.domain.detection_settings import DetectionSettings
+from streams.detectors.settings import DetectionSettings
 from streams.domain.outgoing import Outgoing
 from streams.domain.run import Run
-from streams.domain.shadow import Shadow
 from streams.job import Job, RunResult, Sessions
+from streams.settings_document.shadow import Shadow
 
 
 class LookUpJob(Job):

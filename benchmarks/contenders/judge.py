@@ -8,7 +8,7 @@ from benchmarks.contenders.config import ContenderConfig
 from benchmarks.precomputed import Precomputed
 from benchmarks.workload import UnusableWorkloadError
 from schemas.codec import Codec
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.domain.outcome import Rejected, Scored
 from streams.domain.record import Record
 from streams.domain.topic import Topic

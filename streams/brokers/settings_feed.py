@@ -18,12 +18,12 @@ from aiokafka.errors import KafkaError
 
 from streams.brokers.client_fixes.careful_fetch import CarefulConsumer
 from streams.brokers.stored import Stored
-from streams.domain.detection_settings import DEFAULTS, DetectionSettings
-from streams.domain.shadow import ShadowDocument
+from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.unreadable import Unreadable
 from streams.errors import InfrastructureError
 from streams.proof import Finding, prove, sentence
 from streams.settings_document.document import is_empty, resolve
+from streams.settings_document.shadow import ShadowDocument
 from streams.settings_document.version import LARGEST_VERSION, follows
 
 _POLL_MS = 1000

@@ -26,15 +26,14 @@ from streams.cli.settings_change import (
 )
 from streams.cli.settings_history import history, line
 from streams.cli.text.screen import echo, echo_json, echo_lines
-from streams.domain.detection_settings import DEFAULTS, DetectionSettings
+from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.topic import Topic
 from streams.errors import ConfigurationError
 from streams.explain.settings_topic import differing, in_force, next_document, read, records, write
 from streams.proof import warnings
 from streams.settings import ConnectionSettings, load
 from streams.settings_document.document import resolve, to_document
-from streams.settings_document.meaning import MEANINGS
-from streams.settings_document.table import RANGES
+from streams.settings_document.table import MEANINGS, RANGES
 from streams.settings_document.version import FARTHEST, LARGEST_VERSION, follows, next_version
 
 

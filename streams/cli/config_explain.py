@@ -16,7 +16,7 @@ from streams.cli.settings_change import AS_JSON, BOOTSTRAP
 from streams.cli.settings_file import named_settings
 from streams.cli.text.screen import echo_json, echo_lines
 from streams.cli.text.witness_text import lines
-from streams.domain.detection_settings import DEFAULTS, DetectionSettings
+from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.topic import Topic
 from streams.explain.settings_topic import in_force, read
 from streams.proof import Finding, Proof, prove

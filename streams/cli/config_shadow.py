@@ -24,14 +24,14 @@ from streams.cli.settings_change import (
 )
 from streams.cli.settings_history import line, shadow_history
 from streams.cli.text.screen import echo, echo_json, echo_lines
-from streams.domain.detection_settings import DEFAULTS, DetectionSettings
-from streams.domain.shadow import ShadowDocument
+from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.topic import Topic
 from streams.errors import ConfigurationError
 from streams.explain.settings_topic import differing, in_force, next_document, read, records, tried_out, write
 from streams.proof import warnings
 from streams.settings import ConnectionSettings, load
 from streams.settings_document.document import resolve, to_document
+from streams.settings_document.shadow import ShadowDocument
 from streams.settings_document.version import next_version
 
 _NOTHING = "Nothing is tried out."

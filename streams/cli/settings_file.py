@@ -8,7 +8,7 @@ import click
 import orjson
 
 from streams.cli.text.screen import echo
-from streams.domain.detection_settings import DEFAULTS, DetectionSettings
+from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.text.printable import printable
 from streams.errors import ConfigurationError
 from streams.proof import warnings as unproven

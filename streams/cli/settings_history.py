@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from streams.brokers.settings_feed import read_document
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.domain.text.printable import printable
 from streams.settings_document.document import SettingWarning, is_empty, resolve
 from streams.settings_document.version import follows

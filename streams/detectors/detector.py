@@ -8,18 +8,20 @@ from enum import StrEnum
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DetectionSettings
 from streams.domain.event import Finding
 from streams.domain.level import Level
+from streams.domain.settings.general import GeneralSettings
 
 # A state is a NamedTuple of JSON-able values that nobody changes in place, so that a session is stored and
 # read back without converting anything.
 S = TypeVar("S", bound=tuple[Any, ...])
+# The settings a detector sees: its own, and by inheritance the general ones.
+P = TypeVar("P", bound=GeneralSettings)
 Block: TypeAlias = dict[str, Any]
 
 # The block `eddy` of the enriched record as far as it is written: `step`, the number of the record among the
-# scored ones of its session, and the blocks of the detectors that stand earlier in the registry. A detector
-# reads another's result here and nowhere else.
+# scored ones of its session, and the blocks of the detectors that looked before. A detector reads another's
+# result here and nowhere else.
 Eddy: TypeAlias = Mapping[str, Any]
 
 # What a detector makes of one record: its state from now on; its fields in `eddy.<name>`, JSON-able and
@@ -45,7 +47,7 @@ class CloseReason(StrEnum):
     TERMINAL = "terminal"
 
 
-class Detector(ABC, Generic[S]):
+class Detector(ABC, Generic[S, P]):
     """One small object with one verb. It holds nothing: settings and state are arguments.
 
     The state is an immutable value of bounded size. `observe` costs O(1) or O(window), never more with a
@@ -54,18 +56,20 @@ class Detector(ABC, Generic[S]):
     Attributes:
         name: key of its block in `eddy` and of its state in the session.
         layer: which records it is shown.
+        reads: names of the detectors whose blocks it reads; they look at a record before it.
     """
 
     __slots__ = ()
 
     name: ClassVar[str]
     layer: ClassVar[Layer] = Layer.SCORES
+    reads: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def fresh(self) -> S:
         """Return the state of a session nothing has been seen of."""
 
-    def begin(self, settings: DetectionSettings) -> S:  # noqa: ARG002 - few settings hold from the beginning on
+    def begin(self, settings: P) -> S:  # noqa: ARG002 - few settings hold from the beginning on
         """Return the state of a session that begins under these settings (the S of specification 4.1)."""
         return self.fresh()
 
@@ -74,9 +78,7 @@ class Detector(ABC, Generic[S]):
         """Return the state whose items were stored as a JSON array."""
 
     @abstractmethod
-    def observe(
-        self, state: S, decision: Decision, eddy: Eddy, settings: DetectionSettings
-    ) -> Observation[S] | None:
+    def observe(self, state: S, decision: Decision, eddy: Eddy, settings: P) -> Observation[S] | None:
         """Look at the next record of a session. None: not a record for this detector, nothing changes."""
 
     def level(self, state: S) -> Level:  # noqa: ARG002 - most detectors have no level

@@ -1,7 +1,7 @@
 """Every detector, in the order they look at a record.
 
-A detector sees the blocks of those above it (`streams.detectors.detector.Eddy`). Judges stand first, so that
-the alerts of the scores can quote them; the scores follow in the order of specification 5.
+A detector is registered by its settings: one line in `streams.detectors.settings`. Detectors look in the
+order of these lines, but each after those whose blocks it reads (`Detector.reads`).
 
 Two names mean something to others. `uniqueness` gives the score that is written over the reported one, and
 the severity that colours the node. A judge `verdict` colours the node as well, and is quoted in alerts: its
@@ -11,25 +11,38 @@ session has used, and what it finds are episodes (specification 7.1).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from importlib import import_module
 from typing import Any
 
-from streams.detectors.budget import Budget
 from streams.detectors.detector import Detector
-from streams.detectors.drift.detector import Drift
-from streams.detectors.loop.detector import Loop
-from streams.detectors.metrics.detector import Metrics
-from streams.detectors.patterns.detector import Patterns
-from streams.detectors.repeat import Repeat
-from streams.detectors.uniqueness import Uniqueness
-from streams.detectors.verdict.detector import Verdict
+from streams.detectors.settings import DetectionSettings
 
-DETECTORS: tuple[Detector[Any], ...] = (
-    Verdict(),
-    Uniqueness(),
-    Repeat(),
-    Patterns(),
-    Loop(),
-    Budget(),
-    Drift(),
-    Metrics(),
-)
+
+def in_order(detectors: Iterable[Detector[Any, Any]]) -> tuple[Detector[Any, Any], ...]:
+    """Return detectors in their order, but each after those that it reads.
+
+    Raises:
+        KeyError: a detector reads one that is not there.
+    """
+    by_name = {detector.name: detector for detector in detectors}
+    placed: dict[str, Detector[Any, Any]] = {}
+
+    def place(detector: Detector[Any, Any]) -> None:
+        for name in detector.reads:
+            place(by_name[name])
+        placed.setdefault(detector.name, detector)
+
+    for detector in by_name.values():
+        place(detector)
+    return tuple(placed.values())
+
+
+def _beside(settings: type[object]) -> Detector[Any, Any]:
+    """Return what module ``detector`` of the package of a settings class calls ``DETECTOR``."""
+    package = settings.__module__.rpartition(".")[0]
+    detector: Detector[Any, Any] = import_module(f"{package}.detector").DETECTOR
+    return detector
+
+
+DETECTORS = in_order(map(_beside, DetectionSettings.__bases__))

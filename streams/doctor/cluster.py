@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from streams.brokers.client import Stored
 from streams.brokers.settings_feed import read_document
 from streams.brokers.survey import Answer, Ends, Group
+from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.doctor.check import Check, fail, ok, warn
 from streams.doctor.state import Database, span
-from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.topic import Topic
 from streams.engine.options import changelog_topic
 from streams.engine.state.store import StoreInspection

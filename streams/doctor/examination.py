@@ -11,6 +11,7 @@ from streams.app import connection, engine_options
 from streams.brokers.client import Brokers, connect
 from streams.brokers.job_topics import job_topics
 from streams.brokers.survey import Ends, answers, broker_setting, ends, group
+from streams.detectors.settings import DEFAULTS
 from streams.doctor.check import Check, Status, fail, ok, warn
 from streams.doctor.cluster import (
     age_checks,
@@ -27,7 +28,6 @@ from streams.doctor.place import OFFSETS_RETENTION, RECORDS_RETENTION, lost_plac
 from streams.doctor.schemas import bundled_check, registry_check
 from streams.doctor.state import Database, database_checks, databases, directory_check, set_aside_checks
 from streams.doctor.versions import version_checks
-from streams.domain.detection_settings import DEFAULTS
 from streams.domain.topic import Topic
 from streams.engine.options import AGGREGATES, changelog_topic, repartition_topic
 from streams.engine.preflight.topic_check import check_topics

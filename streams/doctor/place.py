@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from streams.brokers.survey import Group
+from streams.detectors.settings import DetectionSettings
 from streams.doctor.check import Check, ok, warn
 from streams.doctor.state import Database, span
-from streams.domain.detection_settings import DetectionSettings
 from streams.domain.topic import Topic
 from streams.engine.options import SESSIONS
 from streams.engine.state.store import StoreInspection

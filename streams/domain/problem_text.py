@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Any, Final
 
-from streams.domain.detection_settings import DetectionSettings
 from streams.domain.record import Record
+from streams.domain.settings.general import GeneralSettings
 from streams.domain.validation import allowed
 
 KEY_PROBLEM: Final = "key"
@@ -20,11 +20,11 @@ _MOST: Final = 5
 """Problems that get a sentence; a header has to stay small."""
 
 
-def explained(problems: Sequence[str], record: Record, settings: DetectionSettings) -> str:
+def explained(problems: Sequence[str], record: Record, settings: GeneralSettings) -> str:
     """Return what is wrong with a record that was rejected for these problems (specification 2.2).
 
     >>> record = Record(0, 0, "s-1", None, {"session_id": "s-1", "action": {"status": "done"}})
-    >>> explained(["action.status"], record, DetectionSettings())
+    >>> explained(["action.status"], record, GeneralSettings())
     'action.status: text of 4 characters is not one of failure, pending, skipped, success'
     """
     told = "; ".join(_sentence(path, record, settings) for path in problems[:_MOST])
@@ -32,7 +32,7 @@ def explained(problems: Sequence[str], record: Record, settings: DetectionSettin
     return told if more <= 0 else f"{told}; and {more} more {'field' if more == 1 else 'fields'}"
 
 
-def _sentence(path: str, record: Record, settings: DetectionSettings) -> str:
+def _sentence(path: str, record: Record, settings: GeneralSettings) -> str:
     if path == FUTURE_PROBLEM:
         ahead = f"more than {settings.max_future_ms:,} ms (max_future_ms) ahead"
         return f"meta.timestamp: {ahead} of the timestamp of the Kafka record"

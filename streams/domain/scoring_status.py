@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DetectionSettings
+from streams.domain.settings.general import GeneralSettings
 
 
 class ScoringStatus(StrEnum):
@@ -17,7 +17,7 @@ class ScoringStatus(StrEnum):
     MISSING_AGENT = "failed:missing_agent_id"
 
 
-def scoring_status(decision: Decision, settings: DetectionSettings) -> ScoringStatus:
+def scoring_status(decision: Decision, settings: GeneralSettings) -> ScoringStatus:
     """Tell how a record is scored. A status that is not scored outweighs the other reasons."""
     if decision.status not in settings.score_statuses:
         return ScoringStatus.STATUS

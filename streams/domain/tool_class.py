@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import lru_cache
 
 from streams.domain.by_identity import ByIdentity
-from streams.domain.detection_settings import DetectionSettings
+from streams.domain.settings.tool_classes import ToolClassSettings
 from streams.domain.text.glob import Globs
 
 _REMEMBERED = 4_096
@@ -23,19 +23,19 @@ class ToolClass(StrEnum):
     other = "other"
 
 
-def tool_class(tool: str, settings: DetectionSettings) -> ToolClass:
+def tool_class(tool: str, settings: ToolClassSettings) -> ToolClass:
     """Classify a tool by its lower-cased name; write is asked before read before command (specification 3.5).
 
     Only records of kind ``tool`` have a class; that is the caller's to check.
 
-    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> DEFAULTS = ToolClassSettings()
     >>> tool_class("Read_File", DEFAULTS), tool_class("weather", DEFAULTS)
     (<ToolClass.read: 'read'>, <ToolClass.other: 'other'>)
     """
     return _classes.of(settings)(tool)
 
 
-def _classifying(settings: DetectionSettings) -> Callable[[str], ToolClass]:
+def _classifying(settings: ToolClassSettings) -> Callable[[str], ToolClass]:
     write, read, command = map(Globs, (settings.write_tools, settings.read_tools, settings.command_tools))
 
     def classify(tool: str) -> ToolClass:

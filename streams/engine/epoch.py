@@ -21,10 +21,9 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from streams.domain.detection_settings import DetectionSettings
+from streams.detectors.settings import DetectionSettings
 from streams.domain.run import Run
 from streams.domain.session import Session
-from streams.domain.shadow import ShadowDocument
 from streams.engine.crash_point import CrashPoint
 from streams.engine.effects import Consumed, Effects, Outcome
 from streams.engine.refused_records import RefusedRecords
@@ -32,6 +31,7 @@ from streams.engine.settings_ledger import SettingsLedger
 from streams.engine.state.changelog import SETTINGS_KEY, blaming_state
 from streams.engine.state.table import SessionTable
 from streams.job import Job, RunResult
+from streams.settings_document.shadow import ShadowDocument
 from streams.settings_document.version import follows, next_version
 
 log = logging.getLogger(__name__)

@@ -4,7 +4,8 @@ A change of settings takes effect between two runs. So that a replay after a cra
 the same offsets, each change is written to the partition's changelog with its first offset before the first
 output under it, and kept until the committed offset has passed it (specification 4.4).
 
-The settings that are tried out (`streams.domain.shadow`) change by the same rule, in entries of their own.
+The settings that are tried out (`streams.settings_document.shadow`) change by the same rule, in entries of
+their own.
 
 A worker that takes a partition over cannot see which outputs its predecessor made before it died. It knows a
 bound: offsets are *reserved* in the ledger, thousands at a time, before anything is put out for them. A
@@ -21,11 +22,11 @@ from typing import Any, Protocol, TypeVar
 
 import orjson
 
-from streams.domain.detection_settings import DEFAULTS, DetectionSettings
+from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.run import Run
-from streams.domain.shadow import Shadow, ShadowDocument
 from streams.errors import StateError
 from streams.settings_document.document import resolve, to_document
+from streams.settings_document.shadow import Shadow, ShadowDocument
 from streams.settings_document.version import follows
 
 #: How far ahead of a run offsets are reserved: one acknowledged write for so many records.

@@ -7,8 +7,8 @@ from typing import Any
 
 from schemas.codec import Codec
 from streams.brokers.client import Brokers
+from streams.detectors.settings import DEFAULTS
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DEFAULTS
 from streams.domain.event import Event, EventKind
 from streams.domain.outcome import Scored
 from streams.domain.topic import Topic

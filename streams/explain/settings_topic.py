@@ -11,13 +11,13 @@ import orjson
 from streams.app import connection
 from streams.brokers.client import Brokers, Stored, connect
 from streams.brokers.settings_feed import LARGEST_DOCUMENT, apply_document, apply_shadow
-from streams.domain.detection_settings import DEFAULTS, DetectionSettings
+from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.outgoing import Outgoing
-from streams.domain.shadow import ShadowDocument
 from streams.domain.topic import Topic
 from streams.errors import ConfigurationError
 from streams.settings import ConnectionSettings, load
 from streams.settings_document.document import resolve, to_document
+from streams.settings_document.shadow import ShadowDocument
 
 #: The one key of a settings topic.
 KEY = b"settings"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from streams.detectors.budget import BudgetState
+from streams.detectors.budget.detector import BudgetState
+from streams.detectors.settings import DetectionSettings
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DetectionSettings
 from streams.domain.number import r4
 
 
@@ -23,7 +23,7 @@ def completion_of(
         states: the states of the detectors after the record; that of A6 knows what the session used.
         settings: the settings in force for the record.
 
-    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> from streams.detectors.settings import DEFAULTS
     >>> known = {
     ...     "session_id": "s",
     ...     "event_id": "e",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from streams.domain.detection_settings import DetectionSettings
+from streams.detectors.settings import DetectionSettings
 from streams.domain.session import Session
 
 
 def keeps_ms(settings: DetectionSettings) -> int | None:
     """Return how long state is kept that nobody touches, at least; None for ever.
 
-    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> from streams.detectors.settings import DEFAULTS
     >>> keeps_ms(DEFAULTS)
     172800000
     """

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from streams.domain.detection_settings import DetectionSettings
+from streams.detectors.settings import DetectionSettings
 from streams.domain.level import Level
 from streams.domain.number import r4
 
@@ -51,7 +51,7 @@ def reachability(settings: DetectionSettings) -> tuple[Reach, ...]:
     R4, R5, and R6 where `verdict_rules` has it. Levels are those of specification 1.5; for A5 they are its
     response levels.
 
-    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> from streams.detectors.settings import DEFAULTS
     >>> loop, warning = reachability(DEFAULTS)[:2]
     >>> (loop.rule, loop.level, loop.shortest), (warning.level, warning.shortest)
     (('A1', <Level.LOOP: 'LOOP'>, 5), (<Level.WARNING: 'WARNING'>, 3))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from streams.domain.detection_settings import DetectionSettings
+from streams.detectors.settings import DetectionSettings
 from streams.domain.event import EventKind
 from streams.domain.level import Level
 from streams.domain.topic import Topic
@@ -28,7 +28,7 @@ def topic_of(kind: EventKind, fields: Mapping[str, Any], settings: DetectionSett
 
     `alert_families` chooses among the four alert kinds; an episode below `episode_min_level` stays inside.
 
-    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> from streams.detectors.settings import DEFAULTS
     >>> topic_of(EventKind.LOOP_EPISODE, {"level": "WARNING"}, DEFAULTS) is None
     True
     """

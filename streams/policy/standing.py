@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from streams.detectors.budget import BudgetState, velocity_of
+from streams.detectors.budget.detector import BudgetState, velocity_of
 from streams.detectors.drift.detector import DriftState
 from streams.detectors.loop.state import LoopState
 from streams.detectors.patterns.detector import PATTERNS
 from streams.detectors.patterns.state import PatternsState
 from streams.detectors.patterns.trend import Trend
 from streams.detectors.registry import DETECTORS
-from streams.detectors.repeat import RepeatState
-from streams.detectors.uniqueness import UniquenessState
+from streams.detectors.repeat.detector import RepeatState
+from streams.detectors.settings import DetectionSettings
+from streams.detectors.uniqueness.detector import UniquenessState
 from streams.detectors.verdict.episode import Episode
 from streams.detectors.verdict.standing import standings
 from streams.detectors.verdict.state import VerdictState
-from streams.domain.detection_settings import DetectionSettings
 from streams.domain.number import r4
 from streams.domain.session import Session
 
@@ -34,7 +34,7 @@ def standing(session: Session, settings: DetectionSettings) -> Fields:
 
     Of a session that ended only the position is left.
 
-    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> from streams.detectors.settings import DEFAULTS
     >>> standing(Session(partition=0, offset=7), DEFAULTS)["ended"]
     True
     """

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from streams.domain.detection_settings import NodeStateSource
 from streams.domain.event import EventKind, Finding
 from streams.domain.level import Level, higher
 from streams.domain.node import COLORS, NodeState
+from streams.domain.settings.general import NodeStateSource
 
 _STATES = {
     Level.NORMAL: NodeState.ACTIVE,

@@ -7,7 +7,7 @@ from typing import Any
 
 from schemas.codec import Codec, Reason, UndecodableError
 from streams.dead_letter import reason_for
-from streams.domain.detection_settings import DetectionSettings
+from streams.detectors.settings import DetectionSettings
 from streams.domain.outcome import Rejected
 from streams.domain.record import Record
 from streams.domain.topic import Topic

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
-from streams.domain.detection_settings import DEFAULTS, DetectionSettings
-from streams.domain.settings.ordered_group import ORDERED_GROUPS
-from streams.settings_document.table import RANGES
+from streams.detectors.settings import DEFAULTS, DetectionSettings
+from streams.settings_document.table import ORDERED_GROUPS, RANGES
 
 _NOT_SETTINGS = frozenset({"version", "changed"})
 # To find the name that was meant takes half a millisecond; a document may hold a hundred thousand names.

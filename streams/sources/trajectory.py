@@ -33,7 +33,7 @@ from typing import Any, Final
 
 import orjson
 
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.domain.tool_class import ToolClass, tool_class
 from streams.sources.entry import Entry, decode_object, session_key, undecodable
 from streams.sources.jsonl import lines

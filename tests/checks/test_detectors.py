@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from streams.detectors.detector import CloseReason, Detector, Layer
 from streams.detectors.registry import DETECTORS
+from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.event import EventKind, Finding
 from streams.domain.level import Level
 from streams.domain.node import NodeState
@@ -62,7 +62,7 @@ def looks(entries: list[Entry]) -> Iterator[Seen]:
                     yield outcome.decision, outcome.enriched["eddy"], stream.settings
 
 
-def shown(detector: Detector[Any], seen: Seen) -> bool:
+def shown(detector: Detector[Any, Any], seen: Seen) -> bool:
     return detector.layer is Layer.JUDGES or seen[1]["step"] is not None
 
 
@@ -74,7 +74,7 @@ def written(state: Any) -> bytes:
 @FEW
 @given(entries=partitions(sessions=1))
 def test_a_state_that_was_stored_goes_on_as_if_it_had_not_been(
-    detector: Detector[Any], entries: list[Entry]
+    detector: Detector[Any, Any], entries: list[Entry]
 ) -> None:
     kept = stored = detector.fresh()
     for seen in looks(entries):
@@ -90,7 +90,7 @@ def test_a_state_that_was_stored_goes_on_as_if_it_had_not_been(
 @EACH
 @FEW
 @given(entries=partitions(sessions=1))
-def test_the_same_records_give_the_same_bytes(detector: Detector[Any], entries: list[Entry]) -> None:
+def test_the_same_records_give_the_same_bytes(detector: Detector[Any, Any], entries: list[Entry]) -> None:
     def play() -> list[bytes]:
         state, told = detector.fresh(), []
         for seen in looks(deepcopy(entries)):
@@ -106,7 +106,7 @@ def test_the_same_records_give_the_same_bytes(detector: Detector[Any], entries: 
 @EACH
 @FEW
 @given(entries=partitions(sessions=1))
-def test_nothing_it_is_given_is_changed(detector: Detector[Any], entries: list[Entry]) -> None:
+def test_nothing_it_is_given_is_changed(detector: Detector[Any, Any], entries: list[Entry]) -> None:
     state = detector.fresh()
     for seen in looks(entries):
         decision, eddy, in_force = seen
@@ -121,7 +121,7 @@ def test_nothing_it_is_given_is_changed(detector: Detector[Any], entries: list[E
 @EACH
 @FEW
 @given(entries=partitions(sessions=1))
-def test_it_reports_and_tells_in_json(detector: Detector[Any], entries: list[Entry]) -> None:
+def test_it_reports_and_tells_in_json(detector: Detector[Any, Any], entries: list[Entry]) -> None:
     state = detector.fresh()
     for seen in looks(entries):
         observation = detector.observe(state, *seen) if shown(detector, seen) else None
@@ -154,7 +154,7 @@ def lines_run(call: Callable[[], Any]) -> int:
     return count
 
 
-def state_sizes(detector: Detector[Any], values: Iterator[dict[str, Any]]) -> list[int]:
+def state_sizes(detector: Detector[Any, Any], values: Iterator[dict[str, Any]]) -> list[int]:
     state, sizes = detector.fresh(), []
     eddy = {"step": 0}
     for offset, value in enumerate(values):
@@ -190,7 +190,7 @@ HISTORIES = {
 
 @EACH
 @pytest.mark.parametrize("fields", HISTORIES.values(), ids=HISTORIES)
-def test_a_long_history_costs_no_more_than_a_short_one(detector: Detector[Any], fields: Any) -> None:
+def test_a_long_history_costs_no_more_than_a_short_one(detector: Detector[Any, Any], fields: Any) -> None:
     sizes = state_sizes(detector, (decision_log(number=at, **fields(at)) for at in range(2000)))
     assert max(sizes[1000:]) <= max(sizes[:1000]) + DIGITS
     assert max(sizes) <= MOST_BYTES_OF_SHORT_TEXTS + 256 * len('["tool","bash_000000"],')
@@ -241,7 +241,7 @@ def test_a_session_of_ordinary_work_is_stored_in_about_two_kilobytes() -> None:
 @FEW
 @given(length=st.integers(900, 200_000), different=st.booleans())
 def test_texts_of_any_length_leave_the_state_bounded(
-    detector: Detector[Any], length: int, different: bool
+    detector: Detector[Any, Any], length: int, different: bool
 ) -> None:
     def value(at: int) -> dict[str, Any]:
         text = "x" * length + (f"{at:03}" if different else "")
@@ -254,7 +254,7 @@ def test_texts_of_any_length_leave_the_state_bounded(
 
 
 @EACH
-def test_a_session_of_equal_records_is_stored_in_a_few_hundred_bytes(detector: Detector[Any]) -> None:
+def test_a_session_of_equal_records_is_stored_in_a_few_hundred_bytes(detector: Detector[Any, Any]) -> None:
     looping = {
         "intent": "look at the failing test",
         "target": "/src/app.py",
@@ -265,7 +265,7 @@ def test_a_session_of_equal_records_is_stored_in_a_few_hundred_bytes(detector: D
 
 
 @EACH
-def test_a_session_without_its_state_starts_it_fresh(detector: Detector[Any]) -> None:
+def test_a_session_without_its_state_starts_it_fresh(detector: Detector[Any, Any]) -> None:
     before, without = Stream(), Stream()
     before.scored(decision_log())
     session = before.sessions["s1"]
@@ -293,13 +293,13 @@ def test_names_are_unique_and_no_field_of_the_block_eddy() -> None:
 
 
 @EACH
-def test_it_holds_nothing(detector: Detector[Any]) -> None:
+def test_it_holds_nothing(detector: Detector[Any, Any]) -> None:
     assert not hasattr(detector, "__dict__")
     assert inspect.signature(type(detector)).parameters == {}
 
 
 @EACH
-def test_its_docstring_says_what_it_catches_where_from_and_shows_it(detector: Detector[Any]) -> None:
+def test_its_docstring_says_what_it_catches_where_from_and_shows_it(detector: Detector[Any, Any]) -> None:
     text = inspect.getdoc(type(detector)) or ""
     assert "Source:" in text
     module = importlib.import_module(type(detector).__module__)

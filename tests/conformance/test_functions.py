@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,8 @@ import pytest
 from streams.detectors.drift.level import drift_level
 from streams.detectors.drift.overall import drift_overall
 from streams.detectors.drift.trend import drift_trend
+from streams.detectors.settings import DEFAULTS
 from streams.domain.aggregates.task_profile import recommend
-from streams.domain.detection_settings import DEFAULTS
 from streams.domain.infrastructure import is_infrastructure
 from streams.domain.number import r4
 from streams.domain.text.canonical import canonical
@@ -41,7 +42,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "drift_overall": lambda signals: drift_overall(signals, DEFAULTS.signal_weights),
     "drift_level": lambda overall: drift_level(overall, DEFAULTS),
     "drift_trend": lambda overalls: drift_trend(overalls, DEFAULTS.trend_window)._asdict(),
-    "recommend": recommend,
+    "recommend": partial(recommend, buffer=DEFAULTS.profile_buffer),
     "reachability": _reachability,
 }
 

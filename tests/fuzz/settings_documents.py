@@ -9,12 +9,11 @@ from typing import Any
 import orjson
 
 from streams.brokers.settings_feed import apply_document, apply_shadow
-from streams.domain.detection_settings import DEFAULTS
-from streams.domain.settings.ordered_group import ORDERED_GROUPS
-from streams.domain.shadow import ShadowDocument
+from streams.detectors.settings import DEFAULTS
 from streams.domain.text.glob import Globs
 from streams.settings_document.document import resolve, to_document
-from streams.settings_document.table import RANGES
+from streams.settings_document.shadow import ShadowDocument
+from streams.settings_document.table import ORDERED_GROUPS, RANGES
 from tests.fuzz.choices import Choices
 from tests.fuzz.target import Target
 

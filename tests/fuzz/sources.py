@@ -14,7 +14,7 @@ import fastavro
 import orjson
 
 from schemas.bundled import latest
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.errors import ConfigurationError
 from streams.offline import judge
 from streams.sources import avro_container, jsonl, recorded_messages, trajectory

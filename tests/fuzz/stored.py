@@ -9,13 +9,12 @@ import orjson
 
 from schemas.codec import Codec
 from streams.aggregation import Aggregation, decode_aggregate, encode_aggregate, parts
+from streams.detectors.settings import DEFAULTS
 from streams.domain.aggregates.agent_health import AgentHealth
 from streams.domain.aggregates.contribution import Contribution
 from streams.domain.aggregates.task_needs import TaskNeeds
-from streams.domain.detection_settings import DEFAULTS
 from streams.domain.run import Run
 from streams.domain.session import DamagedSessionError, Session
-from streams.domain.shadow import Shadow, ShadowDocument
 from streams.domain.topic import Topic
 from streams.engine.aggregates_epoch import AGGREGATES_FORMAT
 from streams.engine.settings_ledger import Entry, SettingsLedger, ShadowEntry
@@ -24,6 +23,7 @@ from streams.errors import StateError
 from streams.job import Job, RunResult
 from streams.pipeline import expire
 from streams.settings_document.document import resolve
+from streams.settings_document.shadow import Shadow, ShadowDocument
 from tests.fuzz.target import Target
 from tests.integration.load import decision
 from tests.stream import Stream, repeated

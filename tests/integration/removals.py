@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from streams.brokers.client import Stored
-from streams.domain.detection_settings import DetectionSettings
+from streams.detectors.settings import DetectionSettings
 from streams.domain.session import Session
 from streams.engine.state.changelog import removed_value, session_id_of, session_source
 from streams.job import Job, RunResult

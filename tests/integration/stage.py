@@ -24,7 +24,7 @@ from streams.brokers.connection import Connection
 from streams.cli.config import changed_document, publish
 from streams.cli.config_shadow import publish as publish_tried
 from streams.cli.topics import compare
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.domain.topic import Topic
 from streams.engine.options import repartition_topic
 from streams.explain.settings_topic import in_force, next_document, tried_out

@@ -17,7 +17,7 @@ from streams.brokers.settings_feed import read_document
 from streams.cli import main
 from streams.cli.config import SettingsConflictError, changed_document, publish
 from streams.cli.lazy_group import WRONG_INPUT
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.domain.outgoing import Outgoing
 from streams.domain.topic import Topic
 from streams.explain.settings_topic import KEY, records

@@ -13,7 +13,7 @@ from streams.brokers.connection import Connection
 from streams.cli import main
 from streams.cli.config_shadow import ShadowConflictError, publish
 from streams.cli.lazy_group import WRONG_INPUT
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.domain.outgoing import Outgoing
 from streams.domain.topic import Topic
 from streams.explain.settings_topic import KEY, next_document, records

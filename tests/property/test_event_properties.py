@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import event, given
 
-from streams.domain.detection_settings import DetectionSettings
+from streams.detectors.settings import DetectionSettings
 from streams.domain.outcome import Scored
 from tests.stream import Stream
 from tests.streams_strategy import Change, Entry, partitions

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 
-from streams.domain.detection_settings import DEFAULTS, DetectionSettings
+from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.tool_policy import PolicyMode
 from streams.policy.reachability import reachability
 from streams.policy.witness.sequence import witness

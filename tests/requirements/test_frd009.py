@@ -8,7 +8,7 @@ from typing import Any
 import grimp
 import pytest
 
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.domain.node import COLORS, NodeState
 from streams.domain.outcome import Rejected
 from streams.domain.text.digest import digest

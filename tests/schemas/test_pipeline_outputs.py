@@ -13,7 +13,7 @@ from schemas.bundled import latest
 from schemas.codec import Codec, UndecodableError
 from schemas.encoder import check_fields
 from streams.detectors.registry import DETECTORS
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.domain.event import EventKind
 from streams.domain.outcome import Scored
 from streams.domain.topic import Topic

@@ -22,10 +22,10 @@ from streams.aggregation import (
 )
 from streams.brokers.client import Stored
 from streams.contribution_record import health_record, read, task_record
+from streams.detectors.settings import DEFAULTS
 from streams.domain.aggregates.contribution import Contribution
 from streams.domain.aggregates.task_needs import Completion
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DEFAULTS
 from streams.domain.outgoing import Outgoing
 from streams.domain.run import Run
 from streams.domain.session import Session

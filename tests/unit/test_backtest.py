@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from streams.backtest import Backtest
-from streams.domain.detection_settings import DEFAULTS, DetectionSettings
+from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.outcome import Scored
 from streams.domain.record import Record
 from streams.policy.session_comparison import FoundBy, SessionComparison, alert_rule

@@ -13,11 +13,10 @@ from schemas.codec import Codec, OutputFormat
 from schemas.encoder import check_fields
 from streams.brokers.client import Stored
 from streams.dead_letter import record_size
-from streams.domain.detection_settings import DEFAULTS, DetectionSettings
+from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.outgoing import Outgoing
 from streams.domain.run import Run
 from streams.domain.session import Session
-from streams.domain.shadow import Shadow
 from streams.domain.topic import Topic
 from streams.domain.unreadable import Raw, Unreadable
 from streams.engine.state.changelog import encode_session
@@ -26,6 +25,7 @@ from streams.pipeline import expire
 from streams.policy.state_size import StateLimit
 from streams.redrive.letter import read
 from streams.settings_document.document import resolve
+from streams.settings_document.shadow import Shadow
 from tests.integration.load import load
 from tests.stream import decision_log
 from tests.streams_strategy import CHANGES

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.domain.outcome import Rejected, Scored
 from streams.offline import Judgement, judge
 from streams.sources.entry import Entry, session_key, undecodable

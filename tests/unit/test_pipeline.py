@@ -9,9 +9,9 @@ import pytest
 import streams.pipeline
 from streams.detectors.detector import CloseReason, Detector, Eddy, Layer, Observation
 from streams.detectors.registry import DETECTORS
+from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.aggregates.contribution import expiry_source
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.event import EventKind, Finding
 from streams.domain.level import Level
 from streams.domain.outcome import Duplicate, Rejected, Scored
@@ -300,7 +300,7 @@ class OpenState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Judge(Detector[OpenState]):
+class Judge(Detector[OpenState, DetectionSettings]):
     """Judges every record: an episode opens with the second one, and the end closes it."""
 
     name: ClassVar[str] = "verdict"

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.policy.witness.witness import Witness
 from streams.proof import Finding, Proof, prove, scored, sentence, warnings
 

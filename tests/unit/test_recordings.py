@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from schemas.codec import Codec, UndecodableError
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.domain.level import Level
 from streams.domain.outcome import Rejected, Scored
 from streams.offline import Judgement, judge

@@ -7,14 +7,14 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.domain.detection_settings import DEFAULTS, DetectionSettings
+from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.outcome import Duplicate, Rejected
 from streams.domain.record import Record
 from streams.domain.session import Session
-from streams.domain.shadow import Shadow
 from streams.pipeline import admit, step
 from streams.policy.comparison import Difference
 from streams.settings_document.document import resolve, to_document
+from streams.settings_document.shadow import Shadow
 from streams.shadow import difference_record, try_out, try_refused
 from tests.stream import decision_log, repeated
 from tests.streams_strategy import CHANGES, Change, Entry, Send, partitions

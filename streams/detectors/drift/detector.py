@@ -10,9 +10,9 @@ from streams.detectors.detector import Block, Detector, Eddy, Observation
 from streams.detectors.drift.goal import GoalState, advance
 from streams.detectors.drift.level import CONTINUE, SUGGESTIONS, drift_level, one_higher
 from streams.detectors.drift.overall import Signals, clamped, contributions, drift_overall
+from streams.detectors.drift.settings import DriftSettings
 from streams.detectors.drift.trend import drift_trend
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DetectionSettings
 from streams.domain.event import EventKind, Finding
 from streams.domain.number import r4
 
@@ -39,7 +39,7 @@ class DriftState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Drift(Detector[DriftState]):
+class Drift(Detector[DriftState, DriftSettings]):
     """A weighted sum of five signals of drift, the level it stands for, and where it is going.
 
     goal_dna_drift: the share of the goal's words that the newest `goal_window` records do not use. loop_risk:
@@ -52,7 +52,7 @@ class Drift(Detector[DriftState]):
 
     Source: specification 5.5 (document 002).
 
-    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> DEFAULTS = DriftSettings()
     >>> known = {
     ...     "session_id": "s",
     ...     "event_id": "e",
@@ -69,6 +69,7 @@ class Drift(Detector[DriftState]):
     """
 
     name: ClassVar[str] = "drift"
+    reads: ClassVar[tuple[str, ...]] = ("loop", "budget")
 
     def fresh(self) -> DriftState:
         """Return a state without a goal, at CONTINUE."""
@@ -79,7 +80,7 @@ class Drift(Detector[DriftState]):
         return DriftState(*stored)
 
     def observe(
-        self, state: DriftState, decision: Decision, eddy: Eddy, settings: DetectionSettings
+        self, state: DriftState, decision: Decision, eddy: Eddy, settings: DriftSettings
     ) -> Observation[DriftState]:
         """Take the signals, add them up, and tell a level that is another than before."""
         before, overalls = state.level, state.overalls
@@ -117,7 +118,7 @@ class Drift(Detector[DriftState]):
         return state, block, findings
 
 
-def _shortfall(velocity: float | None, settings: DetectionSettings) -> float | None:
+def _shortfall(velocity: float | None, settings: DriftSettings) -> float | None:
     """Return how far the velocity is below the least that is asked for, as a share of it."""
     if velocity is None:
         return None
@@ -137,3 +138,6 @@ def _response(block: Block, before: str, parts: dict[str, float]) -> Finding:
             "suggestion": SUGGESTIONS[block["level"]],
         },
     )
+
+
+DETECTOR = Drift()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams.domain.detection_settings import DetectionSettings
+from streams.detectors.drift.settings import DriftSettings
 
 #: What an agent runtime is advised to do at each level, mildest first.
 SUGGESTIONS = {
@@ -16,10 +16,10 @@ LEVELS = (*SUGGESTIONS,)
 CONTINUE = LEVELS[0]
 
 
-def drift_level(overall: float, settings: DetectionSettings) -> str:
+def drift_level(overall: float, settings: DriftSettings) -> str:
     """Return the level of an overall drift. A threshold belongs to the level it begins.
 
-    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> DEFAULTS = DriftSettings()
     >>> drift_level(0.2999, DEFAULTS), drift_level(0.3, DEFAULTS), drift_level(1.0, DEFAULTS)
     ('CONTINUE', 'INJECT_REMINDER', 'ASK_USER')
     """

@@ -19,9 +19,9 @@ def drift_overall(signals: Signals, weights: Mapping[str, float]) -> float:
         signals: a value for each of `SIGNALS`, None where nothing is known.
         weights: setting `signal_weights`. They are not scaled up for signals that are not known.
 
-    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> from streams.detectors.drift.settings import DriftSettings
     >>> signals = dict(zip(SIGNALS, (0.45, 0.20, -0.30, 0.15, 0.10)))
-    >>> drift_overall(signals, DEFAULTS.signal_weights)
+    >>> drift_overall(signals, DriftSettings().signal_weights)
     0.295
     """
     overall = 0.0

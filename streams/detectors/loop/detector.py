@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 from streams.detectors.detector import Block, Detector, Eddy, Observation
 from streams.detectors.loop.resolutions import dead_end, exact_hash, oscillation, semantic
+from streams.detectors.loop.settings import LoopSettings
 from streams.detectors.loop.state import LoopState, advance
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DetectionSettings
 from streams.domain.text.marks import Marks
 
 #: What each detector advises, in the order in which they win a tie.
@@ -24,7 +24,7 @@ BREAK_ABOVE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Loop(Detector[LoopState]):
+class Loop(Detector[LoopState, LoopSettings]):
     """Four detectors side by side over the newest `loop_window_size` steps, each asked of the newest one.
 
     exact_hash: the same call with the same outcome. semantic: nearly the same words as the step before.
@@ -37,7 +37,7 @@ class Loop(Detector[LoopState]):
 
     Source: specification 5.4 (document 002).
 
-    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> DEFAULTS = LoopSettings()
     >>> known = {
     ...     "session_id": "s",
     ...     "event_id": "e",
@@ -65,7 +65,7 @@ class Loop(Detector[LoopState]):
         return LoopState(*stored)
 
     def observe(
-        self, state: LoopState, decision: Decision, eddy: Eddy, settings: DetectionSettings
+        self, state: LoopState, decision: Decision, eddy: Eddy, settings: LoopSettings
     ) -> Observation[LoopState]:
         """Add the step, ask each detector, and believe the most confident."""
         before, step = Marks(state.marks), eddy["step"]
@@ -95,3 +95,6 @@ def _fused(detections: dict[str, dict[str, Any] | None]) -> Block:
         "break_recommended": confidence > BREAK_ABOVE,
         "all_detections": detections,
     }
+
+
+DETECTOR = Loop()

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from streams.detectors.loop.settings import LoopSettings
 from streams.detectors.loop.state import LoopState
-from streams.domain.detection_settings import DetectionSettings
 from streams.domain.text.marks import Marks
 
 OSCILLATION_CONFIDENCE = 0.95
 DEAD_END_CONFIDENCE = 0.8
 
 
-def exact_hash(state: LoopState, step: int, settings: DetectionSettings) -> dict[str, Any] | None:
+def exact_hash(state: LoopState, step: int, settings: LoopSettings) -> dict[str, Any] | None:
     """Detect the same call with the same status and result, again and again without a break.
 
-    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> DEFAULTS = LoopSettings()
     >>> exact_hash(LoopState(size=10, equal=2), 12, DEFAULTS)
     {'confidence': 1.0, 'steps': [11, 12]}
     """
@@ -23,10 +23,10 @@ def exact_hash(state: LoopState, step: int, settings: DetectionSettings) -> dict
     return _detection(1.0, run, step) if run >= settings.exact_hash_threshold else None
 
 
-def semantic(before: Marks, newest: Marks, step: int, settings: DetectionSettings) -> dict[str, Any] | None:
+def semantic(before: Marks, newest: Marks, step: int, settings: LoopSettings) -> dict[str, Any] | None:
     """Detect a step that shares nearly all its words with the one just before.
 
-    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> DEFAULTS = LoopSettings()
     >>> eight = "alpha beta gamma delta epsilon zeta eta theta".split()
     >>> semantic(Marks.of(eight), Marks.of([*eight, "iota"]), 2, DEFAULTS)
     {'confidence': 0.8889, 'steps': [1, 2]}
@@ -35,12 +35,12 @@ def semantic(before: Marks, newest: Marks, step: int, settings: DetectionSetting
     return None if similarity is None else _detection(similarity, 2, step)
 
 
-def oscillation(state: LoopState, step: int, settings: DetectionSettings) -> dict[str, Any] | None:
+def oscillation(state: LoopState, step: int, settings: LoopSettings) -> dict[str, Any] | None:
     """Detect two different actions that take turns, whatever their results are.
 
     `cycles` counts complete pairs.
 
-    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> DEFAULTS = LoopSettings()
     >>> oscillation(LoopState(size=10, alternating=7), 7, DEFAULTS)
     {'confidence': 0.95, 'steps': [1, 2, 3, 4, 5, 6, 7], 'cycles': 3}
     """
@@ -51,10 +51,10 @@ def oscillation(state: LoopState, step: int, settings: DetectionSettings) -> dic
     return {**_detection(OSCILLATION_CONFIDENCE, run, step), "cycles": cycles}
 
 
-def dead_end(state: LoopState, step: int, settings: DetectionSettings) -> dict[str, Any] | None:
+def dead_end(state: LoopState, step: int, settings: LoopSettings) -> dict[str, Any] | None:
     """Detect a number of steps in a row that made no progress.
 
-    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> DEFAULTS = LoopSettings()
     >>> dead_end(LoopState(size=10, stuck=7), 9, DEFAULTS)
     {'confidence': 0.8, 'steps': [5, 6, 7, 8, 9]}
     """

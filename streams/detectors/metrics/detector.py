@@ -9,9 +9,9 @@ from typing import Any, ClassVar, NamedTuple
 from streams.detectors.detector import Block, Detector, Eddy, Observation
 from streams.detectors.metrics.figures import figures_of
 from streams.detectors.metrics.groups import grouped
+from streams.detectors.metrics.settings import MetricsSettings
 from streams.detectors.metrics.window import append
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DetectionSettings
 from streams.domain.text.bounded import bounded
 
 
@@ -23,7 +23,7 @@ class MetricsState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Metrics(Detector[MetricsState]):
+class Metrics(Detector[MetricsState, MetricsSettings]):
     """How varied the newest `metrics_window` tool names are, and what repeats in them.
 
     Entropy, the shortest period at the end, the most frequent n-gram of `metrics_ngram` names; the same over
@@ -35,7 +35,7 @@ class Metrics(Detector[MetricsState]):
 
     Source: specification 5.7 (document 000).
 
-    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> DEFAULTS = MetricsSettings()
     >>> def call(tool):
     ...     known = {
     ...         "session_id": "s",
@@ -67,7 +67,7 @@ class Metrics(Detector[MetricsState]):
         state: MetricsState,
         decision: Decision,
         eddy: Eddy,  # noqa: ARG002 - the record alone decides
-        settings: DetectionSettings,
+        settings: MetricsSettings,
     ) -> Observation[MetricsState]:
         """Append the name of the tool; report what the window says."""
         name = bounded(decision.tool_call or "")
@@ -89,3 +89,6 @@ class Metrics(Detector[MetricsState]):
             "group_period_repeats": of_groups.period_repeats,
         }
         return MetricsState(names, order), block, ()
+
+
+DETECTOR = Metrics()

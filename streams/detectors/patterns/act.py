@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from streams.detectors.patterns.settings import PatternsSettings
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DetectionSettings
 from streams.domain.text.bounded import bounded, bounded_hash
 from streams.domain.text.digest import digest
 from streams.domain.tool_class import ToolClass, tool_class
@@ -32,7 +32,7 @@ _DEEDS = {
 _OTHER = Deed.OTHER
 
 
-def deed_of(decision: Decision, settings: DetectionSettings) -> Deed:
+def deed_of(decision: Decision, settings: PatternsSettings) -> Deed:
     """Return what was done. Only records of kind ``tool`` have a class; a write counts when it succeeded."""
     if not decision.tool_call or decision.kind != "tool":
         return _OTHER

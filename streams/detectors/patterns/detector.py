@@ -12,10 +12,10 @@ from streams.detectors.patterns.duplicates import duplicates
 from streams.detectors.patterns.edit_revert import is_edit_revert
 from streams.detectors.patterns.fail_loop import is_fail_loop
 from streams.detectors.patterns.read_loop import is_read_loop
+from streams.detectors.patterns.settings import PatternsSettings
 from streams.detectors.patterns.state import PatternsState, advance
 from streams.detectors.patterns.trend import Trend, turn
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DetectionSettings
 from streams.domain.event import EventKind, Finding
 
 PATTERNS = ("read_loop", "edit_revert", "test_fail_loop")
@@ -30,7 +30,7 @@ _NEVER_MOVED: Sequence[Any] = [*Trend()]
 
 
 @dataclass(frozen=True, slots=True)
-class Patterns(Detector[PatternsState]):
+class Patterns(Detector[PatternsState, PatternsSettings]):
     """Three patterns over the newest `pattern_window` records, each asked of the newest one.
 
     read_loop: the `pattern_theta`-th read of a file that did not change. edit_revert: a file written back to
@@ -42,7 +42,7 @@ class Patterns(Detector[PatternsState]):
 
     Source: specification 5.3 (document 001).
 
-    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> DEFAULTS = PatternsSettings()
     >>> known = {
     ...     "session_id": "s",
     ...     "event_id": "e",
@@ -70,7 +70,7 @@ class Patterns(Detector[PatternsState]):
         return PatternsState(*stored)
 
     def observe(
-        self, state: PatternsState, decision: Decision, eddy: Eddy, settings: DetectionSettings
+        self, state: PatternsState, decision: Decision, eddy: Eddy, settings: PatternsSettings
     ) -> Observation[PatternsState]:
         """Ask each pattern of the newest record, and advance its trend."""
         state = advance(state, decision, settings)
@@ -120,3 +120,6 @@ def _drift(pattern: str, phase: str, ema: float, step: int, decision: Decision) 
         {"pattern": pattern, "phase": phase, "ema": ema, "step": step, "target": decision.target},
         f"{pattern}/{phase}",
     )
+
+
+DETECTOR = Patterns()

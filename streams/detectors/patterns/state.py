@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from streams.detectors.patterns.act import Deed, deed_of, failure_of, version_of
+from streams.detectors.patterns.settings import PatternsSettings
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DetectionSettings
 from streams.domain.shared_window import NOTHING, append
 
 _COMMAND, _FAILED_COMMAND = Deed.COMMAND, Deed.FAILED_COMMAND
@@ -33,7 +33,7 @@ class PatternsState(NamedTuple):
     trends: Sequence[Sequence[Any]] = ()
 
 
-def advance(state: PatternsState, decision: Decision, settings: DetectionSettings) -> PatternsState:
+def advance(state: PatternsState, decision: Decision, settings: PatternsSettings) -> PatternsState:
     """Return the state with one more record in its window, the trends as they were."""
     deeds, versions, places, failure, failures, trends = state
     deed = deed_of(decision, settings)

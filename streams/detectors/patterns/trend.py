@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import floor
 from typing import NamedTuple
 
-from streams.domain.detection_settings import DetectionSettings
+from streams.detectors.patterns.settings import PatternsSettings
 from streams.domain.number import r4
 
 
@@ -32,7 +32,7 @@ class Turn(NamedTuple):
     escalation: bool
 
 
-def turn(trend: Trend, matched: bool, step: int, settings: DetectionSettings) -> Turn:
+def turn(trend: Trend, matched: bool, step: int, settings: PatternsSettings) -> Turn:
     """Advance a trend by one record.
 
     Args:
@@ -41,7 +41,7 @@ def turn(trend: Trend, matched: bool, step: int, settings: DetectionSettings) ->
         step: number of the record among the scored ones of its session.
         settings: `pattern_alpha`, `pattern_cooldown`, `pattern_saturation` and their kin.
 
-    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> DEFAULTS = PatternsSettings()
     >>> trend, alerts = Trend(), []
     >>> for step in range(1, 10):
     ...     trend, _, alert, _ = turn(trend, step >= 3, step, DEFAULTS)
@@ -60,6 +60,6 @@ def turn(trend: Trend, matched: bool, step: int, settings: DetectionSettings) ->
     return Turn(Trend(ema, step if alert else alerted_at, escalated), reported, alert, escalation)
 
 
-def _cooldown(ema: float, settings: DetectionSettings) -> int:
+def _cooldown(ema: float, settings: PatternsSettings) -> int:
     cooldown = settings.pattern_cooldown
     return floor(cooldown * (1 + ema)) if settings.pattern_adaptive_cooldown else cooldown

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from streams.detectors.verdict import cycle, identical, near_duplicate, nothing_new, same_error, same_result
 from streams.detectors.verdict.rearm import within
+from streams.detectors.verdict.settings import VerdictSettings
 from streams.detectors.verdict.signature_window import push
 from streams.detectors.verdict.state import RECENT, VerdictState, outcome_of
 from streams.detectors.verdict.streak import NO_STREAK
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DetectionSettings
 from streams.domain.text.bounded import bounded, bounded_hash
 from streams.domain.tool_policy import PolicyMode, ToolPolicy
 
@@ -21,7 +21,7 @@ def advanced(
     tokens: float,
     policy: ToolPolicy | None,
     repeat_distance: int | None,
-    settings: DetectionSettings,
+    settings: VerdictSettings,
 ) -> VerdictState:
     """Return the state with a judged record counted in, the episode as it was.
 

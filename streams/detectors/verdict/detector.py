@@ -12,12 +12,12 @@ from streams.detectors.verdict.episode import Episode, Phase, followed, id_of, o
 from streams.detectors.verdict.policy import policy_of
 from streams.detectors.verdict.rearm import key_of, remembering
 from streams.detectors.verdict.report import loop_episode
+from streams.detectors.verdict.settings import VerdictSettings
 from streams.detectors.verdict.signature_window import distance
 from streams.detectors.verdict.standing import Standing, fired
 from streams.detectors.verdict.state import RECENT, VerdictState
 from streams.detectors.verdict.visibility import INFRASTRUCTURE, Unseen, why_unseen
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DetectionSettings
 from streams.domain.event import Finding
 from streams.domain.level import Level
 from streams.domain.number import within_doubles
@@ -28,7 +28,7 @@ _OPENED, _RECOVERED = Phase.OPENED, Phase.RECOVERED
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict(Detector[VerdictState]):
+class Verdict(Detector[VerdictState, VerdictSettings]):
     """Five rules over calls and their results, and the episodes they open, escalate and close.
 
     R1 the same call with the same result; R2 a cycle of 2 to 5 steps; R3 one tool failing with one error,
@@ -41,7 +41,7 @@ class Verdict(Detector[VerdictState]):
 
     Source: specification 6.
 
-    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> DEFAULTS = VerdictSettings()
     >>> known = {
     ...     "session_id": "s",
     ...     "event_id": "e",
@@ -77,7 +77,7 @@ class Verdict(Detector[VerdictState]):
         state: VerdictState,
         decision: Decision,
         eddy: Eddy,  # noqa: ARG002 - the record alone decides
-        settings: DetectionSettings,
+        settings: VerdictSettings,
     ) -> Observation[VerdictState]:
         """Judge a record, and follow the episode."""
         tokens = within_doubles(state.tokens + decision.tokens_used)
@@ -126,7 +126,7 @@ def _strongest(firing: Sequence[Standing]) -> Standing | None:
 
 
 def _follow(
-    state: VerdictState, strongest: Standing | None, decision: Decision, settings: DetectionSettings
+    state: VerdictState, strongest: Standing | None, decision: Decision, settings: VerdictSettings
 ) -> tuple[VerdictState, tuple[Finding, ...]]:
     """Open an episode or follow the one that is open; remember what the record fired with."""
     raw = _NORMAL if strongest is None else strongest.level.value
@@ -190,3 +190,6 @@ def _block_unseen(state: VerdictState, why: Unseen) -> Block:
         "infra_streak": state.infra_streak,
         "episode_id": None if state.episode is None else state.episode[0],
     }
+
+
+DETECTOR = Verdict()

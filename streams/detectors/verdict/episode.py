@@ -7,10 +7,10 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from streams.detectors.verdict.rearm import key_of
+from streams.detectors.verdict.settings import VerdictSettings
 from streams.detectors.verdict.standing import Standing
 from streams.detectors.verdict.state import RECENT, VerdictState
 from streams.detectors.verdict.streak import Moment
-from streams.domain.detection_settings import DetectionSettings
 from streams.domain.level import Level
 from streams.domain.text.digest import digest
 
@@ -80,7 +80,7 @@ def opened(state: VerdictState, standing: Standing, raw: str, id_if_new: str) ->
 
 
 def followed(
-    episode: Episode, state: VerdictState, standing: Standing | None, raw: str, settings: DetectionSettings
+    episode: Episode, state: VerdictState, standing: Standing | None, raw: str, settings: VerdictSettings
 ) -> tuple[Episode, Phase | None]:
     """Follow an open episode to the newest judged record; say what there is to tell.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from streams.detectors.verdict.settings import VerdictSettings
 from streams.detectors.verdict.spacing import is_spaced
 from streams.detectors.verdict.state import VerdictState
 from streams.detectors.verdict.streak import NO_STREAK, Streak, longer
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DetectionSettings
 from streams.domain.text.bounded import bounded_hash
 from streams.domain.text.marks import Marks
 
@@ -20,7 +20,7 @@ def may_count(decision: Decision, *, polling: bool) -> bool:
 
 
 def row_of(
-    state: VerdictState, decision: Decision, tool: str | None, outcome: str, settings: DetectionSettings
+    state: VerdictState, decision: Decision, tool: str | None, outcome: str, settings: VerdictSettings
 ) -> Streak:
     """Return the row of near-duplicates that the record ends.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from streams.domain.detection_settings import DetectionSettings
+from streams.detectors.verdict.settings import VerdictSettings
 from streams.domain.tool_policy import ToolPolicy, first_policy
 
 _POLLING_WARN, _POLLING_LOOP = 10, 20
 
 
-def policy_of(tool: str | None, settings: DetectionSettings) -> ToolPolicy | None:
+def policy_of(tool: str | None, settings: VerdictSettings) -> ToolPolicy | None:
     """Return the first of `tool_policies` whose glob fits the lower-cased name, None when none does."""
     policies = settings.tool_policies
     if not policies or tool is None:
@@ -16,10 +16,10 @@ def policy_of(tool: str | None, settings: DetectionSettings) -> ToolPolicy | Non
     return first_policy(tool, policies)
 
 
-def limits_of(policy: ToolPolicy | None, *, failed: bool, settings: DetectionSettings) -> tuple[int, int]:
+def limits_of(policy: ToolPolicy | None, *, failed: bool, settings: VerdictSettings) -> tuple[int, int]:
     """Return warn and loop of rule R1 for a tool under this policy, in records.
 
-    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> DEFAULTS = VerdictSettings()
     >>> from streams.domain.tool_policy import PolicyMode
     >>> polling = ToolPolicy("get_*", PolicyMode.polling, warn=None, loop=5)
     >>> limits_of(polling, failed=True, settings=DEFAULTS), limits_of(None, failed=True, settings=DEFAULTS)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from streams.detectors.verdict.settings import VerdictSettings
 from streams.detectors.verdict.state import VerdictState
 from streams.detectors.verdict.streak import Moment
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DetectionSettings
 from streams.domain.text.marks import Marks
 
 
@@ -41,7 +41,7 @@ def errors_of(
     decision: Decision,
     tool: str | None,
     moment: Moment,
-    settings: DetectionSettings,
+    settings: VerdictSettings,
 ) -> Errors:
     """Return the last failures of the tools after a record. Other tools in between do not matter.
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from streams.detectors.verdict.settings import VerdictSettings
 from streams.detectors.verdict.spacing import is_spaced
 from streams.detectors.verdict.state import VerdictState
 from streams.detectors.verdict.streak import NO_STREAK, Streak, longer
 from streams.detectors.verdict.trivial import is_trivial
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DetectionSettings
 from streams.domain.tool_class import ToolClass, tool_class
 
 _EXCLUDED = (ToolClass.write, ToolClass.command)
 
 
-def may_count(decision: Decision, *, polling: bool, settings: DetectionSettings) -> bool:
+def may_count(decision: Decision, *, polling: bool, settings: VerdictSettings) -> bool:
     """Tell whether a record may stand in a row of R4, as far as the result does not decide it."""
     if decision.status == "failure" or polling or not decision.tool_call or not decision.result:
         return False

@@ -9,9 +9,9 @@ from typing import TypeAlias
 from streams.detectors.verdict.cycle import PERIODS, repetitions
 from streams.detectors.verdict.policy import limits_of, policy_of
 from streams.detectors.verdict.same_error import Failure, failure_of
+from streams.detectors.verdict.settings import VerdictSettings
 from streams.detectors.verdict.state import VerdictState, any_failed
 from streams.detectors.verdict.streak import Moment, Streak
-from streams.domain.detection_settings import DetectionSettings
 from streams.domain.level import Level
 from streams.domain.tool_policy import ToolPolicy
 
@@ -53,7 +53,7 @@ class Standing:
 _Counted: TypeAlias = tuple[str, int | None, int, int, int, str | None, Moment | None]
 
 
-def standings(state: VerdictState, settings: DetectionSettings) -> tuple[Standing, ...]:
+def standings(state: VerdictState, settings: VerdictSettings) -> tuple[Standing, ...]:
     """Return where each rule stands after the newest judged record, in the order R1, R2 (short first) to R6.
 
     Rules that are switched off, and periods above `cycle_max_period`, are left out. R3 speaks of the tool of
@@ -70,7 +70,7 @@ def _all(
     state: VerdictState,
     tool: str | None,
     policy: ToolPolicy | None,
-    settings: DetectionSettings,
+    settings: VerdictSettings,
     failing: tuple[str | None, Failure | None],
 ) -> Iterator[_Counted]:
     rules = settings.verdict_rules
@@ -114,7 +114,7 @@ def _worst_failure(state: VerdictState, tool: str | None) -> tuple[str | None, F
     return worst, failure_of(state, worst)
 
 
-def fired(state: VerdictState, policy: ToolPolicy | None, settings: DetectionSettings) -> list[Standing]:
+def fired(state: VerdictState, policy: ToolPolicy | None, settings: VerdictSettings) -> list[Standing]:
     """Return the rules that the newest judged record fires, in the order of `standings`.
 
     Args:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from streams.detectors.verdict.settings import VerdictSettings
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DetectionSettings
 from streams.domain.infrastructure import is_infrastructure
 from streams.domain.tool_policy import PolicyMode, ToolPolicy
 
@@ -26,7 +26,7 @@ _DISABLED, _SYSTEM, _STATUS, _EMPTY, _EXEMPT, INFRASTRUCTURE = Unseen
 _EXEMPT_MODE = PolicyMode.exempt
 
 
-def why_unseen(decision: Decision, policy: ToolPolicy | None, settings: DetectionSettings) -> Unseen | None:
+def why_unseen(decision: Decision, policy: ToolPolicy | None, settings: VerdictSettings) -> Unseen | None:
     """Return why a record is not judged, the first reason that applies; None when it is.
 
     Args:

@@ -7,8 +7,6 @@ from fractions import Fraction
 from math import ceil
 from typing import Any, NamedTuple
 
-from streams.domain.detection_settings import DEFAULTS
-
 # No budget is larger (specification 4.1: initial_tokens x budget_cap_factor), so no task counts for more.
 _MOST = 10**15
 _UNITS = 10_000
@@ -79,12 +77,10 @@ class TaskProfile(NamedTuple):
         return cls(samples, int(steps), int(tokens))
 
 
-def recommend(
-    completions: Iterable[Mapping[str, Any]], buffer: float = DEFAULTS.profile_buffer
-) -> dict[str, int] | None:
+def recommend(completions: Iterable[Mapping[str, Any]], buffer: float) -> dict[str, int] | None:
     """Return what to grant a task after these completions of its type, None after none.
 
-    >>> recommend([{"steps_used": 10, "tokens_used": 100}])
+    >>> recommend([{"steps_used": 10, "tokens_used": 100}], buffer=0.2)
     {'steps': 12, 'tokens': 120, 'samples': 1}
     """
     profile = TaskProfile()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import NamedTuple
 
-from streams.domain.detection_settings import DetectionSettings
+from streams.detectors.settings import DetectionSettings
 from streams.domain.session import DamagedSessionError, Session
 from streams.engine.lifetime.search_pass import NEVER
 from streams.engine.lifetime.stubs import readable

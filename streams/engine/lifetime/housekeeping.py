@@ -27,7 +27,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from streams.brokers.clock import ClusterClock
-from streams.domain.detection_settings import DetectionSettings
+from streams.detectors.settings import DetectionSettings
 from streams.domain.session import Session
 from streams.engine.effects import Effects, Outcome
 from streams.engine.epoch import InForce

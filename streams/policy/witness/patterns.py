@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams.domain.detection_settings import DetectionSettings
+from streams.detectors.settings import DetectionSettings
 from streams.domain.tool_class import ToolClass
 from streams.policy.witness.record import record
 from streams.policy.witness.scores import NOTHING_SCORED, scored_status

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from streams.domain.detection_settings import DetectionSettings
+from streams.detectors.settings import DetectionSettings
 from streams.policy.witness.witness import DecisionLog
 
 SESSION_ID = "witness"
@@ -27,7 +27,7 @@ def record(
 ) -> DecisionLog:
     """Return the record of this number, from 1, with this `action`. Without an intent it has no cognition.
 
-    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> from streams.detectors.settings import DEFAULTS
     >>> record(2, DEFAULTS, {"status": "success"})["event_id"]
     'witness-2'
     """

@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from streams.detectors.drift.overall import drift_overall
-from streams.domain.detection_settings import DetectionSettings
+from streams.detectors.settings import DetectionSettings
 from streams.domain.number import r4
 from streams.policy.witness.record import record
 from streams.policy.witness.scores import NOTHING_SCORED, scored_status

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 
-from streams.domain.detection_settings import DetectionSettings
+from streams.detectors.settings import DetectionSettings
 from streams.domain.level import Level
 from streams.domain.number import r4
 from streams.policy.witness.record import record

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams.domain.detection_settings import DetectionSettings
+from streams.detectors.settings import DetectionSettings
 from streams.policy.reachability import Reach
 from streams.policy.witness.patterns import edit_revert, escalation, fail_loop, read_loop
 from streams.policy.witness.responses import response

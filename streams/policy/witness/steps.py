@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams.domain.detection_settings import DetectionSettings
+from streams.detectors.settings import DetectionSettings
 from streams.policy.witness.record import record
 from streams.policy.witness.scores import NOTHING_SCORED, scored_status
 from streams.policy.witness.witness import DecisionLog, Obstacle, Witness

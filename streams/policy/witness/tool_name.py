@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from streams.domain.detection_settings import DetectionSettings
+from streams.detectors.settings import DetectionSettings
 from streams.domain.tool_class import ToolClass, tool_class
 from streams.domain.tool_policy import PolicyMode, first_policy
 
@@ -26,7 +26,7 @@ def tool_name(
 
     None when there is none among the familiar names and those made of the first globs of each setting.
 
-    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> from streams.detectors.settings import DEFAULTS
     >>> tool_name(DEFAULTS, {ToolClass.command}), tool_name(DEFAULTS, policies={PolicyMode.polling})
     ('bash', None)
     """

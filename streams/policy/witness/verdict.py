@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
-from streams.domain.detection_settings import DetectionSettings
+from streams.detectors.settings import DetectionSettings
 from streams.domain.tool_class import ToolClass
 from streams.domain.tool_policy import PolicyMode
 from streams.policy.witness.record import record

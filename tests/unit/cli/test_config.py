@@ -17,7 +17,7 @@ from streams.cli import main
 from streams.cli.config import changed_document, in_force
 from streams.cli.settings_change import user
 from streams.cli.settings_history import history, line
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.errors import ConfigurationError
 from streams.settings_document.document import to_document
 from streams.settings_document.version import LARGEST_VERSION

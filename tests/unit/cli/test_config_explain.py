@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from streams.cli import main
 from streams.cli.text.witness_text import act, lines
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.domain.validation import problems
 from streams.policy.witness.witness import Witness
 from streams.proof import prove

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from streams.brokers.client import Stored
 from streams.cli import main
 from streams.cli.settings_history import line, shadow_history
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.explain.settings_topic import differing, next_document, tried_out
 from streams.settings_document.document import resolve, to_document
 

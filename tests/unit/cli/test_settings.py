@@ -6,11 +6,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from streams.cli import main
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.settings import WorkerSettings
 from streams.settings_document.document import to_document
-from streams.settings_document.meaning import MEANINGS
-from streams.settings_document.table import RANGES
+from streams.settings_document.table import MEANINGS, RANGES
 
 
 def eddy(*words: str) -> Result:

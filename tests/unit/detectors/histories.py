@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
+from streams.detectors.settings import DetectionSettings
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DetectionSettings
 from tests.stream import Stream, decision_log
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from streams.brokers.survey import Group
+from streams.detectors.settings import DEFAULTS
 from streams.doctor.check import Status
 from streams.doctor.place import lost_place_checks, retention_checks
 from streams.doctor.state import Database
-from streams.domain.detection_settings import DEFAULTS
 from streams.engine.state.store import FORMAT, StoreInspection
 
 WEEK_MINUTES, WEEK_MS = "10080", "604800000"

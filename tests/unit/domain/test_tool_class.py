@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.domain.tool_class import ToolClass, tool_class
 
 LISTS = ("write_tools", "read_tools", "command_tools")

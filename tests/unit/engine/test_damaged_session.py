@@ -7,7 +7,7 @@ import pytest
 
 from schemas.codec import Codec
 from streams.brokers.client import Stored
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.domain.run import Run
 from streams.domain.session import DamagedSessionError
 from streams.domain.topic import Topic

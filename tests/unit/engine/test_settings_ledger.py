@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.brokers.client import Stored
-from streams.domain.detection_settings import DEFAULTS, DetectionSettings
+from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.run import Run
-from streams.domain.shadow import Shadow, ShadowDocument
 from streams.engine.settings_ledger import RESERVED_AHEAD, Entry, SettingsLedger, ShadowEntry, outdated_ledger
 from streams.engine.state.changelog import SETTINGS_KEY
 from streams.errors import StateError
 from streams.settings_document.document import resolve
+from streams.settings_document.shadow import Shadow, ShadowDocument
 from streams.settings_document.version import LARGEST_VERSION
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.evaluation.sessions import Gathered, gather
 from streams.offline import judge
 from streams.sources.entry import Entry, undecodable

@@ -1,6 +1,6 @@
 import pytest
 
-from streams.domain.detection_settings import DEFAULTS, DetectionSettings
+from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.event import EventKind
 from streams.domain.topic import Topic
 from streams.policy.routing import topic_of

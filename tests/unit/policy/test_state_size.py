@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.domain.session import Session
 from streams.engine.state.changelog import encode_session
 from streams.policy.state_size import StateLimit, most_bytes

@@ -1,8 +1,8 @@
 import pytest
 
-from streams.domain.detection_settings import NodeStateSource
 from streams.domain.level import Level
 from streams.domain.node import NodeState
+from streams.domain.settings.general import NodeStateSource
 from streams.policy.topology import is_told, node_after, node_finding
 
 N, W, L = Level

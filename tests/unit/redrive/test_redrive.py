@@ -7,7 +7,7 @@ import pytest
 
 from schemas.codec import Codec
 from streams.dead_letter import Source, rejected_headers
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.domain.topic import Topic
 from streams.errors import ConfigurationError, InfrastructureError
 from streams.redrive.letter import read

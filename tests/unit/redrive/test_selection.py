@@ -6,7 +6,7 @@ import pytest
 
 from schemas.codec import Codec
 from streams.dead_letter import Source, rejected_headers
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.redrive.letter import DeadLetter, read
 from streams.redrive.selection import Selection
 from streams.redrive.trial import Trial

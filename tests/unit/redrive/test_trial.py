@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from schemas.codec import Codec
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.domain.run import Run
 from streams.domain.topic import Topic
 from streams.job import Job, RunResult

@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.settings_document.table import RANGES
 
 # specification 4.1: the ranges of the numbers; then those of the settings beyond it.
@@ -142,12 +142,21 @@ def test_repeat_thresholds_need_four_kinds(missing):
 
 
 def test_every_setting_has_a_range_and_a_default_within_it():
-    fields = [field.name for field in dataclasses.fields(DEFAULTS) if field.name != "version"]
-    assert list(RANGES) == fields
-    for name in fields:
+    assert RANGES.keys() == {field.name for field in dataclasses.fields(DEFAULTS)} - {"version"}
+    for name in RANGES:
         in_force = getattr(DEFAULTS, name)
         assert RANGES[name].read(RANGES[name].write(in_force)) == in_force
 
 
 def test_the_tables_above_name_every_setting():
     assert {row[0] for row in ROWS} | set(FLAGS) | WORDS.keys() | CHOICES.keys() | OTHERS == set(RANGES)
+
+
+def test_the_settings_come_in_the_order_of_the_specification():
+    first_of_each_section = [
+        *("score_statuses", "entropy_window_size", "repeat_ring_size", "pattern_window", "read_tools"),
+        *("loop_window_size", "nudge_threshold", "initial_steps", "metrics_window", "verdict_enabled"),
+    ]
+    assert [name for name in RANGES if name in first_of_each_section] == first_of_each_section
+    assert next(iter(RANGES)) == "score_statuses"
+    assert list(RANGES)[-1] == "tool_policies"

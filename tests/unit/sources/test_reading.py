@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from schemas.bundled import latest
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.errors import ConfigurationError
 from streams.offline import judge
 from streams.sources.entry import Entry

@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.domain.outcome import Rejected
 from streams.domain.record import Record
 from streams.pipeline import admit

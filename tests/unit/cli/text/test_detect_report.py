@@ -12,7 +12,7 @@ from streams.cli import main
 from streams.cli.text.line import Line, Span
 from streams.cli.text.report import MOST_SESSIONS_NAMED, Report
 from streams.cli.text.screen import line_writer
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.domain.text.printable import printable
 from streams.explain.clock import clock, duration
 from streams.explain.finding import sentence

@@ -1,7 +1,7 @@
 import pytest
 
 from streams.detectors.drift.level import LEVELS, drift_level, one_higher
-from streams.domain.detection_settings import DEFAULTS, DetectionSettings
+from streams.detectors.settings import DEFAULTS, DetectionSettings
 
 
 @pytest.mark.parametrize(

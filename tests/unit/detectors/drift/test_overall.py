@@ -1,7 +1,7 @@
 import pytest
 
 from streams.detectors.drift.overall import SIGNALS, contributions, drift_overall
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 
 WEIGHTS = DEFAULTS.signal_weights
 

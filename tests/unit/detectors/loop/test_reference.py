@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.domain.detection_settings import DetectionSettings
+from streams.detectors.settings import DetectionSettings
 from streams.domain.number import r4
 from streams.domain.text.tokens import jaccard, tokens
 from tests.unit.detectors.histories import Seen, histories

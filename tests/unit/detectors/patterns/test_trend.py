@@ -1,7 +1,7 @@
 import pytest
 
 from streams.detectors.patterns.trend import Trend, turn
-from streams.domain.detection_settings import DEFAULTS, DetectionSettings
+from streams.detectors.settings import DEFAULTS, DetectionSettings
 
 
 def test_the_average_is_carried_unrounded_and_reported_rounded() -> None:

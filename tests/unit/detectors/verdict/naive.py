@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
+from streams.detectors.settings import DetectionSettings
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DetectionSettings
 from streams.domain.infrastructure import is_infrastructure
 from streams.domain.number import r4
 from streams.domain.text.canonical import canonical

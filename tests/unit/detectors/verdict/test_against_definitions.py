@@ -8,10 +8,10 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from streams.detectors.detector import CloseReason
+from streams.detectors.settings import DEFAULTS
 from streams.detectors.verdict.detector import Verdict
 from streams.detectors.verdict.standing import standings
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DEFAULTS
 from streams.settings_document.document import resolve
 from tests.stream import decision_log
 from tests.unit.detectors.verdict.naive import Naive

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from streams.detectors.settings import DEFAULTS
 from streams.detectors.verdict.standing import Standing, standings
-from streams.domain.detection_settings import DEFAULTS
 from streams.domain.level import Level
 from streams.settings_document.document import resolve
 from tests.stream import Stream

@@ -4,10 +4,10 @@ from typing import Any
 
 import orjson
 
+from streams.detectors.settings import DEFAULTS
 from streams.detectors.verdict.detector import Verdict
 from streams.detectors.verdict.state import VerdictState
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DEFAULTS
 from tests.unit.detectors.verdict.sequences import call, failing, spread
 
 TOOLS = ("read_file", "search", "list_dir", "run_query")

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams.detectors.settings import DEFAULTS
 from streams.domain.aggregates.task_profile import TaskProfile, recommend
 
 COMPLETIONS = st.lists(
@@ -42,7 +43,11 @@ def test_the_mean_and_a_fifth_rounded_up(
     completions: list[tuple[int, float]], expected: dict[str, int] | None
 ) -> None:
     assert (
-        recommend([{"steps_used": steps, "tokens_used": tokens} for steps, tokens in completions]) == expected
+        recommend(
+            [{"steps_used": steps, "tokens_used": tokens} for steps, tokens in completions],
+            DEFAULTS.profile_buffer,
+        )
+        == expected
     )
 
 

@@ -2,8 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from streams.domain.detection_settings import DEFAULTS
-from streams.domain.settings.ordered_group import ORDERED_GROUPS, OrderedGroup
+from streams.detectors.settings import DEFAULTS
+from streams.domain.settings.ordered_group import OrderedGroup
+from streams.settings_document.table import ORDERED_GROUPS
 
 # specification 4.2: loop <= warning, clear <= saturation, the four drift thresholds, each warn <= loop.
 PAIRS = [

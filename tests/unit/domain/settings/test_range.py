@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.domain.detection_settings import NodeStateSource
+from streams.domain.settings.general import NodeStateSource
 from streams.domain.settings.range import flag, globs, number, subset, whole, word
 
 

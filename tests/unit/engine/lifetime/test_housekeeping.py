@@ -17,13 +17,12 @@ from streams.app import build
 from streams.brokers.client import Stored
 from streams.brokers.clock import ClusterClock
 from streams.contribution_record import read
+from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.aggregates.agent_health import AgentHealth
 from streams.domain.aggregates.contribution import Contribution, agent_key
-from streams.domain.detection_settings import DEFAULTS, DetectionSettings
 from streams.domain.outgoing import Outgoing
 from streams.domain.run import Run
 from streams.domain.session import Session
-from streams.domain.shadow import ShadowDocument
 from streams.domain.topic import Topic
 from streams.engine.effects import Outcome, changes
 from streams.engine.lifetime import housekeeping as tested
@@ -34,6 +33,7 @@ from streams.engine.state.view import View
 from streams.errors import InfrastructureError, ProducerFencedError
 from streams.job import Job, RunResult
 from streams.settings import WorkerSettings
+from streams.settings_document.shadow import ShadowDocument
 from tests.integration.load import as_json, decision
 
 JOB = Job(Codec.bundled(), group="g", version="1")

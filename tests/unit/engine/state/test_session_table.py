@@ -10,7 +10,7 @@ from faust.types import TP
 from schemas.codec import Codec
 from streams.app import build
 from streams.brokers.client import Stored
-from streams.domain.detection_settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS
 from streams.domain.run import Run
 from streams.domain.session import Session
 from streams.engine.settings_ledger import Entry, SettingsLedger

@@ -4,7 +4,7 @@ from itertools import islice
 
 import pytest
 
-from streams.domain.detection_settings import DEFAULTS, DetectionSettings
+from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.validation import problems
 from streams.policy.reachability import Reach, reachability
 from streams.policy.witness.sequence import witness

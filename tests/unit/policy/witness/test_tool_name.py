@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams.domain.detection_settings import DEFAULTS, DetectionSettings
+from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.tool_class import ToolClass
 from streams.domain.tool_policy import PolicyMode
 from streams.policy.witness.tool_name import tool_name

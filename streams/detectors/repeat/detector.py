@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from streams.detectors.detector import Detector, Eddy, Observation
+from streams.detectors.repeat.settings import RepeatDedup, RepeatSettings
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DetectionSettings, RepeatDedup
 from streams.domain.event import EventKind, Finding
 from streams.domain.shared_window import append
 from streams.domain.text.bounded import bounded
@@ -34,7 +34,7 @@ class RepeatState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Repeat(Detector[RepeatState]):
+class Repeat(Detector[RepeatState, RepeatSettings]):
     """The run of equal (kind, tool) at the end of the newest `repeat_ring_size` records.
 
     Catches an agent that calls one tool, or only thinks, without end. Arguments, status and result do not
@@ -46,7 +46,7 @@ class Repeat(Detector[RepeatState]):
 
     Source: specification 5.2 (document 000).
 
-    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> DEFAULTS = RepeatSettings()
     >>> known = {
     ...     "session_id": "s",
     ...     "event_id": "e",
@@ -78,7 +78,7 @@ class Repeat(Detector[RepeatState]):
         state: RepeatState,
         decision: Decision,
         eddy: Eddy,  # noqa: ARG002 - the record alone decides
-        settings: DetectionSettings,
+        settings: RepeatSettings,
     ) -> Observation[RepeatState]:
         """Count the record in; tell a run that reached its threshold."""
         signatures, ring, run_length, emitted = state
@@ -128,3 +128,6 @@ def _divergence(signature: Sequence[str], repeat_count: int, session_id: str) ->
             "chain_id": session_id,
         },
     )
+
+
+DETECTOR = Repeat()

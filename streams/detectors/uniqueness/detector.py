@@ -9,8 +9,8 @@ from math import log2
 from typing import Any, ClassVar, NamedTuple
 
 from streams.detectors.detector import Block, Detector, Eddy, Observation
+from streams.detectors.uniqueness.settings import UniquenessSettings
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DetectionSettings
 from streams.domain.entropy import shannon_bits
 from streams.domain.event import EventKind, Finding
 from streams.domain.level import Level
@@ -41,7 +41,7 @@ class UniquenessState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Uniqueness(Detector[UniquenessState]):
+class Uniqueness(Detector[UniquenessState, UniquenessSettings]):
     """The share of different (intent, tool_call, status) among the newest `entropy_window_size` records.
 
     Catches an agent that decides the same thing again and again, whatever arguments and results are.
@@ -52,7 +52,7 @@ class Uniqueness(Detector[UniquenessState]):
 
     Source: FRD-009 FR-9.2 to 9.7, specification 5.1.
 
-    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> DEFAULTS = UniquenessSettings()
     >>> known = {
     ...     "session_id": "s",
     ...     "event_id": "e",
@@ -71,6 +71,7 @@ class Uniqueness(Detector[UniquenessState]):
     """
 
     name: ClassVar[str] = "uniqueness"
+    reads: ClassVar[tuple[str, ...]] = ("verdict",)
 
     def fresh(self) -> UniquenessState:
         """Return an empty window, NORMAL."""
@@ -85,7 +86,7 @@ class Uniqueness(Detector[UniquenessState]):
         return _LEVELS[state.severity]
 
     def observe(
-        self, state: UniquenessState, decision: Decision, eddy: Eddy, settings: DetectionSettings
+        self, state: UniquenessState, decision: Decision, eddy: Eddy, settings: UniquenessSettings
     ) -> Observation[UniquenessState] | None:
         """Score a record that has a cognition; alert a LOOP."""
         intent, tool_call = decision.intent, decision.tool_call
@@ -158,7 +159,7 @@ def _most_frequent(
     return tuples[index] or ()
 
 
-def _reason(since: int, settings: DetectionSettings) -> str | None:
+def _reason(since: int, settings: UniquenessSettings) -> str | None:
     """Why this LOOP record is alerted, None when it is not (specification 7.1, 7.2)."""
     if since == 0:
         return "entered"
@@ -185,3 +186,6 @@ def _alert(block: Block, eddy: Eddy, reason: str) -> Finding:
 
 
 _NO_VERDICT: Block = {"level": _NORMAL, "episode_id": None}
+
+
+DETECTOR = Uniqueness()

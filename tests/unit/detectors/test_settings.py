@@ -2,7 +2,7 @@ import dataclasses
 
 import pytest
 
-from streams.domain.detection_settings import DEFAULTS, DetectionSettings
+from streams.detectors.settings import DEFAULTS, DetectionSettings
 
 # specification 4.1, the columns name and default.
 GOLDEN = {

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from math import floor
 from typing import Any, ClassVar, NamedTuple
 
+from streams.detectors.budget.settings import BudgetSettings
 from streams.detectors.detector import Block, Detector, Eddy, Observation
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DetectionSettings
 from streams.domain.event import EventKind, Finding
 from streams.domain.number import added, r4, within_doubles
 
@@ -41,7 +41,7 @@ class BudgetState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Budget(Detector[BudgetState]):
+class Budget(Detector[BudgetState, BudgetSettings]):
     """Two budgets, of steps and of tokens, that grow with progress and shrink without.
 
     Velocity is the mean of the newest `velocity_window` progress deltas. With every `velocity_window`-th
@@ -53,7 +53,7 @@ class Budget(Detector[BudgetState]):
 
     Source: specification 5.6 (document 002).
 
-    >>> from streams.domain.detection_settings import DEFAULTS
+    >>> DEFAULTS = BudgetSettings()
     >>> known = {
     ...     "session_id": "s",
     ...     "event_id": "e",
@@ -76,7 +76,7 @@ class Budget(Detector[BudgetState]):
         """Return a state without budgets."""
         return BudgetState()
 
-    def begin(self, settings: DetectionSettings) -> BudgetState:
+    def begin(self, settings: BudgetSettings) -> BudgetState:
         """Return the initial budgets, nothing used."""
         return BudgetState(settings.initial_steps, settings.initial_tokens)
 
@@ -89,7 +89,7 @@ class Budget(Detector[BudgetState]):
         state: BudgetState,
         decision: Decision,
         eddy: Eddy,  # noqa: ARG002 - the record alone decides
-        settings: DetectionSettings,
+        settings: BudgetSettings,
     ) -> Observation[BudgetState]:
         """Count what the record used and how far it came; adjust the budgets; tell a change."""
         if state.steps_budget == 0:
@@ -157,14 +157,14 @@ def velocity_of(deltas: Sequence[float]) -> float:
     return r4(within_doubles(added(deltas)) / len(deltas))
 
 
-def _factor(streak: int, velocity: float, settings: DetectionSettings) -> float:
+def _factor(streak: int, velocity: float, settings: BudgetSettings) -> float:
     """What the rule says now."""
     if streak >= settings.stuck_steps:
         return settings.stuck_contraction_factor
     return settings.expansion_factor if velocity >= settings.min_velocity else settings.contraction_factor
 
 
-def _adjustment(counted: int, streak: int, factor: float, settings: DetectionSettings) -> float | None:
+def _adjustment(counted: int, streak: int, factor: float, settings: BudgetSettings) -> float | None:
     """What the budgets are multiplied by on a record with progress, None when this is not the time."""
     if streak > 0 and streak % settings.stuck_steps == 0:
         return settings.stuck_contraction_factor
@@ -174,3 +174,6 @@ def _adjustment(counted: int, streak: int, factor: float, settings: DetectionSet
 def _scaled(budget: float, factor: float, most: int) -> int:
     # Rounded first, so that 100 x 1.15 is 115 and not the 114 that lies below 114.99999999999999.
     return max(1, floor(round(min(budget * factor, most), 6)))
+
+
+DETECTOR = Budget()

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from streams.detectors.uniqueness import Uniqueness
+from streams.detectors.settings import DEFAULTS
+from streams.detectors.uniqueness.detector import Uniqueness
 from streams.domain.decision import Decision
-from streams.domain.detection_settings import DEFAULTS
 from tests.stream import Stream, block, decision_log, repeated, told
 
 QUIET = {"node_state_source": "max", "alert_every_record": False, "topology_every_record": False}

@@ -1,0 +1,1 @@
+"""Detector A6: the adaptive budget (specification 5.6)."""

@@ -1,0 +1,1 @@
+"""Detector A2: the consecutive repeat (specification 5.2)."""
