@@ -12,7 +12,8 @@ from streams.domain.text.marks import Marks
 from streams.domain.text.result_text import normalise_result
 from streams.domain.text.tokens import words
 from tests.fuzz.target import Target
-from tests.unit.domain import test_canonical, test_infrastructure, test_result_text
+from tests.unit.domain import test_infrastructure
+from tests.unit.domain.text import test_canonical, test_result_text
 
 
 def _text(data: bytes) -> str:
