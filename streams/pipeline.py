@@ -292,7 +292,7 @@ class _Coordinates(NamedTuple):
 def _event(
     finding: Finding, about: Decision | _Coordinates, place: str, settings: DetectionSettings, end: str = ""
 ) -> Event:
-    """Make an event of a finding: its topic, its id (specification 7.5) and the common fields (7.1)."""
+    """Make an event of a finding: its topic, the common fields, and its id (specification 7.1, 7.5)."""
     kind, fields, sub = finding
     id_ = f"{place}/{kind}/{sub}{end}" if sub else f"{place}/{kind}{end}"
     told = {

@@ -9,15 +9,29 @@ import pytest
 
 from streams.detectors.settings import DEFAULTS
 from streams.settings_document.document import to_document
-from streams.settings_document.table import RANGES
+from streams.settings_document.table import ORDERED_GROUPS, RANGES
 
 ROOT = Path(__file__).parents[1]
 SPECIFICATION = ROOT / "docs" / "specification.md"
 TEXT = SPECIFICATION.read_text()
 SECTIONS = {number: title for title, number in re.findall(r"(?m)^#{2,3} ((\d+(?:\.\d+)?)\.? .*)$", TEXT)}
-CITATION = re.compile(r"\bspecification\s+(\d+(?:\.\d+)?(?:(?:,| and| to)\s+\d+\.\d+)*)", re.IGNORECASE)
+#: A line of a comment may end after the first word.
+CITATION = re.compile(
+    r"\bspecification(?:\s+#)?\s+(\d+(?:\.\d+)?(?:(?:,| and| to)\s+\d+\.\d+)*)", re.IGNORECASE
+)
 LINK = re.compile(r"\[specification ([\d.]+)\]\(([^)#]+)#([^)]+)\)")
+ANCHOR = re.compile(r"\]\([^)\s]*specification\.md#([^)]+)\)")
+#: Other names for the specification, and for the documents that its part 8 answers.
+OTHER_NAME = re.compile(r"S[E]MANTICS|\b[Ss]eeds? 00\d")
+#: A reference within the specification, such as (2.5) or (housekeeping, 2.5).
+REFERENCE = re.compile(r"\((?:[a-z ]+[,:] )?(\d+\.\d[a-z]?)\)")
 VECTORS = ROOT / "tests" / "conformance" / "vectors"
+TYPES = {"int": int, "number": float, "bool": bool, "text": str, "list": list, "map": dict}
+#: What the range of a setting says of one that follows it, or of all of its row.
+ORDERS = {
+    "<= warning": ("entropy_loop_threshold", "entropy_warning_threshold"),
+    "<= saturation": ("pattern_clear", "pattern_saturation"),
+}
 
 
 def texts() -> list[Path]:
@@ -61,6 +75,30 @@ def test_every_link_leads_to_the_section_that_it_names() -> None:
         assert anchor == slug(SECTIONS[number]), f"{path}: {number}"
 
 
+def test_every_other_link_into_the_specification_leads_to_a_heading() -> None:
+    headings = {slug(title) for title in SECTIONS.values()}
+    anchors = {
+        anchor for path in texts() if path.suffix == ".md" for anchor in ANCHOR.findall(path.read_text())
+    }
+    assert anchors
+    assert anchors - headings == set()
+
+
+def test_the_specification_refers_to_sections_that_exist() -> None:
+    found = set(REFERENCE.findall(TEXT))
+    assert len(found) > 10
+    assert found - SECTIONS.keys() == set()
+
+
+def test_nothing_cites_the_specification_by_another_name() -> None:
+    others = {
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in (*texts(), SPECIFICATION)
+        for name in OTHER_NAME.findall(path.read_text())
+    }
+    assert others == set()
+
+
 def test_a_document_cites_by_a_link() -> None:
     bare = {
         f"{path.relative_to(ROOT)}: {match[0]}"
@@ -81,14 +119,18 @@ def rows(section: str) -> list[list[str]]:
     ]
 
 
+def names_of(written: str) -> list[str]:
+    """Return the settings of a row of 4.1; it writes those with one ending short."""
+    return re.sub(r"(\w+_)(?=,)(?=.*_threshold$)", r"\1threshold", written).split(", ")
+
+
 def settings() -> list[tuple[str, str, str]]:
     """Return name, default and range of each setting in the table of 4.1."""
     found = []
     for written, _, default, allowed, _ in rows("4.1")[1:]:
-        names = re.sub(r"(\w+_)(?=,)(?=.*_threshold$)", r"\1threshold", written)
-        several = names.split(", ")
+        several = names_of(written)
         defaults = default.split(", ") if len(several) > 1 else [default]
-        ranges = allowed.split(", ") if names.startswith("emergency_steps") else [allowed] * len(several)
+        ranges = allowed.split(", ") if several[0] == "emergency_steps" else [allowed] * len(several)
         found += list(zip(several, defaults, ranges, strict=True))
     return found
 
@@ -123,6 +165,25 @@ def test_a_setting_has_the_default_and_the_range_of_the_table(name: str, default
         assert read(kind(high)) is not None
         assert read(kind(low) - 1) is None
         assert read(kind(high) + 1) is None
+
+
+def test_the_table_gives_each_setting_the_type_and_the_words_of_the_code() -> None:
+    document = to_document(DEFAULTS)
+    for written, kind, _, allowed, _ in rows("4.1")[1:]:
+        for name in names_of(written):
+            assert type(document[name]) is TYPES[kind.split()[0]], name
+            if kind == "text":
+                assert RANGES[name].wanted == f"one of {allowed}", name
+
+
+def test_the_table_gives_the_orders_that_the_code_keeps() -> None:
+    found = {
+        (tuple(names_of(written)) if order in ("warn <= loop", "strictly rising") else ORDERS[order])
+        for written, _, _, allowed, _ in rows("4.1")[1:]
+        if not written.startswith("tool_policies")
+        for order in re.findall(r"(?:warn )?<= \w+|strictly rising", allowed)
+    }
+    assert found == {group.names for group in ORDERED_GROUPS}
 
 
 def test_the_requirements_name_vectors_that_exist() -> None:

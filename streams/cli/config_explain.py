@@ -52,7 +52,7 @@ def explain(rule: str | None, source: str, as_json: bool, bootstrap_servers: str
 
     For each rule and level: the shortest sequence of records that triggers it under the settings, which was
     run to prove it; or the settings that are in the way. RULE is a name such as A1, A3:read_loop or R2, with
-    all that belongs to it. The specification calls this command explain-config.
+    all that belongs to it.
 
     Exit status 1 when a rule cannot fire that is not switched off on purpose.
 

@@ -19,7 +19,8 @@ class Scored(NamedTuple):
             overwritten when the ratio was scored, and the block `eddy` (specification 1.7).
         events: in the order of specification 7.4; one without a topic is in `eddy.events` only.
         node_state: the state of the session's node after the record.
-        violations: what was wrong though the record was accepted: at most ``missing_agent_id`` (5.1).
+        violations: what was wrong though the record was accepted: at most ``missing_agent_id``
+            (specification 5.1).
         contributions: what it adds to the views across sessions.
     """
 

@@ -32,9 +32,10 @@ class Session(NamedTuple):
         partition, offset: the position of the last applied record. One at or below it on the same partition
             is a duplicate (specification 2.4).
         node: what the topology shows. `IDLE` means that the session ended: what remains is a stub that still
-            identifies duplicates, and may be removed once the committed offset has passed it (2.6).
-        latest: the greatest timestamp seen, ms (2.5).
-        step: number of records scored by layer A (2.7).
+            identifies duplicates, and may be removed once the committed offset has passed it (specification
+            2.6).
+        latest: the greatest timestamp seen, ms (specification 2.5).
+        step: number of records scored by layer A (specification 2.7).
         event_id, agent_id, timestamp: of the last applied record, texts bounded, ms. An event that belongs to
             no new record carries them.
         states: name of a detector to its state, a NamedTuple of JSON-able values; or to the list it was

@@ -18,9 +18,9 @@ from streams.domain.tool_policy import ToolPolicy
 class VerdictSettings(GeneralSettings, ToolClassSettings):
     """The rows of specification 4.1, units as there.
 
-    Three settings are not in that table, and change nothing as they stand (docs/quality.md has what they are
-    worth): `same_error_similarity`, and `nothing_new_warn` and `nothing_new_loop`, the limits of R6, which
-    count if `verdict_rules` has R6.
+    Three of them are additions to the requirements and have no effect by default (docs/quality.md says what
+    they are worth): `same_error_similarity`, `nothing_new_warn` and `nothing_new_loop`. The last two are the
+    limits of R6, which counts if `verdict_rules` has it.
     """
 
     ordered_groups: ClassVar[tuple[OrderedGroup, ...]] = (

@@ -33,7 +33,7 @@ def seen(stream: Stream, *path: str, deltas: list[float | None], tokens: list[fl
 WALK: list[float | None] = [*[0.08] * 10, *[0.005] * 10, *[0.0] * 5]
 
 
-class TestTheTableOfTheSemantics:
+class TestTheTableOfTheSpecification:
     def test_two_steps_leave_48_and_nothing_is_adjusted_yet(self) -> None:
         fields = ("steps_remaining", "tokens_remaining", "velocity", "adjustment_factor", "adjusted_by")
         assert seen(Stream(), *fields, deltas=[0.05, 0.04], tokens=[1500, 2000]) == [

@@ -16,7 +16,7 @@ def seen(stream: Stream, tools: list[str | None], *path: str) -> Any:
     return [tuple(each[name] for name in path) for each in blocks]
 
 
-class TestTheExamplesOfTheSemantics:
+class TestTheExamplesOfTheSpecification:
     def test_two_tools_in_turn_have_period_two_and_one_bit(self) -> None:
         fields = ("period", "period_repeats", "shannon_bits", "ngram_top_count")
         assert seen(Stream(), [*"ababab"], *fields) == [

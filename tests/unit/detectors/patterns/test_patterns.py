@@ -57,7 +57,7 @@ def places(blocks: list[dict[str, Any]], name: str) -> list[int]:
         ([read("/f"), read("/f"), read("/g"), read("/g")], []),
     ],
 )
-def test_the_table_of_the_semantics(values: list[dict[str, Any]], alerts: list[int]) -> None:
+def test_the_table_of_the_specification(values: list[dict[str, Any]], alerts: list[int]) -> None:
     assert places(seen(values), "alerts") == alerts
 
 

@@ -33,7 +33,7 @@ def fired(stream: Stream, values: list[dict[str, Any]]) -> list[int]:
         ("aaabbb", "tool", [3, 6]),
     ],
 )
-def test_the_table_of_the_semantics(names: str, kind: str, at: list[int]) -> None:
+def test_the_table_of_the_specification(names: str, kind: str, at: list[int]) -> None:
     assert fired(Stream(), calls(names, kind=kind)) == at
 
 

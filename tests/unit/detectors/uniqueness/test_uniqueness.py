@@ -41,7 +41,7 @@ def reasons(stream: Stream, values: list[dict[str, Any]]) -> list[str]:
         ("ababababab", 10, 0.2, "LOOP"),
     ],
 )
-def test_the_table_of_the_semantics(letters: str, window: int, score: float, severity: str) -> None:
+def test_the_table_of_the_specification(letters: str, window: int, score: float, severity: str) -> None:
     seen = block(Stream(entropy_window_size=window).run(named(letters))[-1], "uniqueness")
     assert (seen["score"], seen["severity"]) == (score, severity)
 
