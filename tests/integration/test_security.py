@@ -62,7 +62,8 @@ async def test_topics_worker_and_settings_over_tls_and_a_login(
     await stage.send(itertools.islice(load(stage.partitions), 200))
     await worker.has_processed(150)
     said = await stage.command("config", "set", f"entropy_window_size={window}", **access)
-    version = int(said.removeprefix("Settings version ").split()[0])
+    [published] = re.findall(r"^Settings version (\d+) is published", said, re.MULTILINE)
+    version = int(published)
     # What comes from then on is processed under them.
     in_force = f"Settings version {version} is in force"
     await until(lambda: in_force in worker.log, PATIENCE_SECONDS, "the settings", worker)
