@@ -60,4 +60,7 @@ def _alternatives(span: str) -> Iterator[list[str]]:
 
 README = Page((ROOT / "README.md").read_text())
 GETTING_STARTED = Page((ROOT / "docs" / "getting-started.md").read_text())
+CONTRIBUTING = Page((ROOT / "CONTRIBUTING.md").read_text())
+FAULT_HARNESS = Page((ROOT / "docs" / "fault-harness.md").read_text())
+SECURITY = Page((ROOT / "SECURITY.md").read_text())
 DETECTION = Page((ROOT / "docs" / "detection.md").read_text())

@@ -14,15 +14,20 @@ from click.testing import CliRunner
 
 from streams.cli import main
 from streams.detectors.settings import DEFAULTS
+from streams.engine.crash_point import crash_point
 from streams.settings import WorkerSettings
 from streams.settings_document.table import RANGES
-from tests.pages import DETECTION, GETTING_STARTED, README, ROOT, Page
+from tests.faults.kinds import KINDS
+from tests.pages import CONTRIBUTING, DETECTION, FAULT_HARNESS, GETTING_STARTED, README, ROOT, SECURITY, Page
 from topics.catalogue import Catalogue
 
 VARIABLES = {f"EDDY_{name.upper()}" for name in WorkerSettings.model_fields}
 #: Where people read of variables.
 TEXTS = [
     ROOT / "README.md",
+    ROOT / "CHANGELOG.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "SECURITY.md",
     ROOT / "docker-compose.yml",
     ROOT / "Dockerfile",
     *sorted((ROOT / "docs").rglob("*.md")),
@@ -32,6 +37,8 @@ SOURCES = sorted(
 )
 #: In the source alone: for tests, and what Faust puts before its own variables.
 NO_SETTINGS = {"EDDY_CRASH_POINT", "EDDY_FAUST_"}
+#: The page for those who run such tests.
+HARNESS = ROOT / "docs" / "fault-harness.md"
 
 VARIABLE = re.compile(r"\bEDDY_[A-Z_]*")
 CALL = re.compile(r"`eddy ([a-z][^`]*)`")
@@ -65,7 +72,14 @@ OTHER_TOOLS = {
 }
 
 #: The pages that a person follows step by step, by name.
-FOLLOWED = {"README": README, "getting started": GETTING_STARTED, "detection": DETECTION}
+FOLLOWED = {
+    "README": README,
+    "getting started": GETTING_STARTED,
+    "detection": DETECTION,
+    "contributing": CONTRIBUTING,
+    "fault harness": FAULT_HARNESS,
+    "security": SECURITY,
+}
 #: Written like a path in one of them, and none.
 NO_PATHS = {"session-alerts-value/2"}
 MOST_LINES_OF_THE_README = 130
@@ -251,7 +265,9 @@ def test_every_variable_that_help_names_is_a_setting() -> None:
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_variable_in_a_document_is_a_setting(path: Path) -> None:
-    assert [name for name in VARIABLE.findall(path.read_text()) if not names_a_variable(name)] == []
+    others = NO_SETTINGS if path == HARNESS else set()
+    named = set(VARIABLE.findall(path.read_text())) - others
+    assert [name for name in named if not names_a_variable(name)] == []
 
 
 def test_every_variable_in_a_message_is_a_setting() -> None:
@@ -291,8 +307,8 @@ def test_every_target_of_make_exists() -> None:
     }
     pages = FOLLOWED.values()
     calls = [words[1:] for page in pages for words in page.prompts() if words[0] == "make"]
-    calls += [span.split()[1:] for page in pages for span in page.spans() if span.startswith("make ")]
-    named = {word for words in calls for word in words}
+    calls += [shlex.split(span)[1:] for page in pages for span in page.spans() if span.startswith("make ")]
+    named = {word for words in calls for word in words if not word.startswith("ARGS=")}
     assert {"demo", "test"} <= named
     assert named <= targets
 
@@ -328,6 +344,18 @@ def test_the_numbers_of_the_pages_are_the_defaults() -> None:
     port = WorkerSettings.model_fields["web_port"].default
     assert f"loopback port {port} " in " ".join(GETTING_STARTED.text.split())
     assert text.count(f"| window {DEFAULTS.pattern_window} |") == 3
+
+
+def test_every_value_for_a_crash_point_names_one() -> None:
+    values = re.findall(r"^\| `([a-z_.:0-9]+)` \| ", FAULT_HARNESS.text, re.MULTILINE)
+    assert len(values) >= 4
+    for value in values:
+        crash_point(value)  # raises if there is none
+
+
+def test_every_kind_of_fault_is_in_the_table_of_the_guarantees() -> None:
+    page = (ROOT / "docs" / "guarantees.md").read_text()
+    assert [kind for kind in KINDS if f"\n| {kind} | " not in page] == []
 
 
 # -- the index -----------------------------------------------------------------------------------------------

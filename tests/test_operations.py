@@ -15,7 +15,7 @@ from streams.observe.readings import Readings
 from tests.pages import ROOT
 
 PAGE = ROOT / "docs" / "operations.md"
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 METRIC = re.compile(r"\beddy_[a-z_]+[a-z]")
 STREAMS_PACKAGE = "eddy_streams"
 #: What a histogram adds to its name.
