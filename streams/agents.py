@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import cast
 
+from faust.streams import Stream
+from faust.types import StreamT
+
+from streams.domain.run import Run
 from streams.engine.app import RunApp
-from streams.engine.lanes import FaustDelivery
+from streams.engine.faust_seam.run_delivery import RunDelivery
 from streams.engine.options import AGGREGATES, SESSIONS
 
 
@@ -13,14 +17,14 @@ def register(app: RunApp) -> None:
     """Attach the job's agents to ``app``."""
 
     @app.agent(app.source, name=SESSIONS)
-    async def sessions(stream: Any) -> None:
+    async def sessions(stream: StreamT[Run]) -> None:
         """Hand each run of `decision-logs` to the lane of its partition."""
         await app.settings_ready.wait()
-        async for event in stream.noack().events():
-            await app.lanes[SESSIONS].put(FaustDelivery(app, stream, event))
+        async for event in cast("Stream[Run]", stream).noack().events():
+            await app.lanes[SESSIONS].put(RunDelivery(app, stream, event))
 
     @app.agent(app.repartition, name=AGGREGATES)
-    async def aggregates(stream: Any) -> None:
+    async def aggregates(stream: StreamT[Run]) -> None:
         """Hand each run of what the sessions contribute to the lane of its partition."""
-        async for event in stream.noack().events():
-            await app.lanes[AGGREGATES].put(FaustDelivery(app, stream, event))
+        async for event in cast("Stream[Run]", stream).noack().events():
+            await app.lanes[AGGREGATES].put(RunDelivery(app, stream, event))

@@ -18,7 +18,8 @@ from schemas.codec import Codec, OutputFormat, RegistryAddress
 from streams import agents
 from streams.aggregation import Aggregation
 from streams.brokers.connection import Connection
-from streams.engine.app import Folds, RunApp
+from streams.engine.app import RunApp
+from streams.engine.assembly import Folds
 from streams.engine.faust_seam.pass_through import check_pass_through
 from streams.engine.faust_seam.transport_options import TransportOptions
 from streams.engine.health.broker_watch import BrokerWatch

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -24,14 +24,15 @@ from aiokafka.errors import (
 )
 from aiokafka.partitioner import murmur2
 
+from streams.brokers.client_fixes.admin_client import admin_client
 from streams.brokers.client_fixes.careful_fetch import CarefulConsumer
 from streams.brokers.client_fixes.redating import Redating
 from streams.brokers.connection import READ_COMMITTED, Connection
+from streams.brokers.readable import readable
 from streams.brokers.refusal import refusal
 from streams.brokers.stored import Stored as Stored  # noqa: PLC0414 - what this module returns
 from streams.brokers.topic_identity import topic_ids
 from streams.domain.outgoing import Outgoing
-from streams.domain.unreadable import Unreadable
 from streams.errors import ConfigurationError, InfrastructureError
 from topics.catalogue import TopicSpec
 from topics.plan import ActualTopic, AddPartitions, AlterConfig, Change, CreateTopic, Refused
@@ -97,8 +98,7 @@ class Brokers:
 
     async def topic_ids(self, names: Iterable[str]) -> dict[str, str | None]:
         """Return the id of each of the topics that exist; None where brokers give none."""
-        client: Any = self._admin._client  # noqa: SLF001 - the admin client sends only requests it knows
-        return await topic_ids(client, names)
+        return await topic_ids(admin_client(self._admin), names)
 
     async def describe(self, names: Iterable[str]) -> list[ActualTopic]:
         """Return those of the topics that exist, with their config."""
@@ -243,7 +243,7 @@ class Brokers:
                 known: int | None = consumer.last_stable_offset(tp)
                 end = max(end, known or 0)
                 stop = end if stop is None and known is not None else stop
-                for record in _readable(tp, fetched):
+                for record in readable(tp, fetched):
                     if stop is not None and record.offset >= stop:
                         return
                     yield record
@@ -279,7 +279,7 @@ class Brokers:
             while True:
                 fetched = await consumer.getmany(timeout_ms=_POLL_MS)
                 for tp in fetched:
-                    for record in _readable(tp, fetched):
+                    for record in readable(tp, fetched):
                         yield tp.topic, record
 
     async def write(
@@ -358,7 +358,7 @@ async def _partition(consumer: CarefulConsumer, tp: TopicPartition, end: int) ->
     await consumer.seek_to_beginning(tp)
     while True:
         fetched = await consumer.getmany(tp, timeout_ms=_POLL_MS)
-        for record in _readable(tp, fetched):
+        for record in readable(tp, fetched):
             yield record
         # Not the high watermark: behind an open transaction nothing is to be read yet.
         stable = consumer.last_stable_offset(tp)
@@ -370,23 +370,6 @@ def _set_on_topic(answer: Any, entry: Sequence[Any]) -> bool:
     """Tell whether a config entry is the topic's own; version 0 of the answer knows only "a default"."""
     source = entry[3]
     return not source if answer.API_VERSION == 0 else source == _TOPIC_CONFIG
-
-
-def _readable(
-    tp: TopicPartition, fetched: Mapping[TopicPartition, Sequence[Stored | Unreadable]]
-) -> Iterator[Stored]:
-    """Yield the records of a partition that can be read; a line says of each other that it is left out."""
-    for record in fetched.get(tp, ()):
-        if isinstance(record, Stored):
-            yield record
-        elif record.told:
-            log.warning(
-                "%s[%s]: the record at offset %s cannot be read and is left out: %s.",
-                tp.topic,
-                tp.partition,
-                record.offset if record.last is None else f"{record.offset} and all up to {record.last}",
-                record.detail,
-            )
 
 
 def _check(code: int, message: Any, doing: str) -> None:

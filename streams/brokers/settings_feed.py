@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import orjson
@@ -17,9 +17,8 @@ from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError
 
 from streams.brokers.client_fixes.careful_fetch import CarefulConsumer
-from streams.brokers.stored import Stored
+from streams.brokers.readable import readable
 from streams.detectors.settings import DEFAULTS, DetectionSettings
-from streams.domain.unreadable import Unreadable
 from streams.errors import InfrastructureError
 from streams.proof import Finding, prove, sentence
 from streams.settings_document.document import is_empty, resolve
@@ -34,6 +33,8 @@ LARGEST_DOCUMENT = 256 << 10
 
 #: Log lines for one document, which can have 40,000 parts that are no settings.
 _MOST_WARNINGS = 20
+
+_ADVICE = "Publish the settings with `eddy config set`."
 
 log = logging.getLogger(__name__)
 
@@ -116,21 +117,6 @@ def apply_shadow(tried: ShadowDocument, value: bytes | None, offset: int) -> Sha
     return ShadowDocument(offset + 1, version, _resolved(document, tried.settings or DEFAULTS, version))
 
 
-def _readable(
-    tp: TopicPartition, fetched: Mapping[TopicPartition, Sequence[Stored | Unreadable]]
-) -> Iterator[Stored]:
-    for record in fetched.get(tp, ()):
-        if isinstance(record, Stored):
-            yield record
-        elif record.told:
-            log.warning(
-                "The record of %s at offset %s is ignored: %s. Publish the settings with `eddy config set`.",
-                tp.topic,
-                record.offset,
-                record.detail,
-            )
-
-
 def _resolved(document: dict[str, Any], in_force: DetectionSettings, version: int) -> DetectionSettings:
     settings, warnings = resolve(document, in_force, version)
     for warning in warnings[:_MOST_WARNINGS]:
@@ -187,9 +173,9 @@ class ConfigFeed:
                 while True:
                     before = self.in_force, self.shadow
                     fetched = await consumer.getmany(*topics, timeout_ms=_POLL_MS)
-                    for record in _readable(self._live, fetched):
+                    for record in readable(self._live, fetched, _ADVICE):
                         self.in_force = apply_document(self.in_force, record.value)
-                    for record in _readable(self._tried, fetched):
+                    for record in readable(self._tried, fetched, _ADVICE):
                         self.shadow = apply_shadow(self.shadow, record.value, record.offset)
                     starting = not ready.is_set()
                     if starting and await self._caught_up(consumer, ends):

@@ -5,72 +5,62 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from typing import Any, NamedTuple, cast
+from typing import cast
 
 import faust
 from faust.app.base import BootStrategy
 from faust.types import TP
-from mode import CrashingSupervisor, Service
+from mode.types import ServiceT
 
-from streams.aggregation import OUTPUTS as AGGREGATE_OUTPUTS
-from streams.aggregation import Aggregation
 from streams.brokers.client_fixes.careful_fetch import CarefulConsumer
 from streams.brokers.clock import ClusterClock
 from streams.brokers.connection import READ_COMMITTED
 from streams.brokers.settings_feed import ConfigFeed
 from streams.domain.run import Run
 from streams.domain.topic import Topic
-from streams.engine.aggregates_epoch import AGGREGATES_FORMAT, AggregatesEpoch
-from streams.engine.crash_point import crash_point
+from streams.engine.assembly import (
+    Folds,
+    Process,
+    Sources,
+    WorkerParts,
+    job_epochs,
+    job_guarantee,
+    job_lanes,
+    job_origin,
+    job_tables,
+    job_topic_watch,
+)
 from streams.engine.delivery.guarantee import Guarantee
 from streams.engine.delivery.lease import Lease
 from streams.engine.delivery.producer import RunProducer
-from streams.engine.epoch import SessionsEpoch
 from streams.engine.faust_seam import transport
+from streams.engine.faust_seam.app_settings import app_settings
 from streams.engine.faust_seam.companions import IdleProducers, SettingsFollower
-from streams.engine.faust_seam.credentials import faust_credentials
 from streams.engine.faust_seam.recovery import RunTableManager
 from streams.engine.faust_seam.transport import RunConsumer, RunSchema
-from streams.engine.health.topic_watch import TopicWatch
-from streams.engine.lanes import Lanes
-from streams.engine.lifetime.housekeeper import Housekeeper, WorkerInCharge
+from streams.engine.lifetime.housekeeper import WorkerInCharge, housekeeper
 from streams.engine.lifetime.housekeeping import Housekeeping
+from streams.engine.metrics import EngineMetrics
 from streams.engine.options import AGGREGATES, SESSIONS, EngineOptions
-from streams.engine.preflight.topic_check import OUTPUTS, check_topics
+from streams.engine.preflight.topic_check import check_topics
 from streams.engine.preflight.transaction_check import check_transactions
 from streams.engine.state.data_directory import DataDirectory
-from streams.engine.state.origin import Origin
-from streams.engine.state.table import SessionTable, StateTable
+from streams.engine.state.table import SessionTable
 from streams.errors import DamagedStateError, EddyError
-from streams.job import Job
 
 log = logging.getLogger(__name__)
 
-#: Contributions of an epoch of the aggregates at most, where the runs of decisions are not larger anyway.
-_TOGETHER = 5_000
-
-#: Of consumers outside the group.
+#: How old the metadata of consumers outside the group may get.
 _METADATA_MAX_AGE_MS = 10_000
-
-#: Decoded aggregates kept in memory at most, up to 50 kB each.
-_CACHED_AGGREGATES = 5_000
 
 
 class _Boot(BootStrategy):
     """Faust's start order with the app's companions first, so that health is answered during a restore."""
 
-    def server(self) -> Iterable[Any]:
-        app: Any = self.app
-        return [*app.companions, *super().server()]
-
-
-class Folds(NamedTuple):
-    """What is done with the runs of the two topics that feed tables."""
-
-    job: Job
-    aggregation: Aggregation
+    def server(self) -> Iterable[ServiceT]:
+        return [*cast("RunApp", self.app).companions, *super().server()]
 
 
 class RunApp(faust.App):
@@ -89,104 +79,54 @@ class RunApp(faust.App):
         self,
         options: EngineOptions,
         new_folds: Callable[[Mapping[str, int]], AbstractAsyncContextManager[Folds]],
-        metrics: Any,
+        metrics: EngineMetrics,
     ) -> None:
         transport.register()
         #: Services that start before everything else and stop after it.
-        self.companions: list[Service] = []
+        self.companions: list[ServiceT] = []
         self.options = options
-        self.transport_options = options.transport
         self.metrics = metrics
-        #: On the partitions: renewed by the consumer's heartbeats, heeded where there are no transactions.
+        #: The lease on the partitions: the consumer's heartbeats renew it; it counts without transactions.
         self.lease = Lease(options.session_timeout_s, options.rebalance_timeout_s)
-        #: By which state goes away.
+        #: The clock by which state is removed.
         self.clock = ClusterClock()
         self.settings_ready = asyncio.Event()
-        #: When each partition last finished a run, or a step of one that may take long, by `time.monotonic`.
+        #: When each partition last finished a run, or a step of a long one, by `time.monotonic`.
         self.progress_at: dict[tuple[str, int], float] = {}
-        super().__init__(
-            options.application_id,
-            broker=[f"{transport.SCHEME}://{server}" for server in options.connection.servers],
-            broker_credentials=faust_credentials(options.connection),
-            broker_client_id=options.connection.client_id,
-            datadir=str(options.directory / "faust"),
-            agent_supervisor=CrashingSupervisor,
-            TableManager=RunTableManager,
-            topic_disable_leader=True,
-            topic_allow_declare=False,
-            table_standby_replicas=options.standby_replicas,
-            worker_redirect_stdouts=False,
-            # Faust prefers variables such as BROKER_URL to what it is told: those mean other programs.
-            env_prefix="EDDY_FAUST_",
-            **options.faust,
-        )
-        self._sources = options.topic(Topic.DECISION_LOGS), options.topic(Topic.REPARTITION)
-        self.source = self.topic(self._sources[0], schema=RunSchema())
-        self.repartition = self.topic(self._sources[1], schema=RunSchema())
-        self.sessions = SessionTable(
-            self,
-            name=SESSIONS,
-            directory=options.directory / SESSIONS,
-            options=options.store,
-            cached=options.cached_sessions,
-            on_set_aside=metrics.set_aside,
-        )
-        self.aggregates = StateTable(
-            self,
-            name=AGGREGATES,
-            form=AGGREGATES_FORMAT,
-            directory=options.directory / AGGREGATES,
-            options=options.store,
-            cached=_CACHED_AGGREGATES,
-            on_set_aside=metrics.set_aside,
-        )
-        self.state_tables = (self.sessions, self.aggregates)
-        for table in self.state_tables:
-            self.tables.add(table)
-        internal = (self._sources[1], *(table.changelog_topic_name for table in self.state_tables))
-        self.origin = Origin(
-            options.application_id, internal, options.directory, options.topic(Topic.REDRIVEN)
-        )
-        read = (Topic.DETECTOR_CONFIG, Topic.SHADOW_CONFIG)
-        self.topic_watch = TopicWatch(
-            options.connection,
-            (self._sources[0], *internal),
-            others=[*map(options.topic, read), *map(options.topic, OUTPUTS)],
-            anew=self.origin.anew,
-        )
-        self.companions.append(self.topic_watch)
+        super().__init__(options.application_id, **app_settings(options))
+        self._sources = Sources.of(options)
+        self.source = self.topic(self._sources.decisions, schema=RunSchema())
+        self.repartition = self.topic(self._sources.contributions, schema=RunSchema())
+        self.state_tables = job_tables(self, options, metrics.set_aside)
+        self.origin = job_origin(options)
+        self.topic_watch = job_topic_watch(options, self.origin)
         self.feed = ConfigFeed(
             self.new_consumer, options.topic(Topic.DETECTOR_CONFIG), options.topic(Topic.SHADOW_CONFIG)
         )
-        self.companions += (SettingsFollower(self), IdleProducers(self))
-        limits: dict[str, Any] = {
-            "damaged": self.restore_again,
-            "max_runs": options.lane_max_runs,
-            "max_records": options.transport.run_max_records,
-            "max_bytes": options.transport.run_max_bytes,
-        }
-        #: Of each table, the runs that change it.
-        self.lanes = {
-            SESSIONS: Lanes(self._process, self.crash, **limits),
-            AGGREGATES: Lanes(
-                self._process,
-                self.crash,
-                **{**limits, "max_records": max(_TOGETHER, options.transport.run_max_records)},
-                pause_s=options.aggregate_pause_s,
-                on_crash_point=crash_point(scope=AGGREGATES),
-            ),
-        }
-        self._housekeeper: Housekeeper | None = None
-        if options.housekeeping_interval_s > 0:
-            self._housekeeper = Housekeeper(
-                self, interval_s=options.housekeeping_interval_s, late_s=options.session_timeout_s / 2
-            )
-            self.companions.append(self._housekeeper)
+        #: The lanes, by the table that their runs change.
+        self.lanes = job_lanes(options, self._process, self.crash, self.restore_again)
+        self._housekeeper = housekeeper(self)
+        self.companions += (
+            self.topic_watch,
+            SettingsFollower(self.feed, self.settings_ready),
+            IdleProducers(self.keep_producers_known),
+            *([] if self._housekeeper is None else [self._housekeeper]),
+        )
         #: Made when the worker starts.
         self._guarantee: Guarantee | None = None
         self._new_folds = new_folds
         self._open = AsyncExitStack()
-        self._epochs: dict[str, Callable[[Run], Awaitable[None]]] = {}
+        self._epochs: Mapping[str, Process] = {}
+
+    @property
+    def sessions(self) -> SessionTable:
+        """The table of sessions."""
+        return self.state_tables.sessions
+
+    @property
+    def run_consumer(self) -> RunConsumer:
+        """The consumer of the group."""
+        return cast("RunConsumer", self.consumer)
 
     @property
     def crash_reason(self) -> BaseException | None:
@@ -215,7 +155,7 @@ class RunApp(faust.App):
             enable_auto_commit=False,
             auto_offset_reset="none",
             isolation_level=READ_COMMITTED,
-            fetch_max_wait_ms=self.transport_options.fetch_max_wait_ms,
+            fetch_max_wait_ms=self.options.transport.fetch_max_wait_ms,
             max_partition_fetch_bytes=8 << 20,
             # It is not told when the leader it looks for has moved, see `leaders`.
             metadata_max_age_ms=_METADATA_MAX_AGE_MS,
@@ -223,15 +163,11 @@ class RunApp(faust.App):
 
     def committed(self, topic: str, partition: int) -> int | None:
         """Return the committed offset of a source partition as far as this worker knows."""
-        return cast("RunConsumer", self.consumer).committed(TP(topic, partition))
+        return self.run_consumer.committed(TP(topic, partition))
 
     def end(self, topic: str, partition: int) -> int | None:
         """Return the offset after the newest record of a source partition, None before the first fetch."""
-        return cast("RunConsumer", self.consumer).end(TP(topic, partition))
-
-    def _source_ids(self) -> dict[str, str]:
-        found = {topic: self.topic_id(topic) for topic in self._sources}
-        return {topic: topic_id for topic, topic_id in found.items() if topic_id is not None}
+        return self.run_consumer.end(TP(topic, partition))
 
     def topic_id(self, topic: str) -> str | None:
         """Return which topic of that name was found at the assignment, None where brokers do not tell."""
@@ -265,11 +201,11 @@ class RunApp(faust.App):
 
     def polled(self) -> tuple[int, float]:
         """Return how many polls there have been, and when delivery last got on (monotonic)."""
-        return cast("RunConsumer", self.consumer).polled()
+        return self.run_consumer.polled()
 
     def is_left_out(self, partition: tuple[str, int]) -> bool:
         """Tell whether all that polls have brought of a source partition is processed."""
-        return cast("RunConsumer", self.consumer).is_left_out(TP(*partition))
+        return self.run_consumer.is_left_out(TP(*partition))
 
     def waiting(self) -> dict[tuple[str, int], int]:
         """Return how many runs of each source partition wait for their turn."""
@@ -293,7 +229,7 @@ class RunApp(faust.App):
         A run that was given up for the damage comes again. One that came behind it must not be processed
         before: a session takes what stands before its newest record for a repetition.
         """
-        consumer = cast("RunConsumer", self.consumer)
+        consumer = self.run_consumer
         if consumer.flow_active:
             log.info("%s This worker joins the group again for that.", error)
             consumer.stop_flow()
@@ -307,56 +243,30 @@ class RunApp(faust.App):
         folds = await self._open.enter_async_context(self._new_folds(largest))
         for table in self.state_tables:
             table.largest = largest[table.changelog_topic_name]
-        decisions, contributions = self._sources
-        self._guarantee = guarantee = self._new_guarantee()
-        effects = guarantee.effects(self.sessions, "", {Topic.REPARTITION: contributions})
-        self._epochs[decisions] = SessionsEpoch(
-            job=folds.job,
-            table=self.sessions,
-            effects=effects,
-            settings=self.feed,
-            offsets=self,
-            metrics=self.metrics,
-            on_crash_point=crash_point(),
-            progress=self._gets_on,
+        self._guarantee = job_guarantee(
+            self.options,
+            producer=cast("RunProducer", self.producer),
+            lease=self.lease,
+            clock=self.clock,
+            consumer=lambda: self.run_consumer,
         )
-        # An agent's record stands where its key says, whatever partition its contributions came through.
-        by_key = {str(topic): self.options.topic(topic) for topic in AGGREGATE_OUTPUTS}
-        self._epochs[contributions] = AggregatesEpoch(
-            aggregation=folds.aggregation,
-            table=self.aggregates,
-            effects=guarantee.effects(self.aggregates, AGGREGATES, by_key),
-            metrics=self.metrics,
-            on_crash_point=crash_point(scope=AGGREGATES),
-            sources=self._source_ids,
+        parts = WorkerParts(
+            self.options, self.state_tables, self._guarantee, self.feed, offsets=self, metrics=self.metrics
         )
+        self._epochs, effects = job_epochs(folds, parts, self._gets_on)
         if self._housekeeper is not None:
             self._housekeeper.housekeeping = Housekeeping(
                 job=folds.job,
                 table=self.sessions,
                 effects=effects,
                 settings=self.feed,
-                worker=WorkerInCharge(self, decisions, self.lanes[SESSIONS]),
+                worker=WorkerInCharge(self, self._sources.decisions, self.lanes[SESSIONS]),
                 metrics=self.metrics,
                 clock=self.clock,
                 interval_ms=int(1000 * self.options.housekeeping_interval_s),
                 rest_ms=int(1000 * self.options.stub_rest_s),
             )
         await super().on_first_start()
-
-    def _new_guarantee(self) -> Guarantee:
-        changelogs = [table.changelog_topic_name for table in self.state_tables]
-        return Guarantee(
-            self.options.transactions,
-            producer=cast("RunProducer", self.producer),
-            lease=self.lease,
-            clock=self.clock,
-            consumer=lambda: cast("RunConsumer", self.consumer),
-            group=self.options.application_id,
-            topics=[*map(self.options.topic, OUTPUTS), self._sources[1], *changelogs],
-            sources=dict(zip((SESSIONS, AGGREGATES), self._sources, strict=True)),
-            topic_prefix=self.options.connection.topic_prefix,
-        )
 
     async def fence(self, owned: Iterable[tuple[str, int]]) -> None:
         """Keep earlier owners of these partitions of tables from writing any more, under exactly once.

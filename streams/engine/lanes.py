@@ -13,7 +13,7 @@ import asyncio
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Protocol
+from typing import Protocol
 
 from streams.domain.run import Run
 from streams.engine.crash_point import CrashPoint, crash_point
@@ -230,30 +230,3 @@ class Lanes:
 def _is_stale(delivery: Delivery) -> bool:
     """Tell it anew each time: it changes while a delivery waits."""
     return delivery.stale
-
-
-class FaustDelivery:
-    """A run as a Faust stream event carries it."""
-
-    __slots__ = ("_app", "_event", "_stream", "run")
-
-    def __init__(self, app: Any, stream: Any, event: Any) -> None:
-        self._app = app
-        self._stream = stream
-        self._event = event
-        self.run: Run = event.value
-
-    @property
-    def stale(self) -> bool:
-        """Whether its generation is over or delivery has stopped."""
-        app = self._app
-        generation = self._event.message.generation_id
-        return app.should_stop or not app.consumer.flow_active or generation != app.consumer_generation_id
-
-    async def acknowledge(self) -> None:
-        """Acknowledge through the stream, so that Faust's own bookkeeping stays right."""
-        await self._stream.ack(self._event)
-
-    def abandon(self) -> None:
-        """Take it off the consumer's list of what it waits for."""
-        self._app.consumer.abandon(self._event.message)

@@ -12,7 +12,7 @@ the thread where that happens.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from aiokafka import AIOKafkaConsumer
@@ -20,6 +20,7 @@ from aiokafka.errors import CorruptRecordException
 from aiokafka.protocol.fetch import FetchRequest
 from aiokafka.structs import TopicPartition
 
+from streams.brokers.client_fixes.fetch_hook import Assignment, FetchStage, hook_fetch
 from streams.brokers.client_fixes.record_batches import MAX_BATCH_BYTES, Batch, Batches, Watch
 from streams.brokers.stored import Stored
 from streams.domain.unreadable import Unreadable
@@ -106,35 +107,39 @@ def _itself(_tp: TopicPartition, batch: WholeBatch) -> WholeBatch:
     return batch
 
 
-def read_carefully(consumer: Any, limit: int = MAX_BATCH_BYTES) -> Watch:
+def read_carefully(consumer: Any, watch: Watch) -> FetchStage:
     """Let a started ``AIOKafkaConsumer`` return `Stored` records, and `Unreadable` where it cannot read one.
 
     Args:
         consumer: Not assigned anything yet.
-        limit: Bytes that a batch may hold, and that a poll unpacks before it leaves the rest to the next one.
-    """
-    fetcher, watch = consumer._fetcher, Watch(limit)  # noqa: SLF001 - aiokafka has no hook for this
-    fetch, poll = fetcher._proc_fetch_request, fetcher.fetched_records  # noqa: SLF001
-    answers = fetcher._client = _Answers(fetcher._client)  # noqa: SLF001
+        watch: Limits what a batch may hold, and what a poll unpacks before it leaves the rest to the next.
 
-    async def fetch_carefully(assignment: Any, node_id: int, request: Any) -> Any:
-        outcome = await fetch(assignment, node_id, request)
-        for topic, partitions in request.topics:
-            for partition, position, *_ in partitions:
-                tp = TopicPartition(topic, partition)
-                raw, fetched = answers.take(tp), fetcher._records.get(tp)  # noqa: SLF001
-                records = getattr(fetched, "_partition_records", None)
-                if raw is None or records is None or isinstance(records._records, Batches):  # noqa: SLF001
-                    continue
-                end = assignment.state_value(tp).highwater
-                kind = _TogetherBatches if watch.together else Batches
-                records._records = kind(tp, raw, position, end, watch)  # noqa: SLF001
-                records._consumer_record = _itself if watch.together else _received  # noqa: SLF001
-                if not records._records.has_batch():  # noqa: SLF001
-                    error = CorruptRecordException(f"no batch of {tp} begins at offset {position}")
-                    fetcher._set_error(tp, error)  # noqa: SLF001
-                _wait_when_full(fetched, watch)
-        return outcome
+    Returns:
+        The stage that `hook_fetch` needs for it.
+    """
+    fetcher = consumer._fetcher
+    poll = fetcher.fetched_records
+    answers = fetcher._client = _Answers(fetcher._client)
+
+    def replace_reader(assignment: Assignment, tp: TopicPartition, position: int) -> None:
+        raw, fetched = answers.take(tp), fetcher._records.get(tp)
+        records = getattr(fetched, "_partition_records", None)
+        if raw is None or records is None or isinstance(records._records, Batches):
+            return
+        end = assignment.state_value(tp).highwater
+        kind = _TogetherBatches if watch.together else Batches
+        records._records = kind(tp, raw, position, end, watch)
+        records._consumer_record = _itself if watch.together else _received
+        if not records._records.has_batch():
+            fetcher._set_error(tp, CorruptRecordException(f"no batch of {tp} begins at offset {position}"))
+        _wait_when_full(fetched, watch)
+
+    def stage(assignment: Assignment, positions: Mapping[TopicPartition, int]) -> Callable[[], None]:
+        def replace_readers() -> None:
+            for tp, position in positions.items():
+                replace_reader(assignment, tp, position)
+
+        return replace_readers
 
     async def poll_carefully(partitions: Any, timeout: float = 0, max_records: int | None = None) -> Any:  # noqa: ASYNC109 - aiokafka's own signature
         watch.unpacked = 0
@@ -143,9 +148,8 @@ def read_carefully(consumer: Any, limit: int = MAX_BATCH_BYTES) -> Watch:
             await asyncio.sleep(_PAUSE_SECONDS)
         return await poll(partitions, timeout, max_records or _MOST_RECORDS)
 
-    fetcher._proc_fetch_request = fetch_carefully  # noqa: SLF001
     fetcher.fetched_records = poll_carefully
-    return watch
+    return stage
 
 
 def _wait_when_full(fetched: Any, watch: Watch) -> None:
@@ -173,7 +177,8 @@ class CarefulConsumer(AIOKafkaConsumer):  # type: ignore[misc]  # aiokafka has n
         except BaseException:  # cancelled, too: a client that was not stopped complains when it is collected
             await self.stop()
             raise
-        self._watch = read_carefully(self, self._max_batch_bytes)
+        self._watch = Watch(self._max_batch_bytes)
+        hook_fetch(self, read_carefully(self, self._watch))
 
     def deliver_batches(self) -> None:
         """Return whole batches from now on, each an iterable of records.

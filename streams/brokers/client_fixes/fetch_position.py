@@ -21,7 +21,7 @@ def fetch_positions(consumer: Any, partitions: Iterable[T]) -> dict[T, int]:
 
     They are those after what its last poll returned; call it in the thread of the consumer.
     """
-    subscription = consumer._subscription.subscription  # noqa: SLF001 - `position` would wait for one
+    subscription = consumer._subscription.subscription
     if subscription is None or subscription.assignment is None:
         return {}
     assignment = subscription.assignment

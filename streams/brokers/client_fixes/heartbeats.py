@@ -29,8 +29,8 @@ def keep_lease(consumer: Any, lease: Lease) -> None:
     again keeps those that it hears from, but not for ever. aiokafka forgets its generation wherever
     the coordinator says that it does not know the member, or the generation, and when the worker leaves.
     """
-    coordinator = consumer._coordinator  # noqa: SLF001 - aiokafka does not report its heartbeats
-    ask, forget = coordinator._send_req, coordinator.reset_generation  # noqa: SLF001
+    coordinator = consumer._coordinator
+    ask, forget = coordinator._send_req, coordinator.reset_generation
 
     async def ask_and_tell(request: Any) -> Any:
         sent_at = lease.now()
@@ -46,5 +46,5 @@ def keep_lease(consumer: Any, lease: Lease) -> None:
         lease.lost()
         forget()
 
-    coordinator._send_req = ask_and_tell  # noqa: SLF001
+    coordinator._send_req = ask_and_tell
     coordinator.reset_generation = forget_and_tell

@@ -41,4 +41,4 @@ class InFlight:
 
 def allow_several_in_flight(producer: AIOKafkaProducer) -> None:
     """Let a producer that was not started yet send the next request before the last is answered."""
-    producer._sender._in_flight = InFlight()  # noqa: SLF001 - aiokafka has no setting for it
+    producer._sender._in_flight = InFlight()

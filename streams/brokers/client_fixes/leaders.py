@@ -15,8 +15,8 @@ from aiokafka.errors import KafkaError
 
 def follow_leaders(consumer: Any) -> None:
     """Let a started ``AIOKafkaConsumer`` ask who leads when the broker it asks for an offset does not."""
-    client, fetcher = consumer._client, consumer._fetcher  # noqa: SLF001 - aiokafka has no hook for this
-    look_up = fetcher._proc_offset_request  # noqa: SLF001
+    client, fetcher = consumer._client, consumer._fetcher
+    look_up = fetcher._proc_offset_request
 
     async def look_up_again(node_id: int, topics: Any) -> Any:
         try:
@@ -26,4 +26,4 @@ def follow_leaders(consumer: Any) -> None:
                 client.force_metadata_update()
             raise
 
-    fetcher._proc_offset_request = look_up_again  # noqa: SLF001
+    fetcher._proc_offset_request = look_up_again

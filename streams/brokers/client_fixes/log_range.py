@@ -7,32 +7,30 @@ that the topic is another one: new records would be taken for ones that were sco
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
 
 from aiokafka import AIOKafkaConsumer
 from aiokafka.structs import TopicPartition
 
+from streams.brokers.client_fixes.fetch_hook import Assignment, FetchStage
 from streams.errors import StateError
 
 
-def notice_out_of_range(consumer: Any) -> dict[TopicPartition, int]:
-    """Return where a started ``AIOKafkaConsumer`` will write down positions that brokers do not have."""
-    fetcher = consumer._fetcher  # noqa: SLF001 - aiokafka has no hook for this
-    fetch = fetcher._proc_fetch_request  # noqa: SLF001
-    noticed: dict[TopicPartition, int] = {}
+def notice_out_of_range(noticed: dict[TopicPartition, int]) -> FetchStage:
+    """Return a stage that writes into ``noticed`` which positions the brokers do not have."""
 
-    async def fetch_and_notice(assignment: Any, node_id: int, request: Any) -> Any:
-        wakes = await fetch(assignment, node_id, request)
-        if assignment.active:
-            for topic, partitions in request.topics:
-                for partition, offset, _ in partitions:
-                    tp = TopicPartition(topic, partition)
-                    if assignment.state_value(tp).awaiting_reset:
-                        noticed[tp] = offset
-        return wakes
+    def stage(assignment: Assignment, positions: Mapping[TopicPartition, int]) -> Callable[[], None]:
+        def notice() -> None:
+            if assignment.active:
+                noticed.update(
+                    (tp, offset)
+                    for tp, offset in positions.items()
+                    if assignment.state_value(tp).awaiting_reset
+                )
 
-    fetcher._proc_fetch_request = fetch_and_notice  # noqa: SLF001
-    return noticed
+        return notice
+
+    return stage
 
 
 async def records_lost(consumer: AIOKafkaConsumer, tp: TopicPartition, position: int) -> int:

@@ -54,12 +54,12 @@ class Redating:
         clock_ms: Callable[[], int] = now_ms,
         told: Callable[[str, int], None] = lambda _topic, _records: None,
     ) -> None:
-        self._sender: Any = producer._sender  # noqa: SLF001 - aiokafka has no hook for it
+        self._sender: Any = producer._sender
         self._clock_ms = clock_ms
         self._told = told
         self._warned: set[str] = set()
         self._refused: WeakKeyDictionary[MessageBatch, int] = WeakKeyDictionary()
-        self._sender._send_produce_req = self.send  # noqa: SLF001
+        self._sender._send_produce_req = self.send
 
     async def send(self, node_id: int, batches: Mapping[TopicPartition, MessageBatch]) -> None:
         """Send a request, as aiokafka's sender does."""
@@ -68,9 +68,9 @@ class Redating:
     async def finish(self, node_id: int, batches: Collection[TopicPartition], request: Any) -> None:
         """Carry a request out, and let the next one of these partitions go."""
         await request.do(node_id)
-        self._sender._in_flight.remove(node_id)  # noqa: SLF001
+        self._sender._in_flight.remove(node_id)
         for tp in batches:
-            self._sender._muted_partitions.remove(tp)  # noqa: SLF001
+            self._sender._muted_partitions.remove(tp)
 
     def redate(self, batch: MessageBatch, refused: Collection[int]) -> bool:
         """Give the refused records of a batch another timestamp; False where that was in vain before.
@@ -84,7 +84,7 @@ class Redating:
             return False
         timestamp = self._clock_ms() if attempt == 1 else NO_TIMESTAMP
         topic, count = batch.tp.topic, len(refused) or batch.record_count
-        batch._builder._buffer = redated(bytes(batch.get_data_buffer()), timestamp, refused)  # noqa: SLF001
+        batch._builder._buffer = redated(bytes(batch.get_data_buffer()), timestamp, refused)
         if attempt == 1:
             self._told(topic, count)
             self._warn(topic)
@@ -116,7 +116,7 @@ class RedatingRequest(SendProduceReqHandler):  # type: ignore[misc]
         """Send the request, and put back what has other timestamps now."""
         await super().do(node_id)
         for batch in self._redated:
-            self._sender._message_accumulator.reenqueue(batch)  # noqa: SLF001
+            self._sender._message_accumulator.reenqueue(batch)
 
     def handle_response(self, response: Any) -> None:
         """Take the batches out that are refused for their timestamps; aiokafka would fail them."""

@@ -48,10 +48,10 @@ class TransactionBegin:
     def __init__(self, producer: AIOKafkaProducer, group: str) -> None:
         self._group = group
         self._with_offset = False
-        self._transactions = producer._txn_manager  # noqa: SLF001 - aiokafka has no hook for this
-        self._sender: Any = producer._sender  # noqa: SLF001
-        self._add_partitions = self._sender._do_add_partitions_to_txn  # noqa: SLF001
-        self._sender._do_add_partitions_to_txn = self._add  # noqa: SLF001
+        self._transactions = producer._txn_manager
+        self._sender: Any = producer._sender
+        self._add_partitions = self._sender._do_add_partitions_to_txn
+        self._sender._do_add_partitions_to_txn = self._add
 
     def begin(self, *, with_offset: bool) -> None:
         """Begin a transaction of a started producer, which an offset will go into or not."""
@@ -62,14 +62,14 @@ class TransactionBegin:
     async def _add(self, partitions: Any) -> None:
         adding = [self._add_partitions(partitions)]
         # Partitions are added again where the coordinator was still busy with the transaction before.
-        if self._with_offset and self._transactions._txn_consumer_group is None:  # noqa: SLF001
+        if self._with_offset and self._transactions._txn_consumer_group is None:
             adding.append(self._add_group())
         for failure in await asyncio.gather(*adding, return_exceptions=True):
             if isinstance(failure, BaseException):
                 raise failure
 
     async def _add_group(self) -> None:
-        node_id = await self._sender._find_coordinator(  # noqa: SLF001
+        node_id = await self._sender._find_coordinator(
             CoordinationType.TRANSACTION, self._transactions.transactional_id
         )
         await _EarlyGroup(self._sender, self._group).do(node_id)

@@ -7,15 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from aiokafka import AIOKafkaProducer, TopicPartition
+from aiokafka import AIOKafkaProducer
 from aiokafka.errors import InvalidTimestampError, KafkaError
 from aiokafka.producer.message_accumulator import BatchBuilder
 from faust.transport.drivers.aiokafka import Producer
 
 from streams.brokers.client_fixes.in_flight import allow_several_in_flight
+from streams.brokers.client_fixes.leased_sender import LeasedSender, LeaseEndedError
+from streams.brokers.client_fixes.open_batch import open_batch, uncompressed_batch
 from streams.brokers.client_fixes.redating import NO_TIMESTAMP, Redating
 from streams.domain.outgoing import Row
-from streams.engine.delivery.leased_sender import LeasedSender, LeaseEndedError
+from streams.engine.faust_seam.job_app import job_app
 from streams.errors import EddyError, InfrastructureError, ProducerFencedError
 
 #: Of a transactional client. While a transaction of the predecessor is being ended, each look takes so long.
@@ -94,20 +96,19 @@ class RunProducer(Producer):
     """Faust's aiokafka producer with batches built by the caller and idempotence switched on."""
 
     def _settings_extra(self) -> Mapping[str, Any]:
-        app: Any = self.app
-        return {**super()._settings_extra(), **app.transport_options.producer}
+        return {**super()._settings_extra(), **job_app(self.app).options.transport.producer}
 
     def _new_producer(self, transactional_id: str | None = None) -> AIOKafkaProducer:
         client = super()._new_producer(transactional_id)
         allow_several_in_flight(client)
-        app: Any = self.app
+        app = job_app(self.app)
         redating = self._redating(client)
         if app.options.transactions is None:
             LeasedSender(client, redating, app.lease)
         return client
 
     def _redating(self, client: AIOKafkaProducer) -> Redating:
-        app: Any = self.app
+        app = job_app(self.app)
         return Redating(client, app.clock.now_ms, app.metrics.redated)
 
     async def create_topic(self, topic: str, *args: Any, **kwargs: Any) -> None:
@@ -166,7 +167,7 @@ async def publish(client: AIOKafkaProducer, topic: str, partition: int, records:
     futures: list[asyncio.Future[Any]] = []
     counts: list[int] = []
     try:
-        batch, future = open_batch(client, topic, partition, rows)
+        batch, future = batch_for(client, topic, partition, rows)
         for key, value, timestamp, headers in rows:
             if batch.append(key=key, value=value, timestamp=timestamp, headers=headers) is None:
                 counts.append(batch.record_count())
@@ -189,7 +190,7 @@ def _look(future: asyncio.Future[Any]) -> None:
         future.exception()
 
 
-def open_batch(
+def batch_for(
     client: AIOKafkaProducer, topic: str, partition: int, rows: Sequence[Row]
 ) -> tuple[BatchBuilder, asyncio.Future[Any] | None]:
     """Return a batch to append ``rows`` to, and its future where it is waiting to be sent already.
@@ -198,16 +199,11 @@ def open_batch(
     left. Where many write to the same partition, each would wait for all the others, in the end for longer
     than aiokafka lets it.
     """
-    accumulator = client._message_accumulator  # noqa: SLF001 - aiokafka joins single records only
-    waiting = accumulator._batches.get(TopicPartition(topic, partition))  # noqa: SLF001
-    # It leaves this list when its sequence numbers are given out, which is before it is closed.
-    if waiting and not waiting[-1]._builder.closed():  # noqa: SLF001
-        return waiting[-1]._builder, waiting[-1].future  # noqa: SLF001
+    if (waiting := open_batch(client, topic, partition)) is not None:
+        return waiting
     if sum([len(value) for _, value, _, _ in rows if value is not None]) >= _COMPRESSED_FROM_BYTES:
         return client.create_batch(), None
-    transactions = client._txn_manager  # noqa: SLF001
-    transactional = transactions is not None and transactions.transactional_id is not None
-    return BatchBuilder(accumulator._batch_size, 0, is_transactional=transactional), None  # noqa: SLF001
+    return uncompressed_batch(client), None
 
 
 def _failed(topic: str, partition: int, error: KafkaError) -> EddyError:

@@ -26,6 +26,7 @@ from aiokafka.errors import (
 )
 
 from streams.brokers.client_fixes.coordinators import find_coordinators
+from streams.brokers.client_fixes.open_batch import retrieve_failures
 from streams.brokers.client_fixes.transaction_begin import TransactionBegin
 from streams.domain.outgoing import Row
 from streams.engine.crash_point import CrashPoint
@@ -173,7 +174,7 @@ class TransactionalProducer:
     async def _failed(self, error: Exception) -> EddyError:
         if _is_fenced(error):
             self._lost = True
-            _take_note_of_failures(self._client)
+            retrieve_failures(self._client)
             log.warning(
                 "%s is fenced: another worker has taken its partition over, or a transaction was open for "
                 "longer than EDDY_TRANSACTION_TIMEOUT_S. Its runs are abandoned until the partitions are "
@@ -290,13 +291,3 @@ def _is_fenced(error: BaseException | None) -> bool:
             return True
         error = error.__cause__
     return False
-
-
-def _take_note_of_failures(client: AIOKafkaProducer) -> None:
-    """Look at the errors that aiokafka hands to nobody; else each becomes a stack trace in the log."""
-    waiting = [client._txn_manager.wait_for_transaction_end()]  # noqa: SLF001
-    for batches in client._message_accumulator._batches.values():  # noqa: SLF001
-        waiting += [batch._drain_waiter for batch in batches]  # noqa: SLF001
-    for future in waiting:
-        if future is not None and future.done() and not future.cancelled():
-            future.exception()

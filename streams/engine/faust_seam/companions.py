@@ -2,34 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from collections.abc import Awaitable, Callable
 
 from mode import Service
 
+from streams.brokers.settings_feed import ConfigFeed
+
 #: A transactional producer without a transaction for so long commits its position again, seconds: brokers
-#: forget it after a week. And how often it is looked at.
-_IDLE_S, _LOOK_AT_IDLE_S = 86_400.0, 3_600.0
+#: forget it after a week. And how often that is checked.
+_IDLE_S, _CHECK_IDLE_S = 86_400.0, 3_600.0
 
 
 class IdleProducers(Service):
-    """Keeps transactional producers of partitions without records from being forgotten by the brokers."""
+    """Keeps brokers from forgetting the transactional producers of partitions without records.
 
-    def __init__(self, app: Any, **kwargs: Any) -> None:
-        self._app = app
-        super().__init__(**kwargs)
+    Args:
+        keep_known: Lets each producer that was idle for so many seconds commit its position once more.
+    """
 
-    @Service.timer(_LOOK_AT_IDLE_S)
-    async def _look(self) -> None:
-        await self._app.keep_producers_known(_IDLE_S)
+    def __init__(self, keep_known: Callable[[float], Awaitable[None]]) -> None:
+        self._keep_known = keep_known
+        super().__init__()
+
+    @Service.timer(_CHECK_IDLE_S)
+    async def _check(self) -> None:
+        await self._keep_known(_IDLE_S)
 
 
 class SettingsFollower(Service):
-    """Keeps the feed running; an error in it stops the worker."""
+    """Keeps the feed of settings running; an error in it stops the worker.
 
-    def __init__(self, app: Any, **kwargs: Any) -> None:
-        self._app = app
-        super().__init__(**kwargs)
+    Args:
+        feed: The feed.
+        ready: Set when the feed has read its topics to their ends.
+    """
+
+    def __init__(self, feed: ConfigFeed, ready: asyncio.Event) -> None:
+        self._feed = feed
+        self._ready = ready
+        super().__init__()
 
     @Service.task
     async def _follow(self) -> None:
-        await self._app.feed.follow(self._app.settings_ready)
+        await self._feed.follow(self._ready)

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from typing import Any, cast
+from typing import Any
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import CommitFailedError, ConsumerStoppedError, IllegalStateError, KafkaError
@@ -15,35 +15,34 @@ from faust.types import TP
 
 from streams.brokers.client_fixes.careful_fetch import read_carefully
 from streams.brokers.client_fixes.end_offset import note_when_asked
+from streams.brokers.client_fixes.fetch_hook import hook_fetch
 from streams.brokers.client_fixes.fetch_position import fetch_positions
+from streams.brokers.client_fixes.group_consumer import (
+    committed_offsets,
+    current_assignment,
+    raise_error,
+    request_rejoin,
+    set_option,
+)
 from streams.brokers.client_fixes.heartbeats import keep_lease
 from streams.brokers.client_fixes.leaders import follow_leaders
 from streams.brokers.client_fixes.log_range import notice_out_of_range, records_lost
+from streams.brokers.client_fixes.record_batches import Watch
 from streams.brokers.connection import READ_COMMITTED
-from streams.engine.faust_seam.transport_options import transport_options
+from streams.engine.faust_seam.job_app import job_app
 from streams.errors import ConfigurationError, InfrastructureError
 
 log = logging.getLogger(__name__)
 
 
 def check_client(consumer: AIOKafkaConsumer) -> None:
-    """Look at the errors that aiokafka keeps for who polls it; Faust goes past that and never sees them.
-
-    With one of them the client stands still for ever: it joins no group, sends no heartbeat, fetches nothing.
-    A client that still looks for its first broker has no error to look at: its start reports that itself.
+    """Report the error that aiokafka keeps for the code that polls it; Faust never looks at it.
 
     Raises:
         InfrastructureError: there is one.
     """
-    fetcher, coordinator = consumer._fetcher, consumer._coordinator  # noqa: SLF001 - aiokafka tells nobody
-    if consumer._closed or fetcher is None:  # noqa: SLF001
-        return
-    fetching = fetcher._fetch_task  # noqa: SLF001
     try:
-        if fetching.done() and not fetching.cancelled():
-            fetching.result()
-        if coordinator is not None:
-            coordinator.check_errors()
+        raise_error(consumer)
     except KafkaError as error:
         raise InfrastructureError(
             f"The consumer cannot go on: {error!r}. Nothing was acknowledged since. Check the brokers, and "
@@ -59,7 +58,7 @@ async def seek_to_committed(consumer: AIOKafkaConsumer) -> dict[TopicPartition, 
     many partitions is not done before its patience with the coordinator ends, however often it starts.
     """
     assigned = list(consumer.assignment())
-    found = await consumer._coordinator.fetch_committed_offsets(assigned)  # noqa: SLF001 - aiokafka has no other way
+    found = await committed_offsets(consumer, assigned)
     offsets: dict[TopicPartition, int | None] = {}
     for tp in assigned:
         offset = found[tp].offset if tp in found else -1
@@ -74,9 +73,9 @@ class RunConsumerThread(AIOKafkaConsumerThread):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._unanswered: set[asyncio.Future[Any]] = set()
-        self._out_of_range: dict[Any, int] = {}
-        self._counted_to: dict[Any, int] = {}
-        self._asked_at: dict[Any, float] = {}
+        self._out_of_range: dict[TopicPartition, int] = {}
+        self._counted_to: dict[TopicPartition, int] = {}
+        self._asked_at: dict[TopicPartition, float] = {}
         #: Whether the log has it that commits time out, until one does not.
         self._told_of_commits = False
         #: The positions after the last fetch.
@@ -90,8 +89,7 @@ class RunConsumerThread(AIOKafkaConsumerThread):
 
     def join_again(self) -> None:
         """Let the consumer join the group again, though it is a member."""
-        coordinator = self._ensure_consumer()._coordinator  # noqa: SLF001 - aiokafka has no other way
-        self.thread_loop.call_soon_threadsafe(coordinator.request_rejoin)
+        self.thread_loop.call_soon_threadsafe(request_rejoin, self._ensure_consumer())
 
     async def call_thread(self, fun: Callable[..., Awaitable[Any]], *args: Any, **kwargs: Any) -> Any:
         """Call ``fun`` in the thread and return what it returns.
@@ -133,17 +131,15 @@ class RunConsumerThread(AIOKafkaConsumerThread):
                 answer.set_exception(ConsumerStoppedError())
 
     def _create_worker_consumer(self, transport: Transport) -> AIOKafkaConsumer:
-        options = transport_options(self.app)
+        options = job_app(self.app).options.transport
         consumer = super()._create_worker_consumer(transport)
-        consumer._fetch_max_wait_ms = options.fetch_max_wait_ms  # noqa: SLF001 - Faust hard-codes it
-        # Whatever Faust's own guarantee, which is never ours: aborted records are nobody's input.
-        consumer._isolation_level = READ_COMMITTED  # noqa: SLF001
-        for name, value in options.consumer.items():
-            if not hasattr(consumer, f"_{name}"):
+        # Faust hard-codes the wait, and ties the isolation to its own guarantee, which is never ours.
+        ours = {"fetch_max_wait_ms": options.fetch_max_wait_ms, "isolation_level": READ_COMMITTED}
+        for name, value in {**ours, **options.consumer}.items():
+            if not set_option(consumer, name, value):
                 raise ConfigurationError(
                     f"EDDY_CONSUMER names {name}, which aiokafka's consumer does not have."
                 )
-            setattr(consumer, f"_{name}", value)
         return consumer
 
     def heard_at(self, tp: TP) -> float | None:
@@ -154,11 +150,15 @@ class RunConsumerThread(AIOKafkaConsumerThread):
         """Start the consumer; let it find leaders that have moved, tell of heartbeats and lost positions."""
         await super().on_start()
         consumer = self._ensure_consumer()
-        read_carefully(consumer, cast("Any", self.app).options.connection.max_batch_bytes)
-        keep_lease(consumer, cast("Any", self.app).lease)
+        app = job_app(self.app)
+        hook_fetch(
+            consumer,
+            read_carefully(consumer, Watch(app.options.connection.max_batch_bytes)),
+            notice_out_of_range(self._out_of_range),
+            note_when_asked(self._asked_at),
+        )
+        keep_lease(consumer, app.lease)
         follow_leaders(consumer)
-        self._out_of_range = notice_out_of_range(consumer)
-        self._asked_at = note_when_asked(consumer)
 
     async def on_thread_stop(self) -> None:
         """Stop the consumer; a cancelled task of aiokafka does not end the thread before its time."""
@@ -201,8 +201,7 @@ class RunConsumerThread(AIOKafkaConsumerThread):
     ) -> Any:
         fetched = await super()._fetch_records(consumer, active_partitions, timeout, max_records)
         # From here to the look at records that are lost nobody waits: it is the assignment they came under.
-        subscription = consumer._subscription.subscription  # noqa: SLF001 - aiokafka tells nobody
-        assignment = None if subscription is None else subscription.assignment
+        assignment = current_assignment(consumer)
         self.read_to = fetch_positions(consumer, active_partitions)
         while self._out_of_range:
             tp, position = self._out_of_range.popitem()
@@ -219,7 +218,7 @@ class RunConsumerThread(AIOKafkaConsumerThread):
                 tp.partition,
                 position,
             )
-            cast("Any", self.app).metrics.lost(tp.topic, tp.partition, lost)
+            job_app(self.app).metrics.lost(tp.topic, tp.partition, lost)
         if fetched and (assignment is None or not assignment.active):
             # Another assignment came meanwhile, with positions that may be before or behind these records.
             self.read_to = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Iterable
 from functools import partial
 from typing import Any
@@ -13,14 +14,17 @@ from aiokafka.errors import IllegalStateError
 from faust.tables.manager import TableManager
 from faust.tables.recovery import RebalanceAgain, Recovery, ServiceStopped
 from faust.types import TP
+from faust.types.tables import CollectionT
 from mode import Service
 
 from streams.engine.faust_seam.co_assignment import check_co_assigned
+from streams.engine.faust_seam.job_app import job_app
 from streams.engine.faust_seam.partition_names import partition_names
 from streams.engine.state.origin import Ids
 from streams.engine.state.restore import restore
 from streams.engine.state.restore_progress import RestoreProgress
 from streams.engine.state.standby import Standby
+from streams.engine.state.table import StateTable
 from streams.engine.state.tombstones import kept_ms
 from streams.errors import DamagedStateError, InfrastructureError
 
@@ -40,7 +44,7 @@ class RunRecovery(Recovery):
         #: A restore that was interrupted may have a thread at the databases for a moment.
         self._one_restore = asyncio.Lock()
         super().__init__(*args, **kwargs)
-        app: Any = self.app
+        app = job_app(self.app)
         self._tombstones_kept_ms = partial(kept_ms, app.options.connection)
         self.standby = Standby(app.state_tables, app.new_consumer, self._tombstones_kept_ms, app.metrics)
 
@@ -49,10 +53,10 @@ class RunRecovery(Recovery):
         await self.standby.close()
         await super().on_stop()
 
-    def _add(self, table: Any, tp: TP, offsets: Any) -> None:
+    def _add(self, table: CollectionT, tp: TP, offsets: Counter[TP]) -> None:
         """Take note of a partition, but do not ask for its offset: that would open its database."""
         self.tp_to_table[tp] = table
-        offsets.setdefault(tp, None)
+        offsets.setdefault(tp, None)  # type: ignore[arg-type]  # as Faust does until it knows
 
     def on_partitions_revoked(self, revoked: set[TP]) -> None:
         """Interrupt a restore that is under way."""
@@ -68,7 +72,7 @@ class RunRecovery(Recovery):
             InfrastructureError: source partitions came without their changelogs.
         """
         self._revoked.clear()
-        app: Any = self.app
+        app = job_app(self.app)
         if generation_id == app.consumer_generation_id:
             active = app.assignor.assigned_actives()
             check_co_assigned(assigned, active, app.options.changelogs())
@@ -89,7 +93,7 @@ class RunRecovery(Recovery):
 
     @Service.task
     async def _restart_recovery(self) -> None:
-        app: Any = self.app
+        app = job_app(self.app)
         while not self.should_stop:
             signal: Any = self.signal_recovery_start  # mode knows only its own Event
             if await self.wait_for_stopped(signal):
@@ -109,7 +113,7 @@ class RunRecovery(Recovery):
                 return
 
     def _announce(self) -> None:
-        app: Any = self.app
+        app = job_app(self.app)
         source = {changelog: topic for topic, changelog in app.options.changelogs().items()}
         assigned = [(source[tp.topic], tp.partition) for tp in self.active_tps]
         standby = [(source[tp.topic], tp.partition) for tp in self.standby_tps]
@@ -120,7 +124,7 @@ class RunRecovery(Recovery):
             log.info("Nothing is assigned: the group has as many workers as partitions. This one is a spare.")
 
     async def _restore_actives(self) -> None:
-        app: Any = self.app
+        app = job_app(self.app)
         self._set_recovery_started()
         # Before the changelogs' ends are asked for: until then an earlier owner may still write to them.
         await app.fence({(self.tp_to_table[tp].name, tp.partition) for tp in self.active_tps})
@@ -131,18 +135,19 @@ class RunRecovery(Recovery):
             topics = await app.topic_watch.refresh()
             for table in app.state_tables:
                 share = sorted(active[table.name]), sorted(standby[table.name])
-                while not await self._restored(app, table, *share, topics):
+                while not await self._restored(table, *share, topics):
                     pass  # what was damaged is set aside now; PartitionStores sees to an end
 
     async def _restored(
-        self, app: Any, table: Any, active: list[int], standby: list[int], topics: Ids
+        self, table: StateTable[Any], active: list[int], standby: list[int], topics: Ids
     ) -> bool:
         """Restore a table; return False where a database turns out to be damaged on the way."""
+        app = job_app(self.app)
         changelog = table.changelog_topic_name
         try:
             app.origin.check_local(table.stores, changelog, active, topics)
             app.origin.check_local(self.standby.stores[table.name], changelog, standby, topics)
-            await self._restore_table(app, table, active)
+            await self._restore_table(table, active)
             for partition in active:
                 state = f"the state in {changelog}[{partition}]"
                 app.origin.check_sources(table.sources(partition), topics, state=state)
@@ -153,13 +158,14 @@ class RunRecovery(Recovery):
 
     def _share(self, tps: Iterable[TP]) -> dict[str, set[int]]:
         """Return the partitions among ``tps`` of each table, by its name."""
-        app: Any = self.app
+        app = job_app(self.app)
         return {
             table.name: {tp.partition for tp in tps if tp.topic == table.changelog_topic_name}
             for table in app.state_tables
         }
 
-    async def _restore_table(self, app: Any, table: Any, partitions: list[int]) -> None:
+    async def _restore_table(self, table: StateTable[Any], partitions: list[int]) -> None:
+        app = job_app(self.app)
         started = time.monotonic()
         changelog = table.changelog_topic_name
         applied = 0

@@ -27,7 +27,7 @@ from streams.domain.run import Run, rounds, runs
 from streams.engine.crash_point import CrashPoint, crash_point
 from streams.engine.delivery.producer import RunProducer
 from streams.engine.faust_seam.consumer_thread import RunConsumerThread
-from streams.engine.faust_seam.transport_options import transport_options
+from streams.engine.faust_seam.job_app import job_app
 
 SCHEME = "runs"
 
@@ -68,7 +68,7 @@ class RunConsumer(Consumer):
     # -- delivery -----------------------------------------------------------------------------------------
 
     async def _drain_messages(self, fetcher: Any) -> None:
-        options = transport_options(self.app)
+        options = job_app(self.app).options.transport
         try:
             while not (self.should_stop or fetcher.should_stop):
                 fetched, _ = await self._wait_next_records(_POLL_SECONDS)
@@ -135,13 +135,14 @@ class RunConsumer(Consumer):
     def stop_flow(self) -> None:
         """Stop delivering, and let the lanes drop what they have not begun, and what they may not finish."""
         super().stop_flow()
-        for lanes in getattr(self.app, "lanes", {}).values():
+        app = job_app(self.app)
+        for lanes in app.lanes.values():
             lanes.abandon()
-        cast("Any", self.app).lease.give_up()
+        app.lease.give_up()
 
     def resume_flow(self) -> None:
         """Deliver again."""
-        cast("Any", self.app).lease.go_on()
+        job_app(self.app).lease.go_on()
         super().resume_flow()
 
     def verify_event_path(self, now: float, tp: TP) -> None:
@@ -230,7 +231,7 @@ class RunConsumer(Consumer):
     async def wait_empty(self) -> None:
         """Wait until what was delivered is processed, and nobody is at a partition's state."""
         await super().wait_empty()
-        for lanes in getattr(self.app, "lanes", {}).values():
+        for lanes in job_app(self.app).lanes.values():
             await lanes.without_guest()
 
     async def commit_and_end_transactions(self) -> None:
@@ -258,7 +259,7 @@ class RunConsumer(Consumer):
         self._confirmed[tp] = offset
 
     async def _commit(self, offsets: Mapping[TP, int]) -> bool:
-        if transport_options(self.app).commits_in_transactions:
+        if job_app(self.app).options.transport.commits_in_transactions:
             return True  # what is acknowledged was committed before
         try:
             done = await super()._commit(offsets)

@@ -22,9 +22,3 @@ class TransportOptions:
     """Further keyword arguments of aiokafka's producer."""
     consumer: Mapping[str, Any] = field(default_factory=dict)
     """Further keyword arguments of aiokafka's consumer."""
-
-
-def transport_options(app: Any) -> TransportOptions:
-    """Return the options the app was built with."""
-    options: TransportOptions = app.transport_options
-    return options

@@ -6,11 +6,12 @@ import logging
 import time
 from collections.abc import Collection
 from contextlib import AbstractAsyncContextManager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from faust.types import TP
 from mode import Service
 
+from streams.engine.faust_seam.job_app import JobApp
 from streams.engine.lanes import Lanes
 from streams.engine.lifetime.housekeeping import Housekeeping
 from streams.errors import DamagedStateError, ProducerFencedError
@@ -33,10 +34,10 @@ class WorkerInCharge:
     Args:
         app: The worker's app.
         topic: The source whose partitions they are.
-        lanes: Of the runs of that topic.
+        lanes: The lanes of the runs of that topic.
     """
 
-    def __init__(self, app: Any, topic: str, lanes: Lanes) -> None:
+    def __init__(self, app: JobApp, topic: str, lanes: Lanes) -> None:
         self._app = app
         self._topic = topic
         self._lanes = lanes
@@ -50,17 +51,17 @@ class WorkerInCharge:
         Nor while the group may take this worker for dead.
         """
         app = self._app
-        generation: int = app.consumer_generation_id
+        generation = app.consumer_generation_id
         if (
             app.should_stop
             or app.rebalancing
             or not app.tables.actives_ready
             or not app.settings_ready.is_set()
-            or not app.consumer.flow_active
+            or not app.run_consumer.flow_active
             or not app.lease.held
         ):
             return generation, ()
-        return generation, [tp.partition for tp in app.consumer.assignment() if tp.topic == self._topic]
+        return generation, [tp.partition for tp in app.run_consumer.assignment() if tp.topic == self._topic]
 
     def read_up_to(self, partition: int) -> int:
         """Return a time, ms: all that the partition held then is processed by now. 0 when none is known.
@@ -68,12 +69,12 @@ class WorkerInCharge:
         A busy partition has records on their way at any moment. Where it ended at one is kept until that is
         processed.
         """
-        generation: int = self._app.consumer_generation_id
+        generation = self._app.consumer_generation_id
         if generation != self._generation:
             self._generation = generation
             self._reaches.clear()
             self._reached.clear()
-        consumer, tp = self._app.consumer, TP(self._topic, partition)
+        consumer, tp = self._app.run_consumer, TP(self._topic, partition)
         # The time first: the consumer's thread may hear of more records at any moment.
         heard_at, end, lag = consumer.heard_at(tp), consumer.end(tp), consumer.lag(tp)
         if end is not None and lag is not None and heard_at is not None:
@@ -86,7 +87,7 @@ class WorkerInCharge:
 
     def passed(self, partition: int) -> int:
         """Return the offset up to which the partition is committed; -1 when that is not known."""
-        committed: int | None = self._app.consumer.committed(TP(self._topic, partition))
+        committed = self._app.run_consumer.committed(TP(self._topic, partition))
         return -1 if committed is None else committed
 
     def alone(self, partition: int) -> AbstractAsyncContextManager[None]:
@@ -99,18 +100,18 @@ class Housekeeper(Service):
 
     Args:
         app: The worker's app.
-        interval_s: Of the searches; ticks are not further apart than that.
+        interval_s: The interval of the searches; ticks are not further apart than that.
         late_s: A tick that comes so much later than it should belongs to a worker that was suspended, and may
             have been taken for dead. It does nothing, so that the group can tell it first.
     """
 
-    def __init__(self, app: Any, *, interval_s: float, late_s: float, **kwargs: Any) -> None:
+    def __init__(self, app: JobApp, *, interval_s: float, late_s: float) -> None:
         self._app = app
         self._tick_s = min(_TICK_S, interval_s)
         self._late_s = late_s
         #: Made when the worker starts.
         self.housekeeping: Housekeeping | None = None
-        super().__init__(**kwargs)
+        super().__init__()
 
     @Service.task
     async def _keep_house(self) -> None:
@@ -130,3 +131,11 @@ class Housekeeper(Service):
             except Exception as error:  # noqa: BLE001 - whatever it is, nothing may go on as if it was not
                 await self._app.crash(error)
                 return
+
+
+def housekeeper(app: JobApp) -> Housekeeper | None:
+    """Return the housekeeper of a worker, None where the options switch housekeeping off."""
+    interval_s = app.options.housekeeping_interval_s
+    if interval_s <= 0:
+        return None
+    return Housekeeper(app, interval_s=interval_s, late_s=app.options.session_timeout_s / 2)

@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import faust
-from faust.types import TP
+from faust.types import TP, AppT
 
 from streams.domain.session import Session
-from streams.domain.topic import Topic
 from streams.engine.faust_seam.table_store import TableStore
 from streams.engine.lifetime.stubs import Stub, Stubs
 from streams.engine.settings_ledger import SettingsLedger
@@ -55,7 +54,7 @@ class StateTable(faust.Table[bytes, bytes], Generic[V]):
 
     def __init__(
         self,
-        app: Any,
+        app: AppT,
         *,
         form: TableFormat[V],
         directory: Path,
@@ -220,8 +219,9 @@ class SessionTable(StateTable[Session]):
         kwargs: Of `StateTable` and `faust.Table`.
     """
 
-    def __init__(self, app: Any, **kwargs: Any) -> None:
+    def __init__(self, app: AppT, *, source: str, **kwargs: Any) -> None:
         super().__init__(app, form=SESSION_FORMAT, **kwargs)
+        self._source = source
         self._settings: dict[int, _Settings] = {}
         self._stubs: dict[int, Stubs] | None = None
 
@@ -238,8 +238,7 @@ class SessionTable(StateTable[Session]):
 
     def sources(self, partition: int) -> Ids:
         """Return the topic that a partition's state was built from, as far as it is known."""
-        app: Any = self.app
-        return {app.options.topic(Topic.DECISION_LOGS): self.ledger(partition).source}
+        return {self._source: self.ledger(partition).source}
 
     def unseen(self, partition: int, end: int | None) -> int:
         """Return the offset from which on no earlier owner of the partition can have put anything out.

@@ -79,7 +79,7 @@ def at_least_once(
 
 @pytest.fixture
 def table(tmp_path: Path) -> Iterator[StateTable[Any]]:
-    table = build(WorkerSettings(_env_file=None, data_dir=tmp_path)).aggregates
+    table = build(WorkerSettings(_env_file=None, data_dir=tmp_path)).state_tables.aggregates
     yield table
     table.stores.close_all()
 

@@ -10,6 +10,7 @@ from aiokafka.structs import TopicPartition
 
 from streams.brokers.client_fixes import end_offset
 from streams.brokers.client_fixes.end_offset import note_when_asked
+from streams.brokers.client_fixes.fetch_hook import hook_fetch
 
 TP, OTHER = TopicPartition("decision-logs", 3), TopicPartition("decision-logs", 4)
 REQUEST = SimpleNamespace(topics=[("decision-logs", [(3, 17, 1000), (4, 0, 1000)])])
@@ -39,7 +40,8 @@ async def test_an_end_is_as_old_as_the_question_and_one_that_was_not_taken_has_n
     clock = [1_000]
     monkeypatch.setattr(end_offset, "boot_time", lambda: clock[0])
     consumer = Fetching(clock)
-    asked = note_when_asked(consumer)
+    asked: dict[TopicPartition, float] = {}
+    hook_fetch(consumer, note_when_asked(asked))
     assert await consumer._fetcher._proc_fetch_request(consumer, 1, REQUEST) is True
     assert asked == {TP: 1_000}
     assert await consumer._fetcher._proc_fetch_request(consumer, 1, REQUEST) is True
@@ -49,6 +51,7 @@ async def test_an_end_is_as_old_as_the_question_and_one_that_was_not_taken_has_n
 async def test_what_another_assignment_asked_for_does_not_count() -> None:
     consumer = Fetching([1_000])
     consumer.active = False
-    asked = note_when_asked(consumer)
+    asked: dict[TopicPartition, float] = {}
+    hook_fetch(consumer, note_when_asked(asked))
     await consumer._fetcher._proc_fetch_request(consumer, 1, REQUEST)
     assert asked == {}

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from aiokafka.structs import TopicPartition
 
+from streams.brokers.client_fixes.fetch_hook import hook_fetch
 from streams.brokers.client_fixes.log_range import notice_out_of_range, records_lost
 from streams.errors import StateError
 
@@ -70,13 +71,15 @@ class Fetching:
 
 async def test_a_refused_position_is_written_down_and_the_fetch_goes_on_as_before() -> None:
     fetching = Fetching({TP})
-    noticed = notice_out_of_range(fetching)
+    noticed: dict[TopicPartition, int] = {}
+    hook_fetch(fetching, notice_out_of_range(noticed))
     assert await fetching.ask((TP, 7), (OTHER, 9)) is True
     assert noticed == {TP: 7}
 
 
 async def test_what_an_assignment_asked_for_that_is_over_counts_no_more() -> None:
     fetching = Fetching({TP}, active=False)
-    noticed = notice_out_of_range(fetching)
+    noticed: dict[TopicPartition, int] = {}
+    hook_fetch(fetching, notice_out_of_range(noticed))
     assert await fetching.ask((TP, 7)) is True
     assert noticed == {}

@@ -11,7 +11,7 @@ from aiokafka.producer.message_accumulator import BatchBuilder
 from aiokafka.structs import RecordMetadata
 
 from streams.domain.outgoing import Row
-from streams.engine.delivery.producer import Sent, all_acknowledged, open_batch
+from streams.engine.delivery.producer import Sent, all_acknowledged, batch_for
 from streams.errors import InfrastructureError
 
 TOPIC, PARTITION = "t", 3
@@ -41,36 +41,36 @@ def attributes(batch: BatchBuilder, rows: list[Row]) -> int:
 
 async def test_what_waits_to_be_sent_takes_more_records(client: AIOKafkaProducer) -> None:
     accumulator = client._message_accumulator
-    first, future = open_batch(client, TOPIC, PARTITION, LARGE)
+    first, future = batch_for(client, TOPIC, PARTITION, LARGE)
     assert future is None
     queued = accumulator._append_batch(first, TopicPartition(TOPIC, PARTITION))
-    assert open_batch(client, TOPIC, PARTITION, SMALL) == (first, queued.future)
-    assert open_batch(client, TOPIC, PARTITION + 1, SMALL)[0] is not first
+    assert batch_for(client, TOPIC, PARTITION, SMALL) == (first, queued.future)
+    assert batch_for(client, TOPIC, PARTITION + 1, SMALL)[0] is not first
 
 
 async def test_what_has_its_sequence_numbers_or_is_full_takes_no_more(client: AIOKafkaProducer) -> None:
     accumulator, place = client._message_accumulator, TopicPartition(TOPIC, PARTITION)
-    leaving, _ = open_batch(client, TOPIC, PARTITION, LARGE)
+    leaving, _ = batch_for(client, TOPIC, PARTITION, LARGE)
     accumulator._append_batch(leaving, place)
     accumulator._pop_batch(place)
     assert not leaving.closed()
-    full, _ = open_batch(client, TOPIC, PARTITION, LARGE)
+    full, _ = batch_for(client, TOPIC, PARTITION, LARGE)
     assert full is not leaving
     accumulator._append_batch(full, place)
     full.close()
-    assert open_batch(client, TOPIC, PARTITION, LARGE)[0] not in (leaving, full)
+    assert batch_for(client, TOPIC, PARTITION, LARGE)[0] not in (leaving, full)
 
 
 async def test_only_batches_worth_it_are_compressed(client: AIOKafkaProducer) -> None:
-    small, _ = open_batch(client, TOPIC, PARTITION, SMALL)
-    large, _ = open_batch(client, TOPIC, PARTITION, LARGE)
+    small, _ = batch_for(client, TOPIC, PARTITION, SMALL)
+    large, _ = batch_for(client, TOPIC, PARTITION, LARGE)
     assert attributes(small, SMALL) & _COMPRESSION == _NONE
     assert attributes(large, LARGE) & _COMPRESSION == _ZSTD
 
 
 @pytest.mark.parametrize("client", [{"transactional_id": "t-1"}], indirect=True)
 async def test_a_small_batch_of_a_transaction_is_marked_as_such(client: AIOKafkaProducer) -> None:
-    small, _ = open_batch(client, TOPIC, PARTITION, SMALL)
+    small, _ = batch_for(client, TOPIC, PARTITION, SMALL)
     assert attributes(small, SMALL) & _TRANSACTIONAL
 
 

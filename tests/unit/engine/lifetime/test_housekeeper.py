@@ -37,7 +37,7 @@ def worker(consumer: Consumer) -> WorkerInCharge:
     lanes: Any = None
     clock = ClusterClock(elapsed_s=lambda: 0.0)
     clock.heard(0)
-    app = SimpleNamespace(consumer=consumer, consumer_generation_id=1, clock=clock)
+    app = SimpleNamespace(run_consumer=consumer, consumer_generation_id=1, clock=clock)
     return WorkerInCharge(app, "t", lanes)
 
 

@@ -16,7 +16,7 @@ import socket
 import struct
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
 from weakref import WeakSet
 
 from aiokafka import AIOKafkaProducer
@@ -25,12 +25,25 @@ from aiokafka.errors import KafkaError, NodeNotReadyError
 from aiokafka.producer.transaction_manager import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, PidAndEpoch
 
 from streams.brokers.client_fixes.redating import Redating, RedatingRequest
-from streams.engine.delivery.lease import Lease
 
 #: SO_LINGER on, for no time: a close resets the connection and drops what was not sent.
 _NO_LINGER = struct.pack("ii", 1, 0)
 
 log = logging.getLogger(__name__)
+
+
+class SendingLease(Protocol):
+    """The lease of a worker on its partitions, as far as its producer asks for it."""
+
+    @property
+    def held(self) -> bool:
+        """Whether the worker may send now."""
+
+    async def news(self) -> None:
+        """Wait until the lease is renewed or ends."""
+
+    def bind(self, publisher: LeasedSender) -> None:
+        """Report the end of the lease to ``publisher`` from now on."""
 
 
 class LeaseEndedError(KafkaError):  # type: ignore[misc]
@@ -43,10 +56,10 @@ class _Connected:
     Args:
         client: The producer's.
         lease: Must be held at the write.
-        batches: Of the request. One that is settled was given up.
+        batches: Those of the request. One that is settled was given up.
     """
 
-    def __init__(self, client: Any, lease: Lease, batches: Collection[Any]) -> None:
+    def __init__(self, client: Any, lease: SendingLease, batches: Collection[Any]) -> None:
         self._client = client
         self._lease = lease
         self._batches = batches
@@ -78,7 +91,9 @@ class _Connected:
 
 
 class _LeasedRequest(RedatingRequest):
-    def __init__(self, sender: Any, batches: Mapping[Any, Any], redating: Redating, lease: Lease) -> None:
+    def __init__(
+        self, sender: Any, batches: Mapping[Any, Any], redating: Redating, lease: SendingLease
+    ) -> None:
         super().__init__(sender, batches, redating)
         self._client = _Connected(sender.client, lease, batches.values())
 
@@ -88,24 +103,24 @@ class LeasedSender:
 
     Args:
         producer: Without transactions.
-        redating: Of this producer.
+        redating: The redating of this producer.
         lease: Tells it when to take back, and when to abandon, what it has.
     """
 
-    def __init__(self, producer: AIOKafkaProducer, redating: Redating, lease: Lease) -> None:
+    def __init__(self, producer: AIOKafkaProducer, redating: Redating, lease: SendingLease) -> None:
         # aiokafka has no hook for any of it.
         self._client: Any = producer.client
-        self._accumulator: Any = producer._message_accumulator  # noqa: SLF001
-        self._ids: Any = producer._txn_manager  # noqa: SLF001
-        self._sender: Any = producer._sender  # noqa: SLF001
+        self._accumulator: Any = producer._message_accumulator
+        self._ids: Any = producer._txn_manager
+        self._sender: Any = producer._sender
         self._redating = redating
         self._lease = lease
         self._abrupt: WeakSet[Any] = WeakSet()
         self._put_back = self._accumulator.reenqueue
-        self._connect = self._client._get_conn  # noqa: SLF001
+        self._connect = self._client._get_conn
         self._accumulator.reenqueue = self._put_back_unless_given_up
-        self._client._get_conn = self._connect_abruptly  # noqa: SLF001
-        self._sender._send_produce_req = self._send  # noqa: SLF001
+        self._client._get_conn = self._connect_abruptly
+        self._sender._send_produce_req = self._send
         lease.bind(self)
 
     async def _send(self, node_id: int, batches: Mapping[Any, Any]) -> None:
@@ -122,21 +137,21 @@ class LeasedSender:
         if connection is not None and connection.connected() and connection not in self._abrupt:
             self._abrupt.add(connection)
             with suppress(OSError):  # it broke a moment ago
-                of_socket = connection._writer.get_extra_info("socket")  # noqa: SLF001
+                of_socket = connection._writer.get_extra_info("socket")
                 of_socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         return connection
 
     def take_back(self) -> None:
         """Reset the connections on which an answer is awaited: what was sent there is sent again or never."""
-        for connection in list(self._client._conns.values()):  # noqa: SLF001
-            if connection.connected() and connection._requests:  # noqa: SLF001
-                connection._writer.transport.abort()  # noqa: SLF001
+        for connection in list(self._client._conns.values()):
+            if connection.connected() and connection._requests:
+                connection._writer.transport.abort()
                 connection.close(reason=CloseReason.CONNECTION_BROKEN)
 
     def abandon(self) -> None:
         """Fail all batches, and send nothing of them any more."""
-        waiting = list(itertools.chain.from_iterable(self._accumulator._batches.values()))  # noqa: SLF001
-        pending = self._accumulator._pending_batches  # noqa: SLF001
+        waiting = list(itertools.chain.from_iterable(self._accumulator._batches.values()))
+        pending = self._accumulator._pending_batches
         # A batch that was sent once takes itself out of these when it is settled.
         pending.update(batch for batch in waiting if batch.retry_count)
         # One that was given up a moment ago takes itself out at the next turn of the loop.
@@ -144,16 +159,16 @@ class LeasedSender:
         if not given_up:
             return
         self.take_back()
-        self._accumulator._batches.clear()  # noqa: SLF001
+        self._accumulator._batches.clear()
         for batch in given_up:
             batch.failure(LeaseEndedError())
             # Somebody may wait for it, or nobody.
-            for future in (batch.future, batch._drain_waiter):  # noqa: SLF001
+            for future in (batch.future, batch._drain_waiter):
                 future.exception()
         if self._ids is not None:
-            self._ids._sequence_numbers.clear()  # noqa: SLF001
-            self._ids._pid_and_epoch = PidAndEpoch(NO_PRODUCER_ID, NO_PRODUCER_EPOCH)  # noqa: SLF001
-            self._ids._pid_waiter = self._accumulator._loop.create_future()  # noqa: SLF001
+            self._ids._sequence_numbers.clear()
+            self._ids._pid_and_epoch = PidAndEpoch(NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
+            self._ids._pid_waiter = self._accumulator._loop.create_future()
         log.warning(
             "This worker was taken for dead, or may have been. Batches given up: %s. Whoever gets the "
             "partitions processes their runs again.",

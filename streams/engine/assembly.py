@@ -1,0 +1,225 @@
+"""What a worker is made of: tables, lanes, the watch of its topics, and the epochs."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import NamedTuple
+
+from faust.types import AppT
+
+from streams.aggregation import OUTPUTS as AGGREGATE_OUTPUTS
+from streams.aggregation import Aggregate, Aggregation
+from streams.brokers.clock import ClusterClock
+from streams.brokers.settings_feed import ConfigFeed
+from streams.domain.run import Run
+from streams.domain.session import Session
+from streams.domain.topic import Topic
+from streams.engine.aggregates_epoch import AGGREGATES_FORMAT, AggregatesEpoch
+from streams.engine.crash_point import crash_point
+from streams.engine.delivery.guarantee import Guarantee
+from streams.engine.delivery.lease import Lease
+from streams.engine.delivery.producer import RunProducer
+from streams.engine.effects import Effects
+from streams.engine.epoch import Offsets, SessionsEpoch
+from streams.engine.faust_seam.transport import RunConsumer
+from streams.engine.health.topic_watch import TopicWatch
+from streams.engine.lanes import Lanes
+from streams.engine.metrics import EngineMetrics
+from streams.engine.options import AGGREGATES, SESSIONS, EngineOptions
+from streams.engine.preflight.topic_check import OUTPUTS
+from streams.engine.state.origin import Origin
+from streams.engine.state.table import SessionTable, StateTable
+from streams.errors import DamagedStateError
+from streams.job import Job
+
+#: Contributions of an epoch of the aggregates at most, where the runs of decisions are not larger anyway.
+_TOGETHER = 5_000
+
+#: Decoded aggregates kept in memory at most, up to 50 kB each.
+_CACHED_AGGREGATES = 5_000
+
+Process = Callable[[Run], Awaitable[None]]
+
+
+class Sources(NamedTuple):
+    """The topics whose runs change tables."""
+
+    decisions: str
+    contributions: str
+
+    @classmethod
+    def of(cls, options: EngineOptions) -> Sources:
+        """Return their names on the brokers."""
+        return cls(options.topic(Topic.DECISION_LOGS), options.topic(Topic.REPARTITION))
+
+
+class JobTables(NamedTuple):
+    """The tables of the job."""
+
+    sessions: SessionTable
+    aggregates: StateTable[Aggregate]
+
+
+def job_tables(app: AppT, options: EngineOptions, on_set_aside: Callable[[str], None]) -> JobTables:
+    """Return the tables of an app, known to its table manager.
+
+    Args:
+        app: The Faust app.
+        options: Directories and sizes.
+        on_set_aside: Called with the name of a table when one of its databases is damaged and set aside.
+    """
+    sessions = SessionTable(
+        app,
+        name=SESSIONS,
+        source=options.topic(Topic.DECISION_LOGS),
+        directory=options.directory / SESSIONS,
+        options=options.store,
+        cached=options.cached_sessions,
+        on_set_aside=on_set_aside,
+    )
+    aggregates = StateTable(
+        app,
+        name=AGGREGATES,
+        form=AGGREGATES_FORMAT,
+        directory=options.directory / AGGREGATES,
+        options=options.store,
+        cached=_CACHED_AGGREGATES,
+        on_set_aside=on_set_aside,
+    )
+    tables = JobTables(sessions, aggregates)
+    for table in tables:
+        app.tables.add(table)
+    return tables
+
+
+def job_lanes(
+    options: EngineOptions,
+    process: Process,
+    crash: Callable[[BaseException], Awaitable[None]],
+    damaged: Callable[[DamagedStateError], None],
+) -> Mapping[str, Lanes]:
+    """Return the lanes of the runs that change each table, by its name.
+
+    Args:
+        options: Sizes.
+        process: Carries a run out.
+        crash: Ends the worker.
+        damaged: Called when a run meets damaged state.
+    """
+    size = options.transport
+    lanes = partial(
+        Lanes, process, crash, damaged=damaged, max_runs=options.lane_max_runs, max_bytes=size.run_max_bytes
+    )
+    return {
+        SESSIONS: lanes(max_records=size.run_max_records),
+        AGGREGATES: lanes(
+            max_records=max(_TOGETHER, size.run_max_records),
+            pause_s=options.aggregate_pause_s,
+            on_crash_point=crash_point(scope=AGGREGATES),
+        ),
+    }
+
+
+def job_origin(options: EngineOptions) -> Origin:
+    """Return what knows which topics the state of this job was built from."""
+    internal = (Sources.of(options).contributions, *options.changelogs().values())
+    return Origin(options.application_id, internal, options.directory, options.topic(Topic.REDRIVEN))
+
+
+def job_topic_watch(options: EngineOptions, origin: Origin) -> TopicWatch:
+    """Return the watch of all topics that the job reads or writes."""
+    sources = Sources.of(options)
+    read = (Topic.DETECTOR_CONFIG, Topic.SHADOW_CONFIG)
+    return TopicWatch(
+        options.connection,
+        (*sources, *options.changelogs().values()),
+        others=[*map(options.topic, read), *map(options.topic, OUTPUTS)],
+        anew=origin.anew,
+    )
+
+
+def job_guarantee(
+    options: EngineOptions,
+    *,
+    producer: RunProducer,
+    lease: Lease,
+    clock: ClusterClock,
+    consumer: Callable[[], RunConsumer],
+) -> Guarantee:
+    """Return how the job delivers: at least once, or in transactions."""
+    sources = Sources.of(options)
+    return Guarantee(
+        options.transactions,
+        producer=producer,
+        lease=lease,
+        clock=clock,
+        consumer=consumer,
+        group=options.application_id,
+        topics=[*map(options.topic, OUTPUTS), sources.contributions, *options.changelogs().values()],
+        sources={SESSIONS: sources.decisions, AGGREGATES: sources.contributions},
+        topic_prefix=options.connection.topic_prefix,
+    )
+
+
+class Folds(NamedTuple):
+    """What is done with the runs of the two topics that feed tables."""
+
+    job: Job
+    aggregation: Aggregation
+
+
+class WorkerParts(NamedTuple):
+    """What the epochs of a worker share."""
+
+    options: EngineOptions
+    tables: JobTables
+    guarantee: Guarantee
+    feed: ConfigFeed
+    offsets: Offsets
+    metrics: EngineMetrics
+
+
+class Epochs(NamedTuple):
+    """What processes a run of each source, and how the epochs of the sessions deliver."""
+
+    by_topic: Mapping[str, Process]
+    effects: Effects[Session]
+
+
+def job_epochs(folds: Folds, parts: WorkerParts, progress: Callable[[Run], None]) -> Epochs:
+    """Return the epochs of a worker.
+
+    Args:
+        folds: What is done with a run.
+        parts: What the epochs share.
+        progress: Called with a run that makes progress before its first stage.
+    """
+    options, tables, sources = parts.options, parts.tables, Sources.of(parts.options)
+    effects = parts.guarantee.effects(tables.sessions, "", {Topic.REPARTITION: sources.contributions})
+    sessions = SessionsEpoch(
+        job=folds.job,
+        table=tables.sessions,
+        effects=effects,
+        settings=parts.feed,
+        offsets=parts.offsets,
+        metrics=parts.metrics,
+        on_crash_point=crash_point(),
+        progress=progress,
+    )
+
+    def source_ids() -> dict[str, str]:
+        found = {topic: parts.offsets.topic_id(topic) for topic in sources}
+        return {topic: topic_id for topic, topic_id in found.items() if topic_id is not None}
+
+    # An agent's record goes where its key says, whatever partition its contributions came through.
+    by_key = {str(topic): options.topic(topic) for topic in AGGREGATE_OUTPUTS}
+    aggregates = AggregatesEpoch(
+        aggregation=folds.aggregation,
+        table=tables.aggregates,
+        effects=parts.guarantee.effects(tables.aggregates, AGGREGATES, by_key),
+        metrics=parts.metrics,
+        on_crash_point=crash_point(scope=AGGREGATES),
+        sources=source_ids,
+    )
+    return Epochs({sources.decisions: sessions, sources.contributions: aggregates}, effects)

@@ -1,0 +1,26 @@
+"""What the engine reports about its work, all in one: each part asks for its own share."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from streams.engine.aggregates_epoch import AggregatesMetrics
+from streams.engine.epoch import EpochMetrics
+from streams.engine.lifetime.housekeeping import HousekeepingMetrics
+from streams.engine.state.standby import StandbyMetrics
+
+
+class EngineMetrics(EpochMetrics, AggregatesMetrics, HousekeepingMetrics, StandbyMetrics, Protocol):
+    """The metrics of a worker."""
+
+    def lost(self, topic: str, partition: int, records: int) -> None:
+        """Count records that were deleted before they were read."""
+
+    def redated(self, topic: str, records: int) -> None:
+        """Count records that get another Kafka timestamp."""
+
+    def restored(self, table: str, records: int, seconds: float) -> None:
+        """Note a finished restore of a table."""
+
+    def set_aside(self, table: str) -> None:
+        """Count a damaged database that was set aside."""
