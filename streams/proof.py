@@ -6,16 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from streams.detectors.registry import rules_of
 from streams.detectors.settings import DetectionSettings
 from streams.domain.outcome import Rejected, Scored
+from streams.domain.reachability import Reachability
 from streams.domain.record import Record
 from streams.domain.session import Session
+from streams.domain.witness import Obstacle, Witness
 from streams.pipeline import admit, step
-from streams.policy.reachability import Reach, reachability
-from streams.policy.witness.firing import fires
-from streams.policy.witness.record import SESSION_ID
+from streams.policy.reachability import reachability
+from streams.policy.witness.record_maker import SESSION_ID
 from streams.policy.witness.sequence import witness
-from streams.policy.witness.witness import Obstacle, Witness
 
 #: A worker proves at start and at every change, so it runs no longer sequences than these.
 RUN_AT_MOST = 100
@@ -45,7 +46,7 @@ class Proof:
     ``why`` is the reason of what is not proven; ``witness`` is None for what cannot fire.
     """
 
-    reach: Reach
+    row: Reachability
     finding: Finding
     witness: Witness | None = None
     why: str = ""
@@ -64,12 +65,12 @@ def prove(settings: DetectionSettings, run_at_most: int = RUN_AT_MOST) -> tuple[
     >>> loop.finding, loop.witness.records, warning.witness.records
     (<Finding.PROVEN: 'proven'>, 5, 3)
     """
-    return tuple(_proof(reach, settings, run_at_most) for reach in reachability(settings))
+    return tuple(_proof(row, settings, run_at_most) for row in reachability(settings))
 
 
 def sentence(proof: Proof) -> str:
     """Return what there is to say about a rule that is not proven."""
-    rule, level = proof.reach.rule, proof.reach.level
+    rule, level = proof.row.rule, proof.row.level
     match proof.finding:
         case Finding.PROVEN:
             return f"{rule} can reach {level}"
@@ -106,26 +107,27 @@ def scored(found: Witness, settings: DetectionSettings) -> Iterator[Scored]:
             yield outcome
 
 
-def fired(reach: Reach, record: Scored, settings: DetectionSettings) -> bool:
+def fired(row: Reachability, record: Scored, settings: DetectionSettings) -> bool:
     """Tell whether a rule fired at its level with a record."""
-    eddy = record.enriched["eddy"]
-    return fires(reach.rule, reach.level, record.decision, eddy, settings.repeat_thresholds)
+    name, rules = rules_of(row.rule)
+    block = record.enriched["eddy"].get(name)
+    return block is not None and rules.fires(row, record.decision, block, settings)
 
 
-def _proof(reach: Reach, settings: DetectionSettings, run_at_most: int) -> Proof:
-    if not reach.reachable:
-        return Proof(reach, Finding.OFF if reach.disabled else Finding.IMPOSSIBLE, None, reach.why)
-    found = witness(reach, settings)
+def _proof(row: Reachability, settings: DetectionSettings, run_at_most: int) -> Proof:
+    if not row.reachable:
+        return Proof(row, Finding.OFF if row.disabled else Finding.IMPOSSIBLE, None, row.why)
+    found = witness(row, settings)
     if isinstance(found, Obstacle):
         finding = Finding.IMPOSSIBLE if found.certain else Finding.NOT_FOUND
-        return Proof(reach, finding, None, found.why)
+        return Proof(row, finding, None, found.why)
     if found.records > run_at_most:
         why = f"{found.records} records are more than the {run_at_most} that are run"
-        return Proof(reach, Finding.TOO_LONG, found, why)
+        return Proof(row, Finding.TOO_LONG, found, why)
     numbered = enumerate(scored(found, settings), start=1)
-    at = next((number for number, record in numbered if fired(reach, record, settings)), None)
+    at = next((number for number, record in numbered if fired(row, record, settings)), None)
     if at == found.records:
-        return Proof(reach, Finding.PROVEN, found)
+        return Proof(row, Finding.PROVEN, found)
     instead = "does not make it fire" if at is None else f"makes it fire at record {at} already"
     why = f"its sequence of {found.records} records {instead}; please report this with the settings"
-    return Proof(reach, Finding.REFUTED, found, why)
+    return Proof(row, Finding.REFUTED, found, why)

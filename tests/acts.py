@@ -5,12 +5,12 @@ from streams.domain.shared_window import append
 
 
 def window(*acts: str) -> PatternsState:
-    """Acts as "deed target hash", "-" for no hash, a lone deed for no target."""
-    deeds = ""
+    """Acts as "kind target hash", "-" for no hash, a lone kind for no target."""
+    kinds = ""
     versions, places = [], []
     for act in acts:
-        deed, *about = act.split()
+        kind, *about = act.split()
         item = ["tool", about[0], None if about[1] == "-" else about[1]] if about else None
         versions, places = append(versions, places, item, 100)
-        deeds += deed
-    return PatternsState(deeds, versions, places)
+        kinds += kind
+    return PatternsState(kinds, versions, places)

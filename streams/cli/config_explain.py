@@ -66,7 +66,7 @@ def explain(rule: str | None, source: str, as_json: bool, bootstrap_servers: str
     proofs = prove(settings, RUN_AT_MOST)
     asked = proofs if rule is None else tuple(proof for proof in proofs if _belongs(proof, rule))
     if not asked:
-        names = ", ".join(dict.fromkeys(proof.reach.rule for proof in proofs))
+        names = ", ".join(dict.fromkeys(proof.row.rule for proof in proofs))
         raise click.UsageError(f"There is no rule {rule}. Rules: {names}.")
     if as_json:
         echo_json({"version": settings.version, "rules": list(map(_fields, asked))})
@@ -88,7 +88,7 @@ def _settings(source: str, bootstrap_servers: str | None) -> DetectionSettings:
 
 
 def _belongs(proof: Proof, rule: str) -> bool:
-    name, asked = proof.reach.rule.lower(), rule.lower()
+    name, asked = proof.row.rule.lower(), rule.lower()
     return name == asked or name.startswith(f"{asked}:")
 
 
@@ -105,25 +105,25 @@ def _text(settings: DetectionSettings, proofs: Iterable[Proof]) -> Iterator[str]
 
 def heading(proof: Proof) -> str:
     """Return what is known of a rule and level in one line."""
-    reach, witness = proof.reach, proof.witness
-    name = f"{reach.rule} {reach.level}"
+    row, witness = proof.row, proof.witness
+    name = f"{row.rule} {row.level}"
     if witness is None:
         found = "is off" if proof.finding is Finding.OFF else _FOUND[proof.finding]
         return f"{name} {found}: {proof.why}"
     at = f"{name} fires at record {witness.records}"
-    if reach.rule == "A3:escalation":
-        at += f", which completes a pattern for the {reach.shortest}. time in a row"
+    if row.counted:
+        at += f", which {row.counted}"
     return at if proof.finding is Finding.PROVEN else f"{at}; not proven: {proof.why}"
 
 
 def _fields(proof: Proof) -> dict[str, Any]:
     witness = proof.witness
     return {
-        "rule": proof.reach.rule,
-        "level": proof.reach.level,
+        "rule": proof.row.rule,
+        "level": proof.row.level,
         "finding": proof.finding,
         "why": proof.why or None,
-        "shortest": proof.reach.shortest,
+        "shortest": proof.row.shortest,
         "records": None if witness is None else witness.records,
         "sequence": None if witness is None else list(islice(witness.values(), RUN_AT_MOST)),
     }

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
+from streams.detectors.rules import Rules
 from streams.domain.decision import Decision
 from streams.domain.event import Finding
 from streams.domain.level import Level
@@ -57,6 +58,7 @@ class Detector(ABC, Generic[S, P]):
         name: key of its block in `eddy` and of its state in the session.
         layer: which records it is shown.
         reads: names of the detectors whose blocks it reads; they look at a record before it.
+        rules: what it can fire by; None for one that only measures.
     """
 
     __slots__ = ()
@@ -64,6 +66,7 @@ class Detector(ABC, Generic[S, P]):
     name: ClassVar[str]
     layer: ClassVar[Layer] = Layer.SCORES
     reads: ClassVar[tuple[str, ...]] = ()
+    rules: ClassVar[Rules[Any] | None] = None
 
     @abstractmethod
     def fresh(self) -> S:
@@ -88,3 +91,7 @@ class Detector(ABC, Generic[S, P]):
     def close(self, state: S, reason: CloseReason) -> tuple[Finding, ...]:  # noqa: ARG002 - most leave nothing open
         """Return what has to be told when the session ends in this state."""
         return ()
+
+    @abstractmethod
+    def most_bytes(self, settings: P) -> int:
+        """Return how many bytes of JSON its windows take at most under these settings, 0 without a window."""

@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import Any
 
 from streams.detectors.detector import Detector
+from streams.detectors.rules import Rules
 from streams.detectors.settings import DetectionSettings
 
 
@@ -45,4 +46,27 @@ def _beside(settings: type[object]) -> Detector[Any, Any]:
     return detector
 
 
-DETECTORS = in_order(map(_beside, DetectionSettings.__bases__))
+REGISTERED = tuple(map(_beside, DetectionSettings.__bases__))
+"""In the order of their registration, in which people read of them."""
+
+DETECTORS = in_order(REGISTERED)
+"""In the order in which they look."""
+
+_BY_FAMILY = {
+    family: (detector.name, detector.rules)
+    for detector in REGISTERED
+    if detector.rules is not None
+    for family in detector.rules.families
+}
+
+
+def rules_of(rule: str) -> tuple[str, Rules[Any]]:
+    """Return the name of the detector that has a rule, named as in the reachability table, and its rules.
+
+    >>> rules_of("A2:tool")[0], rules_of("R1:failing")[0]
+    ('repeat', 'verdict')
+
+    Raises:
+        KeyError: no detector has it.
+    """
+    return _BY_FAMILY[rule.partition(":")[0]]

@@ -9,18 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from streams.detectors.registry import DETECTORS
 from streams.detectors.settings import DetectionSettings
 from streams.domain.session import Session
-from streams.domain.text.bounded import LONGEST_TEXT
-
-#: A bounded text in JSON: a control character takes six bytes. The rest is ellipsis, digest, quotes, comma.
-_TEXT = 6 * LONGEST_TEXT + 22
-
-#: The marks of the words of 4,000 characters, and those of the words of a goal.
-_MARKS, _GOAL = 10_000, 1_280
+from streams.domain.text.bounded import MOST_JSON_BYTES
 
 #: What no window decides: the texts of the newest records, what was told, what the session contributed.
-_FIXED = 12 * _TEXT + 190_000
+_FIXED = 12 * MOST_JSON_BYTES + 190_000
 
 
 def most_bytes(settings: DetectionSettings) -> int:
@@ -31,17 +26,7 @@ def most_bytes(settings: DetectionSettings) -> int:
     >>> most_bytes(DetectionSettings())
     979978
     """
-    of_a_failure = _MARKS if settings.same_error_similarity else 0
-    return (
-        _FIXED
-        + settings.entropy_window_size * (2 * _TEXT + 30)
-        + settings.repeat_ring_size * (2 * _TEXT + 20)
-        + settings.pattern_window * (2 * _TEXT + 120)
-        + settings.metrics_window * (_TEXT + 20)
-        + settings.verdict_window * (_TEXT + 300 + of_a_failure)
-        + settings.goal_window * (_GOAL + 20)
-        + (settings.velocity_window + settings.trend_window) * 26
-    )
+    return _FIXED + sum(detector.most_bytes(settings) for detector in DETECTORS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from dataclasses import fields
 from types import FrameType
 from typing import Any
 
@@ -222,14 +223,14 @@ def working(value: dict[str, Any], at: int) -> dict[str, Any]:
 
 def test_a_session_of_ordinary_work_is_stored_in_about_two_kilobytes() -> None:
     """Reading, editing and testing a few files, each time in other words, with a test that fails."""
-    deeds = [
+    actions = [
         {"tool": "read_file", "target": "/src/{}.py", "content_hash": "{:016x}"},
         {"tool": "edit_file", "target": "/src/{}.py", "content_hash": "{:016x}"},
         {"tool": "bash", "tool_input": '{{"command": "pytest {}"}}', "error": "{} failed, 12 passed"},
     ]
     stream, sizes = Stream(), []
     for at in range(120):
-        fields = {name: text.format(at // 6 % 4) for name, text in deeds[at % 3].items()}
+        fields = {name: text.format(at // 6 % 4) for name, text in actions[at % 3].items()}
         value = decision_log(f"work on part {at // 6 % 4}", number=at, **fields)
         value["cognition"]["goal"] = "Make the failing tests of the parser pass again"
         stream.scored(working(value, at))
@@ -290,6 +291,28 @@ def test_names_are_unique_and_no_field_of_the_block_eddy() -> None:
     names = [detector.name for detector in DETECTORS]
     assert len(names) == len(set(names))
     assert not {"id", "settings_version", "scoring_status", "step", "events"} & set(names)
+
+
+def test_a_rule_belongs_to_one_detector() -> None:
+    families = [family for each in DETECTORS if each.rules is not None for family in each.rules.families]
+    assert len(families) == len(set(families))
+
+
+@EACH
+def test_its_rows_are_of_its_rules(detector: Detector[Any, Any]) -> None:
+    if detector.rules is not None:
+        rows = {row.rule.partition(":")[0] for row in detector.rules.reachability(DEFAULTS)}
+        assert rows <= set(detector.rules.families)
+
+
+@EACH
+def test_its_blocks_of_others_are_those_it_names(detector: Detector[Any, Any]) -> None:
+    before = {each.name for each in DETECTORS[: DETECTORS.index(detector)]}
+    assert before.issuperset(detector.reads)
+
+
+def test_the_settings_in_force_have_a_place_for_each_value_and_no_other() -> None:
+    assert {field.name for field in fields(DEFAULTS)} == set(type(DEFAULTS).__slots__)
 
 
 @EACH

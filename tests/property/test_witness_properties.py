@@ -7,9 +7,9 @@ from hypothesis import settings as hypothesis_settings
 
 from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.tool_policy import PolicyMode
+from streams.domain.witness import Witness
 from streams.policy.reachability import reachability
 from streams.policy.witness.sequence import witness
-from streams.policy.witness.witness import Witness
 from streams.proof import Finding, fired, prove, scored
 from tests.settings_strategy import settings
 
@@ -34,11 +34,11 @@ def adversaries(in_force: DetectionSettings) -> Iterator[Witness]:
 def test_a_sequence_fires_at_its_last_record_and_is_as_long_as_the_table_says(in_force):
     refuted, longer = [], []
     for proof in prove(in_force, LONGEST):
-        about = f"{proof.reach.rule} {proof.reach.level} {proof.why}"
+        about = f"{proof.row.rule} {proof.row.level} {proof.why}"
         if proof.finding is Finding.REFUTED:
             refuted.append(about)
-        if proof.witness is not None and proof.reach.rule not in COUNTED_DIFFERENTLY:
-            longer += [about] if proof.witness.records != proof.reach.shortest else []
+        if proof.witness is not None and proof.row.rule not in COUNTED_DIFFERENTLY:
+            longer += [about] if proof.witness.records != proof.row.shortest else []
     assert (refuted, longer) == ([], [])
 
 
@@ -49,10 +49,10 @@ def test_what_cannot_fire_does_not_fire_on_what_others_fire_on(in_force):
     # For a tool with a policy R1 counts to the policy's limits; the table is about those of the settings.
     has_own_limits = any(policy.mode is not PolicyMode.exempt for policy in in_force.tool_policies)
     woken = {
-        (proof.reach.rule, proof.reach.level, proof.why)
+        (proof.row.rule, proof.row.level, proof.why)
         for sequence in adversaries(in_force)
         for record in scored(sequence, in_force)
         for proof in dead
-        if not (has_own_limits and proof.reach.rule.startswith("R1")) and fired(proof.reach, record, in_force)
+        if not (has_own_limits and proof.row.rule.startswith("R1")) and fired(proof.row, record, in_force)
     }
     assert woken == set()

@@ -325,6 +325,9 @@ class Judge(Detector[OpenState, DetectionSettings]):
     def close(self, state: OpenState, reason: CloseReason) -> tuple[Finding, ...]:
         return (self.episode("recovered"),) if state.seen > 1 else ()
 
+    def most_bytes(self, settings: DetectionSettings) -> int:
+        return 0
+
     @staticmethod
     def episode(phase: str) -> Finding:
         fields = {"phase": phase, "level": "LOOP", "episode_id": "episode", "tools": [], "signatures": []}

@@ -5,21 +5,19 @@ from dataclasses import replace
 import pytest
 
 from streams.detectors.settings import DEFAULTS
-from streams.policy.witness.witness import Witness
+from streams.domain.witness import Witness
 from streams.proof import Finding, Proof, prove, scored, sentence, warnings
 
 
 def proof_of(settings, rule, level="WARNING", run_at_most=100) -> Proof:
     (found,) = (
-        proof
-        for proof in prove(settings, run_at_most)
-        if (proof.reach.rule, proof.reach.level) == (rule, level)
+        proof for proof in prove(settings, run_at_most) if (proof.row.rule, proof.row.level) == (rule, level)
     )
     return found
 
 
 def test_under_the_defaults_everything_but_the_two_kinds_that_are_off_is_proven():
-    unproven = {proof.reach.rule: proof.finding for proof in prove(DEFAULTS)}
+    unproven = {proof.row.rule: proof.finding for proof in prove(DEFAULTS)}
     unproven = {rule: finding for rule, finding in unproven.items() if finding is not Finding.PROVEN}
     assert unproven == {"A2:system": Finding.OFF, "A2:default": Finding.OFF}
     assert warnings(DEFAULTS) == ()
@@ -61,8 +59,8 @@ def test_a_long_sequence_is_not_run_and_says_so():
     [(-1, "does not make it fire"), (+1, "makes it fire at record 4 already")],
 )
 def test_a_sequence_that_does_not_do_what_it_should_is_reported(monkeypatch, step, said):
-    def wrong(reach, settings):
-        found = right(reach, settings)
+    def wrong(row, settings):
+        found = right(row, settings)
         return Witness(found.records + step, found.make)
 
     right = prove.__globals__["witness"]

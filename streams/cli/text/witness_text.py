@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from streams.domain.text.printable import printable
-from streams.policy.witness.witness import DecisionLog, Witness
+from streams.domain.witness import DecisionLog, Witness
 
 #: Sequences are told whole up to here; of longer ones the beginning and the last record.
 TOLD_WHOLE = 10_000

@@ -151,6 +151,10 @@ class Budget(Detector[BudgetState, BudgetSettings]):
             return state, block, ()
         return state, block, (Finding(EventKind.BUDGET, block),)
 
+    def most_bytes(self, settings: BudgetSettings) -> int:
+        """Return the bound of its windows."""
+        return settings.velocity_window * 26
+
 
 def velocity_of(deltas: Sequence[float]) -> float:
     """Return the mean of progress deltas, at least one, 4 decimals."""

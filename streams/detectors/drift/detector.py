@@ -10,11 +10,15 @@ from streams.detectors.detector import Block, Detector, Eddy, Observation
 from streams.detectors.drift.goal import GoalState, advance
 from streams.detectors.drift.level import CONTINUE, SUGGESTIONS, drift_level, one_higher
 from streams.detectors.drift.overall import Signals, clamped, contributions, drift_overall
+from streams.detectors.drift.rules import DriftRules
 from streams.detectors.drift.settings import DriftSettings
 from streams.detectors.drift.trend import drift_trend
 from streams.domain.decision import Decision
 from streams.domain.event import EventKind, Finding
 from streams.domain.number import r4
+
+#: The marks of the words of a goal.
+_MOST_GOAL_BYTES = 1_280
 
 
 class DriftState(NamedTuple):
@@ -69,6 +73,7 @@ class Drift(Detector[DriftState, DriftSettings]):
     """
 
     name: ClassVar[str] = "drift"
+    rules = DriftRules()
     reads: ClassVar[tuple[str, ...]] = ("loop", "budget")
 
     def fresh(self) -> DriftState:
@@ -116,6 +121,10 @@ class Drift(Detector[DriftState, DriftSettings]):
             findings = (_response(block, before, contributions(signals, settings.signal_weights)),)
         state = DriftState([*goal], best, latest, decision.result_digest, stuck, overalls, level)
         return state, block, findings
+
+    def most_bytes(self, settings: DriftSettings) -> int:
+        """Return the bound of its windows."""
+        return settings.goal_window * (_MOST_GOAL_BYTES + 20) + settings.trend_window * 26
 
 
 def _shortfall(velocity: float | None, settings: DriftSettings) -> float | None:

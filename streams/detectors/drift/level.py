@@ -15,6 +15,14 @@ SUGGESTIONS = {
 LEVELS = (*SUGGESTIONS,)
 CONTINUE = LEVELS[0]
 
+#: The setting at which each level begins, mildest first.
+THRESHOLDS = {
+    "INJECT_REMINDER": "nudge_threshold",
+    "SUMMARIZE_REPLAN": "replan_threshold",
+    "CHECKPOINT_RESET": "checkpoint_threshold",
+    "ASK_USER": "stop_threshold",
+}
+
 
 def drift_level(overall: float, settings: DriftSettings) -> str:
     """Return the level of an overall drift. A threshold belongs to the level it begins.

@@ -15,11 +15,31 @@ from streams.domain.settings.setting import setting
 
 
 class SignalSettings(Protocol):
-    """What the signals read of the settings of other detectors."""
+    """What the signals depend on in the settings of the detectors whose blocks they are made of."""
 
     @property
     def min_velocity(self) -> float:
-        """The progress per step below which a session is slow (the budget's)."""
+        """Of `BudgetSettings`."""
+
+    @property
+    def loop_window_size(self) -> int:
+        """Of `LoopSettings`."""
+
+    @property
+    def exact_hash_threshold(self) -> int:
+        """Of `LoopSettings`."""
+
+    @property
+    def semantic_threshold(self) -> float:
+        """Of `LoopSettings`."""
+
+    @property
+    def dead_end_threshold(self) -> int:
+        """Of `LoopSettings`."""
+
+    @property
+    def enable_all_strategies(self) -> bool:
+        """Of `LoopSettings`."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from streams.detectors.detector import Block, Detector, Eddy, Observation
 from streams.detectors.loop.resolutions import dead_end, exact_hash, oscillation, semantic
+from streams.detectors.loop.rules import LoopRules
 from streams.detectors.loop.settings import LoopSettings
 from streams.detectors.loop.state import LoopState, advance
 from streams.domain.decision import Decision
@@ -55,6 +56,7 @@ class Loop(Detector[LoopState, LoopSettings]):
     """
 
     name: ClassVar[str] = "loop"
+    rules = LoopRules()
 
     def fresh(self) -> LoopState:
         """Return a tail without steps."""
@@ -78,6 +80,10 @@ class Loop(Detector[LoopState, LoopSettings]):
             "dead_end": dead_end(state, step, settings) if every else None,
         }
         return state, _fused(detections), ()
+
+    def most_bytes(self, settings: LoopSettings) -> int:  # noqa: ARG002 - its window is a few counters
+        """Return the bound of its windows."""
+        return 0
 
 
 def _fused(detections: dict[str, dict[str, Any] | None]) -> Block:

@@ -12,7 +12,7 @@ from streams.detectors.metrics.groups import grouped
 from streams.detectors.metrics.settings import MetricsSettings
 from streams.detectors.metrics.window import append
 from streams.domain.decision import Decision
-from streams.domain.text.bounded import bounded
+from streams.domain.text.bounded import MOST_JSON_BYTES, bounded
 
 
 class MetricsState(NamedTuple):
@@ -89,6 +89,10 @@ class Metrics(Detector[MetricsState, MetricsSettings]):
             "group_period_repeats": of_groups.period_repeats,
         }
         return MetricsState(names, order), block, ()
+
+    def most_bytes(self, settings: MetricsSettings) -> int:
+        """Return the bound of its windows."""
+        return settings.metrics_window * (MOST_JSON_BYTES + 20)
 
 
 DETECTOR = Metrics()

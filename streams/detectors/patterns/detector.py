@@ -7,24 +7,26 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from streams.detectors.detector import Block, Detector, Eddy, Observation
-from streams.detectors.patterns.act import Deed
+from streams.detectors.patterns.action_kind import ActionKind
 from streams.detectors.patterns.duplicates import duplicates
 from streams.detectors.patterns.edit_revert import is_edit_revert
 from streams.detectors.patterns.fail_loop import is_fail_loop
 from streams.detectors.patterns.read_loop import is_read_loop
+from streams.detectors.patterns.rules import PatternsRules
 from streams.detectors.patterns.settings import PatternsSettings
 from streams.detectors.patterns.state import PatternsState, advance
 from streams.detectors.patterns.trend import Trend, turn
 from streams.domain.decision import Decision
 from streams.domain.event import EventKind, Finding
+from streams.domain.text.bounded import MOST_JSON_BYTES
 
 PATTERNS = ("read_loop", "edit_revert", "test_fail_loop")
 
-# Each pattern is completed by one deed only, so a record completes at most one.
+# Each pattern is completed by one kind of action, so a record completes at most one.
 _COMPLETED_BY = {
-    Deed.READ.value: ("read_loop", is_read_loop),
-    Deed.WRITE.value: ("edit_revert", is_edit_revert),
-    Deed.FAILED_COMMAND.value: ("test_fail_loop", is_fail_loop),
+    ActionKind.READ.value: ("read_loop", is_read_loop),
+    ActionKind.WRITE.value: ("edit_revert", is_edit_revert),
+    ActionKind.FAILED_COMMAND.value: ("test_fail_loop", is_fail_loop),
 }
 _NEVER_MOVED: Sequence[Any] = [*Trend()]
 
@@ -60,6 +62,7 @@ class Patterns(Detector[PatternsState, PatternsSettings]):
     """
 
     name: ClassVar[str] = "patterns"
+    rules = PatternsRules()
 
     def fresh(self) -> PatternsState:
         """Return an empty window, no trends."""
@@ -74,7 +77,7 @@ class Patterns(Detector[PatternsState, PatternsSettings]):
     ) -> Observation[PatternsState]:
         """Ask each pattern of the newest record, and advance its trend."""
         state = advance(state, decision, settings)
-        completes = _COMPLETED_BY.get(state.deeds[-1])
+        completes = _COMPLETED_BY.get(state.kinds[-1])
         completed = None
         if completes is not None and completes[1](state, settings.pattern_theta):
             completed = completes[0]
@@ -112,6 +115,10 @@ class Patterns(Detector[PatternsState, PatternsSettings]):
             if advanced.escalated:
                 block["escalated"].append(name)
         return state._replace(trends=trends), block, tuple(findings)
+
+    def most_bytes(self, settings: PatternsSettings) -> int:
+        """Return the bound of its windows."""
+        return settings.pattern_window * (2 * MOST_JSON_BYTES + 120)
 
 
 def _drift(pattern: str, phase: str, ema: float, step: int, decision: Decision) -> Finding:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from streams.detectors.patterns.act import Deed
+from streams.detectors.patterns.action_kind import ActionKind
 from streams.detectors.patterns.state import PatternsState
 from streams.domain.shared_window import NOTHING
 
-_WRITE = Deed.WRITE.value
-_KNOWING = (Deed.READ.value, _WRITE)
+_WRITE = ActionKind.WRITE.value
+_KNOWING = (ActionKind.READ.value, _WRITE)
 
 
 def is_edit_revert(state: PatternsState, theta: int = 0) -> bool:  # noqa: ARG001 - asked like the others
@@ -21,16 +21,16 @@ def is_edit_revert(state: PatternsState, theta: int = 0) -> bool:  # noqa: ARG00
     >>> is_edit_revert(PatternsState("ww", versions, [0, 0]))
     False
     """
-    deeds, versions, places = state[:3]
-    if deeds[-1] != _WRITE or not places or places[-1] == NOTHING:
+    kinds, versions, places = state[:3]
+    if kinds[-1] != _WRITE or not places or places[-1] == NOTHING:
         return False
     _, target, content_hash = versions[places[-1]] or (None, None, None)
     if content_hash is None:
         return False
     hashes = {place: item[2] for place, item in enumerate(versions) if item and item[1] == target and item[2]}
     had = False
-    for deed, place in zip(deeds[:-1], places[:-1], strict=True):
-        if place in hashes and deed in _KNOWING:
+    for kind, place in zip(kinds[:-1], places[:-1], strict=True):
+        if place in hashes and kind in _KNOWING:
             if hashes[place] == content_hash:
                 had = True
             elif had:

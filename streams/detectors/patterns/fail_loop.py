@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from streams.detectors.patterns.act import Deed
+from streams.detectors.patterns.action_kind import ActionKind
 from streams.detectors.patterns.state import PatternsState
 
-_COMMAND, _FAILED_COMMAND = Deed.COMMAND.value, Deed.FAILED_COMMAND.value
+_COMMAND, _FAILED_COMMAND = ActionKind.COMMAND.value, ActionKind.FAILED_COMMAND.value
 
 
 def is_fail_loop(state: PatternsState, theta: int) -> bool:
@@ -18,8 +18,8 @@ def is_fail_loop(state: PatternsState, theta: int) -> bool:
     >>> is_fail_loop(PatternsState("ff", failure="59ab", failures=3), theta=3)
     False
     """
-    deeds = state.deeds
-    if deeds[-1] != _FAILED_COMMAND or state.failures < theta:
+    kinds = state.kinds
+    if kinds[-1] != _FAILED_COMMAND or state.failures < theta:
         return False
     # The commands that failed alike are the newest ones, so those in the window are among them.
-    return deeds.count(_FAILED_COMMAND) + deeds.count(_COMMAND) >= theta
+    return kinds.count(_FAILED_COMMAND) + kinds.count(_COMMAND) >= theta

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from streams.detectors.patterns.act import Deed
+from streams.detectors.patterns.action_kind import ActionKind
 from streams.detectors.patterns.state import PatternsState
 from streams.domain.shared_window import NOTHING
 
-_READ, _WRITE = Deed.READ.value, Deed.WRITE.value
+_READ, _WRITE = ActionKind.READ.value, ActionKind.WRITE.value
 
 
 def is_read_loop(state: PatternsState, theta: int) -> bool:
@@ -21,25 +21,25 @@ def is_read_loop(state: PatternsState, theta: int) -> bool:
     >>> is_read_loop(PatternsState("rrwr", versions, [0, 0, 1, 0]), theta=3)
     False
     """
-    deeds, versions, places = state[:3]
-    if deeds[-1] != _READ or not places or places[-1] == NOTHING or deeds.count(_READ) < theta:
+    kinds, versions, places = state[:3]
+    if kinds[-1] != _READ or not places or places[-1] == NOTHING or kinds.count(_READ) < theta:
         return False
     newest = versions[places[-1]]
     wanted = newest and newest[1]
     hashes = {place: item[2] for place, item in enumerate(versions) if item and item[1] == wanted}
     count = 0
     known: str | None = None
-    for deed, place in zip(deeds, places, strict=True):
+    for kind, place in zip(kinds, places, strict=True):
         if place not in hashes:
             continue
         content_hash = hashes[place]
-        if deed == _READ:
+        if kind == _READ:
             if content_hash is not None:
                 if known is not None and content_hash != known:
                     count = 0
                 known = content_hash
             count += 1
-        elif deed == _WRITE:
+        elif kind == _WRITE:
             if content_hash is None or content_hash != known:
                 count = 0
             known = content_hash

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from streams.detectors.detector import Detector, Eddy, Observation
+from streams.detectors.repeat.rules import RepeatRules
 from streams.detectors.repeat.settings import RepeatDedup, RepeatSettings
 from streams.domain.decision import Decision
 from streams.domain.event import EventKind, Finding
 from streams.domain.shared_window import append
-from streams.domain.text.bounded import bounded
+from streams.domain.text.bounded import MOST_JSON_BYTES, bounded
 from streams.domain.text.digest import digest
 
 _MOST_EMITTED = 256
@@ -64,6 +65,7 @@ class Repeat(Detector[RepeatState, RepeatSettings]):
     """
 
     name: ClassVar[str] = "repeat"
+    rules = RepeatRules()
 
     def fresh(self) -> RepeatState:
         """Return an empty ring, nothing emitted."""
@@ -108,6 +110,10 @@ class Repeat(Detector[RepeatState, RepeatSettings]):
         }
         findings = (_divergence(signature, repeat_count, decision.session_id),) if fired else ()
         return RepeatState(signatures, ring, run_length, emitted), block, findings
+
+    def most_bytes(self, settings: RepeatSettings) -> int:
+        """Return the bound of its windows."""
+        return settings.repeat_ring_size * (2 * MOST_JSON_BYTES + 20)
 
 
 def _mark(signature: Sequence[str]) -> Sequence[str]:

@@ -9,6 +9,7 @@ from math import log2
 from typing import Any, ClassVar, NamedTuple
 
 from streams.detectors.detector import Block, Detector, Eddy, Observation
+from streams.detectors.uniqueness.rules import UniquenessRules
 from streams.detectors.uniqueness.settings import UniquenessSettings
 from streams.domain.decision import Decision
 from streams.domain.entropy import shannon_bits
@@ -16,7 +17,7 @@ from streams.domain.event import EventKind, Finding
 from streams.domain.level import Level
 from streams.domain.number import r4
 from streams.domain.shared_window import append, counts
-from streams.domain.text.bounded import bounded
+from streams.domain.text.bounded import MOST_JSON_BYTES, bounded
 
 _NORMAL, _WARNING, _LOOP = (level.value for level in Level)
 _LEVELS = {level.value: level for level in Level}
@@ -71,6 +72,7 @@ class Uniqueness(Detector[UniquenessState, UniquenessSettings]):
     """
 
     name: ClassVar[str] = "uniqueness"
+    rules = UniquenessRules()
     reads: ClassVar[tuple[str, ...]] = ("verdict",)
 
     def fresh(self) -> UniquenessState:
@@ -127,6 +129,10 @@ class Uniqueness(Detector[UniquenessState, UniquenessSettings]):
         reason = _reason(since, settings)
         findings = () if reason is None else (_alert(block, eddy, reason),)
         return UniquenessState(tuples, order, severity, True, since), block, findings
+
+    def most_bytes(self, settings: UniquenessSettings) -> int:
+        """Return the bound of its windows."""
+        return settings.entropy_window_size * (2 * MOST_JSON_BYTES + 30)
 
 
 class _Figures(NamedTuple):

@@ -12,6 +12,7 @@ from streams.detectors.verdict.episode import Episode, Phase, followed, id_of, o
 from streams.detectors.verdict.policy import policy_of
 from streams.detectors.verdict.rearm import key_of, remembering
 from streams.detectors.verdict.report import loop_episode
+from streams.detectors.verdict.rules import VerdictRules
 from streams.detectors.verdict.settings import VerdictSettings
 from streams.detectors.verdict.signature_window import distance
 from streams.detectors.verdict.standing import Standing, fired
@@ -21,9 +22,12 @@ from streams.domain.decision import Decision
 from streams.domain.event import Finding
 from streams.domain.level import Level
 from streams.domain.number import within_doubles
+from streams.domain.text.bounded import MOST_JSON_BYTES
 
 _NORMAL, _WARNING, _LOOP = (level.value for level in Level)
 _LEVELS = {level.value: level for level in Level}
+#: The marks of the words of 4,000 characters.
+_MOST_MARKS_BYTES = 10_000
 _OPENED, _RECOVERED = Phase.OPENED, Phase.RECOVERED
 
 
@@ -58,6 +62,7 @@ class Verdict(Detector[VerdictState, VerdictSettings]):
     """
 
     name: ClassVar[str] = "verdict"
+    rules = VerdictRules()
     layer: ClassVar[Layer] = Layer.JUDGES
 
     def fresh(self) -> VerdictState:
@@ -102,6 +107,11 @@ class Verdict(Detector[VerdictState, VerdictSettings]):
         if state.episode is None:
             return ()
         return (loop_episode(Episode(*state.episode), _RECOVERED, state, reason.value),)
+
+    def most_bytes(self, settings: VerdictSettings) -> int:
+        """Return the bound of its windows."""
+        of_a_failure = _MOST_MARKS_BYTES if settings.same_error_similarity else 0
+        return settings.verdict_window * (MOST_JSON_BYTES + 300 + of_a_failure)
 
 
 def _level(state: VerdictState) -> str:

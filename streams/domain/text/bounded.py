@@ -7,6 +7,9 @@ from streams.domain.text.digest import digest
 LONGEST_TEXT = 1024
 LONGEST_HASH = 16
 
+MOST_JSON_BYTES = 6 * LONGEST_TEXT + 22
+"""Of a bounded text in JSON: a control character takes six. The rest is ellipsis, digest, quotes, comma."""
+
 
 def bounded(text: str, longest: int = LONGEST_TEXT) -> str:
     """Keep a text of up to 1,024 characters as it is, a longer one as its beginning and its digest.

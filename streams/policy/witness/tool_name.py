@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterator
 from streams.detectors.settings import DetectionSettings
 from streams.domain.tool_class import ToolClass, tool_class
 from streams.domain.tool_policy import PolicyMode, first_policy
-
-ANY_CLASS = frozenset(ToolClass)
+from streams.domain.witness import ANY_CLASS
 
 # Tried first, because a person knows what they do.
 _FAMILIAR = ("search", "read_file", "edit_file", "bash", "fetch_page", "lookup", "query", "x", "a1", "z9")

@@ -11,7 +11,7 @@ from streams.cli import main
 from streams.cli.text.witness_text import act, lines
 from streams.detectors.settings import DEFAULTS
 from streams.domain.validation import problems
-from streams.policy.witness.witness import Witness
+from streams.domain.witness import Witness
 from streams.proof import prove
 
 
@@ -69,7 +69,7 @@ def test_all_rules_are_told_and_what_is_off_is_no_problem() -> None:
     assert result.stdout.startswith("settings version 0: 34 can fire, 2 off on purpose\n")
     assert "\nA2:system WARNING is off: repeat_thresholds.system > repeat_ring_size\n" in result.stdout
     for proof in prove(DEFAULTS):
-        assert f"\n{proof.reach.rule} {proof.reach.level} " in result.stdout
+        assert f"\n{proof.row.rule} {proof.row.level} " in result.stdout
 
 
 def test_an_escalation_tells_how_many_records_complete_its_pattern() -> None:

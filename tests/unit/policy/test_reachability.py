@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.number import r4
-from streams.policy.reachability import Reach, reachability
+from streams.domain.reachability import Reachability
+from streams.policy.reachability import reachability
 from streams.settings_document.document import resolve
 
 # specification 4.3 under the defaults: the shortest sequence, None where the level cannot be reached.
@@ -57,7 +58,7 @@ def under(**changes: object) -> DetectionSettings:
     return settings
 
 
-def row(settings: DetectionSettings, rule: str, level: str = "WARNING") -> Reach:
+def row(settings: DetectionSettings, rule: str, level: str = "WARNING") -> Reachability:
     (found,) = (each for each in reachability(settings) if (each.rule, each.level) == (rule, level))
     return found
 

@@ -5,10 +5,11 @@ from itertools import islice
 import pytest
 
 from streams.detectors.settings import DEFAULTS, DetectionSettings
+from streams.domain.reachability import Reachability
 from streams.domain.validation import problems
-from streams.policy.reachability import Reach, reachability
+from streams.domain.witness import Obstacle, Witness
+from streams.policy.reachability import reachability
 from streams.policy.witness.sequence import witness
-from streams.policy.witness.witness import Obstacle, Witness
 from streams.settings_document.document import resolve
 
 
@@ -18,7 +19,7 @@ def under(**changes: object) -> DetectionSettings:
     return settings
 
 
-def row(settings: DetectionSettings, rule: str, level: str = "WARNING") -> Reach:
+def row(settings: DetectionSettings, rule: str, level: str = "WARNING") -> Reachability:
     (found,) = (each for each in reachability(settings) if (each.rule, each.level) == (rule, level))
     return found
 

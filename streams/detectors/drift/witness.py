@@ -6,15 +6,12 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any, NamedTuple
 
+from streams.detectors.drift.level import THRESHOLDS
 from streams.detectors.drift.overall import drift_overall
-from streams.detectors.settings import DetectionSettings
+from streams.detectors.drift.settings import DriftSettings
 from streams.domain.number import r4
-from streams.policy.witness.record import record
-from streams.policy.witness.scores import NOTHING_SCORED, scored_status
-from streams.policy.witness.witness import DecisionLog, Obstacle, Witness
+from streams.domain.witness import NOTHING_SCORED, DecisionLog, Obstacle, RecordMaker, Witness, scored_status
 
-_THRESHOLDS = ("nudge_threshold", "replan_threshold", "checkpoint_threshold", "stop_threshold")
-LEVELS = ("INJECT_REMINDER", "SUMMARIZE_REPLAN", "CHECKPOINT_RESET", "ASK_USER")
 # A goal of so many words gives the share of them that is missed this resolution; the engine reads 256.
 _GOAL_WORDS = (5, 20, 100, 256)
 _WORDS = ("invoices", "released", "billing", "parser", "tests")
@@ -38,7 +35,7 @@ class _Mix(NamedTuple):
     quality_drop: float
 
 
-def response(level: str, settings: DetectionSettings) -> Witness | Obstacle:
+def witness(level: str, settings: DriftSettings, maker: RecordMaker) -> Witness | Obstacle:
     """Return the shortest sequence whose last record stands at exactly this level.
 
     All signals at their most grow with the number of records, so the first number that can reach the level
@@ -47,12 +44,12 @@ def response(level: str, settings: DetectionSettings) -> Witness | Obstacle:
     status = scored_status(settings)
     if status is None:
         return NOTHING_SCORED
-    at = LEVELS.index(level)
-    low, *higher = [getattr(settings, name) for name in _THRESHOLDS[at:]]
+    names = [*THRESHOLDS.values()][[*THRESHOLDS].index(level) :]
+    low, *higher = [getattr(settings, name) for name in names]
     high = higher[0] if higher else _ABOVE_ALL
     records = _first_that_reaches(low, settings)
     if records is None:
-        return Obstacle(f"the signals cannot add up to {_THRESHOLDS[at]} under signal_weights")
+        return Obstacle(f"the signals cannot add up to {THRESHOLDS[level]} under signal_weights")
     mix = next(
         (
             mix
@@ -64,10 +61,10 @@ def response(level: str, settings: DetectionSettings) -> Witness | Obstacle:
     if mix is None:
         why = f"no signals were found that add up to between {low:g} and {high:g} under signal_weights"
         return Obstacle(why, certain=False)
-    return Witness(records, lambda number: _record(number, records, mix, status, settings))
+    return Witness(records, lambda number: _record(number, records, mix, status, settings, maker))
 
 
-def _first_that_reaches(low: float, settings: DetectionSettings) -> int | None:
+def _first_that_reaches(low: float, settings: DriftSettings) -> int | None:
     """Return the least number of records after which all signals at their most reach ``low``."""
     most = _Mix(covered=0, words=1, looping=True, slowness=1.0, quality_drop=1.0)
     short, long = 1, max(2, settings.exact_hash_threshold, settings.stuck_horizon)
@@ -82,7 +79,7 @@ def _first_that_reaches(low: float, settings: DetectionSettings) -> int | None:
     return short
 
 
-def _mixes(records: int, low: float, high: float, settings: DetectionSettings) -> Iterator[_Mix]:
+def _mixes(records: int, low: float, high: float, settings: DriftSettings) -> Iterator[_Mix]:
     """Yield mixes to try: few signals first, each at its most, then with one of them made to fit."""
     switches = sorted(product((False, True), repeat=4), key=sum)
     for missed, idle, looping, dropping in switches:
@@ -102,7 +99,7 @@ def _mixes(records: int, low: float, high: float, settings: DetectionSettings) -
                 yield mix._replace(covered=words - round(share * words), words=words)
 
 
-def _overall(mix: _Mix, records: int, settings: DetectionSettings) -> float:
+def _overall(mix: _Mix, records: int, settings: DriftSettings) -> float:
     """Return the overall drift of the last of so many records."""
     least = settings.min_velocity
     signals = {
@@ -115,7 +112,7 @@ def _overall(mix: _Mix, records: int, settings: DetectionSettings) -> float:
     return drift_overall(signals, settings.signal_weights)
 
 
-def _loop_risk(mix: _Mix, records: int, settings: DetectionSettings) -> float:
+def _loop_risk(mix: _Mix, records: int, settings: DriftSettings) -> float:
     """Return the confidence of A4 in the last of so many records, as `_record` makes them."""
     held = min(records, settings.loop_window_size)
     if not settings.enable_all_strategies:
@@ -129,16 +126,18 @@ def _loop_risk(mix: _Mix, records: int, settings: DetectionSettings) -> float:
     return max(stuck, alike if alike >= settings.semantic_threshold else 0.0)
 
 
-def _pace(mix: _Mix, settings: DetectionSettings) -> float:
+def _pace(mix: _Mix, settings: DriftSettings) -> float:
     """Return the progress of each record, as a share of the task."""
     return settings.min_velocity * (1.0 - mix.slowness)
 
 
-def _is_idle(mix: _Mix, settings: DetectionSettings) -> bool:
+def _is_idle(mix: _Mix, settings: DriftSettings) -> bool:
     return _pace(mix, settings) == 0.0
 
 
-def _record(number: int, last: int, mix: _Mix, status: str, settings: DetectionSettings) -> DecisionLog:
+def _record(
+    number: int, last: int, mix: _Mix, status: str, settings: DriftSettings, maker: RecordMaker
+) -> DecisionLog:
     """Return a record of the sequence: the quality drops with the last, all else is as at the end."""
     state: dict[str, Any] = {}
     if mix.slowness:
@@ -152,7 +151,7 @@ def _record(number: int, last: int, mix: _Mix, status: str, settings: DetectionS
     if mix.covered < mix.words:  # else it is as if there was no goal
         goal = _goal(mix.words)
         intent = f"{intent} {_goal(mix.covered)}".strip()
-    return record(number, settings, {"status": status}, intent=intent, goal=goal, state=state or None)
+    return maker.record(number, {"status": status}, intent=intent, goal=goal, state=state or None)
 
 
 def _goal(words: int) -> str:

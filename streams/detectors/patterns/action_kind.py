@@ -11,7 +11,7 @@ from streams.domain.text.digest import digest
 from streams.domain.tool_class import ToolClass, tool_class
 
 
-class Deed(StrEnum):
+class ActionKind(StrEnum):
     """The classes of specification 3.5, told apart by outcome where A3 asks for it. One letter each."""
 
     READ = "r"
@@ -22,22 +22,22 @@ class Deed(StrEnum):
     OTHER = "."
 
 
-# By class: the status that makes the difference, the deed with it and the deed with any other.
-_DEEDS = {
-    ToolClass.write: ("success", Deed.WRITE, Deed.UNWRITTEN),
-    ToolClass.read: ("", Deed.READ, Deed.READ),
-    ToolClass.command: ("failure", Deed.FAILED_COMMAND, Deed.COMMAND),
-    ToolClass.other: ("", Deed.OTHER, Deed.OTHER),
+# By class: the status that makes the difference, the kind with it and the kind with any other.
+_KINDS = {
+    ToolClass.write: ("success", ActionKind.WRITE, ActionKind.UNWRITTEN),
+    ToolClass.read: ("", ActionKind.READ, ActionKind.READ),
+    ToolClass.command: ("failure", ActionKind.FAILED_COMMAND, ActionKind.COMMAND),
+    ToolClass.other: ("", ActionKind.OTHER, ActionKind.OTHER),
 }
-_OTHER = Deed.OTHER
+_OTHER = ActionKind.OTHER
 
 
-def deed_of(decision: Decision, settings: PatternsSettings) -> Deed:
+def action_kind_of(decision: Decision, settings: PatternsSettings) -> ActionKind:
     """Return what was done. Only records of kind ``tool`` have a class; a write counts when it succeeded."""
     if not decision.tool_call or decision.kind != "tool":
         return _OTHER
-    status, deed, otherwise = _DEEDS[tool_class(decision.tool_call, settings)]
-    return deed if decision.status == status else otherwise
+    status, kind, otherwise = _KINDS[tool_class(decision.tool_call, settings)]
+    return kind if decision.status == status else otherwise
 
 
 def version_of(decision: Decision) -> list[str | None] | None:

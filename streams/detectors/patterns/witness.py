@@ -2,54 +2,67 @@
 
 from __future__ import annotations
 
-from streams.detectors.settings import DetectionSettings
+from streams.detectors.patterns.settings import PatternsSettings
 from streams.domain.tool_class import ToolClass
-from streams.policy.witness.record import record
-from streams.policy.witness.scores import NOTHING_SCORED, scored_status
-from streams.policy.witness.tool_name import tool_name
-from streams.policy.witness.witness import DecisionLog, Obstacle, Witness
+from streams.domain.witness import NOTHING_SCORED, DecisionLog, Obstacle, RecordMaker, Witness, scored_status
 
 _TARGET = "src/app.py"
 # A write back to the first of two contents takes a record for each of them before it.
 _REVERT = 3
 
 
-def read_loop(records: int, settings: DetectionSettings) -> Witness | Obstacle:
+def witness(rule: str, records: int, settings: PatternsSettings, maker: RecordMaker) -> Witness | Obstacle:
+    """Return the shortest sequence that completes a pattern, or that escalates one (``A3:escalation``).
+
+    An escalation counts matching records, and a pattern takes a few before the first one matches.
+    """
+    match rule:
+        case "A3:read_loop":
+            return _read_loop(records, settings, maker)
+        case "A3:edit_revert":
+            return _edit_revert(records, settings, maker)
+        case "A3:test_fail_loop":
+            return _fail_loop(records, settings, maker)
+        case _:
+            return _escalation(records, settings, maker)
+
+
+def _read_loop(records: int, settings: PatternsSettings, maker: RecordMaker) -> Witness | Obstacle:
     """Read one file again and again."""
     status = scored_status(settings)
     if status is None:
         return NOTHING_SCORED
-    tool = tool_name(settings, {ToolClass.read})
+    tool = maker.tool_name({ToolClass.read})
     if tool is None:
         return _unnamed(ToolClass.read)
 
     def make(number: int) -> DecisionLog:
-        return record(number, settings, {"status": status, "tool_call": tool, "target": _TARGET})
+        return maker.record(number, {"status": status, "tool_call": tool, "target": _TARGET})
 
     return Witness(records, make)
 
 
-def edit_revert(records: int, settings: DetectionSettings) -> Witness | Obstacle:
+def _edit_revert(records: int, settings: PatternsSettings, maker: RecordMaker) -> Witness | Obstacle:
     """Write two contents to one file in turns."""
     if "success" not in settings.score_statuses:
         return Obstacle("score_statuses lacks success: no write counts")
-    tool = tool_name(settings, {ToolClass.write})
+    tool = maker.tool_name({ToolClass.write})
     if tool is None:
         return _unnamed(ToolClass.write)
 
     def make(number: int) -> DecisionLog:
         content = "b" if number % 2 == 0 else "a"
         action = {"status": "success", "tool_call": tool, "target": _TARGET, "content_hash": content}
-        return record(number, settings, action)
+        return maker.record(number, action)
 
     return Witness(records, make)
 
 
-def fail_loop(records: int, settings: DetectionSettings) -> Witness | Obstacle:
+def _fail_loop(records: int, settings: PatternsSettings, maker: RecordMaker) -> Witness | Obstacle:
     """Run one command that fails in one way."""
     if "failure" not in settings.score_statuses:
         return Obstacle("score_statuses lacks failure: no failed command is scored")
-    tool = tool_name(settings, {ToolClass.command})
+    tool = maker.tool_name({ToolClass.command})
     if tool is None:
         return _unnamed(ToolClass.command)
 
@@ -59,16 +72,16 @@ def fail_loop(records: int, settings: DetectionSettings) -> Witness | Obstacle:
         "tool_input": '{"command":"pytest"}',
         "error": "test_login failed",
     }
-    return Witness(records, lambda number: record(number, settings, action))
+    return Witness(records, lambda number: maker.record(number, action))
 
 
-def escalation(matching: int, settings: DetectionSettings) -> Witness | Obstacle:
+def _escalation(matching: int, settings: PatternsSettings, maker: RecordMaker) -> Witness | Obstacle:
     """Complete a pattern so many times in a row; the pattern that starts soonest is taken."""
     theta = settings.pattern_theta
     found = []
     if theta <= settings.pattern_window:
-        found += [maker(theta - 1 + matching, settings) for maker in (read_loop, fail_loop)]
-    found.append(edit_revert(_REVERT - 1 + matching, settings))
+        found += [make(theta - 1 + matching, settings, maker) for make in (_read_loop, _fail_loop)]
+    found.append(_edit_revert(_REVERT - 1 + matching, settings, maker))
     witnesses = [each for each in found if isinstance(each, Witness)]
     if not witnesses:
         return Obstacle("none of the patterns can be completed")

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
-from streams.detectors.settings import DetectionSettings
+from streams.detectors.verdict.settings import VerdictSettings
 from streams.domain.tool_class import ToolClass
 from streams.domain.tool_policy import PolicyMode
-from streams.policy.witness.record import record
-from streams.policy.witness.tool_name import ANY_CLASS, tool_name
-from streams.policy.witness.witness import DecisionLog, Obstacle, Witness
+from streams.domain.witness import ANY_CLASS, DecisionLog, Obstacle, RecordMaker, Witness
 
 Make = Callable[[int], DecisionLog]
 
@@ -26,119 +24,121 @@ _POLLED = _LIMITED | {PolicyMode.polling}
 _ASKING = ANY_CLASS - {ToolClass.write, ToolClass.command}
 
 
-def rule(name: str, records: int, settings: DetectionSettings) -> Witness | Obstacle:
-    """Return the witness of a rule, named as in `streams.policy.reachability`."""
-    match name.partition(":"):
+def witness(rule: str, records: int, settings: VerdictSettings, maker: RecordMaker) -> Witness | Obstacle:
+    """Return the shortest sequence that makes a rule fire."""
+    match rule.partition(":"):
         case "R1", _, "":
-            return _identical(records, settings, _NOT_FAILING)
+            return _identical(records, settings, maker, _NOT_FAILING)
         case "R1", _, _:
-            return _identical(records, settings, (_FAILURE,))
+            return _identical(records, settings, maker, (_FAILURE,))
         case "R2", _, period:
-            return _cycle(records, settings, int(period.removeprefix("period")))
+            return _cycle(records, settings, maker, int(period.removeprefix("period")))
         case "R3", _, _:
-            return _same_error(records, settings)
+            return _same_error(records, settings, maker)
         case "R4", _, _:
-            return _same_result(records, settings)
+            return _same_result(records, settings, maker)
         case "R5", _, _:
-            return _near_duplicate(records, settings)
+            return _near_duplicate(records, settings, maker)
         case _:
-            return _nothing_new(records, settings)
+            return _nothing_new(records, settings, maker)
 
 
-def _identical(records: int, settings: DetectionSettings, wanted: Collection[str]) -> Witness | Obstacle:
+def _identical(
+    records: int, settings: VerdictSettings, maker: RecordMaker, wanted: Collection[str]
+) -> Witness | Obstacle:
     status = _judged_status(settings, wanted)
     if isinstance(status, Obstacle):
         return status
     failed = {"error": _ERROR} if status == _FAILURE else {}
     # A step without a tool has no policy: what it does is what it intends.
-    tool = tool_name(settings, policies={None})
+    tool = maker.tool_name(policies={None})
     if tool is None:
         thought = {"status": status, **failed}
-        return Witness(records, lambda number: record(number, settings, thought, intent="think it over"))
+        return Witness(records, lambda number: maker.record(number, thought, intent="think it over"))
     action = {"status": status, "tool_call": tool, "tool_input": '{"q":"price list"}', **failed}
-    return Witness(records, lambda number: record(number, settings, action))
+    return Witness(records, lambda number: maker.record(number, action))
 
 
-def _cycle(records: int, settings: DetectionSettings, period: int) -> Witness | Obstacle:
+def _cycle(records: int, settings: VerdictSettings, maker: RecordMaker, period: int) -> Witness | Obstacle:
     status = _judged_status(settings, (*_NOT_FAILING, _FAILURE))
     if isinstance(status, Obstacle):
         return status
-    tool = tool_name(settings, policies=_LIMITED)
+    tool = maker.tool_name(policies=_LIMITED)
 
     def make(number: int) -> DecisionLog:
         turn = "abcde"[(number - 1) % period]
         if tool is None:
-            return record(number, settings, {"status": status}, intent=f"consider {turn}")
+            return maker.record(number, {"status": status}, intent=f"consider {turn}")
         action = {"status": status, "tool_call": tool, "tool_input": f'{{"q":"{turn}"}}'}
-        return record(number, settings, action)
+        return maker.record(number, action)
 
     return Witness(records, make)
 
 
-def _same_error(records: int, settings: DetectionSettings) -> Witness | Obstacle:
+def _same_error(records: int, settings: VerdictSettings, maker: RecordMaker) -> Witness | Obstacle:
     if _FAILURE not in settings.verdict_statuses:
         return Obstacle("verdict_statuses lacks failure")
-    tool = tool_name(settings, policies=_POLLED)
+    tool = maker.tool_name(policies=_POLLED)
     if tool is None:
         return Obstacle("no tool name was found that tool_policies does not exempt", certain=False)
     # The setting `same_error_similarity` may ask for words in common.
-    return Witness(records, _rewords(settings, {"status": _FAILURE, "tool_call": tool, "error": _ERROR}))
+    return Witness(records, _rewords(maker, {"status": _FAILURE, "tool_call": tool, "error": _ERROR}))
 
 
-def _same_result(records: int, settings: DetectionSettings) -> Witness | Obstacle:
+def _same_result(records: int, settings: VerdictSettings, maker: RecordMaker) -> Witness | Obstacle:
     status = _judged_status(settings, _NOT_FAILING)
     if isinstance(status, Obstacle):
         return status
-    tool = tool_name(settings, policies=_LIMITED)
+    tool = maker.tool_name(policies=_LIMITED)
     if tool is None:
         return Obstacle(_ALL_EXEMPT_OR_POLLING, certain=False)
     action = {"status": status, "tool_call": tool, "tool_output_summary": _RESULT}
-    asking = tool_name(settings, _ASKING, _LIMITED)
+    asking = maker.tool_name(_ASKING, _LIMITED)
     if asking is not None:
         action["tool_call"] = asking
     else:
         action["kind"] = "service"  # only tools of kind `tool` have a class
 
     def make(number: int) -> DecisionLog:
-        return record(number, settings, {**action, "tool_input": f'{{"q":"idea {number}"}}'})
+        return maker.record(number, {**action, "tool_input": f'{{"q":"idea {number}"}}'})
 
     return Witness(records, make)
 
 
-def _near_duplicate(records: int, settings: DetectionSettings) -> Witness | Obstacle:
+def _near_duplicate(records: int, settings: VerdictSettings, maker: RecordMaker) -> Witness | Obstacle:
     status = _judged_status(settings, (*_NOT_FAILING, _FAILURE))
     if isinstance(status, Obstacle):
         return status
-    tool = tool_name(settings, policies=_LIMITED)
+    tool = maker.tool_name(policies=_LIMITED)
     if tool is None:
         return Obstacle(_ALL_EXEMPT_OR_POLLING, certain=False)
     told = "error" if status == _FAILURE else "tool_output_summary"
-    return Witness(records, _rewords(settings, {"status": status, "tool_call": tool, told: _RESULT}))
+    return Witness(records, _rewords(maker, {"status": status, "tool_call": tool, told: _RESULT}))
 
 
-def _rewords(settings: DetectionSettings, action: Mapping[str, str]) -> Make:
+def _rewords(maker: RecordMaker, action: Mapping[str, str]) -> Make:
     """Do the same with the same words in another order: alike at any threshold, and not the same call."""
 
     def make(number: int) -> DecisionLog:
         turn = number % len(_WORDS)
         words = " ".join(_WORDS[turn:] + _WORDS[:turn])
-        return record(number, settings, {**action, "tool_input": f'{{"q":"{words}"}}'})
+        return maker.record(number, {**action, "tool_input": f'{{"q":"{words}"}}'})
 
     return make
 
 
-def _nothing_new(records: int, settings: DetectionSettings) -> Witness | Obstacle:
+def _nothing_new(records: int, settings: VerdictSettings, maker: RecordMaker) -> Witness | Obstacle:
     status = _judged_status(settings, (*_NOT_FAILING, _FAILURE))
     if isinstance(status, Obstacle):
         return status
-    tool = tool_name(settings, policies=_LIMITED)
+    tool = maker.tool_name(policies=_LIMITED)
     if tool is None:
         thought = {"status": status}
-        return Witness(records, lambda number: record(number, settings, thought, intent="think it over"))
+        return Witness(records, lambda number: maker.record(number, thought, intent="think it over"))
     action = {"status": status, "tool_call": tool, "tool_input": '{"q":"price list"}'}
-    return Witness(records, lambda number: record(number, settings, action))
+    return Witness(records, lambda number: maker.record(number, action))
 
 
-def _judged_status(settings: DetectionSettings, wanted: Collection[str]) -> str | Obstacle:
+def _judged_status(settings: VerdictSettings, wanted: Collection[str]) -> str | Obstacle:
     status = next((status for status in wanted if status in settings.verdict_statuses), None)
     return status or Obstacle(f"verdict_statuses has none of {', '.join(wanted)}")
