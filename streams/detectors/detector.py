@@ -57,7 +57,8 @@ class Detector(ABC, Generic[S, P]):
     Attributes:
         name: key of its block in `eddy` and of its state in the session.
         layer: which records it is shown.
-        reads: names of the detectors whose blocks it reads; they look at a record before it.
+        reads: names of the detectors whose blocks it reads; they look at a record before it. A block is null
+            if the record is not one for its detector, and absent where a test shows `eddy` without it.
         rules: what it can fire by; None for one that only measures.
     """
 

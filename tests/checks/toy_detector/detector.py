@@ -1,0 +1,67 @@
+"""The echo: an intent that keeps coming back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from streams.detectors.echo.rules import EchoRules
+from streams.detectors.echo.settings import EchoSettings
+
+from streams.detectors.detector import Block, Detector, Eddy, Observation
+from streams.domain.decision import Decision
+from streams.domain.text.bounded import MOST_JSON_BYTES, bounded
+
+
+class EchoState(NamedTuple):
+    """The newest intents, oldest first."""
+
+    intents: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Echo(Detector[EchoState, EchoSettings]):
+    """How often the newest `echo_window` records had the intent of this one.
+
+    Looks at every scored record that has an intent.
+
+    Source: a test.
+
+    >>> from streams.detectors.echo.settings import EchoSettings
+    >>> EchoSettings().echo_limit
+    3
+    """
+
+    name: ClassVar[str] = "echo"
+    reads: ClassVar[tuple[str, ...]] = ("uniqueness",)
+    rules = EchoRules()
+
+    def fresh(self) -> EchoState:
+        """Return a state without intents."""
+        return EchoState()
+
+    def restore(self, stored: Sequence[Any]) -> EchoState:
+        """Read back a state."""
+        return EchoState(*stored)
+
+    def observe(
+        self, state: EchoState, decision: Decision, eddy: Eddy, settings: EchoSettings
+    ) -> Observation[EchoState] | None:
+        """Count how often the intent came."""
+        if decision.intent is None:
+            return None
+        intent = bounded(decision.intent)
+        intents = [*state.intents, intent][-settings.echo_window :]
+        count = intents.count(intent)
+        uniqueness = eddy.get("uniqueness")
+        score = None if uniqueness is None else uniqueness["score"]
+        block: Block = {"count": count, "echo": count == settings.echo_limit, "score": score}
+        return EchoState(intents), block, ()
+
+    def most_bytes(self, settings: EchoSettings) -> int:
+        """Return the bound of the window."""
+        return settings.echo_window * MOST_JSON_BYTES
+
+
+DETECTOR = Echo()
