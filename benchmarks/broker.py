@@ -13,8 +13,8 @@ from aiokafka.structs import OffsetAndMetadata
 
 from benchmarks.stages import Input
 from streams.cli.topics import compare
+from streams.domain.topic import OUTPUTS
 from streams.embedded_broker.embedded import EmbeddedBroker
-from streams.job import OUTPUTS
 from streams.settings import ConnectionSettings, load
 
 # Both compilers: the broker is there to be quick, and lives for minutes.

@@ -10,21 +10,8 @@ from typing import Any
 
 import fastavro
 
-SUBJECT_NUMBERS = {
-    "decision-logs-value": 1,
-    "decision-logs-enriched-value": 2,
-    "entropy-alerts-value": 3,
-    "session-alerts-value": 4,
-    "topology-value": 5,
-    "session-budgets-value": 6,
-    "session-responses-value": 7,
-    "task-profiles-value": 8,
-    "agent-health-value": 9,
-    "shadow-differences-value": 10,
-}
-"""Part of the bundled ids, so a number once given is never given to another subject."""
+from schemas.numbers import INPUT_SUBJECTS, SUBJECT_NUMBERS
 
-INPUT_SUBJECTS = ("decision-logs-value",)
 OUTPUT_SUBJECTS = tuple(subject for subject in SUBJECT_NUMBERS if subject not in INPUT_SUBJECTS)
 
 FIRST_BUNDLED_ID = 9_000_000

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from schemas.bundled import INPUT_SUBJECTS, SUBJECT_NUMBERS, latest, versions
+from schemas.bundled import latest, versions
+from schemas.numbers import INPUT_SUBJECTS, SUBJECT_NUMBERS
 from schemas.registry import Registry
 from streams.errors import ConfigurationError
 

@@ -18,13 +18,12 @@ from streams.domain.aggregates.contribution import Contribution
 from streams.domain.aggregates.task_needs import Completion, TaskNeeds
 from streams.domain.outgoing import Outgoing
 from streams.domain.run import Run
-from streams.domain.topic import Topic
+from streams.domain.topic import AGGREGATES, Topic
 from streams.domain.unreadable import Unreadable
 from streams.errors import StateError
 
 Aggregate = AgentHealth | TaskNeeds
 
-OUTPUTS = (Topic.AGENT_HEALTH, Topic.TASK_PROFILES)
 
 _HEALTH, _TASK = "h", "t"
 
@@ -82,7 +81,7 @@ class Aggregation:
     """The fold of a run of contributions, with the codec it needs."""
 
     def __init__(self, codec: Codec) -> None:
-        encoders = {topic: codec.encoder(f"{topic}-value") for topic in OUTPUTS}
+        encoders = {topic: codec.encoder(f"{topic}-value") for topic in AGGREGATES}
         self._outputs = {
             topic: (encoder.encode, list(encoder.headers)) for topic, encoder in encoders.items()
         }

@@ -33,24 +33,13 @@ from streams.domain.outgoing import Outgoing
 from streams.domain.record import Record
 from streams.domain.run import Message, Run
 from streams.domain.session import DAMAGE, DamagedSessionError, Session
-from streams.domain.topic import Topic
+from streams.domain.topic import OUTPUTS, Topic
 from streams.domain.unreadable import Unreadable
 from streams.pipeline import Expired, admit, step
 from streams.policy.comparison import Difference
 from streams.policy.state_size import StateLimit
 from streams.settings_document.shadow import Shadow
 from streams.shadow import difference_record, try_out, try_refused
-
-OUTPUTS = (
-    Topic.ENRICHED,
-    Topic.ENTROPY_ALERTS,
-    Topic.SESSION_ALERTS,
-    Topic.TOPOLOGY,
-    Topic.SESSION_BUDGETS,
-    Topic.SESSION_RESPONSES,
-    Topic.SHADOW_DIFFERENCES,
-)
-"""What a run may publish, dead letters aside; all of it under the key of the record."""
 
 _NO_LIMITS: Mapping[str, int] = {}
 

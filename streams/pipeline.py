@@ -18,6 +18,7 @@ from streams.detectors.settings import DetectionSettings
 from streams.domain.aggregates.contribution import Changes, Contribution, expiry_source
 from streams.domain.decision import Decision
 from streams.domain.event import Event, EventKind, Finding
+from streams.domain.event_kind import ID_FIELDS
 from streams.domain.node import NodeState
 from streams.domain.outcome import Duplicate, Rejected, Scored
 from streams.domain.problem_text import explained
@@ -293,8 +294,8 @@ def _event(
     finding: Finding, about: Decision | _Coordinates, place: str, settings: DetectionSettings, end: str = ""
 ) -> Event:
     """Make an event of a finding: its topic, the common fields, and its id (specification 7.1, 7.5)."""
-    kind, fields, sub = finding
-    id_ = f"{place}/{kind}/{sub}{end}" if sub else f"{place}/{kind}{end}"
+    kind, fields = finding
+    id_ = "/".join([place, kind, *(fields[name] for name in ID_FIELDS[kind])]) + end
     told = {
         "id": id_,
         "event_type": str(kind),

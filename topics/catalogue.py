@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum, unique
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Self
@@ -19,6 +21,40 @@ TOPICS_FILE = Path(__file__).parent / "topics.yaml"
 _Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 _Name = Annotated[str, StringConstraints(pattern=re.compile(r"^[A-Za-z0-9._-]{1,249}$"))]
 _Count = Annotated[int, Field(strict=True, ge=1)]
+_Word = Annotated[str, StringConstraints(pattern=re.compile(r"^[a-z][a-z_]*$"))]
+_Constant = Annotated[str, StringConstraints(pattern=re.compile(r"^[A-Z][A-Z_]*$"))]
+
+
+@unique
+class Role(StrEnum):
+    """What a topic is for the job."""
+
+    INPUT = "input"
+    OUTPUT = "output"
+    """A run writes to it, under the key of the record."""
+    AGGREGATE = "aggregate"
+    """The views across sessions."""
+    SETTINGS = "settings"
+    DEAD_LETTERS = "dead_letters"
+    TOOL = "tool"
+    """A command writes and reads it, workers do not."""
+    INTERNAL = "internal"
+    """The job alone reads it, and each job has its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventSpec:
+    """A kind of events.
+
+    Attributes:
+        kind: the `event_type`.
+        alert_family: whether `alert_families` can switch it off; else it is always published.
+        id_fields: the fields at the end of an event's id (specification 7.5).
+    """
+
+    kind: str
+    alert_family: bool = False
+    id_fields: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +63,8 @@ class TopicSpec:
 
     ``config`` holds Kafka's own names and units, values as text. ``value_schema`` is a subject of
     `schemas`, None where the value is not Avro. A topic that is ``co_partitioned_with`` another has its
-    number of partitions. ``internal`` topics are read by the job alone.
+    number of partitions. ``constant`` is its name in the code; ``schema_number`` is part of the bundled
+    ids of its schema.
     """
 
     name: str
@@ -40,8 +77,16 @@ class TopicSpec:
     written_by: str
     owner: str
     why: str
+    constant: str
+    role: Role
+    schema_number: int | None = None
     co_partitioned_with: str | None = None
-    internal: bool = False
+    events: tuple[EventSpec, ...] = ()
+
+    @property
+    def internal(self) -> bool:
+        """Whether the job alone reads it."""
+        return self.role is Role.INTERNAL
 
     @property
     def compacted(self) -> bool:
@@ -115,19 +160,28 @@ class _Defaults(_Strict):
     config: dict[_Text, str | int] = {}
 
 
+class _Event(_Strict):
+    kind: _Word
+    alert_family: bool = False
+    id_fields: tuple[_Word, ...] = ()
+
+
 class _Entry(_Strict):
     name: _Name
+    constant: _Constant | None = None
+    role: Role
     partitions: _Count | None = None
     replicas: _Count | None = None
     config: dict[_Text, str | int] = {}
     key: _Text
     value: _Text
     value_schema: _Text | None
+    schema_number: _Count | None = None
+    events: tuple[_Event, ...] = ()
     written_by: _Text
     owner: _Text | None = None
     why: _Text
     co_partitioned_with: _Name | None = None
-    internal: bool = False
 
 
 class _Document(_Strict):
@@ -152,14 +206,25 @@ def _spec(entry: _Entry, defaults: _Defaults, partitions: int | None, replicas: 
         written_by=entry.written_by,
         owner=entry.owner or defaults.owner,
         why=entry.why,
+        constant=entry.constant or re.sub(r"\W", "_", entry.name).upper(),
+        role=entry.role,
+        schema_number=entry.schema_number,
         co_partitioned_with=entry.co_partitioned_with,
-        internal=entry.internal,
+        events=tuple(EventSpec(event.kind, event.alert_family, event.id_fields) for event in entry.events),
     )
 
 
 def _problems(topics: tuple[TopicSpec, ...]) -> list[str]:
     by_name = {topic.name: topic for topic in topics}
-    problems = [f"{name} is there twice" for name in by_name if [t.name for t in topics].count(name) > 1]
+    problems = [f"{name} is there twice" for name in _twice(topic.name for topic in topics)]
+    problems += [f"{kind} is there twice" for kind in _twice(e.kind for t in topics for e in t.events)]
+    numbers = [topic.schema_number for topic in topics if topic.schema_number is not None]
+    problems += [f"schema_number {number} is given twice" for number in _twice(numbers)]
+    problems += [
+        f"{topic.name} needs schema_number with value_schema, and neither without the other"
+        for topic in topics
+        if (topic.value_schema is None) != (topic.schema_number is None)
+    ]
     for topic in topics:
         if topic.co_partitioned_with is None:
             continue
@@ -174,3 +239,7 @@ def _problems(topics: tuple[TopicSpec, ...]) -> list[str]:
                 f" to be co-partitioned with {other.name}"
             )
     return problems
+
+
+def _twice(values: Iterable[Hashable]) -> list[Hashable]:
+    return [value for value, count in Counter(values).items() if count > 1]

@@ -11,9 +11,8 @@ from schemas.codec import Codec
 from streams.detectors.settings import DEFAULTS
 from streams.domain.outcome import Rejected, Scored
 from streams.domain.record import Record
-from streams.domain.topic import Topic
+from streams.domain.topic import OUTPUTS, Topic
 from streams.engine.state.changelog import decode_session, encode_session
-from streams.job import OUTPUTS
 from streams.pipeline import admit, step
 
 

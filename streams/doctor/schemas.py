@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from schemas.bundled import SUBJECT_NUMBERS, latest, versions
+from schemas.bundled import latest, versions
 from schemas.codec import Codec
+from schemas.numbers import SUBJECT_NUMBERS
 from schemas.registry import Registry
-from streams import aggregation, job
 from streams.app import registry_address
 from streams.doctor.check import Check, fail, ok, warn
+from streams.domain.topic import AGGREGATES, OUTPUTS
 from streams.errors import ConfigurationError, InfrastructureError
 from streams.settings import WorkerSettings
 
@@ -19,7 +20,7 @@ def bundled_check() -> Check:
     try:
         found = [schema for subject in SUBJECT_NUMBERS for schema in versions(subject)]
         codec = Codec.bundled()
-        for topic in (*job.OUTPUTS, *aggregation.OUTPUTS):
+        for topic in (*OUTPUTS, *AGGREGATES):
             codec.encoder(f"{topic}-value")
     except (OSError, ValueError, LookupError, TypeError) as error:
         advice = "Files of the package are missing or damaged: install Eddy again."

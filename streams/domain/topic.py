@@ -1,5 +1,7 @@
 """The topics Eddy reads and writes, by name (specification 1.7)."""
 
+# Written by `python -m topics` from topics/topics.yaml: change that file, not this one.
+
 from __future__ import annotations
 
 from enum import StrEnum
@@ -8,21 +10,36 @@ from enum import StrEnum
 class Topic(StrEnum):
     """A topic name. Settings of the topics themselves are in `topics/topics.yaml`.
 
-    That of `REPARTITION`, which each job has for itself, begins with the job's application id instead.
+    `REPARTITION` belongs to one job: on the brokers its name begins with the application id.
     """
 
     DECISION_LOGS = "decision-logs"
     ENRICHED = "decision-logs-enriched"
     ENTROPY_ALERTS = "entropy-alerts"
     SESSION_ALERTS = "session-alerts"
-    TOPOLOGY = "topology"
     SESSION_BUDGETS = "session-budgets"
     SESSION_RESPONSES = "session-responses"
+    TOPOLOGY = "topology"
     TASK_PROFILES = "task-profiles"
     AGENT_HEALTH = "agent-health"
+    DETECTOR_CONFIG = "detector-config"
     SHADOW_CONFIG = "shadow-config"
     SHADOW_DIFFERENCES = "shadow-differences"
     DEAD_LETTERS = "decision-logs-dlq"
     REDRIVEN = "decision-logs-redriven"
-    DETECTOR_CONFIG = "detector-config"
     REPARTITION = "eddy-aggregates-repartition"
+
+
+#: What a run may publish, dead letters aside; all of it under the key of the record.
+OUTPUTS = (
+    Topic.ENRICHED,
+    Topic.ENTROPY_ALERTS,
+    Topic.SESSION_ALERTS,
+    Topic.SESSION_BUDGETS,
+    Topic.SESSION_RESPONSES,
+    Topic.TOPOLOGY,
+    Topic.SHADOW_DIFFERENCES,
+)
+
+#: The views across sessions.
+AGGREGATES = (Topic.TASK_PROFILES, Topic.AGENT_HEALTH)

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from faust.types import AppT
 
-from streams.aggregation import OUTPUTS as AGGREGATE_OUTPUTS
 from streams.aggregation import Aggregate, Aggregation
 from streams.brokers.clock import ClusterClock
 from streams.brokers.settings_feed import ConfigFeed
 from streams.domain.run import Run
 from streams.domain.session import Session
+from streams.domain.topic import AGGREGATES as AGGREGATE_TOPICS
 from streams.domain.topic import Topic
 from streams.engine.aggregates_epoch import AGGREGATES_FORMAT, AggregatesEpoch
 from streams.engine.crash_point import crash_point
@@ -27,7 +27,7 @@ from streams.engine.health.topic_watch import TopicWatch
 from streams.engine.lanes import Lanes
 from streams.engine.metrics import EngineMetrics
 from streams.engine.options import AGGREGATES, SESSIONS, EngineOptions
-from streams.engine.preflight.topic_check import OUTPUTS
+from streams.engine.preflight.topic_check import WRITTEN
 from streams.engine.state.origin import Origin
 from streams.engine.state.table import SessionTable, StateTable
 from streams.errors import DamagedStateError
@@ -134,7 +134,7 @@ def job_topic_watch(options: EngineOptions, origin: Origin) -> TopicWatch:
     return TopicWatch(
         options.connection,
         (*sources, *options.changelogs().values()),
-        others=[*map(options.topic, read), *map(options.topic, OUTPUTS)],
+        others=[*map(options.topic, read), *map(options.topic, WRITTEN)],
         anew=origin.anew,
     )
 
@@ -156,7 +156,7 @@ def job_guarantee(
         clock=clock,
         consumer=consumer,
         group=options.application_id,
-        topics=[*map(options.topic, OUTPUTS), sources.contributions, *options.changelogs().values()],
+        topics=[*map(options.topic, WRITTEN), sources.contributions, *options.changelogs().values()],
         sources={SESSIONS: sources.decisions, AGGREGATES: sources.contributions},
         topic_prefix=options.connection.topic_prefix,
     )
@@ -213,7 +213,7 @@ def job_epochs(folds: Folds, parts: WorkerParts, progress: Callable[[Run], None]
         return {topic: topic_id for topic, topic_id in found.items() if topic_id is not None}
 
     # An agent's record goes where its key says, whatever partition its contributions came through.
-    by_key = {str(topic): options.topic(topic) for topic in AGGREGATE_OUTPUTS}
+    by_key = {str(topic): options.topic(topic) for topic in AGGREGATE_TOPICS}
     aggregates = AggregatesEpoch(
         aggregation=folds.aggregation,
         table=tables.aggregates,

@@ -6,25 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from streams.detectors.settings import DetectionSettings
-from streams.domain.event import EventKind
+from streams.domain.event_kind import ALERT_FAMILIES, TOPIC_OF, EventKind
 from streams.domain.level import Level
 from streams.domain.topic import Topic
 
-_TOPICS = {
-    EventKind.ENTROPY_ALERT: Topic.ENTROPY_ALERTS,
-    EventKind.LOOP_EPISODE: Topic.SESSION_ALERTS,
-    EventKind.DIVERGENCE_SUSPECTED: Topic.SESSION_ALERTS,
-    EventKind.DRIFT_PATTERN: Topic.SESSION_ALERTS,
-    EventKind.BUDGET: Topic.SESSION_BUDGETS,
-    EventKind.RESPONSE: Topic.SESSION_RESPONSES,
-    EventKind.NODE_STATE: Topic.TOPOLOGY,
-}
-
-_ALWAYS_PUBLISHED = frozenset({EventKind.BUDGET, EventKind.RESPONSE, EventKind.NODE_STATE})
-
 
 def topic_of(kind: EventKind, fields: Mapping[str, Any], settings: DetectionSettings) -> Topic | None:
-    """Return the topic an event is published to, None when it is told only in `eddy.events`.
+    """Return the topic an event is published to, None when it is only in `eddy.events`.
 
     `alert_families` chooses among the four alert kinds; an episode below `episode_min_level` stays inside.
 
@@ -32,10 +20,10 @@ def topic_of(kind: EventKind, fields: Mapping[str, Any], settings: DetectionSett
     >>> topic_of(EventKind.LOOP_EPISODE, {"level": "WARNING"}, DEFAULTS) is None
     True
     """
-    if kind not in _ALWAYS_PUBLISHED and kind.value not in settings.alert_families:
+    if kind in ALERT_FAMILIES and kind.value not in settings.alert_families:
         return None
     if kind is EventKind.LOOP_EPISODE and not Level(fields["level"]).at_least(
         Level(settings.episode_min_level)
     ):
         return None
-    return _TOPICS[kind]
+    return TOPIC_OF[kind]

@@ -61,5 +61,4 @@ def node_finding(session_id: str, state: NodeState, previous: NodeState) -> Find
             "previous_state": str(previous),
             "color": COLORS[state],
         },
-        str(state),
     )

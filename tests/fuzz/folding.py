@@ -14,9 +14,9 @@ from streams.contribution_record import read
 from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.run import Run
 from streams.domain.session import Session
-from streams.domain.topic import Topic
+from streams.domain.topic import OUTPUTS, Topic
 from streams.engine.state.changelog import decode_session, encode_session
-from streams.job import OUTPUTS, Job, RunResult
+from streams.job import Job, RunResult
 from streams.pipeline import expire
 from streams.settings_document.document import resolve
 from streams.settings_document.shadow import Shadow

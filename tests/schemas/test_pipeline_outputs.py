@@ -16,8 +16,7 @@ from streams.detectors.registry import DETECTORS
 from streams.detectors.settings import DEFAULTS
 from streams.domain.event import EventKind
 from streams.domain.outcome import Scored
-from streams.domain.topic import Topic
-from streams.job import OUTPUTS
+from streams.domain.topic import OUTPUTS, Topic
 from streams.offline import judge
 from streams.recordings.catalogue import RECORDINGS
 from streams.sources.reading import entries

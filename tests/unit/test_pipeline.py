@@ -332,7 +332,7 @@ class Judge(Detector[OpenState, DetectionSettings]):
     def episode(phase: str) -> Finding:
         fields = {"phase": phase, "level": "LOOP", "episode_id": "episode", "tools": [], "signatures": []}
         since_onset = {"tokens_since_onset": 0, "cost_since_onset": None}
-        return Finding(EventKind.LOOP_EPISODE, {**fields, **since_onset}, phase)
+        return Finding(EventKind.LOOP_EPISODE, {**fields, **since_onset, "phase": phase})
 
 
 class TestAJudge:

@@ -125,7 +125,6 @@ def _drift(pattern: str, phase: str, ema: float, step: int, decision: Decision) 
     return Finding(
         EventKind.DRIFT_PATTERN,
         {"pattern": pattern, "phase": phase, "ema": ema, "step": step, "target": decision.target},
-        f"{pattern}/{phase}",
     )
 
 

@@ -40,4 +40,4 @@ def loop_episode(episode: Episode, phase: Phase, state: VerdictState, reason: st
         "tokens_since_onset": tokens if type(tokens) is int else r4(tokens),
         "cost_since_onset": None if unknown else r4(within_doubles(last_cost - first_cost)),
     }
-    return Finding(EventKind.LOOP_EPISODE, fields, phase.value)
+    return Finding(EventKind.LOOP_EPISODE, fields)

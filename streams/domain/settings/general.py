@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
+from streams.domain.event_kind import ALERT_FAMILIES
 from streams.domain.level import Level
 from streams.domain.settings.ordered_group import OrderedGroup
 from streams.domain.settings.range import flag, subset, whole, word
@@ -18,7 +19,7 @@ _HOUR_MS = 3_600_000
 STATUSES = ("success", "failure", "pending", "skipped")
 """The statuses of an action (specification 2.1)."""
 
-_FAMILIES = ("entropy_alert", "loop_episode", "divergence_suspected", "drift_pattern")
+_FAMILIES = tuple(kind.value for kind in ALERT_FAMILIES)
 
 
 class NodeStateSource(StrEnum):
@@ -58,12 +59,7 @@ class GeneralSettings:
         _HOUR_MS, whole(0, _YEAR_MS), "How far a record may be ahead of its Kafka timestamp, ms; 0 is off."
     )
     alert_families: tuple[str, ...] = setting(
-        (
-            "entropy_alert",
-            "loop_episode",
-            "divergence_suspected",
-            "drift_pattern",
-        ),
+        _FAMILIES,
         subset(_FAMILIES),
         "Events that are published as alerts.",
     )

@@ -5,10 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from streams import aggregation, job
 from streams.brokers.client import Brokers, connect
 from streams.brokers.job_topics import job_topics
-from streams.domain.topic import Topic
+from streams.domain.topic import AGGREGATES, OUTPUTS, Topic
 from streams.engine.options import EngineOptions
 from streams.errors import ConfigurationError, InfrastructureError
 
@@ -18,7 +17,7 @@ _LARGEST = "max.message.bytes"
 _CLEANUP = "cleanup.policy"
 
 #: What the job writes to, besides its internal topics.
-OUTPUTS = (*job.OUTPUTS, *aggregation.OUTPUTS, Topic.DEAD_LETTERS)
+WRITTEN = (*OUTPUTS, *AGGREGATES, Topic.DEAD_LETTERS)
 
 
 async def check_topics(options: EngineOptions) -> dict[str, int]:
@@ -33,7 +32,7 @@ async def check_topics(options: EngineOptions) -> dict[str, int]:
     """
     pairs = options.changelogs()
     settings = map(options.topic, (Topic.DETECTOR_CONFIG, Topic.SHADOW_CONFIG))
-    outputs = list(map(options.topic, OUTPUTS))
+    outputs = list(map(options.topic, WRITTEN))
     wanted = [*pairs, *settings, *pairs.values(), *outputs]
     async with connect(options.connection) as brokers:
         counts = await brokers.partition_counts(wanted)

@@ -68,7 +68,7 @@ def test_a_change_is_told_and_on_request_trouble_that_lasts(
 
 def test_what_is_told_of_a_node() -> None:
     finding = node_finding("s1", ALERT, BLOCKED)
-    assert finding.sub == "alert_entropy"
+    assert finding.fields["state"] == "alert_entropy"
     assert finding.fields == {
         "node_id": "s1",
         "state": "alert_entropy",

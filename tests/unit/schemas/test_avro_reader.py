@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from schemas.avro_bytes import MalformedError
 from schemas.avro_cost import UnreadableSchemaError
 from schemas.avro_reader import compile_reader
-from schemas.bundled import SUBJECT_NUMBERS, latest
+from schemas.bundled import latest
+from schemas.numbers import SUBJECT_NUMBERS
 from tests.unit.schemas.samples import fullest, records
 
 REFUSALS = (MalformedError, IndexError, struct.error, UnicodeDecodeError)

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.avro_writer import compile_writer
-from schemas.bundled import SUBJECT_NUMBERS, latest
+from schemas.bundled import latest
 from schemas.codec import Codec
 from schemas.encoder import UnencodableError, check_fields
+from schemas.numbers import SUBJECT_NUMBERS
 from tests.unit.schemas.samples import LONG, fullest, records, smallest
 
 WRITERS = {subject: compile_writer(latest(subject).definition) for subject in SUBJECT_NUMBERS}

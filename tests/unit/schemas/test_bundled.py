@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import schemas
-from schemas.bundled import INPUT_SUBJECTS, OUTPUT_SUBJECTS, SUBJECT_NUMBERS, by_id, latest, versions
+from schemas.bundled import OUTPUT_SUBJECTS, by_id, latest, versions
+from schemas.numbers import INPUT_SUBJECTS, SUBJECT_NUMBERS
 
 FOLDER = Path(schemas.__file__).parent
 EVERY = [schema for subject in SUBJECT_NUMBERS for schema in versions(subject)]

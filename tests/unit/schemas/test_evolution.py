@@ -6,7 +6,8 @@ import copy
 
 import pytest
 
-from schemas.bundled import OUTPUT_SUBJECTS, SUBJECT_NUMBERS, latest, versions
+from schemas.bundled import OUTPUT_SUBJECTS, latest, versions
+from schemas.numbers import SUBJECT_NUMBERS
 from schemas.subjects import compatibility
 from tests.unit.schemas.compatibility import IncompatibleError, check_reads
 

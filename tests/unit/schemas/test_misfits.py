@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.bundled import SUBJECT_NUMBERS, latest
+from schemas.bundled import latest
 from schemas.misfits import misfits
+from schemas.numbers import SUBJECT_NUMBERS
 from tests.unit.schemas.samples import fullest, records, smallest
 
 ENRICHED = latest("decision-logs-enriched-value").definition

@@ -14,9 +14,10 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from schemas.bundled import OUTPUT_SUBJECTS, SUBJECT_NUMBERS, latest
+from schemas.bundled import OUTPUT_SUBJECTS, latest
 from schemas.codec import Codec, OutputFormat, Reason, RegistryAddress, UndecodableError
 from schemas.decoder import Decoder
+from schemas.numbers import SUBJECT_NUMBERS
 from schemas.registry import AbsentSchema, RegisteredSchema, Registry
 from schemas.writer_schemas import ABSENT_FOR_S, MOST_ABSENT, MOST_READERS, WriterSchemas
 from streams.errors import ConfigurationError, InfrastructureError

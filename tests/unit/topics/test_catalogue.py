@@ -7,7 +7,7 @@ import copy
 import pytest
 import yaml
 
-from schemas.bundled import SUBJECT_NUMBERS
+from schemas.numbers import SUBJECT_NUMBERS
 from streams.errors import ConfigurationError
 from topics.catalogue import TOPICS_FILE, Catalogue
 
@@ -16,9 +16,9 @@ NAMES = (
     "decision-logs-enriched",
     "entropy-alerts",
     "session-alerts",
-    "topology",
     "session-budgets",
     "session-responses",
+    "topology",
     "task-profiles",
     "agent-health",
     "detector-config",

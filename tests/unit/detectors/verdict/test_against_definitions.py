@@ -194,7 +194,7 @@ def check(entries: list[dict[str, Any]], *, stored: bool) -> set[str]:
         expected, told = naive.judge(decision, in_force)
         assert block == expected
         assert [finding.fields for finding in findings] == told
-        assert [finding.sub for finding in findings] == [each["phase"] for each in told]
+        assert [finding.fields["phase"] for finding in findings] == [each["phase"] for each in told]
         assert detector.level(state) == expected["level"]
         if block["visible"]:
             firing = [each for each in standings(state, in_force) if each.count >= each.warn]

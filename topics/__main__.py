@@ -1,0 +1,23 @@
+"""`python -m topics`: write what the code and the documents derive from topics.yaml."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from topics.catalogue import Catalogue
+from topics.derived import RIGHTS_DOCUMENT, derived
+
+ROOT = Path(__file__).parents[1]
+
+
+def main() -> None:
+    """Write each derived place that differs."""
+    documents = {RIGHTS_DOCUMENT: (ROOT / RIGHTS_DOCUMENT).read_text(encoding="utf-8")}
+    for name, text in derived(Catalogue.load(), documents).items():
+        path = ROOT / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
