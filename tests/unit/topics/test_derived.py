@@ -1,4 +1,4 @@
-"""What is derived from topics.yaml is current, and one entry there is all that a topic with an event takes."""
+"""What topics.yaml gives is current, and one entry there adds a topic with an event."""
 
 from __future__ import annotations
 
