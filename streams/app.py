@@ -14,10 +14,9 @@ from typing import Any
 from faust.exceptions import ImproperlyConfigured
 from mode import Service
 
-from schemas.codec import Codec, OutputFormat, RegistryAddress
 from streams import agents
 from streams.aggregation import Aggregation
-from streams.brokers.connection import Connection
+from streams.endpoints import connection, open_codec
 from streams.engine.app import RunApp
 from streams.engine.assembly import Folds
 from streams.engine.faust_seam.pass_through import check_pass_through
@@ -36,64 +35,11 @@ from streams.observe.metrics import WorkerMetrics
 from streams.observe.readings import Readings
 from streams.observe.web import HealthServer
 from streams.policy.state_size import StateLimit
-from streams.settings import ConnectionSettings, WorkerSettings, load
+from streams.settings import WorkerSettings, load
 
 __version__ = version("eddy-streams")
 
 log = logging.getLogger(__name__)
-
-
-def connection(settings: ConnectionSettings) -> Connection:
-    """Return how the settings say to reach the brokers."""
-
-    def text(path: Any) -> str | None:
-        return None if path is None else str(path)
-
-    def secret(value: Any) -> str | None:
-        return None if value is None else value.get_secret_value()
-
-    return Connection(
-        bootstrap_servers=settings.bootstrap_servers,
-        security_protocol=settings.security_protocol,
-        sasl_mechanism=settings.sasl_mechanism,
-        sasl_username=settings.sasl_username,
-        sasl_password=secret(settings.sasl_password),
-        ssl_cafile=text(settings.ssl_cafile),
-        ssl_certfile=text(settings.ssl_certfile),
-        ssl_keyfile=text(settings.ssl_keyfile),
-        ssl_keyfile_password=secret(settings.ssl_keyfile_password),
-        ssl_check_hostname=settings.ssl_check_hostname,
-        client_id=settings.client_id,
-        max_batch_bytes=settings.max_batch_bytes,
-        topic_prefix=settings.topic_prefix,
-    )
-
-
-async def open_codec(settings: WorkerSettings) -> Codec:
-    """Return the codec the settings ask for; with a registry, connected to it.
-
-    Raises:
-        InfrastructureError: the registry cannot be reached.
-        ConfigurationError: it refuses, or does not hold the schemas of the outputs.
-    """
-    output_format = OutputFormat(settings.output_format)
-    if settings.schema_registry_url is None:
-        return Codec.bundled(output_format, settings.max_value_bytes)
-    address = registry_address(settings, settings.schema_registry_url)
-    return await Codec.connect(
-        address, output_format, settings.max_value_bytes, register=settings.schema_registry_register
-    )
-
-
-def registry_address(settings: WorkerSettings, url: str) -> RegistryAddress:
-    """Return how the settings say to reach the registry at ``url``."""
-    password, ca_file = settings.schema_registry_password, settings.schema_registry_cafile
-    return RegistryAddress(
-        url=url,
-        user=settings.schema_registry_username,
-        password=password.get_secret_value() if password is not None else None,
-        ca_file=str(ca_file) if ca_file is not None else None,
-    )
 
 
 def engine_options(settings: WorkerSettings, errors: ClientErrors | None = None) -> EngineOptions:

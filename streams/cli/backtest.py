@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 import click
 
 from schemas.codec import UndecodableError
-from streams.app import connection, open_codec
 from streams.backtest import Backtest
 from streams.brokers.client import connect
 from streams.cli.lazy_group import PROBLEM_FOUND
@@ -25,6 +24,7 @@ from streams.cli.text.screen import echo_json, standard_output
 from streams.cli.topic_range import Bound, BoundType, TopicRange
 from streams.domain.record import Record
 from streams.domain.topic import Topic
+from streams.endpoints import connection, open_codec
 from streams.job import key_text
 from streams.offline import PARTITION
 from streams.policy.session_comparison import SessionComparison

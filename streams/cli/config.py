@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from streams.app import connection
 from streams.brokers.client import Brokers, Stored, connect
 from streams.cli.config_explain import explain
 from streams.cli.config_shadow import shadow
@@ -28,6 +27,7 @@ from streams.cli.settings_history import history, line
 from streams.cli.text.screen import echo, echo_json, echo_lines
 from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.topic import Topic
+from streams.endpoints import connection
 from streams.errors import ConfigurationError
 from streams.explain.settings_topic import differing, in_force, next_document, read, records, write
 from streams.proof import warnings

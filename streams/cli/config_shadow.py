@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from streams.app import connection
 from streams.brokers.client import Brokers, connect
 from streams.cli.settings_change import (
     AS_JSON,
@@ -26,6 +25,7 @@ from streams.cli.settings_history import line, shadow_history
 from streams.cli.text.screen import echo, echo_json, echo_lines
 from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.topic import Topic
+from streams.endpoints import connection
 from streams.errors import ConfigurationError
 from streams.explain.settings_topic import differing, in_force, next_document, read, records, tried_out, write
 from streams.proof import warnings

@@ -16,7 +16,6 @@ import click
 
 from schemas.codec import UndecodableError
 from schemas.reason import Reason
-from streams.app import connection, open_codec
 from streams.brokers.client import Brokers, Stored, connect
 from streams.cli.lazy_group import PROBLEM_FOUND
 from streams.cli.settings_change import AS_JSON, BOOTSTRAP
@@ -25,6 +24,7 @@ from streams.cli.text.screen import echo, echo_json, echo_lines
 from streams.cli.topic_range import Bound, BoundType, TopicRange, bound
 from streams.domain.text.printable import printable
 from streams.domain.topic import Topic
+from streams.endpoints import connection, open_codec
 from streams.errors import ConfigurationError
 from streams.explain.settings_topic import in_force, records
 from streams.redrive.letter import OTHER, DeadLetter, read

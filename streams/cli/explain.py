@@ -118,9 +118,9 @@ def _take(judgements: Iterable[Judgement], told: Explanation, shown: deque[Score
 
 
 async def _from_topic(bootstrap_servers: str | None, told: Explanation, shown: deque[Scored]) -> None:
-    # Imported here: they bring Faust, which takes half a second, and files do not need it.
-    from streams.app import connection, open_codec  # noqa: PLC0415
+    # Imported here: the Kafka client takes half a second, and files do not need it.
     from streams.brokers.client import connect  # noqa: PLC0415
+    from streams.endpoints import connection, open_codec  # noqa: PLC0415
     from streams.explain.session_topic import from_topic  # noqa: PLC0415
     from streams.settings import WorkerSettings, load  # noqa: PLC0415
 

@@ -6,11 +6,11 @@ import asyncio
 
 import click
 
-from streams.app import connection
 from streams.brokers.client import connect
 from streams.brokers.job_topics import job_topics
 from streams.cli.text.screen import echo, echo_lines
 from streams.domain.topic import Topic
+from streams.endpoints import connection
 from streams.settings import ConnectionSettings, load
 from topics.plan import Change, Refused, plan, render
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from streams.app import connection, engine_options
+from streams.app import engine_options
 from streams.brokers.client import Brokers, connect
 from streams.brokers.job_topics import job_topics
 from streams.brokers.survey import Ends, answers, broker_setting, ends, group
@@ -29,6 +29,7 @@ from streams.doctor.schemas import bundled_check, registry_check
 from streams.doctor.state import Database, database_checks, databases, directory_check, set_aside_checks
 from streams.doctor.versions import version_checks
 from streams.domain.topic import Topic
+from streams.endpoints import connection
 from streams.engine.options import AGGREGATES, changelog_topic, repartition_topic
 from streams.engine.preflight.topic_check import check_topics
 from streams.engine.preflight.transaction_check import check_transactions

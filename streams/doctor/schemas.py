@@ -8,9 +8,9 @@ from schemas.bundled import latest, versions
 from schemas.codec import Codec
 from schemas.numbers import SUBJECT_NUMBERS
 from schemas.registry import Registry
-from streams.app import registry_address
 from streams.doctor.check import Check, fail, ok, warn
 from streams.domain.topic import AGGREGATES, OUTPUTS
+from streams.endpoints import registry_address
 from streams.errors import ConfigurationError, InfrastructureError
 from streams.settings import WorkerSettings
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import orjson
 
-from streams.app import connection
 from streams.brokers.client import Brokers, Stored, connect
 from streams.brokers.settings_feed import LARGEST_DOCUMENT, apply_document, apply_shadow
 from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.outgoing import Outgoing
 from streams.domain.topic import Topic
+from streams.endpoints import connection
 from streams.errors import ConfigurationError
 from streams.settings import ConnectionSettings, load
 from streams.settings_document.document import resolve, to_document

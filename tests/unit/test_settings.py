@@ -17,8 +17,9 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from streams import app as composition
-from streams.app import build, connection, engine_options
+from streams.app import build, engine_options
 from streams.brokers.job_topics import job_topics
+from streams.endpoints import connection
 from streams.engine.faust_seam.credentials import faust_credentials
 from streams.errors import ConfigurationError
 from streams.settings import ConnectionSettings, WorkerSettings, load
@@ -193,7 +194,8 @@ def test_an_option_wins_over_the_environment_and_that_over_the_file(
 def test_every_setting_reaches_somebody() -> None:
     """Look for each in the composition root and the commands: an option that nobody reads is a lie."""
     root = Path(inspect.getfile(composition)).parent
-    source = "".join(path.read_text() for path in [root / "app.py", *(root / "cli").glob("*.py")])
+    wiring = [root / "app.py", root / "endpoints.py"]
+    source = "".join(path.read_text() for path in [*wiring, *(root / "cli").glob("*.py")])
     source += inspect.getsource(ConnectionSettings.job.fget).replace("self.", "settings.")
     assert [name for name in FIELDS if f"settings.{name}" not in source] == []
 
