@@ -54,6 +54,8 @@ def test_values_need_the_standard_library_only() -> None:
         ("Faust stays", "streams/brokers/client.py", "import faust"),
         ("The Kafka client stays", "streams/job.py", "import aiokafka"),
         ("RocksDB stays behind", "streams/engine/state/table.py", "import rocksdict"),
+        ("Only commands know", "streams/redrive/letter.py", "import streams.cli.text.line"),
+        ("Explanations know no terminal", "streams/explain/verdict.py", "import rich"),
         (
             "Detectors do not know one another",
             "streams/detectors/intruder.py",

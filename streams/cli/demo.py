@@ -12,16 +12,17 @@ from typing import Any
 
 import click
 
+from streams.cli.text.alert_style import mark, style
 from streams.cli.text.line import Line, Span
 from streams.cli.text.screen import echo_json, standard_error, standard_output
 from streams.demo.account import Account
 from streams.demo.cluster import cluster
 from streams.demo.performance import Outcome, perform
 from streams.domain.event import EventKind
+from streams.domain.level import Level
 from streams.domain.text.printable import printable
 from streams.errors import ConfigurationError
-from streams.explain.advice import advice, is_serious
-from streams.explain.finding import is_loop, is_news, mark, rule, sentence, style
+from streams.explain.presentation import meaning, sentence
 from streams.recordings.replay import messages as recorded
 from streams.sources.message import Message
 from streams.sources.reading import InputFormat
@@ -56,14 +57,15 @@ class Screen:
 
     def alerted(self, fields: Mapping[str, Any]) -> None:
         """Tell an alert that says something new."""
-        if is_news(fields):
-            shown = style(fields)
+        found = meaning(fields)
+        if found.news:
+            shown = style(found)
             self._write(
                 Line.of(
                     Span(f"{time.monotonic() - self._started:5.1f} s  ", "dim"),
-                    Span(f"{mark(fields)} ", shown),
+                    Span(f"{mark(found)} ", shown),
                     Span(printable(fields["session_id"], 40), shown),
-                    Span(f"  {rule(fields)}: {sentence(fields)}"),
+                    Span(f"  {found.alert}: {sentence(fields)}"),
                 )
             )
 
@@ -92,7 +94,7 @@ def summary(outcome: Outcome) -> Iterator[Line]:
         Span(_reasons(account)),
     )
     alerts, advised = _by_session(account.alerts), _by_session(account.advice)
-    loops = {session_id for session_id, told in alerts.items() if any(map(is_loop, told))}
+    loops = {session_id for session_id, told in alerts.items() if any(map(_is_loop, told))}
     yield Line.of(
         Span(f"{len(account.sessions):,} sessions: ", "bold"),
         Span(f"{len(loops):,} in a loop, {len(alerts) - len(loops):,} suspicious; "),
@@ -130,19 +132,23 @@ def _session(
     session_id: str, alerts: list[Mapping[str, Any]], advised: list[Mapping[str, Any]]
 ) -> Iterator[Line]:
     """Name a session with its alerts by rule, and the newest response and budget that are serious."""
-    shown = "bold red" if any(map(is_loop, alerts)) else "yellow"
+    shown = "bold red" if any(map(_is_loop, alerts)) else "yellow"
     yield Line.of(Span("  ▲ ", shown), Span(printable(session_id, 60), shown))
     by_rule: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for fields in sorted(alerts, key=lambda fields: fields["event_type"] != EventKind.LOOP_EPISODE):
-        by_rule[str(rule(fields))].append(fields)
+    for fields in sorted(alerts, key=lambda fields: meaning(fields).level is None):
+        by_rule[str(meaning(fields).alert)].append(fields)
     for name, found in by_rule.items():
         times = "" if len(found) == 1 else f" ({len(found)} times)"
         # The newest event of an episode says how it ended and what it has cost.
-        which = found[-1 if name == EventKind.LOOP_EPISODE else 0]
+        which = found[0 if meaning(found[0]).level is None else -1]
         yield Line.of(Span(f"      {name}{times}: {sentence(which)}"))
-    newest = {fields["event_type"]: fields for fields in advised if is_serious(fields)}
+    newest = {fields["event_type"]: fields for fields in advised if meaning(fields).serious}
     for fields in newest.values():
-        yield Line.of(Span(f"      ▷ {advice(fields)}", "cyan"))
+        yield Line.of(Span(f"      ▷ {sentence(fields)}", "cyan"))
+
+
+def _is_loop(fields: Mapping[str, Any]) -> bool:
+    return meaning(fields).level is Level.LOOP
 
 
 def _reasons(account: Account) -> str:

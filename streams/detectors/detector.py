@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
+from streams.detectors.presentation import Presentation
 from streams.detectors.rules import Rules
+from streams.detectors.standing import DetectorStanding
 from streams.domain.decision import Decision
 from streams.domain.event import Finding
 from streams.domain.level import Level
@@ -60,6 +62,7 @@ class Detector(ABC, Generic[S, P]):
         reads: names of the detectors whose blocks it reads; they look at a record before it. A block is null
             if the record is not one for its detector, and absent where a test shows `eddy` without it.
         rules: what it can fire by; None for one that only measures.
+        presentation: its words; without any of its own, people do not hear of it.
     """
 
     __slots__ = ()
@@ -68,6 +71,7 @@ class Detector(ABC, Generic[S, P]):
     layer: ClassVar[Layer] = Layer.SCORES
     reads: ClassVar[tuple[str, ...]] = ()
     rules: ClassVar[Rules[Any] | None] = None
+    presentation: ClassVar[Presentation] = Presentation()
 
     @abstractmethod
     def fresh(self) -> S:
@@ -88,6 +92,10 @@ class Detector(ABC, Generic[S, P]):
     def level(self, state: S) -> Level:  # noqa: ARG002 - most detectors have no level
         """Return how bad the session stands in the eyes of this detector."""
         return Level.NORMAL
+
+    def standing(self, state: S, settings: P) -> DetectorStanding:  # noqa: ARG002 - some only measure
+        """Return where the session stands after its last record: scores, and how near its rules are."""
+        return DetectorStanding()
 
     def close(self, state: S, reason: CloseReason) -> tuple[Finding, ...]:  # noqa: ARG002 - most leave nothing open
         """Return what has to be told when the session ends in this state."""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from streams.domain.event import EventKind
+from streams.domain.level import Level
 from streams.domain.outcome import Rejected, Scored
 from streams.domain.text.printable import printable
-from streams.explain.advice import advice
-from streams.explain.finding import sentence
+from streams.explain.presentation import fired, meaning
 from streams.offline import Judgement
 
 MOST_NAMED: Final = 20
@@ -42,7 +40,7 @@ class Explanation:
     """Offset and problems of rejected records."""
     firings: dict[tuple[str, str], Firing] = field(default_factory=dict)
     course: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=MOST_NAMED))
-    """Events of the episodes, but for those that say that one goes on."""
+    """Events of the episodes, without those that only repeat that one is open."""
     loops: int = 0
     """Episodes that reached LOOP."""
     newest: Scored | None = None
@@ -68,56 +66,15 @@ class Explanation:
     def _scored(self, scored: Scored) -> None:
         self.scored += 1
         self.newest = scored
-        for rule, level, evidence in _fired(scored):
+        tool = printable(scored.decision.tool or "no tool", 40)
+        events = [event.fields for event in scored.events]
+        for rule, level, evidence in fired(scored.enriched["eddy"], events, tool):
             offset = scored.decision.offset
             firing = self.firings.setdefault((rule, level), Firing(rule, level, offset, evidence))
             firing.last = offset
             firing.times += 1
-        for event in scored.events:
-            fields = event.fields
-            if fields["event_type"] == EventKind.LOOP_EPISODE and fields["phase"] != "still_open":
+        for fields in events:
+            found = meaning(fields)
+            if found.level is not None and found.news:
                 self.course.append(fields)
-                self.loops += fields["level"] == "LOOP" and fields["phase"] in {"opened", "escalated"}
-
-
-def _fired(scored: Scored) -> Iterator[tuple[str, str, str]]:
-    """Yield (rule, level, evidence) of what fired with a record."""
-    eddy, tool = scored.enriched["eddy"], printable(scored.decision.tool or "no tool", 40)
-    for fired in (eddy.get("verdict") or {}).get("fired") or ():
-        rule = f"R2:period{fired['period']}" if fired["rule"] == "R2" else fired["rule"]
-        yield rule, fired["level"], f"count {fired['count']}, {tool}"
-    uniqueness = eddy.get("uniqueness")
-    if uniqueness is not None and uniqueness["severity"] != "NORMAL":
-        told = sentence({"event_type": EventKind.ENTROPY_ALERT, **uniqueness})
-        yield "A1", uniqueness["severity"], told
-    for detector, found in _detections(eddy.get("loop")):
-        yield (
-            f"A4:{detector}",
-            "WARNING",
-            f"confidence {found['confidence']:g}, steps {_span(found['steps'])}",
-        )
-    for event in scored.events:
-        yield from _told(event.fields)
-
-
-def _detections(loop: Mapping[str, Any] | None) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for detector, found in (loop or {}).get("all_detections", {}).items():
-        if found is not None:
-            yield detector, found
-
-
-def _span(steps: list[int]) -> str:
-    return f"{steps[0]} to {steps[-1]}" if steps else "unknown"
-
-
-def _told(fields: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    match fields["event_type"]:
-        case EventKind.DIVERGENCE_SUSPECTED:
-            yield f"A2:{fields['signature'][0]}", "WARNING", sentence(fields)
-        case EventKind.DRIFT_PATTERN:
-            rule = "escalation" if fields["phase"] == "escalation" else fields["pattern"]
-            yield f"A3:{rule}", "WARNING", sentence(fields)
-        case EventKind.RESPONSE if fields["level"] != "CONTINUE":
-            yield "A5", fields["level"], advice(fields) or ""
-        case EventKind.BUDGET if fields["emergency"] is not None:
-            yield "A6", fields["emergency"], advice(fields) or ""
+                self.loops += found.level is Level.LOOP and not found.over

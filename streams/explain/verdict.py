@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from streams.detectors.presentation import rule_name
 from streams.domain.text.printable import printable
-from streams.explain.episode import episode_sentence
 from streams.explain.explanation import Explanation
+from streams.explain.presentation import objections, sentence
 
 Fields = Mapping[str, Any]
 
@@ -43,7 +44,7 @@ def verdict_sentence(told: Explanation, standing: Fields | None) -> str:
         out = f"came out of it at offset {episode['offset']} ({episode['reason']})"
         return f"{calm}: it was, {times}, and {out}."
     why = "no rule of the verdict fired" if episode is None else "no rule of the verdict reached LOOP"
-    return f"{calm}: {why}{_nearest(standing)}{_repeating(told.newest.enriched['eddy'])}."
+    return f"{calm}: {why}{_nearest(standing)}{_objections(told.newest.enriched['eddy'])}."
 
 
 def near_misses(rules: Iterable[Fields]) -> list[str]:
@@ -74,12 +75,11 @@ def _miss(rule: Fields) -> str:
 
 
 def _named(rule: Fields) -> str:
-    name = printable(rule["rule"], 60)
-    return f"{name}:period{rule['period']}" if name == "R2" else name
+    return rule_name(printable(rule["rule"], 60), rule["period"])
 
 
 def _pattern(episode: Fields) -> str:
-    return episode_sentence({**episode, "phase": "escalated"})
+    return sentence({**episode, "phase": "escalated"})
 
 
 def _nearest(standing: Fields | None) -> str:
@@ -88,12 +88,8 @@ def _nearest(standing: Fields | None) -> str:
     return f"; the nearest is {near[0]}" if near else ""
 
 
-def _repeating(eddy: Fields) -> str:
-    uniqueness = eddy.get("uniqueness")
-    if uniqueness is None or uniqueness["severity"] == "NORMAL":
-        return ""
-    severity, score = uniqueness["severity"], uniqueness["score"]
-    return f"; yet its decisions repeat (uniqueness {score:g}, {severity}): calls or results differ"
+def _objections(eddy: Fields) -> str:
+    return "".join(f"; yet {text}" for text in objections(eddy))
 
 
 def _from_standing(standing: Fields) -> str:

@@ -4,9 +4,10 @@ import doctest
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from dataclasses import fields
+from itertools import chain
 from types import FrameType
 from typing import Any
 
@@ -40,6 +41,9 @@ MOST_BYTES_OF_A_LOOP = {Layer.SCORES: 300, Layer.JUDGES: 900}
 
 # Of a whole session that does ordinary work.
 MOST_BYTES_OF_A_SESSION = 3 * 1024
+
+# Of what a detector says of where a session stands, the names of tools as long as they are kept.
+MOST_BYTES_OF_A_STANDING = 8 * 1024
 
 # By which a state may grow for ever: its counters and offsets by a digit now and then.
 DIGITS = 40
@@ -155,8 +159,9 @@ def lines_run(call: Callable[[], Any]) -> int:
     return count
 
 
-def state_sizes(detector: Detector[Any, Any], values: Iterator[dict[str, Any]]) -> list[int]:
-    state, sizes = detector.fresh(), []
+def states_after(detector: Detector[Any, Any], values: Iterator[dict[str, Any]]) -> Iterator[Any]:
+    """The state of a detector after each record."""
+    state = detector.fresh()
     eddy = {"step": 0}
     for offset, value in enumerate(values):
         decision = admit(Record(0, offset, value["session_id"], None, value), DEFAULTS)
@@ -164,8 +169,11 @@ def state_sizes(detector: Detector[Any, Any], values: Iterator[dict[str, Any]]) 
         eddy["step"] += 1
         observation = detector.observe(state, decision, eddy, DEFAULTS)
         state = observation[0] if observation else state
-        sizes.append(len(written(state)))
-    return sizes
+        yield state
+
+
+def state_sizes(detector: Detector[Any, Any], values: Iterator[dict[str, Any]]) -> list[int]:
+    return [len(written(state)) for state in states_after(detector, values)]
 
 
 HISTORIES = {
@@ -219,6 +227,90 @@ def working(value: dict[str, Any], at: int) -> dict[str, Any]:
         "context_quality": 0.75,
     }
     return value | {"state_delta": delta}
+
+
+@EACH
+@FEW
+@given(entries=partitions(sessions=1))
+def test_a_standing_is_json(detector: Detector[Any, Any], entries: list[Entry]) -> None:
+    state = detector.fresh()
+    for seen in looks(entries):
+        observation = detector.observe(state, *seen) if shown(detector, seen) else None
+        if observation is not None:
+            state = observation[0]
+            assert standing_of(detector, state, seen[2]) == standing_of(
+                detector, detector.restore(orjson.loads(written(state))), seen[2]
+            )
+
+
+def standing_of(detector: Detector[Any, Any], state: Any, in_force: DetectionSettings) -> bytes:
+    scores, rules, episode = detector.standing(state, in_force)
+    assert all(rule.level in set(Level) for rule in rules)
+    assert episode is None or episode["level"] in set(Level)
+    return orjson.dumps([scores, rules, episode])
+
+
+@EACH
+@FEW
+@given(length=st.integers(900, 200_000))
+def test_a_standing_is_small_whatever_the_length_of_texts(detector: Detector[Any, Any], length: int) -> None:
+    text = "x" * length
+    fields = dict.fromkeys(("tool_input", "target", "content_hash", "error", "kind"), text)
+    values = (decision_log(text, f"read_{text}", number=at, **fields) for at in range(20))
+    for state in states_after(detector, values):
+        assert len(standing_of(detector, state, DEFAULTS)) <= MOST_BYTES_OF_A_STANDING
+
+
+def emitted(detector: Detector[Any, Any], values: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The fields of the events that a detector says it emits."""
+    stream = Stream(
+        alert_every_record=True, nudge_threshold=0.01, verdict_rules=["R1", "R2", "R3", "R4", "R5", "R6"]
+    )
+    for value in values:
+        for event in stream.scored(value).events:
+            if event.fields["event_type"] in detector.presentation.events:
+                yield event.fields
+
+
+# What a terminal would obey, reorder or hide.
+HOSTILE = "\x1b[2J\r\n\u202e\u200b\x9b"
+
+
+def hostile(value: dict[str, Any]) -> dict[str, Any]:
+    """Let an agent write what it likes wherever the words of a detector may quote it."""
+    action = {
+        name: text + HOSTILE if name in {"tool_call", "target", "error", "kind"} else text
+        for name, text in value["action"].items()
+    }
+    cognition = {name: f"{text}{HOSTILE}" for name, text in value.get("cognition", {}).items()}
+    return {**value, "action": action, "cognition": cognition}
+
+
+@EACH
+def test_each_kind_of_event_it_emits_has_a_sentence_safe_to_print(detector: Detector[Any, Any]) -> None:
+    words, told = detector.presentation, set()
+    for history in HISTORIES.values():
+        ordinary = [working(decision_log(number=at, **history(at)), at) for at in range(80)]
+        for event in chain(emitted(detector, ordinary), emitted(detector, map(hostile, ordinary))):
+            told.add(event["event_type"])
+            text = words.sentence(event)
+            assert text.isprintable()
+            assert text not in {"", event["event_type"]}
+            assert (words.meaning(event).alert or "").isprintable()
+    assert told == {str(kind) for kind in words.events}
+
+
+@EACH
+@pytest.mark.parametrize("fields", HISTORIES.values(), ids=HISTORIES)
+def test_what_it_says_of_its_block_is_safe_to_print(detector: Detector[Any, Any], fields: Any) -> None:
+    stream, words = Stream(), detector.presentation
+    for at in range(40):
+        value = hostile(working(decision_log(number=at, **fields(at)), at))
+        block = stream.scored(value).enriched["eddy"][detector.name]
+        if block is not None:
+            told = [words.summary(block), words.objection(block)]
+            told += [text for fired in words.fired(block, "a tool") for text in fired]
+            assert all(text.isprintable() for text in told)
 
 
 def test_a_session_of_ordinary_work_is_stored_in_about_two_kilobytes() -> None:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from streams.cli.text.line import Line, Span
+from streams.domain.text.clock import clock
 from streams.domain.text.printable import printable
-from streams.explain.clock import clock
-from streams.explain.episode import episode_sentence
 from streams.explain.explanation import Explanation
+from streams.explain.presentation import sentence, summaries
 from streams.explain.verdict import fired_now, near_misses, verdict_sentence
 
 Fields = Mapping[str, Any]
@@ -39,7 +39,7 @@ def explanation_lines(told: Explanation, standing: Fields | None) -> Iterator[Li
             about = f"  {clock(event['timestamp'])}  offset {event['offset']}  {event['phase']}"
             yield Line.of(
                 Span(f"{about}, {event['level']}", _STYLES.get(event["level"], "")),
-                Span(f": {episode_sentence(event)}"),
+                Span(f": {sentence(event)}"),
                 hang=_HANG,
             )
     where = [*_scores(told), *_standing(standing)]
@@ -68,25 +68,11 @@ def _refused(told: Explanation) -> Iterator[Line]:
 
 
 def _scores(told: Explanation) -> Iterator[str]:
-    """Tell the scores of the newest record."""
+    """Yield the scores of the newest record, one detector a line."""
     if told.newest is None:
         return
-    eddy = told.newest.enriched["eddy"]
-    if uniqueness := eddy.get("uniqueness"):
-        yield f"uniqueness {uniqueness['score']:g} {uniqueness['severity']}"
-    if repeat := eddy.get("repeat"):
-        yield f"repeat     run of {repeat['run_length']}, fires at {repeat['threshold']}"
-    if drift := eddy.get("drift"):
-        signals = ", ".join(
-            f"{name} {value:g}" for name, value in drift["signals"].items() if value is not None
-        )
-        yield f"drift      {drift['overall']:g} {drift['level']}: {signals}"
-    if budget := eddy.get("budget"):
-        yield (
-            f"budget     {budget['steps_remaining']:,} of {budget['steps_budget']:,} steps left, "
-            f"{budget['tokens_remaining']:,.0f} of {budget['tokens_budget']:,.0f} tokens left"
-            f"{', exhausted' if budget['exhausted'] else ''}"
-        )
+    for name, text in summaries(told.newest.enriched["eddy"]):
+        yield f"{name:<10} {text}"
 
 
 def _standing(standing: Fields | None) -> Iterator[str]:

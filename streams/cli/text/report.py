@@ -12,7 +12,7 @@ from streams.cli.text.timeline import COLUMNS, Timeline
 from streams.domain.level import Level
 from streams.domain.outcome import Duplicate, Rejected, Scored
 from streams.domain.text.printable import printable
-from streams.explain.finding import rule
+from streams.explain.presentation import meaning
 from streams.offline import Judgement
 
 MOST_OPEN: Final = 20_000
@@ -49,9 +49,9 @@ class Tally:
                 self.scored += 1
                 rules = self.sessions.setdefault(decision.session_id, Counter())
                 for event in events:
-                    name = rule(event.fields) if event.topic is not None else None
-                    if name is not None:
-                        rules[name] += 1
+                    alert = None if event.topic is None else meaning(event.fields).alert
+                    if alert is not None:
+                        rules[alert] += 1
                 if is_at_loop(judgement.outcome):
                     self.loops.add(decision.session_id)
 

@@ -6,15 +6,16 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from streams.cli.text.alert_style import mark, style
 from streams.cli.text.line import Line, Span
+from streams.detectors.presentation import Meaning
 from streams.domain.decision import Decision
-from streams.domain.event import Event, EventKind
+from streams.domain.event import Event
 from streams.domain.level import Level, higher
 from streams.domain.outcome import Scored
+from streams.domain.text.clock import clock, day, duration
 from streams.domain.text.printable import printable
-from streams.explain.advice import advice, is_serious
-from streams.explain.clock import clock, day, duration
-from streams.explain.finding import is_news, mark, rule, sentence, style
+from streams.explain.presentation import meaning, sentence
 
 CONTEXT_STEPS: Final = 5
 """Quiet steps shown before one with something to say: they are the loop it speaks of."""
@@ -70,8 +71,10 @@ class Timeline:
         self._cost = self._cost if decision.cumulative_cost is None else decision.cumulative_cost
         self._to = max(self._to, decision.timestamp)
         level = Level(eddy["verdict"]["level"])
-        told = any(event.topic is not None and rule(event.fields) is not None for event in scored.events)
-        self._worst = higher(self._worst, higher(level, Level.WARNING) if told else level)
+        alerted = any(
+            event.topic is not None and meaning(event.fields).alert is not None for event in scored.events
+        )
+        self._worst = higher(self._worst, higher(level, Level.WARNING) if alerted else level)
         lines = [line for event in scored.events if (line := self._line(event)) is not None]
         row = _Row(_step_line(decision, eddy), level, day(decision.timestamp))
         self.in_a_loop = self.in_a_loop or level is Level.LOOP
@@ -85,21 +88,24 @@ class Timeline:
         self._level = level
 
     def _line(self, event: Event) -> Line | None:
-        """What an event is worth telling, if anything.
+        """Return the line of an event, None for one that is not shown.
 
-        An episode is told wherever it goes, because it explains the level of the steps; one that never
-        reached LOOP just ends. Drift and budgets are told of sessions that are suspicious anyway, and of all
-        with every step.
+        The event of an episode is shown wherever it is published, because it explains the level of the
+        steps; an episode that never reached LOOP just ends. Advice is shown for sessions that are suspicious
+        anyway, and for all sessions with every step.
         """
-        fields = event.fields
-        if fields["event_type"] == EventKind.LOOP_EPISODE:
-            over = fields["phase"] == "recovered" and fields["level"] != Level.LOOP
-            return _finding_line(fields) if is_news(fields) and not over else None
-        if rule(fields) is not None:
-            return _finding_line(fields) if event.topic is not None and is_news(fields) else None
-        asked_for = self._every_step or (self._worst is not Level.NORMAL and is_serious(fields))
-        words = advice(fields) if asked_for else None
-        return None if words is None else Line.of(Span("         ▷ ", "cyan"), Span(words))
+        found = meaning(event.fields)
+        if not found.news:
+            return None
+        if found.level is not None:
+            shown = not (found.over and found.level is not Level.LOOP)
+        elif found.alert is not None:
+            shown = event.topic is not None
+        elif self._every_step or (self._worst is not Level.NORMAL and found.serious):
+            return Line.of(Span("         ▷ ", "cyan"), Span(sentence(event.fields)))
+        else:
+            return None
+        return _alert_line(event.fields, found) if shown else None
 
     def take(self) -> list[Line]:
         """Return the lines there are; they are not kept."""
@@ -177,8 +183,8 @@ def _step_line(decision: Decision, eddy: Mapping[str, Any]) -> Line:
     return Line(spans, cut=True)
 
 
-def _finding_line(fields: Mapping[str, Any]) -> Line:
-    shown = style(fields)
+def _alert_line(fields: Mapping[str, Any], found: Meaning) -> Line:
+    shown = style(found)
     return Line.of(
-        Span(f"         {mark(fields)} ", shown), Span(f"{rule(fields)}: ", shown), Span(sentence(fields))
+        Span(f"         {mark(found)} ", shown), Span(f"{found.alert}: ", shown), Span(sentence(fields))
     )

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from math import floor
 from typing import Any, ClassVar, NamedTuple
 
+from streams.detectors.budget.presentation import BudgetPresentation
 from streams.detectors.budget.settings import BudgetSettings
 from streams.detectors.detector import Block, Detector, Eddy, Observation
+from streams.detectors.standing import DetectorStanding
 from streams.domain.decision import Decision
 from streams.domain.event import EventKind, Finding
 from streams.domain.number import added, r4, within_doubles
@@ -71,6 +73,7 @@ class Budget(Detector[BudgetState, BudgetSettings]):
     """
 
     name: ClassVar[str] = "budget"
+    presentation = BudgetPresentation()
 
     def fresh(self) -> BudgetState:
         """Return a state without budgets."""
@@ -154,6 +157,20 @@ class Budget(Detector[BudgetState, BudgetSettings]):
     def most_bytes(self, settings: BudgetSettings) -> int:
         """Return the bound of its windows."""
         return settings.velocity_window * 26
+
+    def standing(self, state: BudgetState, settings: BudgetSettings) -> DetectorStanding:  # noqa: ARG002
+        """Return the budgets, and what was used of them."""
+        return DetectorStanding(
+            {
+                "steps_used": state.steps_used,
+                "steps_budget": state.steps_budget,
+                "tokens_used": state.tokens_used,
+                "tokens_budget": state.tokens_budget,
+                "velocity": velocity_of(state.deltas) if state.deltas else None,
+                "total_progress": r4(state.total),
+                "exhausted": state.exhausted,
+            }
+        )
 
 
 def velocity_of(deltas: Sequence[float]) -> float:

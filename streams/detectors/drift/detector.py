@@ -10,9 +10,11 @@ from streams.detectors.detector import Block, Detector, Eddy, Observation
 from streams.detectors.drift.goal import GoalState, advance
 from streams.detectors.drift.level import CONTINUE, SUGGESTIONS, drift_level, one_higher
 from streams.detectors.drift.overall import Signals, clamped, contributions, drift_overall
+from streams.detectors.drift.presentation import DriftPresentation
 from streams.detectors.drift.rules import DriftRules
 from streams.detectors.drift.settings import DriftSettings
 from streams.detectors.drift.trend import drift_trend
+from streams.detectors.standing import DetectorStanding
 from streams.domain.decision import Decision
 from streams.domain.event import EventKind, Finding
 from streams.domain.number import r4
@@ -74,6 +76,7 @@ class Drift(Detector[DriftState, DriftSettings]):
 
     name: ClassVar[str] = "drift"
     rules = DriftRules()
+    presentation = DriftPresentation()
     reads: ClassVar[tuple[str, ...]] = ("loop", "budget")
 
     def fresh(self) -> DriftState:
@@ -125,6 +128,11 @@ class Drift(Detector[DriftState, DriftSettings]):
     def most_bytes(self, settings: DriftSettings) -> int:
         """Return the bound of its windows."""
         return settings.goal_window * (_MOST_GOAL_BYTES + 20) + settings.trend_window * 26
+
+    def standing(self, state: DriftState, settings: DriftSettings) -> DetectorStanding:  # noqa: ARG002
+        """Return the newest drift."""
+        overall = state.overalls[-1] if state.overalls else None
+        return DetectorStanding({"overall": overall, "level": state.level, "context_quality": state.latest})
 
 
 def _shortfall(velocity: float | None, settings: DriftSettings) -> float | None:

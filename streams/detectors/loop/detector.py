@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from streams.detectors.detector import Block, Detector, Eddy, Observation
+from streams.detectors.loop.presentation import LoopPresentation
 from streams.detectors.loop.resolutions import dead_end, exact_hash, oscillation, semantic
 from streams.detectors.loop.rules import LoopRules
 from streams.detectors.loop.settings import LoopSettings
 from streams.detectors.loop.state import LoopState, advance
+from streams.detectors.standing import DetectorStanding, score_rule
 from streams.domain.decision import Decision
 from streams.domain.text.marks import Marks
 
@@ -57,6 +59,7 @@ class Loop(Detector[LoopState, LoopSettings]):
 
     name: ClassVar[str] = "loop"
     rules = LoopRules()
+    presentation = LoopPresentation()
 
     def fresh(self) -> LoopState:
         """Return a tail without steps."""
@@ -84,6 +87,16 @@ class Loop(Detector[LoopState, LoopSettings]):
     def most_bytes(self, settings: LoopSettings) -> int:  # noqa: ARG002 - its window is a few counters
         """Return the bound of its windows."""
         return 0
+
+    def standing(self, state: LoopState, settings: LoopSettings) -> DetectorStanding:
+        """Return what the ways of looking that count something have counted."""
+        rules = [score_rule("A4:exact_hash", state.equal, settings.exact_hash_threshold)]
+        if settings.enable_all_strategies:
+            rules += [
+                score_rule("A4:oscillation", state.alternating // 2, settings.oscillation_threshold),
+                score_rule("A4:dead_end", state.stuck, settings.dead_end_threshold),
+            ]
+        return DetectorStanding(rules=tuple(rules))
 
 
 def _fused(detections: dict[str, dict[str, Any] | None]) -> Block:

@@ -11,13 +11,16 @@ from streams.detectors.patterns.action_kind import ActionKind
 from streams.detectors.patterns.duplicates import duplicates
 from streams.detectors.patterns.edit_revert import is_edit_revert
 from streams.detectors.patterns.fail_loop import is_fail_loop
+from streams.detectors.patterns.presentation import PatternsPresentation
 from streams.detectors.patterns.read_loop import is_read_loop
 from streams.detectors.patterns.rules import PatternsRules
 from streams.detectors.patterns.settings import PatternsSettings
 from streams.detectors.patterns.state import PatternsState, advance
 from streams.detectors.patterns.trend import Trend, turn
+from streams.detectors.standing import DetectorStanding, score_rule
 from streams.domain.decision import Decision
 from streams.domain.event import EventKind, Finding
+from streams.domain.number import r4
 from streams.domain.text.bounded import MOST_JSON_BYTES
 
 PATTERNS = ("read_loop", "edit_revert", "test_fail_loop")
@@ -63,6 +66,7 @@ class Patterns(Detector[PatternsState, PatternsSettings]):
 
     name: ClassVar[str] = "patterns"
     rules = PatternsRules()
+    presentation = PatternsPresentation()
 
     def fresh(self) -> PatternsState:
         """Return an empty window, no trends."""
@@ -119,6 +123,17 @@ class Patterns(Detector[PatternsState, PatternsSettings]):
     def most_bytes(self, settings: PatternsSettings) -> int:
         """Return the bound of its windows."""
         return settings.pattern_window * (2 * MOST_JSON_BYTES + 120)
+
+    def standing(self, state: PatternsState, settings: PatternsSettings) -> DetectorStanding:
+        """Return the averages, and the commands in a row that failed alike."""
+        trends = [Trend(*each) for each in state.trends] or [Trend()] * len(PATTERNS)
+        named = list(zip(PATTERNS, trends, strict=True))
+        scores = {
+            "ema": {pattern: r4(trend.ema) for pattern, trend in named},
+            "escalated": [pattern for pattern, trend in named if trend.escalated],
+        }
+        rule = score_rule("A3:test_fail_loop", state.failures, settings.pattern_theta)
+        return DetectorStanding(scores, (rule,))
 
 
 def _drift(pattern: str, phase: str, ema: float, step: int, decision: Decision) -> Finding:

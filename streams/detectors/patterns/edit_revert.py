@@ -6,6 +6,7 @@ from streams.detectors.patterns.action_kind import ActionKind
 from streams.detectors.patterns.state import PatternsState
 from streams.domain.shared_window import NOTHING
 
+SENTENCE = "{target} is back at content it had before: an edit was undone"
 _WRITE = ActionKind.WRITE.value
 _KNOWING = (ActionKind.READ.value, _WRITE)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from streams.detectors.patterns.action_kind import ActionKind
 from streams.detectors.patterns.state import PatternsState
 
+SENTENCE = "the same command failed again, with the same error"
 _COMMAND, _FAILED_COMMAND = ActionKind.COMMAND.value, ActionKind.FAILED_COMMAND.value
 
 

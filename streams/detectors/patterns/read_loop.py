@@ -6,6 +6,7 @@ from streams.detectors.patterns.action_kind import ActionKind
 from streams.detectors.patterns.state import PatternsState
 from streams.domain.shared_window import NOTHING
 
+SENTENCE = "read {target} once more, though nothing has changed it since"
 _READ, _WRITE = ActionKind.READ.value, ActionKind.WRITE.value
 
 

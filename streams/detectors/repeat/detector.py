@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from streams.detectors.detector import Detector, Eddy, Observation
+from streams.detectors.repeat.presentation import RepeatPresentation
 from streams.detectors.repeat.rules import RepeatRules
 from streams.detectors.repeat.settings import RepeatDedup, RepeatSettings
+from streams.detectors.standing import DetectorStanding, score_rule
 from streams.domain.decision import Decision
 from streams.domain.event import EventKind, Finding
 from streams.domain.shared_window import append
@@ -66,6 +68,7 @@ class Repeat(Detector[RepeatState, RepeatSettings]):
 
     name: ClassVar[str] = "repeat"
     rules = RepeatRules()
+    presentation = RepeatPresentation()
 
     def fresh(self) -> RepeatState:
         """Return an empty ring, nothing emitted."""
@@ -114,6 +117,16 @@ class Repeat(Detector[RepeatState, RepeatSettings]):
     def most_bytes(self, settings: RepeatSettings) -> int:
         """Return the bound of its windows."""
         return settings.repeat_ring_size * (2 * MOST_JSON_BYTES + 20)
+
+    def standing(self, state: RepeatState, settings: RepeatSettings) -> DetectorStanding:
+        """Return the run of the newest signature and its limit."""
+        scores = {"run_length": state.run_length, "divergence_emitted_count": len(state.emitted)}
+        if not state.ring:
+            return DetectorStanding(scores)
+        kind, tool = state.signatures[state.ring[-1]] or ("", "")
+        thresholds = settings.repeat_thresholds
+        limit = thresholds.get(kind, thresholds["default"])
+        return DetectorStanding(scores, (score_rule(f"A2:{kind}", state.run_length, limit, tool or None),))
 
 
 def _mark(signature: Sequence[str]) -> Sequence[str]:

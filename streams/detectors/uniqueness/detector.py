@@ -9,6 +9,8 @@ from math import log2
 from typing import Any, ClassVar, NamedTuple
 
 from streams.detectors.detector import Block, Detector, Eddy, Observation
+from streams.detectors.standing import DetectorStanding
+from streams.detectors.uniqueness.presentation import UniquenessPresentation
 from streams.detectors.uniqueness.rules import UniquenessRules
 from streams.detectors.uniqueness.settings import UniquenessSettings
 from streams.domain.decision import Decision
@@ -73,6 +75,7 @@ class Uniqueness(Detector[UniquenessState, UniquenessSettings]):
 
     name: ClassVar[str] = "uniqueness"
     rules = UniquenessRules()
+    presentation = UniquenessPresentation()
     reads: ClassVar[tuple[str, ...]] = ("verdict",)
 
     def fresh(self) -> UniquenessState:
@@ -133,6 +136,13 @@ class Uniqueness(Detector[UniquenessState, UniquenessSettings]):
     def most_bytes(self, settings: UniquenessSettings) -> int:
         """Return the bound of its windows."""
         return settings.entropy_window_size * (2 * MOST_JSON_BYTES + 30)
+
+    def standing(self, state: UniquenessState, settings: UniquenessSettings) -> DetectorStanding:  # noqa: ARG002
+        """Return the score of the window."""
+        size = len(state.order)
+        different = len(state.tuples) - state.tuples.count(None)
+        score = r4(different / size) if size else None
+        return DetectorStanding({"score": score, "severity": state.severity, "window_size": size})
 
 
 class _Figures(NamedTuple):

@@ -9,6 +9,7 @@ from streams.detectors.verdict.state import RECENT, VerdictState, any_failed, an
 from streams.detectors.verdict.streak import NO_STREAK, Streak
 from streams.domain.decision import Decision
 
+SENTENCE = "{tools}: the same {period} steps with the same results, {count} times round"
 PERIODS = range(2, RECENT + 1)
 
 

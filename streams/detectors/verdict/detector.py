@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from streams.detectors.detector import Block, CloseReason, Detector, Eddy, Layer, Observation
+from streams.detectors.standing import DetectorStanding, RuleCount
 from streams.detectors.verdict.advance import advanced
 from streams.detectors.verdict.episode import Episode, Phase, followed, id_of, opened
 from streams.detectors.verdict.policy import policy_of
+from streams.detectors.verdict.presentation import VerdictPresentation
 from streams.detectors.verdict.rearm import key_of, remembering
 from streams.detectors.verdict.report import loop_episode
 from streams.detectors.verdict.rules import VerdictRules
 from streams.detectors.verdict.settings import VerdictSettings
 from streams.detectors.verdict.signature_window import distance
-from streams.detectors.verdict.standing import Standing, fired
+from streams.detectors.verdict.standing import Standing, fired, standings
 from streams.detectors.verdict.state import RECENT, VerdictState
 from streams.detectors.verdict.visibility import INFRASTRUCTURE, Unseen, why_unseen
 from streams.domain.decision import Decision
@@ -63,6 +65,7 @@ class Verdict(Detector[VerdictState, VerdictSettings]):
 
     name: ClassVar[str] = "verdict"
     rules = VerdictRules()
+    presentation = VerdictPresentation()
     layer: ClassVar[Layer] = Layer.JUDGES
 
     def fresh(self) -> VerdictState:
@@ -113,9 +116,36 @@ class Verdict(Detector[VerdictState, VerdictSettings]):
         of_a_failure = _MOST_MARKS_BYTES if settings.same_error_similarity else 0
         return settings.verdict_window * (MOST_JSON_BYTES + 300 + of_a_failure)
 
+    def standing(self, state: VerdictState, settings: VerdictSettings) -> DetectorStanding:
+        """Return how near each rule is, and the open episode."""
+        rules = tuple(
+            RuleCount(each.rule, each.count, each.warn, each.loop, each.level.value, each.tool, each.period)
+            for each in standings(state, settings)
+        )
+        return DetectorStanding(rules=rules, episode=_open_episode(state))
+
 
 def _level(state: VerdictState) -> str:
     return _NORMAL if state.episode is None else state.episode[1]
+
+
+def _open_episode(state: VerdictState) -> Block | None:
+    if state.episode is None:
+        return None
+    episode = Episode(*state.episode)
+    first_offset, first_timestamp = episode.onset[:2]
+    return {
+        "episode_id": episode.id,
+        "level": episode.level,
+        "reopened": episode.reopened,
+        "rule": episode.rule,
+        "period": episode.period,
+        "count": episode.counted,
+        "tools": [*episode.tools],
+        "quiet": episode.quiet,
+        "first_offset": first_offset,
+        "first_timestamp": first_timestamp,
+    }
 
 
 def _repeat_distance(state: VerdictState, signature: str, window: int) -> int | None:

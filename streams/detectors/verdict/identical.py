@@ -7,6 +7,8 @@ from streams.detectors.verdict.state import VerdictState
 from streams.detectors.verdict.streak import NO_STREAK, Streak, longer
 from streams.domain.decision import Decision
 
+SENTENCE = "{tools}: the same call with the same result, {count} times in a row"
+
 
 def run_of(state: VerdictState, decision: Decision, poll_gap_ms: int) -> Streak:
     """Return the run of equal signatures that the record ends; a spaced record starts a new one."""

@@ -10,6 +10,8 @@ from streams.domain.decision import Decision
 from streams.domain.text.bounded import bounded_hash
 from streams.domain.text.marks import Marks
 
+SENTENCE = "{tools}: {count} calls in a row in nearly the same words, with nearly the same results"
+
 
 def may_count(decision: Decision, *, polling: bool) -> bool:
     """Tell whether a record may stand in a row of R5: with arguments and result, and without progress."""

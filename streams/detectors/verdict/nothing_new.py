@@ -11,6 +11,8 @@ from streams.detectors.verdict.state import VerdictState
 from streams.detectors.verdict.streak import NO_STREAK, Moment, Streak
 from streams.domain.decision import Decision
 
+SENTENCE = "{tools}: {count} calls in a row that were all made before, with the same results"
+
 
 def row_of(
     state: VerdictState,

@@ -11,6 +11,8 @@ from streams.detectors.verdict.streak import Moment
 from streams.domain.decision import Decision
 from streams.domain.text.marks import Marks
 
+SENTENCE = "{tools}: the same error {count} times, whatever the arguments"
+
 
 class Failure(NamedTuple):
     """The last call of a tool, which failed.

@@ -10,6 +10,7 @@ from streams.detectors.verdict.trivial import is_trivial
 from streams.domain.decision import Decision
 from streams.domain.tool_class import ToolClass, tool_class
 
+SENTENCE = "{tools}: the same result {count} times in a row, whatever the arguments"
 _EXCLUDED = (ToolClass.write, ToolClass.command)
 
 

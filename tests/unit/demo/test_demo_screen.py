@@ -24,7 +24,7 @@ def alert(session: str, offset: int, **fields: Any) -> dict[str, Any]:
 
 
 def pattern(session: str, offset: int, **fields: Any) -> dict[str, Any]:
-    found = {"event_type": "drift_pattern", "pattern": "read_loop", "target": "a.py"}
+    found = {"event_type": "drift_pattern", "pattern": "read_loop", "phase": "alert", "target": "a.py"}
     return alert(session, offset, **(found | fields))
 
 
@@ -76,7 +76,7 @@ def test_an_alert_is_told_with_session_rule_and_reason(screen: tuple[Screen, lis
 
 def test_an_alert_without_news_is_not_told(screen: tuple[Screen, list[Line]]) -> None:
     told, lines = screen
-    told.alerted(pattern("s-1", 3, reason="every_record"))
+    told.alerted(alert("s-1", 3, event_type="entropy_alert", reason="every_record"))
     told.alerted(looping("s-1", 3, phase="still_open"))
     assert lines == []
 

@@ -13,9 +13,9 @@ from streams.cli.text.line import Line, Span
 from streams.cli.text.report import MOST_SESSIONS_NAMED, Report
 from streams.cli.text.screen import line_writer
 from streams.detectors.settings import DEFAULTS
+from streams.domain.text.clock import clock, duration
 from streams.domain.text.printable import printable
-from streams.explain.clock import clock, duration
-from streams.explain.finding import sentence
+from streams.explain.presentation import sentence
 from streams.offline import judge
 from streams.recordings.catalogue import RECORDINGS, Recording
 from streams.sources.entry import Entry

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from streams.explain.episode import episode_sentence
+from streams.detectors.verdict.presentation import VerdictPresentation
 
+SENTENCE = VerdictPresentation().sentence
 SINCE = "since 22:13:20, offset 7"
 
 
@@ -52,7 +53,7 @@ def episode(rule: str, count: int, *tools: str, period: int | None = None, **mor
     ],
 )
 def test_every_rule_has_words(fields: dict[str, Any], text: str) -> None:
-    assert episode_sentence(fields) == f"{text}; {SINCE}"
+    assert SENTENCE(fields) == f"{text}; {SINCE}"
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,7 @@ def test_every_rule_has_words(fields: dict[str, Any], text: str) -> None:
     ],
 )
 def test_every_phase_has_words(more: dict[str, Any], start: str) -> None:
-    assert episode_sentence(episode("R3", 6, "x", **more)).startswith(start)
+    assert SENTENCE(episode("R3", 6, "x", **more)).startswith(start)
 
 
 @pytest.mark.parametrize(
@@ -92,8 +93,8 @@ def test_what_it_has_cost_is_told_as_far_as_it_was_reported(
     tokens: float, cost: float | None, end: str
 ) -> None:
     fields = episode("R3", 6, "x", tokens_since_onset=tokens, cost_since_onset=cost)
-    assert episode_sentence(fields).endswith(f"{SINCE}{end}")
+    assert SENTENCE(fields).endswith(f"{SINCE}{end}")
 
 
 def test_names_of_tools_cannot_steer_the_terminal() -> None:
-    assert episode_sentence(episode("R3", 6, "x\x1b[2J\n")).isprintable()
+    assert SENTENCE(episode("R3", 6, "x\x1b[2J\n")).isprintable()

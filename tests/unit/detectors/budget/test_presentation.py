@@ -1,10 +1,10 @@
-"""Responses and budgets in words, and which of them a person wants to know of."""
+"""Budgets in words, and which of them a person wants to know of."""
 
 from typing import Any
 
 import pytest
 
-from streams.explain.advice import advice, is_serious
+from streams.detectors.budget.presentation import BudgetPresentation
 
 
 def budget(**more: Any) -> dict[str, Any]:
@@ -23,25 +23,9 @@ def budget(**more: Any) -> dict[str, Any]:
     }
 
 
-def response(level: str, previous: str, **contributions: float) -> dict[str, Any]:
-    return {
-        "event_type": "response",
-        "level": level,
-        "previous_level": previous,
-        "overall": 0.55,
-        "contributions": contributions,
-        "suggestion": "Do it.",
-    }
-
-
 @pytest.mark.parametrize(
     ("fields", "text"),
     [
-        (
-            response("SUMMARIZE_REPLAN", "CONTINUE", loop_risk=0.1, goal_dna_drift=0.3, stuck_time=0.05),
-            "drift 0.55 (away from its goal 0.30, risk of a loop 0.10). Do it.",
-        ),
-        (response("CONTINUE", "INJECT_REMINDER", loop_risk=0.0), "drift 0.55. Do it."),
         (budget(emergency="denied"), "the budget of 50 steps is used up after 40% of the task"),
         (
             budget(emergency="denied", steps_remaining=5),
@@ -53,26 +37,27 @@ def response(level: str, previous: str, **contributions: float) -> dict[str, Any
         ),
         (budget(adjusted_by=1.5), "budget x 1.5: 50 steps, 100,000 tokens"),
         (budget(exhausted=False), "the budget is enough again: 50 steps, 100,000 tokens"),
-        ({"event_type": "node_state"}, None),
     ],
 )
-def test_advice_has_words(fields: dict[str, Any], text: str | None) -> None:
-    assert advice(fields) == text
+def test_every_change_has_words(fields: dict[str, Any], text: str) -> None:
+    assert BudgetPresentation().sentence(fields) == text
 
 
 @pytest.mark.parametrize(
     ("fields", "serious"),
     [
-        (response("INJECT_REMINDER", "CONTINUE"), False),
-        (response("SUMMARIZE_REPLAN", "INJECT_REMINDER"), True),
-        (response("ASK_USER", "CHECKPOINT_RESET"), True),
-        (response("SUMMARIZE_REPLAN", "CHECKPOINT_RESET"), False),
         (budget(emergency="denied"), True),
         (budget(emergency="approved"), True),
         (budget(emergency="denied", velocity=None), False),
         (budget(adjusted_by=0.5), False),
-        ({"event_type": "node_state"}, False),
     ],
 )
-def test_serious_is_what_has_become_worse(fields: dict[str, Any], serious: bool) -> None:
-    assert is_serious(fields) is serious
+def test_serious_is_a_used_up_budget_of_a_session_with_progress(
+    fields: dict[str, Any], serious: bool
+) -> None:
+    assert BudgetPresentation().meaning(fields).serious is serious
+
+
+def test_a_budget_fires_when_it_is_used_up() -> None:
+    assert BudgetPresentation().meaning(budget(emergency="denied")).fired == ("A6", "denied")
+    assert BudgetPresentation().meaning(budget(adjusted_by=0.5)).fired is None

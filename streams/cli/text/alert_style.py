@@ -1,0 +1,18 @@
+"""How a terminal shows an alert."""
+
+from __future__ import annotations
+
+from streams.detectors.presentation import Meaning
+from streams.domain.level import Level
+
+
+def mark(meaning: Meaning) -> str:
+    """Return the sign before an alert: up if something is wrong, down if it is over."""
+    return "▼" if meaning.over else "▲"
+
+
+def style(meaning: Meaning) -> str:
+    """Return the colour of an alert."""
+    if meaning.over:
+        return "green"
+    return "bold red" if meaning.level is Level.LOOP else "yellow"

@@ -1,0 +1,109 @@
+"""The verdict in words: what repeats, since when, what it has cost, and whether it is over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import ClassVar, Final
+
+from streams.detectors.presentation import Fields, Fired, Meaning, Presentation, rule_name
+from streams.detectors.verdict import (
+    cycle,
+    identical,
+    near_duplicate,
+    nothing_new,
+    same_error,
+    same_result,
+)
+from streams.detectors.verdict.episode import Phase
+from streams.domain.event import EventKind
+from streams.domain.level import Level
+from streams.domain.text.clock import clock
+from streams.domain.text.printable import printable
+
+_RULES: Final = {
+    "R1": identical.SENTENCE,
+    "R2": cycle.SENTENCE,
+    "R3": same_error.SENTENCE,
+    "R4": same_result.SENTENCE,
+    "R5": near_duplicate.SENTENCE,
+    "R6": nothing_new.SENTENCE,
+}
+
+_ENDS: Final = {
+    "quiet": "out of the loop",
+    "terminal": "the session ended in the loop",
+    "expired": "the session fell silent in the loop",
+}
+
+
+class VerdictPresentation(Presentation):
+    """The course of an episode, and the rule that gives its level."""
+
+    __slots__ = ()
+
+    events: ClassVar[tuple[EventKind, ...]] = (EventKind.LOOP_EPISODE,)
+
+    def meaning(self, fields: Fields) -> Meaning:
+        """Return the level of the episode, and whether it still holds."""
+        return Meaning(
+            alert=fields["event_type"],
+            level=Level(fields["level"]),
+            news=fields["phase"] != Phase.STILL_OPEN,
+            over=fields["phase"] == Phase.RECOVERED,
+        )
+
+    def sentence(self, fields: Fields) -> str:
+        """Return what an event of an episode says.
+
+        >>> what = {"rule": "R3", "period": None, "count": 6, "tools": ["edit"]}
+        >>> since = {"first_offset": 7, "first_timestamp": 1_700_000_000_000, "tokens_since_onset": 3000}
+        >>> VerdictPresentation().sentence({"phase": "escalated", "level": "LOOP", **what, **since})
+        'edit: the same error 6 times, whatever the arguments (R3); since 22:13:20, offset 7: 3,000 tokens'
+        """
+        rule = fields["rule"]
+        tools = _tools(fields["tools"])
+        words = _RULES[rule].format(tools=tools, count=fields["count"], period=fields["period"])
+        since = f"since {clock(fields['first_timestamp'])}, offset {fields['first_offset']}"
+        spent = _spent(fields)
+        text = f"{_phase(fields)}{words} ({rule}); {since}"
+        return f"{text}: {spent}" if spent else text
+
+    def fired(self, block: Fields, tool: str) -> Iterator[Fired]:
+        """Yield each rule that fired, whether an episode changed by it or not."""
+        for each in block.get("fired") or ():
+            rule = rule_name(each["rule"], each["period"])
+            yield Fired(rule, each["level"], f"count {each['count']}, {tool}")
+
+
+def _phase(fields: Fields) -> str:
+    match fields["phase"]:
+        case Phase.RECOVERED:
+            return f"{_ENDS[fields['reason']]}, noticed {_records(fields['records'])} before: "
+        case Phase.STILL_OPEN:
+            return "goes on: "
+        case Phase.OPENED if fields["level"] != Level.LOOP:
+            return "may become a loop again: " if fields.get("reopened") else "may become a loop: "
+        case Phase.OPENED if fields.get("reopened"):
+            return "again: "
+        case _:
+            return ""
+
+
+def _records(count: int) -> str:
+    return "1 record" if count == 1 else f"{count:,} records"
+
+
+def _tools(tools: Iterable[str]) -> str:
+    """Return the tools in their order, a run of one tool once."""
+    names = [printable(tool or "no tool", 40) for tool, _ in groupby(tools)]
+    return " → ".join(names)
+
+
+def _spent(fields: Fields) -> str:
+    """Return tokens and cost since the first record of the pattern, as far as they were reported."""
+    tokens, cost = fields.get("tokens_since_onset"), fields.get("cost_since_onset")
+    parts = [f"{tokens:,.0f} tokens"] if tokens else []
+    if cost:
+        parts.append(f"cost {cost:.4g}")
+    return ", ".join(parts)

@@ -1,0 +1,71 @@
+"""What the detectors say of an event and of the block `eddy`, each in its own words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from streams.detectors.presentation import Fired, Meaning
+from streams.detectors.registry import DETECTORS, REGISTERED
+
+Fields = Mapping[str, Any]
+
+_BY_EVENT: Final = {
+    kind: detector.presentation for detector in DETECTORS for kind in detector.presentation.events
+}
+
+
+_NO_NEWS: Final = Meaning(news=False)
+"""An event that no detector emits: the pipeline's own, which follows from the others."""
+
+
+def meaning(fields: Fields) -> Meaning:
+    """Return what an event means to people.
+
+    >>> event = {"event_type": "drift_pattern", "pattern": "read_loop", "phase": "alert"}
+    >>> meaning(event).alert, meaning({"event_type": "node_state"}).news
+    ('read_loop', False)
+    """
+    presentation = _BY_EVENT.get(fields["event_type"])
+    return _NO_NEWS if presentation is None else presentation.meaning(fields)
+
+
+def sentence(fields: Fields) -> str:
+    """Return what an event says, in one line safe to print.
+
+    >>> sentence({"event_type": "divergence_suspected", "signature": ["tool", "Read"], "repeat_count": 3})
+    'Read was called 3 times in a row'
+    """
+    presentation = _BY_EVENT.get(fields["event_type"])
+    return str(fields["event_type"]) if presentation is None else presentation.sentence(fields)
+
+
+def fired(eddy: Fields, events: Iterable[Fields], tool: str) -> Iterator[Fired]:
+    """Yield the rules that fired with a record, by the blocks first and then by the events.
+
+    Args:
+        eddy: block of the record.
+        events: fields of its events.
+        tool: what the record called, in words.
+    """
+    for detector in DETECTORS:
+        if block := eddy.get(detector.name):
+            yield from detector.presentation.fired(block, tool)
+    for fields in events:
+        by = meaning(fields).fired
+        if by is not None:
+            yield Fired(*by, sentence(fields))
+
+
+def summaries(eddy: Fields) -> Iterator[tuple[str, str]]:
+    """Yield the name of each detector that sums its block up, and the summary."""
+    for detector in REGISTERED:
+        if (block := eddy.get(detector.name)) and (text := detector.presentation.summary(block)):
+            yield detector.name, text
+
+
+def objections(eddy: Fields) -> Iterator[str]:
+    """Yield what speaks against a calm verdict on the record."""
+    for detector in REGISTERED:
+        if (block := eddy.get(detector.name)) and (text := detector.presentation.objection(block)):
+            yield text
