@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from streams.detectors.detector import CloseReason, Detector, Layer
@@ -48,8 +48,9 @@ MOST_BYTES_OF_A_STANDING = 8 * 1024
 # By which a state may grow for ever: its counters and offsets by a digit now and then.
 DIGITS = 40
 
-# Every property runs once per detector, and the streams are long.
-FEW = settings(max_examples=40)
+# Every property runs once per detector, and the streams are long. The time limits are those of
+# tests/conftest.py; these checks also run without it.
+FEW = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 Seen = tuple[Decision, dict[str, Any], DetectionSettings]
 
