@@ -155,6 +155,25 @@ def test_config_explain_shows_its_witness(copy: Path) -> None:
     assert "once more" in shown
 
 
+def test_an_explanation_says_what_fired_what_it_scores_and_how_near_it_is(copy: Path) -> None:
+    log = {
+        "session_id": "s",
+        "meta": {"trace_id": "t", "timestamp": 0},
+        "identity": {"agent_id": "a", "agent_type": "coder"},
+        "cognition": {"intent": "again"},
+        "action": {"status": "success", "tool_call": "search"},
+    }
+    file = copy / "session.jsonl"
+    file.write_text("".join(json.dumps({**log, "event_id": f"e{number}"}) + "\n" for number in range(3)))
+    shown = run(copy, "-m", "streams", "explain", "s", str(file))
+    assert "  T1 WARNING  offset 2: count 3, search\n" in shown
+    assert "  echo       the newest intent came 3 times\n" in shown
+    standing = json.loads(run(copy, "-m", "streams", "explain", "s", "--json", str(file)))["standing"]
+    assert standing["scores"]["echo"] == {"count": 3}
+    [rule] = [rule for rule in standing["rules"] if rule["rule"] == "T1"]
+    assert (rule["count"], rule["warn"], rule["level"]) == (3, 3, "WARNING")
+
+
 def test_the_checks_of_every_detector_pass_for_it(copy: Path) -> None:
     checks = "tests/checks/test_detectors.py"
     said = run(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "echo", checks)

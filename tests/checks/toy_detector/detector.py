@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+from streams.detectors.echo.presentation import EchoPresentation
 from streams.detectors.echo.rules import EchoRules
 from streams.detectors.echo.settings import EchoSettings
 
 from streams.detectors.detector import Block, Detector, Eddy, Observation
+from streams.detectors.standing import DetectorStanding, score_rule
 from streams.domain.decision import Decision
 from streams.domain.text.bounded import MOST_JSON_BYTES, bounded
 
@@ -36,6 +38,7 @@ class Echo(Detector[EchoState, EchoSettings]):
     name: ClassVar[str] = "echo"
     reads: ClassVar[tuple[str, ...]] = ("uniqueness",)
     rules = EchoRules()
+    presentation = EchoPresentation()
 
     def fresh(self) -> EchoState:
         """Return a state without intents."""
@@ -62,6 +65,11 @@ class Echo(Detector[EchoState, EchoSettings]):
     def most_bytes(self, settings: EchoSettings) -> int:
         """Return the bound of the window."""
         return settings.echo_window * MOST_JSON_BYTES
+
+    def standing(self, state: EchoState, settings: EchoSettings) -> DetectorStanding:
+        """Return how often the newest intent came, and its limit."""
+        count = state.intents.count(state.intents[-1]) if state.intents else 0
+        return DetectorStanding({"count": count}, (score_rule("T1", count, settings.echo_limit),))
 
 
 DETECTOR = Echo()
