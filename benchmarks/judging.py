@@ -3,7 +3,7 @@
 Each round judges other sessions, record by record as they come in turns: that is the whole. The same records
 go through one part after another, each part over a run of records at once. The rest of `step` is its frame
 and, for the most part, what its parts take longer in turns than each in a row: caches are colder, and what
-the record before had made is freed. Of several passes over a run, and of the rounds, the least counts: what
+the record before had made is freed. The least of several passes over a run, and of the rounds, counts: what
 disturbs only ever adds. Garbage is collected as rarely as in a worker.
 """
 

@@ -54,7 +54,7 @@ class Sample(NamedTuple):
     disk: float
     """RocksDB: what its files hold, its logs included."""
     entries: int
-    """Of the state, as RocksDB estimates it."""
+    """Bytes of the state, as RocksDB estimates them."""
     removed: int
     searched: int
     searching: float

@@ -18,7 +18,7 @@ from streams.domain.session import Session
 from streams.domain.topic import Topic
 from streams.engine.state.changelog import encode_session
 
-#: Of a state that is restored, at most.
+#: Bytes of a state that is restored, at most.
 STATE_BYTES = 500
 
 _PATIENCE_SECONDS = 600.0
@@ -34,7 +34,7 @@ class Recovery(NamedTuple):
     cpu_us: float
     """CPU of the process while it restored, µs per record."""
     bytes: int = 0
-    """Of a state, on average."""
+    """Bytes of a state, on average."""
 
     @property
     def records_s(self) -> float:

@@ -57,7 +57,7 @@ _LOOK_SECONDS = 1.0
 #: What a killed worker had put out comes within this; nobody takes its partitions over as soon.
 _IN_FLIGHT_SECONDS = 1.0
 
-#: Of the stream under which a worker is killed: it goes on until the takeover is over.
+#: Records of the stream under which a worker is killed: it continues until the takeover is over.
 _TAKEOVER_SECONDS = 60
 
 
@@ -161,7 +161,7 @@ class Measure:
             await first.has(_PARTITIONS, 0)
             second = open_.enter_context(self._worker(group, standbys, http))
             for worker in (first, second):
-                # Of each of the two tables.
+                # Each of the two tables has one.
                 await worker.has(_SHARE, 2 * _SHARE * standbys)
             yield first, second
 

@@ -81,7 +81,7 @@ def put_a_file_in_its_place(path: Path) -> str:
     return "a file in its place"
 
 
-#: Of a database that nobody has open.
+#: Damage to a database that is not open.
 DAMAGES: tuple[Callable[[Path], str], ...] = (
     forget_current,
     empty_current,

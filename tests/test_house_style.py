@@ -18,6 +18,8 @@ NAMELESS = re.compile(r"(^|_)(utils?|helpers?|managers?|common|misc|base|stuff)(
 LEFT_OPEN = re.compile(r"\b(TODO|FIXME|XXX)\b")
 WRITES = re.compile(r"\bclick\.(s?echo|get_\w+_stream)|\bprint\(|\bsys\.(stdout|stderr)\b(?!\.fileno)")
 EXAMPLE = re.compile(r"\s*(>>>|\.\.\. )")
+# A description that begins so leaves out what it describes.
+BEGINS_WITH_OF = re.compile(r"""("{3}|#:? |: )Of (?=[a-z])""")
 MACHINE_PATH = re.compile(r"(?<![\w.$-])/(work/(main|shared|\.library)|root|home/\w+/\.)")
 
 
@@ -68,7 +70,11 @@ def test_every_module_is_named_after_its_concept() -> None:
     assert [path for path in named if NAMELESS.search(path.stem) or NAMELESS.search(path.parent.name)] == []
 
 
-@pytest.mark.parametrize("pattern", [LEFT_OPEN, MACHINE_PATH], ids=["left open", "machine path"])
+@pytest.mark.parametrize(
+    "pattern",
+    [LEFT_OPEN, BEGINS_WITH_OF, MACHINE_PATH],
+    ids=["left open", "begins with of", "machine path"],
+)
 def test_no_text_has(pattern: re.Pattern[str]) -> None:
     assert offenders(pattern) == []
 
@@ -95,6 +101,8 @@ def test_the_patterns_find_what_they_are_for() -> None:
     assert NAMELESS.search("base_detector")
     assert not NAMELESS.search("baseline")
     assert LEFT_OPEN.search("# TODO: later")
+    assert BEGINS_WITH_OF.search("lease: Of the worker.")
+    assert not BEGINS_WITH_OF.search("# Of 10 records")
     assert MACHINE_PATH.search("open('/work/main/data')")
     assert not MACHINE_PATH.search("docs/work/main")
     assert {"Makefile", "pyproject.toml", Path(__file__).name} <= {path.name for path in texts()}

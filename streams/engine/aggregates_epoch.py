@@ -43,7 +43,7 @@ def _outdated(key: bytes, stored: bytes, known: bytes) -> bool:
     return before != now and all(offset <= now.get(source, -1) for source, offset in before.items())
 
 
-#: Of the table of aggregates.
+#: How the table of aggregates is stored.
 AGGREGATES_FORMAT: TableFormat[Aggregate] = TableFormat(str.encode, encode_aggregate, _decode, _outdated)
 
 

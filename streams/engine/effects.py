@@ -39,10 +39,10 @@ class Consumed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[V]):
-    """What an epoch comes to, nothing of it done yet.
+    """The outcome of an epoch; nothing of it is done yet.
 
     Attributes:
-        partition: Of the source, of the table and of its changelog.
+        partition: The partition of the source, the table and its changelog.
         view: With the values that changed.
         outputs: By topic, in order.
         settings: Changelog items that must be durable before the first output under them.

@@ -207,7 +207,7 @@ class Lanes:
         )
 
     def abandon(self) -> None:
-        """Drop every run that has not begun; what has begun goes on to its end."""
+        """Drop every run that has not begun; a run that has begun continues to its end."""
         for queue in self._queues.values():
             while not queue.empty():
                 queue.get_nowait().abandon()
@@ -228,5 +228,5 @@ class Lanes:
 
 
 def _is_stale(delivery: Delivery) -> bool:
-    """Tell it anew each time: it changes while a delivery waits."""
+    """Ask each time: the answer changes while a delivery waits."""
     return delivery.stale

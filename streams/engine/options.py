@@ -18,7 +18,7 @@ SESSIONS, AGGREGATES = "sessions", "aggregates"
 
 @dataclass(frozen=True, slots=True)
 class TransactionOptions:
-    """Of exactly once, in seconds. A worker gives a transaction up before the broker does."""
+    """The times of exactly once, in seconds. A worker gives up a transaction before the broker does."""
 
     within_s: float
     timeout_s: float
@@ -32,7 +32,7 @@ class EngineOptions:
     """The job's name: its consumer group, and the beginning of its internal topics."""
     connection: Connection
     directory: Path
-    """Of this worker's local state."""
+    """The directory of this worker's local state."""
     transport: TransportOptions
     store: StoreOptions
     cached_sessions: int
@@ -43,11 +43,11 @@ class EngineOptions:
     standby_replicas: int
     """Other workers that keep a partition's state warm."""
     session_timeout_s: float
-    """After this silence the group takes a worker for dead."""
+    """After this silence the group considers a worker dead."""
     rebalance_timeout_s: float
-    """Who has not joined again by then is out of the group."""
+    """A member that has not joined again by then is out of the group."""
     stub_rest_s: float
-    """What is left of an ended session stays so long at least."""
+    """The stub of an ended session stays at least this long."""
     housekeeping_interval_s: float
     """Between two searches of a partition for sessions that are to be removed; 0 removes none."""
     transactions: TransactionOptions | None

@@ -1,4 +1,4 @@
-"""Where a session stands now, for whoever asks the worker that has it."""
+"""The present state of a session, for those who ask the worker that has it."""
 
 from __future__ import annotations
 

@@ -86,12 +86,12 @@ class SettingsLedger:
 
     @property
     def newest(self) -> Entry:
-        """The entry that holds for records nobody has seen yet."""
+        """The entry that holds for records still to come."""
         return self.entries[-1] if self.entries else Entry(0, DEFAULTS)
 
     @property
     def newest_shadow(self) -> ShadowDocument:
-        """What is tried out on records nobody has seen yet."""
+        """What is tried out on records still to come."""
         return self.shadows[-1].document if self.shadows else _NO_SHADOW
 
     def prepare(

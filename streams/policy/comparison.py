@@ -77,7 +77,7 @@ def difference(a: Outcome, b: Outcome) -> Difference | None:
     told_a, told_b = _told(a), _told(b)
     if shown_a == shown_b and told_a == told_b:
         return None
-    # Of a record that only one side scored, the other shows no more than that it did not.
+    # If only one side scored a record, the other shows no more than that it did not.
     fields = tuple(
         [
             FieldDifference(kind, in_a, in_b)

@@ -32,17 +32,17 @@ from tests.streams_strategy import Change, Entry, Send, partitions
 
 EACH = pytest.mark.parametrize("detector", DETECTORS, ids=[detector.name for detector in DETECTORS])
 
-# Of the state of one detector, stored: with texts of any length, and with such texts as agents write.
+# Bytes of the state of one detector, stored: with texts of any length, and with such texts as agents write.
 MOST_BYTES = 64 * 1024
 MOST_BYTES_OF_SHORT_TEXTS = 4 * 1024
 
-# Of a session of equal records. A judge also keeps where each of the newest records stands, and its episode.
+# Bytes of a session of equal records. A judge also keeps the place of the newest records, and its episode.
 MOST_BYTES_OF_A_LOOP = {Layer.SCORES: 300, Layer.JUDGES: 900}
 
-# Of a whole session that does ordinary work.
+# Bytes of a whole session that does ordinary work.
 MOST_BYTES_OF_A_SESSION = 3 * 1024
 
-# Of what a detector says of where a session stands, the names of tools as long as they are kept.
+# Bytes of a detector's standing, with names of tools as long as they are kept.
 MOST_BYTES_OF_A_STANDING = 8 * 1024
 
 # By which a state may grow for ever: its counters and offsets by a digit now and then.

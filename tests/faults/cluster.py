@@ -61,7 +61,7 @@ class Node(ApacheKafka):
         number: From 1.
         voters: All nodes' numbers and controller ports.
         listeners: Where it listens and what it tells clients; the first is for the other nodes.
-        cluster_id: Of all nodes.
+        cluster_id: The cluster id of all nodes.
     """
 
     def __init__(

@@ -47,7 +47,7 @@ async def bed(directory: Path, *, small_disks: bool, settings: Mapping[str, obje
 
     Args:
         directory: Existing. The logs of the workers stay in it.
-        settings: Of the workers, beside the usual ones.
+        settings: The settings of the workers, beside the usual ones.
         small_disks: Whether each place has a file system of its own.
 
     Raises:
@@ -98,15 +98,15 @@ async def run(
     Args:
         directory: Existing and empty.
         seed: Decides the plan.
-        count: Of faults.
-        kinds: Of faults.
+        count: The count of faults.
+        kinds: The kinds of faults.
         rate: Records a second.
         tell: Told the outcome of each fault.
         overlap: How probable it is that a second fault comes while one is in force.
-        guarantee: Of the workers. Where it is exactly once, whatever comes twice is wrong.
+        guarantee: The guarantee of the workers. Where it is exactly once, whatever comes twice is wrong.
         transactions: Whether the records come in transactions, of which one in ten is aborted.
         minutes: No fault begins after so many.
-        settings: Of the workers, beside the usual ones.
+        settings: The settings of the workers, beside the usual ones.
         expire: Whether sessions fall silent and are removed by the clock while faults happen, all of them in
             the end.
 

@@ -20,7 +20,7 @@ _WATCH_SECONDS = 0.1
 #: What a worker says when partitions have been assigned and their state is about to be restored.
 _ASSIGNED = " Assigned: "
 
-#: Of the workers. RocksDB's buffers are as small as they can be, so that state reaches the disk soon. The
+#: The workers' settings. RocksDB's buffers are as small as they can be, so that state reaches the disk soon. The
 #: suite looks in the logs for errors of the client library, of which some are left out at INFO.
 SETTINGS = {
     "rocksdb_write_buffer_bytes": 1 << 20,
@@ -63,8 +63,8 @@ class Fleet:
     Attributes:
         stage: Starts the workers.
         places: All there are.
-        settings: Of the workers, beside the usual ones.
-        ends: Of every worker that ended without being asked to, its place and exit status.
+        settings: The settings of the workers, beside the usual ones.
+        ends: Place and exit status of every worker that ended without being asked to.
     """
 
     stage: Stage

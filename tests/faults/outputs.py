@@ -23,8 +23,8 @@ class OutputWatch:
     """Follows input, enriched records and the sessions' changelog, without what transactions took back.
 
     Attributes:
-        seen_ms: Of each input record, by partition and offset, a time at which it had been read here.
-        reached: Of each partition, the highest input offset whose enriched record is published.
+        seen_ms: By partition and offset of an input record, a time at which it had been read here.
+        reached: By partition, the highest input offset whose enriched record is published.
         repeated: Enriched records that were published before.
         outdated: Changelog records, tombstones too, that are older than one before them of the same session:
             what only a worker writes that has been replaced and does not know.
@@ -38,7 +38,7 @@ class OutputWatch:
         self._bootstrap = bootstrap
         self._changelog = changelog
         self._seen: Counter[tuple[int, int]] = Counter()
-        #: Of each session the newest offset in its state, and whether that was removed.
+        #: By session, the newest offset in its state, and whether that was removed.
         self._applied: dict[tuple[int, bytes], tuple[int, bool]] = {}
         self._task: asyncio.Task[None] | None = None
 

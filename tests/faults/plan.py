@@ -19,8 +19,8 @@ def plan(seed: int, count: int, kinds: Sequence[str] = tuple(KINDS), overlap: fl
 
     Args:
         seed: Decides.
-        count: Of faults.
-        kinds: Of faults.
+        count: The count of faults.
+        kinds: The kinds of faults.
         overlap: How probable it is that a fault is joined by the next one.
     """
     drawn = [kinds[number % len(kinds)] for number in range(count)]

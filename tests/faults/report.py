@@ -58,14 +58,14 @@ class Circumstances:
     """What a run was made with, and on what.
 
     Attributes:
-        seed: Of the plan.
-        guarantee: Of the workers.
+        seed: The seed of the plan.
+        guarantee: The guarantee of the workers.
         rate: Records a second.
         machine: In words.
         busy: The lowest and the highest load average, of one minute, between faults.
         minutes: It took, without the comparison.
         transactions: Whether the records came in transactions.
-        settings: Of the workers, beside the usual ones.
+        settings: The settings of the workers, beside the usual ones.
         expire: Whether the clock removed sessions.
     """
 
@@ -103,9 +103,9 @@ class Report:
     Attributes:
         made: With what.
         records: That were sent.
-        outcomes: Of each fault, in order.
+        outcomes: The outcome of each fault, in order.
         skipped: Kinds that could not be had here, and why.
-        verdict: Of the reference fold on everything that came out.
+        verdict: The verdict of the reference fold on everything that came out.
     """
 
     made: Circumstances

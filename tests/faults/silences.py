@@ -17,7 +17,7 @@ from tests.integration.load import Sending, as_avro, keyed, next_turn, spoilt
 #: Sessions that always have something to say, enough for every partition; and that pause again and again.
 TALKING, PAUSING = 16, 60
 
-#: Of the pausing ones, in lives: some end before the session can be removed, some about then, some later.
+#: The pauses of sessions, in lives: some end before the session can be removed, some about then, some later.
 _PAUSES = (0.3, 0.9, 1.05, 1.2, 1.5, 3.0)
 #: In a burst, and between two new sessions that never come back.
 _APART_MS, _NEXT_MS = 300, 700
@@ -33,7 +33,7 @@ class _Talker:
     which: int
     turn: int = 0
     left: int = 0
-    """Of the burst."""
+    """The number of the burst."""
     returns: bool = True
     ends: bool = False
     """Whether its burst ends with a record that says so."""

@@ -7,7 +7,7 @@ import pytest_asyncio
 
 from tests.hostile.ground import Ground, prepared_ground
 
-#: Of a case: it waits for several things, and for each as long as anything happens.
+#: The time limit of a case: it waits for several things, and for each as long as anything happens.
 TIMEOUT_SECONDS = 420
 
 

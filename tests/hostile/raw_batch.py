@@ -64,9 +64,9 @@ def batch(
     Args:
         records: What stands behind the head.
         count: How many records the head says there are.
-        timestamp: Of the first and the last record, ms since 1970.
+        timestamp: The timestamp of the first and the last record, ms since 1970.
         codec: The compression that the head names.
-        base_offset: Of the first record; the broker writes another.
+        base_offset: The base offset of the first record; the broker writes another.
         last_delta: From the first offset to the last one; by default as the count says.
     """
     last = count - 1 if last_delta is None else last_delta

@@ -12,7 +12,7 @@ from tests.integration.stage import Stage, delete_topics, prepared
 from tests.network import Link
 from tests.ports import own_port
 
-#: Of a test: it waits for several things, and for each as long as anything happens.
+#: The time limit of a test: it waits for several things, and for each as long as anything happens.
 TIMEOUT_SECONDS = 420
 
 

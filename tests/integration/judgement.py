@@ -41,7 +41,7 @@ async def judge_stage(stage: Stage, group: str, codec: Codec, lives: Lives | Non
 
     Args:
         stage: With everything processed.
-        group: Of the workers.
+        group: The group of the workers.
         codec: Theirs.
         lives: How long sessions lived, where the clock may have removed some.
     """
@@ -80,7 +80,7 @@ async def judge_stage(stage: Stage, group: str, codec: Codec, lives: Lives | Non
         Aggregation(codec),
         repartition=await stage.read(repartition),
         changelog=await stage.read(changelog_topic(group, AGGREGATES)),
-        # Of several groups, each has published the same in the end.
+        # In the end each of several groups has published the same.
         published={topic: await stage.read(topic) for topic in AGGREGATE_TOPICS},
         partitions={**counts, Topic.REPARTITION: counts[repartition]},
     )

@@ -93,8 +93,8 @@ def next_turn(session_id: str, which: int, number: int, turn: int) -> dict[str, 
     Args:
         session_id: Its id.
         which: Its number: decides on its sort, its agent and its type of task.
-        number: Of the record, among all.
-        turn: Of the record, in its session.
+        number: The number of the record, among all.
+        turn: The turn of the record, in its session.
     """
     value = _turn(session_id, which % 4, number, turn)
     value["identity"]["agent_id"] = f"agent-{which % 3}"

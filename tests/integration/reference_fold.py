@@ -70,7 +70,7 @@ class Verdict:
     removed: Counter[str] = field(default_factory=Counter)
     """How many sessions the clock has removed, see `Removals.counts`."""
     removal_delays_ms: list[int] = field(default_factory=list)
-    """Of each session that expired, from the end of its life to its tombstone."""
+    """The delay of each session that expired, from the end of its life to its tombstone."""
 
     def blame(self, problem: str, culprits: Sequence[object]) -> None:
         if culprits:
@@ -227,7 +227,7 @@ class _Found:
     def __init__(self) -> None:
         self._outputs: dict[str, dict[str, Written]] = {topic: {} for topic in OUTPUT_TOPICS}
         self._contributions: list[Outgoing] = []
-        #: Of sessions that were let go, by partition and the offset of their last record.
+        #: Sessions that were let go, by partition and the offset of their last record.
         self._parting: list[tuple[int, int, Sequence[Outgoing]]] = []
         self._only_told: set[str] = set()
 

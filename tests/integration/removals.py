@@ -88,7 +88,7 @@ class Removals:
         problems: What must not be, each with what it is the matter with.
         counts: ``expired`` and ``ended`` sessions that were removed; ``came back``, of those, and began anew;
             ``only told``, whose end was told and who went on.
-        delays_ms: Of the expired, from the end of their lives to the tombstone.
+        delays_ms: The delays of the expired, from the end of their lives to the tombstone.
     """
 
     def __init__(

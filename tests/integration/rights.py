@@ -19,7 +19,7 @@ _LITERAL, _PREFIXED, _ALLOW = 3, 4, 3
 
 
 class Kind(IntEnum):
-    """Of a resource, as the protocol numbers them."""
+    """The kind of a resource, as the protocol numbers them."""
 
     TOPIC = 2
     GROUP = 3

@@ -27,7 +27,7 @@ class SecuredListener:
         key = rsa.generate_private_key(65537, 2048)
         authority = signed_certificate("authority", authority_key, "authority", authority_key, authority=True)
         signed = signed_certificate("localhost", key, "authority", authority_key)
-        #: Of the authority; what clients trust.
+        #: The certificate of the authority, which clients trust.
         self.ca_file = directory / "authority.pem"
         self.ca_file.write_bytes(authority.public_bytes(Encoding.PEM))
         self._key_store = directory / "broker.pem"

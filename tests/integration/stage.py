@@ -38,11 +38,11 @@ from tests.integration.removals import Lives
 from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until, until_reached
 from tests.wall_clock import WallClock
 
-#: Of workers that nobody takes for dead: long, since one that gets no CPU for a while must not be, either. By
+#: Settings of workers that no group considers dead: long, since a worker may get no CPU for a while. By
 #: the kind of the broker: the embedded one lets each group wait for half of it before the first assignment.
 _SESSION_TIMEOUT_S = {"kafka": 30, "embedded": 8}
 
-#: Of workers that are not to stand still: one that gets no CPU may be without progress for minutes.
+#: Settings of workers that must not stall: one that gets no CPU may be without progress for minutes.
 _STALL_TIMEOUT_S = 600
 
 #: For workers that die without a word: whoever takes over waits for it.
@@ -86,9 +86,9 @@ class Stage:
     Args:
         broker: Runs, and has none of the job's topics.
         directory: For the workers.
-        partitions: Of the session topics.
-        application_id: Of the workers, unless they are given another.
-        replicas: Of every topic.
+        partitions: The partitions of the session topics.
+        application_id: The application id of the workers, unless they are given another.
+        replicas: The replicas of every topic.
 
     Attributes:
         sent: By partition, the offset after the last record that was sent.
@@ -140,7 +140,7 @@ class Stage:
         Args:
             command: The program is one that the package or Faust installs.
             directory: With the state of another worker, to start as its successor.
-            clock: Of its machine, where that is not to be right.
+            clock: The clock of its machine, where that is not to be right.
             settings: As environment variables without their prefix, in lower case.
         """
         own = self._directory / f"worker-{next(self._numbers)}"
@@ -408,7 +408,7 @@ class Stage:
         """Compare all that came out with the reference fold of all that went in.
 
         Args:
-            application_id: Of the workers, unless it is the stage's own.
+            application_id: The application id of the workers, unless it is the stage's own.
             codec: Theirs.
             lives: How long sessions lived, where the clock may have removed some.
         """

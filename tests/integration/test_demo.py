@@ -46,7 +46,7 @@ class Demo:
             "PATH": os.environ["PATH"],
             "HOME": str(self._places["home"]),
             "TMPDIR": str(self._places["temporary"]),
-            # Of somebody who has a Kafka: the demo has to keep its hands off it.
+            # The variables of a user who has a Kafka: the demo must not touch it.
             "EDDY_BOOTSTRAP_SERVERS": "127.0.0.1:1",
             "EDDY_APPLICATION_ID": "production",
             _MARK: self._mark,

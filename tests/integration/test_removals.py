@@ -326,7 +326,7 @@ def test_a_tombstone_of_a_state_that_never_was_is_found() -> None:
     assert "buried a state that was never written" in world.problems()
     world = World()
     world.talk("s")
-    # Of a record of another session.
+    # The position of a record of another session.
     world._log("t", encode_session(Session(0, 2)), DUE_MS)
     world._log("t", None, DUE_MS, tombstone_headers_of(Session(0, 2)))
     assert world.problems() == {"removed with a state that never was"}

@@ -65,8 +65,8 @@ class Report:
     """Writes the timelines of sessions that run side by side, each as soon as there is something to say.
 
     What is known of a session is written under a heading with its name, once more whenever another session
-    came between. A session of which there is nothing to say gets two lines at its end. Of each open session
-    a few quiet steps are held.
+    came between. A session without anything to say gets two lines at its end. For each open
+    session a few quiet steps are held.
 
     Args:
         write: takes one line to show.

@@ -119,7 +119,7 @@ def _loop_risk(mix: _Mix, records: int, settings: DriftSettings) -> float:
         return float(mix.looping and settings.exact_hash_threshold <= held)
     if records == 1 or mix.looping:
         return float(records > 1)
-    # Of each two records all goal words are common and one word is not.
+    # Each two records share all goal words and differ in one word.
     common = mix.covered if mix.covered < mix.words else 0
     alike = r4(common / (common + 2))
     stuck = 0.8 if _is_idle(mix, settings) and settings.dead_end_threshold <= held else 0.0

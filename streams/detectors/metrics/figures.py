@@ -14,7 +14,7 @@ _LONGEST_REMEMBERED = 64
 
 
 class Figures(NamedTuple):
-    """Of one window.
+    """The figures of one window.
 
     Attributes:
         shannon_bits: entropy of what stands in it, in bits.

@@ -35,8 +35,8 @@ class Episode(NamedTuple):
             below LOOP.
         quiet: judged records in a row on which no rule fired.
         onset: first record of the pattern it opened with.
-        rule, period, counted, tools, signatures: evidence, of the newest record with at least its level. Of a
-            cycle each record of one repetition, oldest first; of R6 the newest of the row, up to `RECENT`; of
+        rule, period, counted, tools, signatures: evidence, of the newest record with at least its level. A
+            cycle names each record of one repetition, oldest first; R6 the newest of the row, up to `RECENT`;
             other rules the newest record.
     """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# Digits that are kept of a signature's 16: 40 bits. Of ten billion records one meets, in a window of 100,
+# Digits that are kept of a signature's 16: 40 bits. In a window of 100, one record in ten billion meets
 # another that only looks like it.
 _KEPT = 10
 

@@ -12,9 +12,9 @@ RECENT = 5
 
 
 class VerdictState(NamedTuple):
-    """Counters that go on from record to record, and what they are compared with.
+    """Counters that continue from record to record, and what they are compared with.
 
-    Of the window only the signatures are needed as a whole, and of other records what a rule will ask for.
+    The window keeps all signatures, and of other records only what a rule will ask for.
     Counters carry where they began, because counts are not capped by the window.
 
     Attributes:

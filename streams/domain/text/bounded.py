@@ -8,7 +8,7 @@ LONGEST_TEXT = 1024
 LONGEST_HASH = 16
 
 MOST_JSON_BYTES = 6 * LONGEST_TEXT + 22
-"""Of a bounded text in JSON: a control character takes six. The rest is ellipsis, digest, quotes, comma."""
+"""Bytes of a bounded text in JSON: a control character takes six. Then ellipsis, digest, quotes, comma."""
 
 
 def bounded(text: str, longest: int = LONGEST_TEXT) -> str:

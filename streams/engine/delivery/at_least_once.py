@@ -39,8 +39,8 @@ class AtLeastOnce(Generic[V]):
     Args:
         table: Whose values the epoch changes.
         producer: Must acknowledge with ``acks=all``, and send nothing while the lease is over.
-        lease: Of the worker.
-        clock: Of the worker, told what the answers say.
+        lease: The worker's lease.
+        clock: The worker's clock; it hears the times that answers report.
         on_crash_point: Told each stage.
         by_key: As `Routes` takes it.
         topic_prefix: As `Routes` takes it.

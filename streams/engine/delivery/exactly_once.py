@@ -37,8 +37,8 @@ class ExactlyOnce(Generic[V]):
         table: Whose values the epoch changes.
         transactions: Have a producer for each partition of it.
         partition_count: Asks the brokers how many partitions a topic has.
-        clock: Of the worker, told what the answers say.
-        committed: Told how far a source partition is committed.
+        clock: The worker's clock; it hears the times that answers report.
+        committed: Called with how far a source partition is committed.
         on_crash_point: Told each stage.
         by_key: As `Routes` takes it.
         topic_prefix: As `Routes` takes it.

@@ -26,10 +26,10 @@ class Guarantee:
     """Exactly once where there are options of transactions, else at least once.
 
     Args:
-        options: Of transactions.
-        producer: The worker's.
-        lease: The worker's on its partitions, for what is done without transactions.
-        clock: The worker's.
+        options: The options of transactions.
+        producer: The worker's producer.
+        lease: The worker's lease on its partitions, for what is done without transactions.
+        clock: The worker's clock.
         consumer: Returns the worker's consumer.
         group: The application id.
         topics: What is written to.
@@ -70,8 +70,8 @@ class Guarantee:
         """Return how the epochs of a table deliver.
 
         Args:
-            table: Which.
-            scope: Of its crash points.
+            table: The table.
+            scope: The scope of its crash points.
             by_key: As `Routes` takes it.
         """
         producer, on_crash_point = self._producer, crash_point(scope=scope)

@@ -1,4 +1,4 @@
-"""The lease of a worker on its partitions: how long it may be sure that nobody else has them.
+"""The lease of a worker on its partitions: how long it may be sure that no other worker has them.
 
 The group coordinator takes a member for dead that it has not heard of for the session timeout, and gives
 its partitions to others. The worker counts the same time itself, from the moment it *sent* the last heartbeat
@@ -26,9 +26,9 @@ from typing import Protocol
 from streams.brokers.clock import boot_time
 from streams.errors import ProducerFencedError
 
-#: Of the session timeout, by how much the lease is shorter. What was sent in its last moment has to be at the
-#: broker, and appended, before the coordinator acts: so late may the timer be, so long an event loop busy
-#: between the look at the clock and the write, and so long may a network hold what it was given.
+#: The share by which the lease is shorter than the session timeout. What was sent in its last moment must be
+#: appended before the coordinator acts. The timer may be late by this, the event loop busy between the check
+#: and the write, and the network may hold what it was given.
 _MARGIN = 0.1
 
 log = logging.getLogger(__name__)
@@ -49,8 +49,8 @@ class Lease:
 
     Args:
         session_s: The session timeout of the group.
-        rebalance_s: Of the group: who has not joined again by then is out, however often it is heard of.
-        now: Seconds, by a clock that nobody sets.
+        rebalance_s: The rebalance timeout of the group: a member that has not joined again by then is out.
+        now: Seconds, by a monotonic clock.
     """
 
     def __init__(self, session_s: float, rebalance_s: float, now: Callable[[], float] = boot_time) -> None:

@@ -20,7 +20,7 @@ from streams.domain.outgoing import Row
 from streams.engine.faust_seam.job_app import job_app
 from streams.errors import EddyError, InfrastructureError, ProducerFencedError
 
-#: Of a transactional client. While a transaction of the predecessor is being ended, each look takes so long.
+#: The backoff of a transactional client, between attempts while the predecessor's transaction ends.
 _RETRY_BACKOFF_MS = 20
 
 #: Batches with fewer bytes of values are not compressed: zstd takes 25 µs and more for each, however small.
@@ -185,7 +185,7 @@ async def publish(client: AIOKafkaProducer, topic: str, partition: int, records:
 
 
 def _look(future: asyncio.Future[Any]) -> None:
-    """Keep asyncio from logging an error that nobody waits for: one before it has ended the epoch."""
+    """Keep asyncio from logging an error that no code awaits: an earlier one has ended the epoch."""
     if not future.cancelled():
         future.exception()
 

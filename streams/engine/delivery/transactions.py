@@ -63,7 +63,7 @@ class TransactionalProducer:
 
     Args:
         client: With a transactional id, not started.
-        transactional_id: Of the client.
+        transactional_id: The client's transactional id.
         group: Whose offsets go into the transactions.
         within_s: For a transaction from begin to commit. Less than the broker's timeout, which aborts it.
     """
@@ -82,7 +82,7 @@ class TransactionalProducer:
         self._used_at = time.monotonic()
 
     async def start(self, topics: Iterable[str]) -> None:
-        """Fence whoever wrote under this id before; returns when the transaction it had open is ended.
+        """Fence the earlier writer under this id; returns when its open transaction is ended.
 
         Raises:
             InfrastructureError: no transaction coordinator answers, or it refuses.
@@ -266,7 +266,7 @@ class Transactions:
         """Let no broker forget a producer that has nothing to do, see `TransactionalProducer.keep_known`.
 
         Args:
-            position: Of a partition of a table, how far its source is processed.
+            position: Returns how far the source of a table's partition is processed.
             idle_s: Who was used since then is left alone.
 
         Raises:
@@ -285,7 +285,7 @@ class Transactions:
 
 
 def _is_fenced(error: BaseException | None) -> bool:
-    """Tell whether somebody else is the cause; aiokafka wraps what it does not know."""
+    """Return whether another worker is the cause; aiokafka wraps errors that it does not know."""
     while error is not None:
         if isinstance(error, _FENCED):
             return True

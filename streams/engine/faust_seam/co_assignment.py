@@ -23,7 +23,7 @@ def check_co_assigned(
     Args:
         assigned: The partitions of a new assignment.
         active: Those of changelogs among them that are to be restored for the worker itself.
-        changelogs: Of each source, the topic that holds its state.
+        changelogs: By source, the topic that holds its state.
 
     Raises:
         InfrastructureError: says which, and what to do.

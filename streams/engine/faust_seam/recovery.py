@@ -66,7 +66,7 @@ class RunRecovery(Recovery):
     async def on_rebalance(
         self, assigned: set[TP], revoked: set[TP], newly_assigned: set[TP], generation_id: int = 0
     ) -> None:
-        """Begin anew with the new assignment.
+        """Start over with the new assignment.
 
         Raises:
             InfrastructureError: source partitions came without their changelogs.
@@ -197,7 +197,7 @@ class RunRecovery(Recovery):
 
     @Service.task
     async def _publish_stats(self) -> None:
-        """Do nothing: `restore` tells how far it is."""
+        """Do nothing: `restore` reports its progress."""
 
 
 class RunTableManager(TableManager):

@@ -229,7 +229,7 @@ class RunConsumer(Consumer):
                 self._confirmed.setdefault(tp, offset)
 
     async def wait_empty(self) -> None:
-        """Wait until what was delivered is processed, and nobody is at a partition's state."""
+        """Wait until what was delivered is processed, and no guest uses a partition's state."""
         await super().wait_empty()
         for lanes in job_app(self.app).lanes.values():
             await lanes.without_guest()

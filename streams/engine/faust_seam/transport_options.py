@@ -1,4 +1,4 @@
-"""What the transport is told that Faust's settings do not reach."""
+"""Options of the transport that Faust's settings do not reach."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class BrokerWatch(Service):
 
     Args:
         connection: How to reach the brokers.
-        errors: Of the worker's clients: counted, and left out of the log while no broker answers.
+        errors: The errors of the worker's clients: counted, and left out of the log while no broker answers.
         kwargs: Of `mode.Service`.
     """
 
@@ -116,7 +116,7 @@ class BrokerWatch(Service):
             await self.sleep(_LOOK_SECONDS)
 
     async def on_stop(self) -> None:
-        """Close the connections; from here on nobody reports for the clients."""
+        """Close the connections; from now on the clients report for themselves."""
         self._errors.hushed = False
         for connection in self._open.values():
             connection.close(reason=CloseReason.SHUTDOWN)

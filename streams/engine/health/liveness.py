@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Of a health check: ``ok``, and why not."""
+    """The answer of a health check: ``ok``, and why not."""
 
     ok: bool
     detail: str

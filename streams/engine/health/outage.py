@@ -38,7 +38,7 @@ class Address(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """A moment on two clocks: one that nobody sets, for durations in seconds, and the one people read."""
+    """A moment on two clocks: a monotonic one for durations, in seconds, and the one that people read."""
 
     at: float
     time: datetime

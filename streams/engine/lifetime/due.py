@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 class Due(NamedTuple):
-    """A session that may go, up to when it was kept (ms), and what its removal tells."""
+    """A session that may be removed, up to when it was kept (ms), and what its removal reports."""
 
     session: Session
     until_ms: int

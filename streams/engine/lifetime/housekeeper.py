@@ -96,7 +96,7 @@ class WorkerInCharge:
 
 
 class Housekeeper(Service):
-    """Lets housekeeping go on every second; an error in it stops the worker.
+    """Runs housekeeping every second; an error in it stops the worker.
 
     Args:
         app: The worker's app.

@@ -50,7 +50,7 @@ SLICE, CLOSED_AT_ONCE = 1_000, 100
 #: Slices of an epoch, and what it removes, at most: about what a run takes. It may have to wait for one.
 SLICES_AT_ONCE, REMOVED_AT_ONCE, STUBS_AT_ONCE = 5, 500, 2_000
 
-#: Of the time, what searching may take; and what it may save up while there is nothing to search.
+#: The share of the time that searching may take, and the time that it may save up while idle.
 SHARE, _MOST_SAVED_S = 0.005, 0.02
 
 #: What a session that goes adds to that: looking at ten others, less than half of what closing it takes. So
@@ -92,7 +92,7 @@ class Housekeeping:
     Args:
         job: Says what a removal tells.
         table: The sessions.
-        effects: Of the epochs of the sessions.
+        effects: The effects of the epochs of the sessions.
         settings: In force for new records; those of a partition count where they are newer.
         worker: Whose partitions they are.
         metrics: Told what was done.
@@ -167,7 +167,7 @@ class Housekeeping:
                     await self._search(partition)
 
     async def _ask_for_the_time(self, partition: int) -> None:
-        """Write a tombstone of nothing: the answer tells the brokers' time, where no run has asked before."""
+        """Write a tombstone of nothing: the answer reports the brokers' time if no run has asked before."""
         async with self._worker.alone(partition):
             if self._is_in_charge(partition) and not self._clock.asked:
                 await self._effects.carry_out(Outcome(partition, View({}), settings=[(CLOCK_KEY, None)]))
@@ -295,7 +295,7 @@ class Housekeeping:
         due: Due | tuple[int, int] | None,
         expired: Removal,
     ) -> None:
-        """Let a session go that nobody has touched for long enough, unless it contributes."""
+        """Remove a session that was not touched for long enough, unless it contributes."""
         if isinstance(due, Due):
             if due.expired.contributions:
                 search.keep_back(due.session.offset, name)
@@ -341,7 +341,7 @@ class Housekeeping:
             self._metrics.removed(removal.reason, len(removal.view.removed), events)
 
     def _is_in_charge(self, partition: int) -> bool:
-        """Tell it anew: a rebalance may have begun while somebody waited for the lane."""
+        """Ask again: a rebalance may have begun while housekeeping waited for the lane."""
         generation, partitions = self._worker.in_charge()
         return generation == self._generation and partition in partitions
 

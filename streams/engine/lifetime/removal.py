@@ -1,4 +1,4 @@
-"""An epoch of removals: what housekeeping takes away at once, and what that tells."""
+"""An epoch of removals: what housekeeping removes at once, and the events of that."""
 
 from __future__ import annotations
 

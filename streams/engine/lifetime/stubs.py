@@ -41,7 +41,7 @@ class Stubs:
 
 
 def readable(name: str, value: bytes | None) -> Session | None:
-    """Return a session; None when there is none, or when nobody can read it: that stays as it is."""
+    """Return a session; None when there is none, or when it cannot be read: then it stays as it is."""
     if value is None:
         return None
     try:

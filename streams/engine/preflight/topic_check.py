@@ -21,9 +21,9 @@ WRITTEN = (*OUTPUTS, *AGGREGATES, Topic.DEAD_LETTERS)
 
 
 async def check_topics(options: EngineOptions) -> dict[str, int]:
-    """Refuse to start on topics that do not fit; return how many bytes a record may have, by topic.
+    """Refuse to start on topics that do not fit; return how many bytes a record may have.
 
-    Of all topics that the job writes to.
+    The answer has every topic that the job writes to.
 
     Raises:
         BrokerUnreachableError: no broker answers.

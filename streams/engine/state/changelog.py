@@ -194,7 +194,7 @@ def blaming_state(changelog: str, partition: int, directory: Path) -> Iterator[N
 
     Args:
         changelog: The topic the state is restored from.
-        partition: Of it.
+        partition: Its partition.
         directory: Where the databases are.
 
     Raises:
@@ -252,7 +252,7 @@ def _head(stored: bytes) -> list[bytes]:
     return stored.rstrip(b"]").split(b",", 3)[:3]
 
 
-#: Of the table of sessions.
+#: How the table of sessions is stored.
 SESSION_FORMAT: TableFormat[Session] = TableFormat(
     session_key,
     encode_session,

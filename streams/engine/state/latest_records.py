@@ -1,6 +1,6 @@
 """Which records of a changelog partition count: of each key the one of the most records of the source.
 
-Who writes last is not always right: a worker that was taken for dead may write behind its successor, and a
+The last writer is not always right: a worker that was considered dead may write after its successor, and a
 replay writes again. Epochs write in the order of the source (`TableFormat.order`), so along the changelog the
 offsets of the source only fall where one of these has written. A record at or above every offset before it
 cannot be outdated; only the others are compared with what is known of their key, which costs a look-up.
@@ -16,19 +16,19 @@ from streams.engine.state.store import PartitionStore
 
 
 class ChangelogRecord(Restorable, Protocol):
-    """A record as it stands in the changelog."""
+    """A record of the changelog."""
 
     @property
     def headers(self) -> Iterable[tuple[str, bytes | None]]:
-        """Of a tombstone, see `removed_value`."""
+        """The headers; for those of a tombstone see `removed_value`."""
 
 
 class LatestRecords:
     """Follows one partition of a changelog from where its database ends.
 
     Args:
-        form: Of the table.
-        store: The database. Of one that is not empty nobody knows the highest offsets: all is compared.
+        form: The format of the table.
+        store: The database. If it is not empty, the highest offsets are unknown and all is compared.
     """
 
     def __init__(self, form: TableFormat[Any], store: PartitionStore) -> None:
@@ -38,7 +38,7 @@ class LatestRecords:
         self._highest: dict[bytes, int] | None = {} if store.is_empty() else None
 
     def of(self, records: Sequence[ChangelogRecord]) -> Sequence[ChangelogRecord]:
-        """Return the records that count, in their order. Of one key the last one holds.
+        """Return the records that count, in their order. The last one of a key holds.
 
         Args:
             records: The next of the partition; the database holds what counts of those before.

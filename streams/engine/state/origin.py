@@ -73,7 +73,7 @@ class Origin:
     Args:
         application_id: The job's.
         internal: The topics that hold its state.
-        directory: Of this worker's local state.
+        directory: The directory of this worker's local state.
         redriven: The topic that remembers what was redriven.
     """
 

@@ -67,7 +67,7 @@ async def restore(
         topic: The changelog.
         partitions: Which of its partitions.
         stores: Where to.
-        form: Of the table.
+        form: The format of the table.
         tombstones_kept_ms: Asks how long the changelog keeps what tells of a deletion. A database that has
             been behind for longer is discarded and restored from the beginning. Without, none is.
         newest: What was followed in an earlier call and nobody else has written to since, by partition.

@@ -94,7 +94,7 @@ class Standby:
             self._following = asyncio.create_task(self._follow(standby), name="standby")
 
     async def let_go(self) -> None:
-        """Stop following; the databases stay open, and nobody writes to them any more."""
+        """Stop following; the databases stay open, without further writes."""
         self._up_to_date_at.clear()
         self._kept_ms.clear()
         if self._following is not None:
@@ -120,7 +120,7 @@ class Standby:
         return {partition: now - at for partition, at in self._up_to_date_at.items()}
 
     async def deletions_kept_ms(self, changelog: str) -> int:
-        """Return how long a changelog keeps what tells of a deletion, as asked once for what is followed.
+        """Return how long a changelog keeps tombstones, as asked once for what is followed.
 
         Each question is a connection of its own, and each round that has something to read has one.
         """
@@ -148,7 +148,7 @@ class Standby:
                 await asyncio.sleep(_ROUND_SECONDS)
 
     def _failed(self, error: BaseException) -> None:
-        """Tell of an error. The worker goes on: a standby is missed when it is needed, and restored then.
+        """Report an error. The worker continues: a missing standby costs time only when it is needed.
 
         That holds for an error of ours as well: to stop for it would take away the partitions that this
         worker processes, for the sake of copies of others.

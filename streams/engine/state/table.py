@@ -180,7 +180,7 @@ class StateTable(faust.Table[bytes, bytes], Generic[V]):
         return decode_sources(self.stores[partition].get(SOURCES_KEY))
 
     def forget(self) -> None:
-        """Drop what was read from the databases; it is read again when somebody asks."""
+        """Drop what was read from the databases; it is read again when needed."""
         self._incomplete.clear()
         self._marked.clear()
         self._decoded.clear()
@@ -202,7 +202,7 @@ class StateTable(faust.Table[bytes, bytes], Generic[V]):
 
 
 class _Settings:
-    """The settings of one partition by offset, and from where on nobody else put anything out."""
+    """The settings of one partition by offset, and from where on no other worker published anything."""
 
     __slots__ = ("ledger", "unseen")
 

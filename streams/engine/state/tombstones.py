@@ -1,4 +1,4 @@
-"""How long a changelog tells of a deletion, and what local state may have missed for it.
+"""How long a changelog keeps tombstones, and what local state may have missed since.
 
 Compaction removes a tombstone ``delete.retention.ms`` after it was written. State that was not brought up to
 date in that time would keep what has been deleted.

@@ -12,7 +12,7 @@ from streams.domain.witness import ANY_CLASS
 # Tried first, because a person knows what they do.
 _FAMILIAR = ("search", "read_file", "edit_file", "bash", "fetch_page", "lookup", "query", "x", "a1", "z9")
 
-# Of each setting: it may hold thousands of globs, and each may have to be tried on the name made of each.
+# Globs of each setting: it may hold thousands, and each may have to be tried on the name made of each.
 _MOST_TRIED = 100
 
 

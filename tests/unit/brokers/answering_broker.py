@@ -27,7 +27,7 @@ class Asked:
 
     @property
     def partitions(self) -> list[int]:
-        """Of the topic, that a ProduceRequest has batches for."""
+        """The partitions of the topic that a ProduceRequest has batches for."""
         return sorted(partition for _, batches in self.request._topics for partition, *_ in batches)
 
     def give(self, error: type[KafkaError] = NoError) -> None:

@@ -18,7 +18,7 @@ def session(name: str, marked: set[int] | None, **raised: set[int]) -> Evaluated
     watch = Watch()
     watch.records = RECORDS
     watch.raised["verdict-warning"] = raised
-    # Of the ten records the even ones called the same tool as the record before.
+    # The even ones of the ten records called the same tool as the record before.
     watch.kinds = {Kind.SAME_TOOL: set(range(2, RECORDS, 2)), Kind.OTHER: set(range(1, RECORDS, 2))}
     repetitions = None if marked is None else frozenset(marked)
     transitions = 0 if marked is None else RECORDS - 1

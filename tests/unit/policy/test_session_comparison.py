@@ -1,4 +1,4 @@
-"""Of a session: who found the loop, by which rule and when, and how many alerts each side published."""
+"""For a session: who found the loop, by which rule and when, and how many alerts each side published."""
 
 from typing import Any
 

@@ -47,12 +47,12 @@ class Stretch(NamedTuple):
 
     @property
     def key(self) -> bytes:
-        """Of its entry."""
+        """The key of its entry."""
         return key_of(self.number)
 
     @property
     def value(self) -> bytes:
-        """Of its entry."""
+        """The value of its entry."""
         return _WRITES.pack(self.first, self.last)
 
 
@@ -84,7 +84,7 @@ class Continuity:
         self._used = stretch_bytes
 
     def next(self) -> tuple[Stretch, bytes | None]:
-        """Return the stretch as the next write leaves it, and the key of one that nobody needs any more."""
+        """Return the stretch as the next write leaves it, and the key of one that is no longer needed."""
         newest = self._newest
         if self._used < self._stretch_bytes:
             return newest._replace(last=newest.last + 1), None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 
-#: Of the layout of a database. Raised when a database of one layout cannot be read as another.
+#: The version of the layout of a database. Raised when a database of one layout cannot be read as another.
 FORMAT = b"2"
 
 FORMAT_KEY = b"\x00format"

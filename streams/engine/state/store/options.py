@@ -9,7 +9,7 @@ from rocksdict import BlockBasedIndexType, BlockBasedOptions, Cache, DBCompressi
 #: RocksDB's log of itself: bytes of a file, and files.
 _LOG_BYTES, _LOGS_KEPT = 1 << 20, 3
 
-#: Of so many keys in a row, so many deletions; the same as a share.
+#: Keys in a row, the deletions among them that trigger a compaction, and the same as a share.
 _MANY_DELETIONS = 10_000, 5_000, 0.5
 
 
@@ -22,12 +22,12 @@ class StoreOptions:
     """
 
     block_cache_bytes: int = 64 << 20
-    """Of the worker, shared by its partitions."""
+    """The block cache of the worker, shared by its partitions."""
     write_buffer_bytes: int = 16 << 20
-    """Of one memtable; each partition has up to ``max_write_buffers``."""
+    """The size of one memtable; each partition has up to ``max_write_buffers``."""
     max_write_buffers: int = 3
     max_open_files: int = 256
-    """Of each partition."""
+    """Files that each partition may have open."""
     bloom_bits: int = 10
     """Per key: 10 bits let 1 % of the look-ups of unknown sessions reach the disk."""
 

@@ -118,7 +118,7 @@ class PartitionStore:
         return int(found) if found is not None else None
 
     def changelog(self) -> str | None:
-        """Return the id of the changelog this database was filled from, None when nobody took note."""
+        """Return the id of the changelog this database was filled from, None when it was not noted."""
         return self._changelog
 
     def bind(self, changelog_id: str) -> None:
@@ -248,7 +248,7 @@ class PartitionStore:
 
         Args:
             after: The last key seen; empty for the beginning.
-            limit: Of entries. Fewer come at the end only.
+            limit: How many entries at most. Only at the end there are fewer.
         """
         return list(islice(self._from(after + b"\x00" if after else None), limit))
 

@@ -186,7 +186,7 @@ async def test_what_comes_after_has_another_producer_id_and_begins_at_the_first_
     await world.another_id()
     produce = await world.broker.next()
     [(_, [(_, batch)])] = produce.request._topics
-    # Of the record format 2: the producer's id, its epoch and the first sequence number.
+    # In the record format 2: the producer's id, its epoch and the first sequence number.
     assert struct.unpack_from(">qhi", bytes(batch), 43) == (8, 0, 0)
     produce.give()
     await sent.acknowledged()

@@ -200,7 +200,7 @@ def check(entries: list[dict[str, Any]], *, stored: bool) -> set[str]:
             firing = [each for each in standings(state, in_force) if each.count >= each.warn]
             reached = [(each.rule, each.level, each.count, each.period) for each in firing]
             wanted = [(each["rule"], each["level"], each["count"], each["period"]) for each in block["fired"]]
-            # Of the tools that failed before, `standings` also speaks when the newest record is another's.
+            # `standings` also names tools that failed before, when the newest record is another's.
             assert [each for each in reached if each[0] != "R3"] == [
                 each for each in wanted if each[0] != "R3"
             ]

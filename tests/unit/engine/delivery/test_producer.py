@@ -18,7 +18,7 @@ TOPIC, PARTITION = "t", 3
 SMALL: list[Row] = [(b"k", b"v" * 99, 1_000, [])] * 10
 LARGE: list[Row] = [(b"k", b"v" * 100, 1_000, [])] * 10
 
-#: Of the attributes in a batch (Kafka's record format 2); the last three bits name the compression.
+#: The place of the attributes in a batch (Kafka's record format 2); the last three bits name the compression.
 _ATTRIBUTES = struct.Struct(">h")
 _ATTRIBUTES_AT, _COMPRESSION, _TRANSACTIONAL = 21, 0b111, 0b10000
 _NONE, _ZSTD = 0, 4
