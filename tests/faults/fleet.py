@@ -20,8 +20,8 @@ _WATCH_SECONDS = 0.1
 #: What a worker says when partitions have been assigned and their state is about to be restored.
 _ASSIGNED = " Assigned: "
 
-#: The workers' settings. RocksDB's buffers are as small as they can be, so that state reaches the disk soon. The
-#: suite looks in the logs for errors of the client library, of which some are left out at INFO.
+#: The workers' settings. RocksDB's buffers are as small as they can be, so that state soon reaches the disk.
+#: The suite looks in the logs for errors of the client library, of which some are left out at INFO.
 SETTINGS = {
     "rocksdb_write_buffer_bytes": 1 << 20,
     "rocksdb_max_write_buffers": 2,
