@@ -11,14 +11,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from schemas.bundled import OUTPUT_SUBJECTS
 from schemas.decoder import MAX_VALUE_BYTES, Decoder
 from schemas.encoder import Encoder, OutputFormat, bundled_encoder, json_encoder, registered_encoder
 from schemas.reason import Reason, UndecodableError
-from schemas.registry import Registry, RegistryAddress
+from schemas.registered import RegistryAddress
 from schemas.subjects import ids_of, register_all
+
+if TYPE_CHECKING:
+    from schemas.registry import Registry
 
 __all__ = [
     "Codec",
@@ -68,6 +71,9 @@ class Codec:
             InfrastructureError: the registry cannot be reached.
             ConfigurationError: it refuses, or does not hold the schemas of the outputs.
         """
+        # Imported here: the HTTP client takes a quarter of a second, and most commands ask no registry.
+        from schemas.registry import Registry  # noqa: PLC0415
+
         registry = Registry(address)
         try:
             if register:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import ssl
 from base64 import b64encode
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, NamedTuple, Self
 from uuid import UUID
@@ -14,6 +13,7 @@ import aiohttp
 import stamina
 from yarl import URL
 
+from schemas.registered import AbsentSchema, RegisteredSchema, RegistryAddress
 from streams.errors import ConfigurationError, InfrastructureError
 
 _JSON = "application/vnd.schemaregistry.v1+json"
@@ -27,48 +27,6 @@ MOST_ANSWER_BYTES = 8 << 20
 
 LARGEST_ID = 2**31 - 1
 """Registries count ids in 32 bits with a sign. A value can name twice as many."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegistryAddress:
-    """Where the registry is and how to get in.
-
-    A user and password in the URL are used as well. ``ca_file`` is a PEM file with the authority that
-    signed the registry's certificate, None for those the system trusts. ``timeout_s`` bounds one
-    request, ``attempts`` and ``give_up_after_s`` all attempts of one.
-    """
-
-    url: str = field(repr=False)
-    user: str | None = None
-    password: str | None = field(default=None, repr=False)
-    ca_file: str | None = None
-    timeout_s: float = 10.0
-    attempts: int = 8
-    give_up_after_s: float = 45.0
-
-    def shown(self) -> str:
-        """Return the URL without credentials, for messages.
-
-        >>> RegistryAddress(url="https://me:secret@registry:8081/x").shown()
-        'https://registry:8081/x'
-        """
-        return str(URL(self.url).with_user(None))
-
-
-@dataclass(frozen=True, slots=True)
-class RegisteredSchema:
-    """A schema as the registry keeps it: ``kind`` is AVRO, JSON or PROTOBUF, ``text`` its source."""
-
-    kind: str
-    text: str
-    has_references: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class AbsentSchema:
-    """There is no such schema for us; ``why`` completes "schema 7 ..."."""
-
-    why: str
 
 
 class _TemporaryError(Exception):

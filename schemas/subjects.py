@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from schemas.bundled import latest, versions
 from schemas.numbers import INPUT_SUBJECTS, SUBJECT_NUMBERS
-from schemas.registry import Registry
 from streams.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from schemas.registry import Registry
 
 
 def compatibility(subject: str) -> str:

@@ -12,7 +12,7 @@ from schemas.bundled import BundledSchema, by_id
 from schemas.definition import definition
 from schemas.json_reader import read_json
 from schemas.reason import Reason, UndecodableError
-from schemas.registry import AbsentSchema, RegisteredSchema
+from schemas.registered import AbsentSchema, RegisteredSchema
 from schemas.value_reader import ValueReader, unreadable, value_reader
 from schemas.wire_format import SchemaKey
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from schemas.bundled import latest
-from schemas.registry import Registry, RegistryAddress
+from schemas.registered import RegistryAddress
+from schemas.registry import Registry
 from schemas.subjects import register_all
 from streams.doctor.check import Status
 from streams.doctor.schemas import bundled_check, registry_check

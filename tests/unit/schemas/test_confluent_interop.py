@@ -15,7 +15,7 @@ from schemas.bundled import OUTPUT_SUBJECTS, latest
 from schemas.codec import Codec, RegistryAddress
 from schemas.decoder import Decoder
 from schemas.encoder import registered_encoder
-from schemas.registry import RegisteredSchema
+from schemas.registered import RegisteredSchema
 from tests.unit.schemas.fake_registry import FakeRegistry
 from tests.unit.schemas.samples import fullest, smallest
 

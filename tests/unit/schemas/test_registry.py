@@ -18,7 +18,8 @@ from schemas.bundled import OUTPUT_SUBJECTS, latest
 from schemas.codec import Codec, OutputFormat, Reason, RegistryAddress, UndecodableError
 from schemas.decoder import Decoder
 from schemas.numbers import SUBJECT_NUMBERS
-from schemas.registry import AbsentSchema, RegisteredSchema, Registry
+from schemas.registered import AbsentSchema, RegisteredSchema
+from schemas.registry import Registry
 from schemas.writer_schemas import ABSENT_FOR_S, MOST_ABSENT, MOST_READERS, WriterSchemas
 from streams.errors import ConfigurationError, InfrastructureError
 from tests.certificates import signed_certificate
