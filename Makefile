@@ -22,9 +22,10 @@ demo: setup ## catch a looping agent session, with a broker of its own (ARGS="--
 	$(BIN)/eddy demo $(ARGS)
 
 # A test of a worker waits for a group to settle most of its time: others run meanwhile.
+# Few tests at a time are handed out, because those that take longest come first.
 # Where the environment forbids bytecode, each of these processes compiles every test module at each run.
 test: setup ## run every test, on the embedded broker (ARGS="-k name" for some)
-	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 4 $(ARGS)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 4 --maxschedchunk 4 $(ARGS)
 
 test-pythons: setup ## run the tests that need no broker on Python 3.11 to 3.13, as far as they are found
 	$(BIN)/python -m tests.pythons $(ARGS)

@@ -20,6 +20,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("integration") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(TIMEOUT_SECONDS))
+    # They take longest: whoever has none left runs the others meanwhile, and nobody waits for the last one.
+    items.sort(key=lambda item: item.get_closest_marker("integration") is None)
     if config.getoption("--broker") == "kafka":
         return
     for item in items:
