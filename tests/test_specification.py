@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from streams.detectors.settings import DEFAULTS
+from streams.domain.event_kind import ALERT_FAMILIES, TOPIC_OF
 from streams.settings_document.document import to_document
 from streams.settings_document.table import ORDERED_GROUPS, RANGES
 
@@ -184,6 +185,13 @@ def test_the_table_gives_the_orders_that_the_code_keeps() -> None:
         for order in re.findall(r"(?:warn )?<= \w+|strictly rising", allowed)
     }
     assert found == {group.names for group in ORDERED_GROUPS}
+
+
+def test_every_kind_of_event_has_its_topic() -> None:
+    kinds = rows("7.1")[1:]
+    assert {kind: topic.strip("`") for kind, topic, *_ in kinds} == TOPIC_OF
+    assert len(ALERT_FAMILIES) == 4, "`alert_families` names which of the first four are published"
+    assert [kind for kind, *_ in kinds][:4] == list(ALERT_FAMILIES)
 
 
 def test_the_requirements_name_vectors_that_exist() -> None:

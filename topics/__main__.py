@@ -5,14 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from topics.catalogue import Catalogue
-from topics.derived import RIGHTS_DOCUMENT, derived
+from topics.derived import derived
+from topics.documents import DOCUMENTS
 
 ROOT = Path(__file__).parents[1]
 
 
 def main() -> None:
     """Write each derived place that differs."""
-    documents = {RIGHTS_DOCUMENT: (ROOT / RIGHTS_DOCUMENT).read_text(encoding="utf-8")}
+    documents = {path: (ROOT / path).read_text(encoding="utf-8") for path in DOCUMENTS}
     for name, text in derived(Catalogue.load(), documents).items():
         path = ROOT / name
         if not path.exists() or path.read_text(encoding="utf-8") != text:

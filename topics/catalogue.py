@@ -22,7 +22,7 @@ _Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 _Name = Annotated[str, StringConstraints(pattern=re.compile(r"^[A-Za-z0-9._-]{1,249}$"))]
 _Count = Annotated[int, Field(strict=True, ge=1)]
 _Word = Annotated[str, StringConstraints(pattern=re.compile(r"^[a-z][a-z_]*$"))]
-_Constant = Annotated[str, StringConstraints(pattern=re.compile(r"^[A-Z][A-Z_]*$"))]
+_CONSTANT = re.compile(r"[A-Z][A-Z0-9_]*")
 
 
 @unique
@@ -168,7 +168,7 @@ class _Event(_Strict):
 
 class _Entry(_Strict):
     name: _Name
-    constant: _Constant | None = None
+    constant: _Text | None = None
     role: Role
     partitions: _Count | None = None
     replicas: _Count | None = None
@@ -218,6 +218,12 @@ def _problems(topics: tuple[TopicSpec, ...]) -> list[str]:
     by_name = {topic.name: topic for topic in topics}
     problems = [f"{name} is there twice" for name in _twice(topic.name for topic in topics)]
     problems += [f"{kind} is there twice" for kind in _twice(e.kind for t in topics for e in t.events)]
+    problems += [f"constant {name} is given twice" for name in _twice(t.constant for t in topics)]
+    problems += [
+        f"{topic.name} needs a constant of A to Z, 0 to 9 and _, not {topic.constant}"
+        for topic in topics
+        if not _CONSTANT.fullmatch(topic.constant)
+    ]
     numbers = [topic.schema_number for topic in topics if topic.schema_number is not None]
     problems += [f"schema_number {number} is given twice" for number in _twice(numbers)]
     problems += [

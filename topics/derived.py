@@ -1,4 +1,4 @@
-"""What the code and the documents derive from `topics.yaml`: names, routes, schema numbers, rights.
+"""What the code and the documents derive from `topics.yaml`: names, routes, ids, schema numbers, tables.
 
 The core reads no files, so it gets modules that are written from the catalogue. `python -m topics` writes
 them, and a test compares them with the catalogue.
@@ -6,19 +6,17 @@ them, and a test compares them with the catalogue.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 
 from topics.catalogue import Catalogue, EventSpec, Role, TopicSpec
+from topics.documents import renewed
 
 #: What each place is made of, by its path in the repository.
 TOPIC_MODULE = "streams/domain/topic.py"
 EVENT_MODULE = "streams/domain/event_kind.py"
 SCHEMA_MODULE = "schemas/numbers.py"
-RIGHTS_DOCUMENT = "docs/exactly-once.md"
 
 _HEAD = "# Written by `python -m topics` from topics/topics.yaml: change that file, not this one."
-_RIGHTS = re.compile(r"( *)<!-- rights of a worker: `python -m topics` -->\n.*?<!-- end -->", re.DOTALL)
 
 
 def derived(catalogue: Catalogue, documents: Mapping[str, str]) -> dict[str, str]:
@@ -32,7 +30,7 @@ def derived(catalogue: Catalogue, documents: Mapping[str, str]) -> dict[str, str
         TOPIC_MODULE: topic_module(catalogue.topics),
         EVENT_MODULE: event_module(catalogue.topics),
         SCHEMA_MODULE: schema_module(catalogue.topics),
-        RIGHTS_DOCUMENT: _with_rights(documents[RIGHTS_DOCUMENT], catalogue.topics),
+        **{path: renewed(path, text, catalogue.topics) for path, text in documents.items()},
     }
 
 
@@ -40,8 +38,6 @@ def topic_module(topics: Iterable[TopicSpec]) -> str:
     """Return the module of topic names."""
     named = [topic for topic in topics if not topic.internal or topic.constant == "REPARTITION"]
     names = [f'    {topic.constant} = "{topic.name}"' for topic in named]
-    outputs = [f"    Topic.{topic.constant}," for topic in named if topic.role is Role.OUTPUT]
-    aggregates = [f"Topic.{topic.constant}" for topic in named if topic.role is Role.AGGREGATE]
     return _module(
         '"""The topics Eddy reads and writes, by name (specification 1.7)."""',
         "from enum import StrEnum",
@@ -55,12 +51,13 @@ def topic_module(topics: Iterable[TopicSpec]) -> str:
         "",
         "",
         "#: What a run may publish, dead letters aside; all of it under the key of the record.",
-        "OUTPUTS = (",
-        *outputs,
-        ")",
+        *_tuple("OUTPUTS", named, Role.OUTPUT),
         "",
         "#: The views across sessions.",
-        f"AGGREGATES = ({', '.join(aggregates)})",
+        *_tuple("AGGREGATES", named, Role.AGGREGATE),
+        "",
+        "#: What a worker reads besides its input.",
+        *_tuple("SETTINGS", named, Role.SETTINGS),
     )
 
 
@@ -115,43 +112,14 @@ def schema_module(topics: Iterable[TopicSpec]) -> str:
     )
 
 
-def rights(topics: Iterable[TopicSpec]) -> list[str]:
-    """Return the table of the rights that a worker needs, as lines of Markdown."""
-    read = _names(topics, Role.INPUT, Role.SETTINGS)
-    written = _names(topics, Role.OUTPUT, Role.AGGREGATE, Role.DEAD_LETTERS)
-    own = "`EDDY_TOPIC_PREFIX` + `EDDY_APPLICATION_ID`"
-    return [
-        "| resource | name | operations |",
-        "|---|---|---|",
-        f"| topic | {read} | Read |",
-        f"| topic | {written} | Write, DescribeConfigs |",
-        f"| topic, prefixed | {own} + `-` | Read, Write, DescribeConfigs |",
-        f"| group | {own} | Read |",
-        f"| transactional id, prefixed | {own} + `-` | Write, Describe |",
-    ]
-
-
-def _names(topics: Iterable[TopicSpec], *roles: Role) -> str:
-    return ", ".join(f"`{topic.name}`" for topic in topics if topic.role in roles)
-
-
 def _fields(event: EventSpec) -> str:
     inside = ", ".join(f'"{name}"' for name in event.id_fields)
     return f"({inside},)" if len(event.id_fields) == 1 else f"({inside})"
 
 
-def _with_rights(document: str, topics: Iterable[TopicSpec]) -> str:
-    table = rights(topics)
-
-    def renewed(found: re.Match[str]) -> str:
-        indent = found[1]
-        lines = ["<!-- rights of a worker: `python -m topics` -->", *table, "<!-- end -->"]
-        return "\n".join(f"{indent}{line}" for line in lines)
-
-    text, places = _RIGHTS.subn(renewed, document)
-    if places != 1:
-        raise ValueError(f"{RIGHTS_DOCUMENT} has {places} tables of rights between their marks, 1 is needed")
-    return text
+def _tuple(name: str, topics: Iterable[TopicSpec], role: Role) -> list[str]:
+    """The lines of a tuple of topics. It is a tuple with one topic too, and ruff leaves it as it is."""
+    return [f"{name} = (", *(f"    Topic.{topic.constant}," for topic in topics if topic.role is role), ")"]
 
 
 def _module(docstring: str, imports: str, *lines: str) -> str:

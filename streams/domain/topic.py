@@ -42,4 +42,13 @@ OUTPUTS = (
 )
 
 #: The views across sessions.
-AGGREGATES = (Topic.TASK_PROFILES, Topic.AGENT_HEALTH)
+AGGREGATES = (
+    Topic.TASK_PROFILES,
+    Topic.AGENT_HEALTH,
+)
+
+#: What a worker reads besides its input.
+SETTINGS = (
+    Topic.DETECTOR_CONFIG,
+    Topic.SHADOW_CONFIG,
+)

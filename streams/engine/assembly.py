@@ -14,7 +14,7 @@ from streams.brokers.settings_feed import ConfigFeed
 from streams.domain.run import Run
 from streams.domain.session import Session
 from streams.domain.topic import AGGREGATES as AGGREGATE_TOPICS
-from streams.domain.topic import Topic
+from streams.domain.topic import SETTINGS, Topic
 from streams.engine.aggregates_epoch import AGGREGATES_FORMAT, AggregatesEpoch
 from streams.engine.crash_point import crash_point
 from streams.engine.delivery.guarantee import Guarantee
@@ -130,11 +130,10 @@ def job_origin(options: EngineOptions) -> Origin:
 def job_topic_watch(options: EngineOptions, origin: Origin) -> TopicWatch:
     """Return the watch of all topics that the job reads or writes."""
     sources = Sources.of(options)
-    read = (Topic.DETECTOR_CONFIG, Topic.SHADOW_CONFIG)
     return TopicWatch(
         options.connection,
         (*sources, *options.changelogs().values()),
-        others=[*map(options.topic, read), *map(options.topic, WRITTEN)],
+        others=[*map(options.topic, (*SETTINGS, *WRITTEN))],
         anew=origin.anew,
     )
 

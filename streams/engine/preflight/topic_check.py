@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from streams.brokers.client import Brokers, connect
 from streams.brokers.job_topics import job_topics
-from streams.domain.topic import AGGREGATES, OUTPUTS, Topic
+from streams.domain.topic import AGGREGATES, OUTPUTS, SETTINGS, Topic
 from streams.engine.options import EngineOptions
 from streams.errors import ConfigurationError, InfrastructureError
 
@@ -31,7 +31,7 @@ async def check_topics(options: EngineOptions) -> dict[str, int]:
             keep what it holds, or a topic does not take the batches that the job writes.
     """
     pairs = options.changelogs()
-    settings = map(options.topic, (Topic.DETECTOR_CONFIG, Topic.SHADOW_CONFIG))
+    settings = map(options.topic, SETTINGS)
     outputs = list(map(options.topic, WRITTEN))
     wanted = [*pairs, *settings, *pairs.values(), *outputs]
     async with connect(options.connection) as brokers:

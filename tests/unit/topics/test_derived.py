@@ -1,9 +1,12 @@
-"""What topics.yaml gives is current, and one entry there adds a topic with an event."""
+"""What topics.yaml gives is current, and one entry there adds a topic with its events."""
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
+import subprocess
 import sys
-import types
 from pathlib import Path
 from typing import Any
 
@@ -12,108 +15,190 @@ import yaml
 
 from streams.errors import ConfigurationError
 from topics.catalogue import TOPICS_FILE, Catalogue
-from topics.derived import (
-    EVENT_MODULE,
-    RIGHTS_DOCUMENT,
-    SCHEMA_MODULE,
-    TOPIC_MODULE,
-    derived,
-    rights,
-)
-from topics.plan import CreateTopic, plan
+from topics.derived import EVENT_MODULE, SCHEMA_MODULE, TOPIC_MODULE, derived
+from topics.documents import DOCUMENTS, RIGHTS_DOCUMENT, TOPICS_DOCUMENT
 
 ROOT = Path(__file__).parents[3]
-DOCUMENTS = {RIGHTS_DOCUMENT: (ROOT / RIGHTS_DOCUMENT).read_text()}
 
 TOY = """
-- name: toy-alerts
-  role: output
-  key: session_id
-  value: ToyAlert
-  value_schema: toy-alerts-value
-  schema_number: 99
-  events:
-    - {kind: toy_alert, alert_family: true, id_fields: [phase, toy]}
-  written_by: the job
-  why: To be added by one entry.
-  co_partitioned_with: decision-logs
-  config:
-    cleanup.policy: delete
+  - name: toy-alerts-2
+    role: output
+    key: session_id
+    value: ToyAlert
+    value_schema: toy-alerts-2-value
+    schema_number: 99
+    events:
+      - {kind: toy_alert, alert_family: true, id_fields: [phase, toy]}
+      - {kind: toy_note}
+    written_by: the job
+    why: To be added by one entry.
+    co_partitioned_with: decision-logs
+    config:
+      cleanup.policy: delete
+      retention.ms: 129600000
+"""
+
+# Runs in the copy. Says in JSON what the product makes of the entry.
+PROBE = """
+import json
+import streams
+from schemas.numbers import SUBJECT_NUMBERS
+from streams import pipeline
+from streams.brokers.job_topics import job_topics
+from streams.detectors.repeat.detector import Repeat
+from streams.detectors.settings import DEFAULTS
+from streams.domain.event import EventKind, Finding
+from streams.domain.record import Record
+from streams.domain.topic import Topic
+from streams.engine.preflight.topic_check import WRITTEN
+from streams.settings_document.document import resolve
+from topics.plan import plan, render
+
+class Robot(Repeat):
+    def observe(self, *arguments):
+        state, block, _ = super().observe(*arguments)
+        told = {"phase": "seen", "toy": "robot"}
+        return state, block, (Finding(EventKind.TOY_NOTE, {}), Finding(EventKind.TOY_ALERT, told))
+
+pipeline.DETECTORS = tuple(Robot() if type(each) is Repeat else each for each in pipeline.DETECTORS)
+
+def events(settings):
+    log = {
+        "session_id": "s",
+        "event_id": "e",
+        "meta": {"trace_id": "t", "timestamp": 0},
+        "identity": {"agent_id": "a", "agent_type": "coder"},
+        "action": {"status": "success", "tool_call": "search"},
+    }
+    decision = pipeline.admit(Record(3, 14, "s", None, log), settings)
+    _, outcome = pipeline.step(None, decision, settings)
+    return [[e.fields["id"], e.topic] for e in outcome.events if e.fields["event_type"].startswith("toy")]
+
+def matched(topic):
+    match topic:
+        case Topic.TOY_ALERTS_2:
+            return "matched"
+
+quiet, refused = resolve({"alert_families": []}, DEFAULTS, 1)
+assert not refused
+planned = render(plan(job_topics("eddy", "staging.", partitions=4, replicas=1), ()))
+print(json.dumps({
+    "place": streams.__file__,
+    "matched": matched(Topic("toy-alerts-2")),
+    "families": DEFAULTS.alert_families,
+    "written": WRITTEN,
+    "events": events(DEFAULTS),
+    "quiet": events(quiet),
+    "planned": [line for line in planned if "toy" in line],
+    "number": SUBJECT_NUMBERS["toy-alerts-2-value"],
+}))
 """
 
 
-@pytest.mark.parametrize("place", [TOPIC_MODULE, EVENT_MODULE, SCHEMA_MODULE, RIGHTS_DOCUMENT])
+@pytest.mark.parametrize("place", [TOPIC_MODULE, EVENT_MODULE, SCHEMA_MODULE, *DOCUMENTS])
 def test_what_is_derived_is_current(place: str) -> None:
     found = (ROOT / place).read_text()
-    assert found == derived(Catalogue.load(), DOCUMENTS)[place], f"{place} is old: run `python -m topics`"
+    documents = {path: (ROOT / path).read_text() for path in DOCUMENTS}
+    assert found == derived(Catalogue.load(), documents)[place], f"{place} is old: run `python -m topics`"
 
 
-@pytest.fixture
-def with_toy() -> Catalogue:
-    document = yaml.safe_load(TOPICS_FILE.read_text())
-    document["topics"] += yaml.safe_load(TOY)
-    return Catalogue.from_document(document, "topics.yaml")
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The source tree with one entry more in topics.yaml, after `python -m topics`."""
+    place = tmp_path_factory.mktemp("copy")
+    for package in ("streams", "schemas", "topics"):
+        shutil.copytree(ROOT / package, place / package, ignore=shutil.ignore_patterns("__pycache__"))
+    (place / "docs").mkdir()
+    for document in DOCUMENTS:
+        shutil.copy(ROOT / document, place / document)
+    shutil.copy(ROOT / "pyproject.toml", place)
+    with (place / "topics/topics.yaml").open("a") as file:
+        file.write(TOY)
+    run(place, "-m", "topics")
+    return place
 
 
-def run(name: str, text: str) -> Any:
-    module = types.ModuleType(name)
-    exec(compile(text, name, "exec"), module.__dict__)  # as Python would import it
-    return module
+def run(copy: Path, *arguments: str) -> str:
+    """Run Python in the copy and return what it prints."""
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=copy,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(copy)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
-@pytest.fixture
-def modules(with_toy: Catalogue, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The derived modules of a catalogue with the toy topic, by their paths."""
-    texts = derived(with_toy, DOCUMENTS)
-    topic = run("streams.domain.topic", texts[TOPIC_MODULE])
-    monkeypatch.setitem(sys.modules, "streams.domain.topic", topic)
-    event = run("streams.domain.event_kind", texts[EVENT_MODULE])
-    return {TOPIC_MODULE: topic, EVENT_MODULE: event, SCHEMA_MODULE: run("numbers", texts[SCHEMA_MODULE])}
+@pytest.fixture(scope="module")
+def found(copy: Path) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(run(copy, "-c", PROBE))
+    assert Path(answer["place"]).is_relative_to(copy)
+    return answer
 
 
-def test_one_entry_gives_a_topic_its_name_and_its_place_among_the_outputs(modules: dict[str, Any]) -> None:
-    topic = modules[TOPIC_MODULE]
-    assert topic.Topic.TOY_ALERTS == "toy-alerts"
-    assert topic.OUTPUTS[-1] is topic.Topic.TOY_ALERTS
+def test_one_entry_gives_a_topic_its_name(found: dict[str, Any]) -> None:
+    assert found["matched"] == "matched"
 
 
-def test_one_entry_gives_an_event_its_kind_its_route_and_its_id(modules: dict[str, Any]) -> None:
-    event = modules[EVENT_MODULE]
-    kind = event.EventKind.TOY_ALERT
-    assert kind == "toy_alert"
-    assert event.TOPIC_OF[kind] == "toy-alerts"
-    assert kind in event.ALERT_FAMILIES
-    assert event.ID_FIELDS[kind] == ("phase", "toy")
-
-
-def test_one_entry_gives_a_schema_its_number(modules: dict[str, Any]) -> None:
-    assert modules[SCHEMA_MODULE].SUBJECT_NUMBERS["toy-alerts-value"] == 99
-
-
-def test_one_entry_gives_a_worker_the_right_to_write(with_toy: Catalogue) -> None:
-    [written] = [
-        line
-        for line in rights(with_toy.topics)
-        if "Write, DescribeConfigs" in line and "prefixed" not in line
+def test_one_entry_gives_events_their_routes_and_ids_in_order(found: dict[str, Any]) -> None:
+    assert found["events"] == [
+        ["s/3/14/toy_alert/seen/robot", "toy-alerts-2"],
+        ["s/3/14/toy_note", "toy-alerts-2"],
     ]
-    assert "`toy-alerts`" in written
 
 
-def test_one_entry_is_planned(with_toy: Catalogue) -> None:
-    changes = plan(with_toy, ())
-    assert "toy-alerts" in [change.topic.name for change in changes if isinstance(change, CreateTopic)]
+def test_one_entry_lets_a_setting_switch_off_the_kind_that_says_so(found: dict[str, Any]) -> None:
+    assert found["families"][-1] == "toy_alert"
+    assert found["quiet"] == [["s/3/14/toy_alert/seen/robot", None], ["s/3/14/toy_note", "toy-alerts-2"]]
+
+
+def test_one_entry_puts_a_topic_among_those_that_a_worker_checks_watches_and_writes(
+    found: dict[str, Any],
+) -> None:
+    assert "toy-alerts-2" in found["written"]
+
+
+def test_one_entry_is_planned_for_a_job(found: dict[str, Any]) -> None:
+    assert found["planned"] == ["+ create staging.toy-alerts-2: 4 partitions, 1 replicas"]
+
+
+def test_one_entry_gives_a_schema_its_number(found: dict[str, Any]) -> None:
+    assert found["number"] == 99
+
+
+def test_one_entry_gives_a_worker_the_right_to_write(copy: Path) -> None:
+    lines = (copy / RIGHTS_DOCUMENT).read_text().splitlines()
+    [written] = [line for line in lines if "`toy-alerts-2`" in line]
+    assert written.endswith("| Write, DescribeConfigs |")
+
+
+def test_one_entry_is_a_row_of_the_table_of_topics(copy: Path) -> None:
+    row = "| `toy-alerts-2` | session_id | `toy_alert`, `toy_note` | 8 | 1.5 days | the job |"
+    assert row in (copy / TOPICS_DOCUMENT).read_text().splitlines()
+
+
+def test_what_one_entry_writes_keeps_the_style_of_the_code(copy: Path) -> None:
+    modules = (TOPIC_MODULE, EVENT_MODULE, SCHEMA_MODULE)
+    run(copy, "-m", "ruff", "format", "--no-cache", "--check", *modules)
+    run(copy, "-m", "ruff", "check", "--no-cache", *modules)
 
 
 @pytest.mark.parametrize(
     ("changed", "problem"),
     [
         ({"schema_number": 4}, "schema_number 4 is given twice"),
-        ({"schema_number": None}, "toy-alerts needs schema_number with value_schema"),
+        ({"schema_number": None}, "toy-alerts-2 needs schema_number with value_schema"),
         ({"events": [{"kind": "budget"}]}, "budget is there twice"),
         ({"events": [{"kind": "Toy"}]}, "events.0.kind"),
         ({"role": "toy"}, "role"),
+        ({"name": "entropy_alerts"}, "constant ENTROPY_ALERTS is given twice"),
+        ({"name": "2fast"}, "2fast needs a constant of A to Z, 0 to 9 and _, not 2FAST"),
+        ({"constant": "Toy"}, "toy-alerts-2 needs a constant"),
     ],
-    ids=["number", "no number", "kind", "name of a kind", "role"],
+    ids=["number", "no number", "kind", "name of a kind", "role", "constant", "digit", "small letters"],
 )
 def test_an_entry_that_contradicts_another_is_refused(changed: dict[str, Any], problem: str) -> None:
     document = yaml.safe_load(TOPICS_FILE.read_text())
@@ -122,6 +207,7 @@ def test_an_entry_that_contradicts_another_is_refused(changed: dict[str, Any], p
         Catalogue.from_document(document, "topics.yaml")
 
 
-def test_a_document_without_the_place_for_the_rights_is_an_error() -> None:
-    with pytest.raises(ValueError, match="has 0 tables of rights"):
-        derived(Catalogue.load(), {RIGHTS_DOCUMENT: "no table"})
+def test_a_role_with_one_topic_is_a_tuple_too() -> None:
+    topics = [topic for topic in Catalogue.load().topics if topic.name != "agent-health"]
+    module = derived(Catalogue(tuple(topics)), {})[TOPIC_MODULE]
+    assert "AGGREGATES = (\n    Topic.TASK_PROFILES,\n)" in module
