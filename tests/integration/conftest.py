@@ -15,6 +15,9 @@ from tests.ports import own_port
 #: The time limit of a test: it waits for several things, and for each as long as anything happens.
 TIMEOUT_SECONDS = 420
 
+#: Fixtures through which a test uses the broker that `--broker` names: each other such fixture requires one.
+BROKER_FIXTURES = {"broker", "own_broker", "stage_broker", "link"}
+
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
@@ -23,11 +26,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     # They take longest: whoever has none left runs the others meanwhile, and nobody waits for the last one.
     items.sort(key=lambda item: item.get_closest_marker("integration") is None)
     if config.getoption("--broker") == "kafka":
+        only_with_broker(config, items)
         return
     for item in items:
         if marker := item.get_closest_marker("kafka_only"):
             (reason,) = marker.args
             item.add_marker(pytest.mark.skip(reason=f"needs --broker kafka: {reason}"))
+
+
+def only_with_broker(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect tests that use no broker: a run on Apache Kafka proves nothing with them."""
+    without = [
+        item
+        for item in items
+        if isinstance(item, pytest.Function)
+        and BROKER_FIXTURES.isdisjoint(item.fixturenames)
+        and not item.get_closest_marker("kafka_only")
+    ]
+    if without:
+        config.hook.pytest_deselected(items=without)
+        items[:] = [item for item in items if item not in without]
 
 
 @pytest.fixture(scope="session")
