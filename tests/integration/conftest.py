@@ -23,8 +23,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("integration") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(TIMEOUT_SECONDS))
-    # They take longest: whoever has none left runs the others meanwhile, and nobody waits for the last one.
-    items.sort(key=lambda item: item.get_closest_marker("integration") is None)
+    # Those with the longest limits take longest: begun first, none of them is waited for at the end.
+    items.sort(key=time_limit, reverse=True)
     if config.getoption("--broker") == "kafka":
         only_with_broker(config, items)
         return
@@ -34,14 +34,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason=f"needs --broker kafka: {reason}"))
 
 
+def time_limit(item: pytest.Item) -> float:
+    """Return the seconds that a test may take; 0 for one without processes of its own."""
+    marker = item.get_closest_marker("timeout")
+    return float(marker.args[0]) if marker else 0.0
+
+
 def only_with_broker(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect tests that use no broker: a run on Apache Kafka proves nothing with them."""
+    """Deselect tests with which a run on Apache Kafka proves nothing: they use no broker, or any will do."""
     without = [
         item
         for item in items
         if isinstance(item, pytest.Function)
-        and BROKER_FIXTURES.isdisjoint(item.fixturenames)
         and not item.get_closest_marker("kafka_only")
+        and (BROKER_FIXTURES.isdisjoint(item.fixturenames) or item.get_closest_marker("any_broker"))
     ]
     if without:
         config.hook.pytest_deselected(items=without)

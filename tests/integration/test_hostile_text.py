@@ -23,7 +23,7 @@ from tests.integration.load import decision, keyed
 from tests.integration.on_terminal import on_terminal, through_pipes
 from tests.integration.stage import Stage
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.any_broker]
 
 #: Not in a file name: / and NUL.
 NAME = (
