@@ -17,11 +17,12 @@ import struct
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import Any, Protocol
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
-from aiokafka import AIOKafkaProducer
+from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.conn import CloseReason
 from aiokafka.errors import KafkaError, NodeNotReadyError
+from aiokafka.producer.message_accumulator import BatchBuilder
 from aiokafka.producer.transaction_manager import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, PidAndEpoch
 
 from streams.brokers.client_fixes.redating import Redating, RedatingRequest
@@ -38,6 +39,10 @@ class SendingLease(Protocol):
     @property
     def held(self) -> bool:
         """Whether the worker may send now."""
+
+    @property
+    def term(self) -> int:
+        """How many terms have ended: what was made in one is never sent in the next."""
 
     async def news(self) -> None:
         """Wait until the lease is renewed or ends."""
@@ -118,6 +123,12 @@ class LeasedSender:
         self._abrupt: WeakSet[Any] = WeakSet()
         self._put_back = self._accumulator.reenqueue
         self._connect = self._client._get_conn
+        #: The term in which each batch was handed over that waits for its place in the queue.
+        self._terms: WeakKeyDictionary[BatchBuilder, int] = WeakKeyDictionary()
+        self._queue = producer.send_batch
+        self._append = self._accumulator._append_batch
+        producer.send_batch = self._queue_in_term
+        self._accumulator._append_batch = self._append_in_term
         self._accumulator.reenqueue = self._put_back_unless_given_up
         self._client._get_conn = self._connect_abruptly
         self._sender._send_produce_req = self._send
@@ -126,6 +137,22 @@ class LeasedSender:
     async def _send(self, node_id: int, batches: Mapping[Any, Any]) -> None:
         request = _LeasedRequest(self._sender, batches, self._redating, self._lease)
         await self._redating.finish(node_id, batches, request)
+
+    async def _queue_in_term(self, batch: BatchBuilder, topic: str, *, partition: int) -> Any:
+        """Queue a batch, unless its term ends while it waits for its place.
+
+        It would never be sent, and a rebalance, which waits for all that is queued, would never end.
+
+        Raises:
+            LeaseEndedError: the term has ended.
+        """
+        self._terms[batch] = self._lease.term
+        return await self._queue(batch, topic, partition=partition)
+
+    def _append_in_term(self, batch: BatchBuilder, tp: TopicPartition) -> Any:
+        if self._terms.pop(batch, self._lease.term) != self._lease.term:
+            raise LeaseEndedError
+        return self._append(batch, tp)
 
     def _put_back_unless_given_up(self, batch: Any) -> None:
         if not batch.future.done():

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from aiokafka import AIOKafkaProducer
+from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.conn import AIOKafkaConnection
 from aiokafka.errors import KafkaConnectionError
 from aiokafka.protocol.metadata import MetadataRequest
@@ -121,6 +121,27 @@ async def test_nothing_is_sent_again_when_it_is_over_and_the_same_when_it_is_ren
     assert again.request._topics == first.request._topics
     again.give()
     await sent.acknowledged()
+
+
+async def test_a_batch_whose_term_ends_while_it_waits_for_its_place_is_never_queued(world: World) -> None:
+    batches = world.producer._message_accumulator._batches
+    world.producer._sender._muted_partitions.add(TopicPartition(TOPIC, 0))  # nothing leaves the queue
+    first = world.producer.create_batch()
+    first.append(key=b"k", value=b"v", timestamp=1_000)
+    first.close()
+    await world.producer.send_batch(first, TOPIC, partition=0)
+    (waiting,) = [batch for of_partition in batches.values() for batch in of_partition]
+    late = asyncio.create_task(publish(world.producer, TOPIC, 0, ROWS))
+    await world.turns()
+    # Its place is free, and before it takes it the lease ends.
+    waiting.drain_ready()
+    batches.clear()
+    world.lease.lost()
+    world.lease.give_up()
+    with pytest.raises(ProducerFencedError):
+        await late
+    assert not any(batches.values())
+    assert await world.silent()
 
 
 async def test_it_is_looked_at_again_when_it_took_long_to_connect(world: World) -> None:
