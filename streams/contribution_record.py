@@ -56,7 +56,7 @@ def read(message: Message) -> Contribution | Completion:
     """Return what a record of the repartition topic carries.
 
     Raises:
-        StateError: a newer version of Eddy wrote it, or nobody did.
+        StateError: a newer version of Eddy wrote it, or another program.
     """
     try:
         return _restored((message.key or b"").decode(), orjson.loads(message.value or b""))
@@ -64,7 +64,7 @@ def read(message: Message) -> Contribution | Completion:
         raise StateError(
             f"The record at offset {message.offset} of the repartition topic cannot be read ({error}). If "
             "an older version of Eddy was started after a newer one, start the newer one again; else "
-            "somebody else writes to this topic: start under a new EDDY_APPLICATION_ID."
+            "another program writes to this topic: start under a new EDDY_APPLICATION_ID."
         ) from error
 
 

@@ -66,7 +66,7 @@ class LazyGroup(click.Group):
             echo_lines([f"eddy: {first}", *(f"  {line}" for line in more)], err=True)
             ctx.exit(exit_code(error))
         except BrokenPipeError:
-            # Whoever read the output has seen enough. Python would complain when it flushes at exit.
+            # The reader of the output has closed it. Python would complain when it flushes at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(0)
         except KeyboardInterrupt:

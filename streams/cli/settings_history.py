@@ -119,7 +119,7 @@ def _description(entry: Mapping[str, Any]) -> str:
     parts = (
         f"version {entry['version']}",
         when(entry.get("at")),
-        _text(entry.get("by", "somebody")),
+        _text(entry.get("by", "unknown")),
         ", ".join(_text(name) for name in names) if isinstance(names, list) else "",
         _text(entry.get("why", "")),
     )

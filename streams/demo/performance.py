@@ -30,7 +30,7 @@ _FOLLOWED = (Topic.ENRICHED, *ALERTS, *ADVICE, Topic.DEAD_LETTERS)
 
 
 class Audience(Protocol):
-    """Whoever watches."""
+    """What watches a performance."""
 
     def scored(self, account: Account) -> None:
         """Look at how far it is."""

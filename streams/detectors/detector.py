@@ -15,7 +15,7 @@ from streams.domain.event import Finding
 from streams.domain.level import Level
 from streams.domain.settings.general import GeneralSettings
 
-# A state is a NamedTuple of JSON-able values that nobody changes in place, so that a session is stored and
+# A state is a NamedTuple of JSON-able values that no code changes in place, so that a session is stored and
 # read back without converting anything.
 S = TypeVar("S", bound=tuple[Any, ...])
 # The settings a detector sees: its own, and by inheritance the general ones.

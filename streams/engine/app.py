@@ -14,6 +14,7 @@ from faust.app.base import BootStrategy
 from faust.types import TP
 from mode.types import ServiceT
 
+from streams.brokers.client_fixes.bootstrap import close_cancelled_bootstraps
 from streams.brokers.client_fixes.careful_fetch import CarefulConsumer
 from streams.brokers.clock import ClusterClock
 from streams.brokers.connection import READ_COMMITTED
@@ -82,6 +83,7 @@ class RunApp(faust.App):
         metrics: EngineMetrics,
     ) -> None:
         transport.register()
+        close_cancelled_bootstraps()
         #: Services that start before everything else and stop after it.
         self.companions: list[ServiceT] = []
         self.options = options

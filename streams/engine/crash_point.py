@@ -80,7 +80,7 @@ def crash_point(specification: str | None = None, *, scope: str = "") -> Callabl
     Args:
         specification: ``name``, ``name:times`` or ``name:times:stop``, behind ``scope.`` where there is one;
             default is the environment variable.
-        scope: Whose stages they are; empty for the epochs of the sessions and for what all have in common.
+        scope: The epochs whose stages they are; empty for those of the sessions and for what all share.
 
     Raises:
         ValueError: the name is no crash point, or what follows it is nothing that can be done there.

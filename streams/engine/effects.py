@@ -132,7 +132,7 @@ def tombstone_headers(table: StateTable[V], view: View[V]) -> dict[bytes, Header
 def in_batches(items: Items, batches: Sequence[Written], sent_ms: int) -> Iterator[tuple[Items, int, int]]:
     """Yield changelog items by the batch they were written in, with its last offset and its time (ms).
 
-    State that nobody touches goes by that time, so the database has to have the very one that a restore
+    State that no record touches expires by that time, so the database has to have the very one that a restore
     reads.
 
     Args:

@@ -76,7 +76,7 @@ class SessionsEpoch:
         job: Decides what comes out.
         table: The sessions.
         effects: Carry out what the epoch comes to.
-        settings: What is in force for records nobody has seen.
+        settings: What is in force for records that were never read.
         offsets: Bound what a replay can need and what a predecessor can have put out.
         metrics: Told about each epoch.
         on_crash_point: Told each stage.

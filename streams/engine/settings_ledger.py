@@ -203,7 +203,7 @@ def outdated_ledger(stored: bytes, known: bytes) -> bool:
     """Tell whether a ledger is one from before another: a worker that was taken for dead may write it last.
 
     Each version follows the one before it, and what is reserved only grows. Where neither ledger has the
-    newer settings and the newer trial, nobody can tell. What is of another version of Eddy, or damaged, is
+    newer settings and the newer trial, cannot be known. What is of another version of Eddy, or damaged, is
     left to who decodes it.
 
     >>> before = b'[3,100,[[0,5,{}]],[],"id"]'

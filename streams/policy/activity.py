@@ -2,7 +2,7 @@
 
 The session remembers in which bucket of time each aggregate last heard of it. When it enters a newer one it
 takes itself out of the old and puts itself into the new, so that the sessions of the last hour are a sum over
-buckets, each session counted once, and nobody keeps a list of sessions. A session that loops moves along
+buckets, each session counted once, and no list of sessions is kept. A session that loops moves along
 likewise. Most records change nothing and send nothing.
 
 Looping, and waste, is an episode of level LOOP (specification 6.8): from the record at which it reaches

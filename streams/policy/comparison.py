@@ -1,7 +1,7 @@
 """What two judgements of the same record, under different settings, differ in. For people: A against B.
 
-Compared is what somebody acts on: levels, the node, what the budget does, what is published. Scores, window
-sizes and the version of the settings may differ as they like.
+The comparison covers what people act on: levels, the node, what the budget does, what is published. It leaves
+out scores, window sizes and the version of the settings.
 """
 
 from __future__ import annotations

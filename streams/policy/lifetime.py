@@ -7,7 +7,7 @@ from streams.domain.session import Session
 
 
 def keeps_ms(settings: DetectionSettings) -> int | None:
-    """Return how long state is kept that nobody touches, at least; None for ever.
+    """Return how long state that no record touches is kept at least; None for ever.
 
     >>> from streams.detectors.settings import DEFAULTS
     >>> keeps_ms(DEFAULTS)

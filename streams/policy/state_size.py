@@ -35,7 +35,7 @@ class StateLimit:
 
     Attributes:
         most: bytes of a state, and of that of a shadow beside it. A quarter of what can be stored, since
-            parts that nobody touched for a while may still be as large as earlier settings let them be.
+            parts that no record touched for a while may still be as large as earlier settings let them be.
         stored: makes the bytes of a session.
         where: what does not take more, for people.
     """

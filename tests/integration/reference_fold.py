@@ -182,7 +182,7 @@ def fold(
 ) -> Expected:
     """Return what must come of ``inputs``, each partition in the order of its offsets.
 
-    Sessions that the clock has removed begin anew, as ``removals`` says.
+    Sessions that the clock has removed begin again, as ``removals`` says.
     """
     found = _Found()
     sessions: dict[int, _Sessions] = defaultdict(_Sessions)

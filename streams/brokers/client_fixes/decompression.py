@@ -64,7 +64,7 @@ def decompressed(codec: int, data: memoryview, limit: int, head: bytes = b"") ->
         DamagedBatchError: it cannot be read, or the codec is unknown.
     """
     if codec not in _NAMES:
-        raise DamagedBatchError(f"nobody knows its compression, number {codec}")
+        raise DamagedBatchError(f"its compression, number {codec}, is unknown")
     if codec == GZIP:
         return _gunzipped(data, limit, head)
     scratch = _scratch.of(len(head) + limit)

@@ -189,7 +189,7 @@ class LeasedSender:
         self._accumulator._batches.clear()
         for batch in given_up:
             batch.failure(LeaseEndedError())
-            # Somebody may wait for it, or nobody.
+            # A task may wait for it, or none.
             for future in (batch.future, batch._drain_waiter):
                 future.exception()
         if self._ids is not None:
@@ -197,7 +197,7 @@ class LeasedSender:
             self._ids._pid_and_epoch = PidAndEpoch(NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
             self._ids._pid_waiter = self._accumulator._loop.create_future()
         log.warning(
-            "This worker was taken for dead, or may have been. Batches given up: %s. Whoever gets the "
-            "partitions processes their runs again.",
+            "This worker was taken for dead, or may have been. Batches given up: %s. The worker "
+            "that gets the partitions processes their runs again.",
             len(given_up),
         )

@@ -48,7 +48,7 @@ async def records_lost(consumer: AIOKafkaConsumer, tp: TopicPartition, position:
         f"{tp.topic}[{tp.partition}] was read up to offset {position}, but holds {begin} to {end}: a broker "
         "has lost records that it had acknowledged (an unclean leader election, a lost disk), or the topic "
         "was deleted and created again. New records would get offsets that the state takes for scored. If a "
-        "replica with the records can be brought back, do that; else score what the topic holds anew: stop "
+        "replica with the records can be brought back, do that; else score what the topic holds again: stop "
         "all workers, choose another EDDY_APPLICATION_ID, create its topics with `eddy topics apply`, and "
         "start them again."
     )

@@ -42,7 +42,7 @@ class TransactionBegin:
 
     Args:
         producer: With a transactional id, not started.
-        group: Whose offsets go into the transactions.
+        group: The consumer group whose offsets go into the transactions.
     """
 
     def __init__(self, producer: AIOKafkaProducer, group: str) -> None:

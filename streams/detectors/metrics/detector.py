@@ -1,4 +1,4 @@
-"""The metrics as a detector: reported with every scored record, judged by nobody."""
+"""The metrics as a detector: reported with every scored record, never judged."""
 
 from __future__ import annotations
 

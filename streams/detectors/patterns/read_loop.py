@@ -14,7 +14,7 @@ def is_read_loop(state: PatternsState, theta: int) -> bool:
     """Tell whether the newest record is at least the ``theta``-th read of its target since that last changed.
 
     A read with another hash than the last known one, and a successful write that is not known to have left
-    the content as it was, start the count anew. Failed reads count; failed writes do not matter.
+    the content as it was, restart the count. Failed reads count; failed writes do not matter.
 
     >>> versions = [["cat", "a.py", "h0"], ["edit", "a.py", "h1"]]
     >>> is_read_loop(PatternsState("rrr", versions, [0, 0, 0]), theta=3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def is_spaced(timestamp: int, earlier: int, poll_gap_ms: int, *, failing: bool) -> bool:
-    """Tell whether a record came so long after an earlier one that between them somebody waited.
+    """Tell whether a record came so long after an earlier one that the agent waited in between.
 
     Args:
         timestamp: of the record, ms.

@@ -37,7 +37,7 @@ class AtLeastOnce(Generic[V]):
     """The effects of an epoch, one after another.
 
     Args:
-        table: Whose values the epoch changes.
+        table: The table whose values the epoch changes.
         producer: Must acknowledge with ``acks=all``, and send nothing while the lease is over.
         lease: The worker's lease.
         clock: The worker's clock; it hears the times that answers report.
@@ -110,7 +110,7 @@ class AtLeastOnce(Generic[V]):
     ) -> tuple[list[Written], int]:
         """Write to the changelog; return the batches, and the time of the records in them (ms).
 
-        Both are times of the write: state that nobody touches goes by that. It is in no value and no output.
+        Both are times of the write: state that no record touches expires by that. They are in no output.
         """
         sent_ms = self._clock.now_ms()
         records = ((key, value, sent_ms, headers.get(key, NO_HEADERS)) for key, value in items)

@@ -8,7 +8,7 @@
     (ack)       the lane acknowledges the run
 
 A crash before the commit leaves records that readers of committed records never see: the next owner of the
-partition aborts them by starting the same producer, and processes the run anew. After the commit there is
+partition aborts them by starting the same producer, and processes the run again. After the commit there is
 nothing to repeat: what RocksDB lacks is restored from the changelog. RocksDB is never ahead of the changelog.
 
 A worker that was taken for dead is fenced: its transaction fails, its run is abandoned.
@@ -34,7 +34,7 @@ class ExactlyOnce(Generic[V]):
     """The effects of an epoch, in one transaction.
 
     Args:
-        table: Whose values the epoch changes.
+        table: The table whose values the epoch changes.
         transactions: Have a producer for each partition of it.
         partition_count: Asks the brokers how many partitions a topic has.
         clock: The worker's clock; it hears the times that answers report.
@@ -77,7 +77,7 @@ class ExactlyOnce(Generic[V]):
         items = storable(table, partition, [*outcome.settings, *changes(table, outcome.view)])
         sent_ms = self._clock.now_ms()
         if items:
-            # A time of the write, as in RocksDB: state that nobody touches goes by it.
+            # A time of the write, as in RocksDB: state that no record touches expires by it.
             headers = tombstone_headers(table, outcome.view)
             rows = [(key, value, sent_ms, headers.get(key, NO_HEADERS)) for key, value in items]
             batches.append(Batch(table.changelog_topic_name, partition, rows))

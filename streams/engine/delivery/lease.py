@@ -8,7 +8,7 @@ has to hold itself for dead:
 
     held        it may publish
     over        nothing leaves it, what is on its way is taken back; it waits for news of the group
-    renewed     the group has kept it: nobody else had its partitions, and all goes on where it was
+    renewed     the group has kept it: no other worker had its partitions, and all continues where it was
     ended       the group has not, or the partitions are given up anyway: what was in hand is abandoned
 
 A *term* is the time until the lease ends. What was made in one is never sent in the next.
@@ -93,7 +93,7 @@ class Lease:
 
     def _in_loop(self, change: Callable[[], None]) -> None:
         if self._loop is not None:
-            with suppress(RuntimeError):  # it is closed: nobody is left to be told
+            with suppress(RuntimeError):  # it is closed: there is nothing left to notify
                 self._loop.call_soon_threadsafe(change)
 
     # -- in the worker's event loop -----------------------------------------------------------------------
@@ -135,7 +135,7 @@ class Lease:
     def give_up(self) -> None:
         """Take note that no run is begun any more, and those in hand are waited for.
 
-        From now on nobody waits for a lease that is over: what it could bring is processed again anyway.
+        From now on no task waits for a lease that is over: what it could bring is processed again anyway.
         """
         self._giving_up = True
         if not self.held:

@@ -3,7 +3,7 @@
 What fences a worker that was taken for dead is the *transactional id* of the partition: who starts a producer
 under it (InitProducerId) ends the open transaction of the one before and shuts it out for good. aiokafka
 sends offsets into a transaction without the group's generation (KIP-447), so one producer for all partitions,
-as newer clients have, would fence nobody.
+as newer clients have, would fence no worker.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from streams.errors import EddyError, InfrastructureError, ProducerFencedError
 #: makes good for what is not done by then.
 _LAST_WORDS_S = 5.0
 
-#: Each says that somebody else is the producer, or the owner, of this partition by now.
+#: Each says that another worker is the producer, or the owner, of this partition by now.
 _FENCED = (
     ProducerFenced,
     InvalidProducerEpoch,
@@ -64,7 +64,7 @@ class TransactionalProducer:
     Args:
         client: With a transactional id, not started.
         transactional_id: The client's transactional id.
-        group: Whose offsets go into the transactions.
+        group: The consumer group whose offsets go into the transactions.
         within_s: For a transaction from begin to commit. Less than the broker's timeout, which aborts it.
     """
 
@@ -114,7 +114,7 @@ class TransactionalProducer:
             on_crash_point: Told each stage.
 
         Raises:
-            ProducerFencedError: somebody else writes under this id, or the producer is closed.
+            ProducerFencedError: another worker writes under this id, or the producer is closed.
             InfrastructureError: it failed. What became of it, only a new start tells: the worker must stop.
         """
         async with self._turn:
@@ -123,7 +123,7 @@ class TransactionalProducer:
     async def keep_known(self, consumed: Consumed, idle_s: float) -> None:
         """Commit a position once more if there was no transaction for ``idle_s``.
 
-        Brokers forget a transactional id that nobody uses (``transactional.id.expiration.ms``, a week).
+        Brokers forget a transactional id that no producer uses (``transactional.id.expiration.ms``, a week).
 
         Raises:
             ProducerFencedError: as `transact` does.

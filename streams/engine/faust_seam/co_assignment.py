@@ -3,7 +3,7 @@
 Faust's assignor gives topics with the same number of partitions out together, by what the worker that leads
 the group knows of the topics at that moment. A topic it knows nothing of, since it asked a broker that has
 just started, is left out without a word; one that has another number is given out by itself. A worker would
-then process partitions whose changelog it has not restored, and write sessions that begin anew over theirs.
+then process partitions whose changelog it has not restored, and overwrite their sessions with new ones.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ class RunConsumerThread(AIOKafkaConsumerThread):
         try:
             super()._stopped_set()
         except RuntimeError:
-            # A crash ends the thread and its loop at once: nobody is left there to be told.
+            # A crash ends the thread and its loop at once: nothing is left there to notify.
             if not self.thread_loop.is_closed():
                 raise
 
@@ -200,7 +200,7 @@ class RunConsumerThread(AIOKafkaConsumerThread):
         max_records: int | None,
     ) -> Any:
         fetched = await super()._fetch_records(consumer, active_partitions, timeout, max_records)
-        # From here to the look at records that are lost nobody waits: it is the assignment they came under.
+        # Nothing is awaited until the look at lost records: this is the assignment they came under.
         assignment = current_assignment(consumer)
         self.read_to = fetch_positions(consumer, active_partitions)
         while self._out_of_range:
@@ -227,7 +227,7 @@ class RunConsumerThread(AIOKafkaConsumerThread):
             for tp, records in fetched.items():
                 if tp in consumer.assignment():
                     consumer.seek(tp, records[0].offset)
-            self.read_to = {}  # the flow may be back when somebody looks, and would take these for read
+            self.read_to = {}  # the flow may be back at the next look, and would take these for read
             return {}
         return fetched
 

@@ -38,7 +38,7 @@ _POLL_SECONDS = 0.5
 #: Without anything to read a leader answers every `fetch_max_wait_ms`; for so long it is taken at its word.
 _CURRENT_S = 15.0
 
-#: Between two looks at what the client tells nobody.
+#: Between two looks at what the client does not report.
 _LOOK_SECONDS = 1.0
 
 

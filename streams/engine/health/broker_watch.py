@@ -24,7 +24,7 @@ from streams.engine.health.outage import Address, Answer, Moment, Outage, Refusa
 
 _LOOK_SECONDS = 2.0
 
-#: How long a broker may take. One that takes longer does not answer, for whoever waits for it.
+#: How long a broker may take. One that takes longer counts as not answering.
 _PATIENCE_SECONDS = 4.0
 
 log = logging.getLogger(__name__)

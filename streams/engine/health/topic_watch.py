@@ -53,7 +53,7 @@ class TopicWatch(Service):
         self._client: AIOKafkaClient | None = None
         self._ids: dict[str, str | None] = {}
         self._missing_since: dict[str, float] = {}
-        #: Whether the log has it that nobody answers, until somebody does.
+        #: Whether the log says that no broker answers, until one does.
         self._told = False
         super().__init__(**kwargs)
 

@@ -2,7 +2,7 @@
 
     stubs       of sessions that ended, once the commit has passed them: from a list that epochs make, so that
                 a burst of short sessions costs no search
-    sessions    that nobody touched for `session_ttl_ms` + `state_grace_ms`: from a search of the partition's
+    sessions    untouched for `session_ttl_ms` + `state_grace_ms`: from a search of the partition's
                 database, a slice at a time, round after round
 
 A removal is an epoch of its own, in the lane of its partition between two runs: what is told, then the
@@ -94,7 +94,7 @@ class Housekeeping:
         table: The sessions.
         effects: The effects of the epochs of the sessions.
         settings: In force for new records; those of a partition count where they are newer.
-        worker: Whose partitions they are.
+        worker: The worker whose partitions they are.
         metrics: Told what was done.
         interval_ms: Between the end of a search of a partition and the next one, at least.
         rest_ms: A stub stays so long in any case: what a worker that was taken for dead writes while it is

@@ -145,7 +145,7 @@ def removed_value(headers: Iterable[tuple[str, bytes | None]]) -> bytes | None:
     """Return what a session's tombstone says of the state that went: the bytes of a stub at its position.
 
     A worker that was taken for dead may bury a session of which its successor has read more, so a tombstone
-    can be outdated as any state can. None for a tombstone that somebody else wrote.
+    can be outdated as any state can. None for a tombstone that another program wrote.
 
     >>> removed_value([("eddy.buried", b"[1,0,7]")])
     b'[1,0,7]'
@@ -208,7 +208,7 @@ def blaming_state(changelog: str, partition: int, directory: Path) -> Iterator[N
             f"In partition {partition}, {error}. Stop the worker, delete {directory / f'{partition}.db'} and "
             f"start it again: {changelog} restores the state. If it is damaged there too, stop the workers, "
             f"write a record with the key {key!r} and no value into partition {partition} of {changelog} "
-            "(docs/limits.md says how), delete the directory again and start: the session begins anew with "
+            "(docs/limits.md says how), delete the directory again and start: the session begins again with "
             "its next record."
         ) from error
 

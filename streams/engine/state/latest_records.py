@@ -57,7 +57,7 @@ class LatestRecords:
         for record in records:
             value = record.value
             if value is None and (value := removed_value(record.headers)) is None:
-                continue  # a tombstone of somebody else always counts
+                continue  # a tombstone that another program wrote always counts
             found = source(record.key, value)
             if found is None:
                 doubtful.append(record.key)

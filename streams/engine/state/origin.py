@@ -107,7 +107,7 @@ class Origin:
                     f"Topic {changelog} was deleted and created again: it has the id {current} now, "
                     f"{store.path} was filled from the one with the id {before}. What the new one does not "
                     "hold would be lost when a partition moves to another worker. If the topic was deleted "
-                    f"on purpose, delete {stores.directory}; the sessions in it begin anew with their next "
+                    f"on purpose, delete {stores.directory}; the sessions in it begin again with their next "
                     f"record. {self.anew}"
                 )
 
@@ -128,8 +128,8 @@ class Origin:
                 raise StateError(
                     f"Topic {topic} was deleted and created again: it has the id {current} now, {state} was "
                     f"built from the one with the id {before}. Its offsets began at 0 again, so new records "
-                    "would be taken for ones that were scored before. If nobody meant to, find out what the "
-                    f"producers wrote before you go on. {self.anew}"
+                    "would be taken for ones that were scored before. Unless that was intended, find out "
+                    f"what producers wrote before you go on. {self.anew}"
                 )
 
 

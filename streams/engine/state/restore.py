@@ -70,7 +70,7 @@ async def restore(
         form: The format of the table.
         tombstones_kept_ms: Asks how long the changelog keeps what tells of a deletion. A database that has
             been behind for longer is discarded and restored from the beginning. Without, none is.
-        newest: What was followed in an earlier call and nobody else has written to since, by partition.
+        newest: What an earlier call followed and no other worker has written to since, by partition.
         progress: Told how much there is to read, and what is read.
 
     A database that is damaged is set aside first, and restored from the beginning.
@@ -127,7 +127,7 @@ async def restore(
         try:
             await asyncio.gather(*tasks, return_exceptions=True)
         finally:  # who was cancelled may be cancelled again here
-            # Whoever comes next has the databases for itself: a thread ends within one write.
+            # The next caller has the databases for itself: a thread ends within one write.
             writers.shutdown()
 
 

@@ -17,7 +17,7 @@ class RestoreProgress:
 
     Args:
         topic: The changelog.
-        now: Seconds, by a clock that nobody sets.
+        now: Seconds, by a monotonic clock.
     """
 
     def __init__(self, topic: str, now: Callable[[], float] = time.monotonic) -> None:

@@ -5,7 +5,7 @@ reads the partition's changelog into a database of its own, so that it has only 
 it takes the partition over. It reads in rounds, with a consumer of its own and in the threads of a restore,
 and leaves the event loop and the lanes alone.
 
-A standby's databases are not the table's: nobody looks anything up in them.
+A standby's databases are not the table's: no epoch looks anything up in them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Standby:
     """Follows the changelogs of the partitions this worker stands by for.
 
     Args:
-        tables: Whose changelogs.
+        tables: The tables whose changelogs are followed.
         new_consumer: Makes a consumer outside the group.
         tombstones_kept_ms: Asks how long a changelog keeps what tells of a deletion.
         metrics: Told about each round.
@@ -98,8 +98,8 @@ class Standby:
         self._up_to_date_at.clear()
         self._kept_ms.clear()
         if self._following is not None:
-            # Whoever is cancelled meanwhile has not let go yet, and the next one waits on. Cancelled twice it
-            # would not wait for the threads at the databases.
+            # A task that is cancelled meanwhile has not let go yet, and the next one waits for it. Cancelled
+            # twice it would not wait for the threads at the databases.
             if not self._following.cancelling():
                 self._following.cancel()
             await asyncio.wait((self._following,))

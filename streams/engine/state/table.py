@@ -126,7 +126,7 @@ class StateTable(faust.Table[bytes, bytes], Generic[V]):
         """Make an epoch's changes the partition's state.
 
         Args:
-            partition: Whose.
+            partition: The partition.
             view: With the changes.
             items: Their keys and bytes.
             offset: Where their changelog records end.
@@ -153,13 +153,13 @@ class StateTable(faust.Table[bytes, bytes], Generic[V]):
 
         ``goes_on`` where they are a further batch of the same transaction: no marker stands before them.
 
-        Where it has not, somebody else has written to the changelog since: this worker was taken for dead,
+        Where it has not, another worker has written to the changelog since: this worker was taken for dead,
         or another one was and is not. The next restore reads from where the database is complete.
         """
         store = self.stores[partition]
         before = store.offset()
         # What was restored has the markers in it, what was written since has not. A fence keeps out who has
-        # transactions as well, and nobody else.
+        # transactions as well, and no other worker.
         up_to = (-1 if before is None else before) + (partition in self._marked and not goes_on)
         complete = offset - len(items) == up_to
         store.write(items, offset if complete else None, at_ms)
@@ -258,7 +258,7 @@ class SessionTable(StateTable[Session]):
 
     def stubs(self, partition: int) -> Stubs:
         """Return the stubs of a partition that were noted; who removes one takes it out."""
-        assert self._stubs is not None, "nobody has asked to take note of them"
+        assert self._stubs is not None, "no caller asked to record them"
         return self._stubs.setdefault(partition, Stubs())
 
     def write(

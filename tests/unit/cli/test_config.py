@@ -204,7 +204,7 @@ def test_history_tells_what_became_of_every_record() -> None:
 
 def test_history_says_no_more_than_it_knows() -> None:
     [entry] = history(stored(b'{"version": 3, "changed": "yesterday"}'))
-    assert line(entry) == "version 3  at an unknown time  somebody"
+    assert line(entry) == "version 3  at an unknown time  unknown"
 
 
 def test_a_document_cannot_pretend_to_be_another() -> None:

@@ -48,7 +48,7 @@ def test_a_damaged_state_of_a_detector_is_refused(name: str) -> None:
         blaming_state("changelog", 3, Path("data")),
     ):
         JOB.fold(Run(Topic.DECISION_LOGS, 0, messages(3)), sessions, DEFAULTS, RunResult())
-    for words in ("partition 3", "session 's'", "data/3.db", "b'ss'", "changelog", "begins anew"):
+    for words in ("partition 3", "session 's'", "data/3.db", "b'ss'", "changelog", "begins again"):
         assert words in str(refused.value)
 
 

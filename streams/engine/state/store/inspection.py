@@ -22,7 +22,7 @@ class StoreInspection(NamedTuple):
     """What a database says of itself.
 
     ``written_at`` is when it was up to ``offset``, s since 1970; ``changelog`` the id of the topic it was
-    filled from, None when nobody took note; ``entries`` are the values it was asked for, by key.
+    filled from, None if it was not recorded; ``entries`` are the values it was asked for, by key.
     """
 
     format: bytes | None

@@ -1,7 +1,7 @@
 """What stands in a database: the values, the time each was written at, and what the store says of itself.
 
 Each value stands behind eight bytes, the time it was written at: its changelog record has the same time, and
-whoever restores takes it from there. It is of this format alone, never of the value.
+a restore takes it from there. It is of this format alone, never of the value.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class StoreOptions:
         options.set_max_log_file_size(_LOG_BYTES)
         options.set_keep_log_file_num(_LOGS_KEPT)
         options.set_stats_dump_period_sec(0)
-        # A file full of deletions is compacted soon: whoever goes through the keys has to step over each.
+        # A file full of deletions is compacted soon: a scan of the keys has to step over each.
         options.add_compact_on_deletion_collector_factory(*_MANY_DELETIONS)
         tables = BlockBasedOptions()
         tables.set_bloom_filter(self.bloom_bits, block_based=False)
