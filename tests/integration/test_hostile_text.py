@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,8 @@ from streams.brokers.connection import Connection
 from streams.cli import main
 from streams.domain.outgoing import Outgoing
 from streams.domain.topic import Topic
+from tests.integration.commands import Commands, commands
 from tests.integration.load import decision, keyed
-from tests.integration.on_terminal import on_terminal, through_pipes
 from tests.integration.stage import Stage
 
 pytestmark = [pytest.mark.integration, pytest.mark.any_broker]
@@ -37,7 +36,6 @@ RAW = ("\x1b[2J", "\x1b[31;7m", "\x1b]", "\x07", "\x9b", "\x7f", "\u202e")
 #: What Eddy itself writes to a terminal: styles, and a line of progress that is erased.
 OWN = re.compile(r"\x1b\[[0-9;]*m|\r\x1b\[2K")
 PARTITIONS = 4
-EDDY = str(Path(sys.executable).with_name("eddy"))
 
 #: The words of each command that needs no broker. FILE and so on are hostile in name and content.
 ALONE = {
@@ -84,19 +82,19 @@ ASKING = {
 }
 
 
-def commands(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[str]:
+def names_of(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[str]:
     if isinstance(command, click.Group):
         context = click.Context(command)
         for name in command.list_commands(context):
             found = command.get_command(context, name)
             assert found is not None
-            yield from commands(found, (*path, name))
+            yield from names_of(found, (*path, name))
     else:
         yield " ".join(path)
 
 
 def test_every_command_has_a_case() -> None:
-    assert set(commands(main)) == {*ALONE, *ASKING}
+    assert set(names_of(main)) == {*ALONE, *ASKING}
 
 
 def hostile_acts(session: str) -> list[dict[str, Any]]:
@@ -110,6 +108,12 @@ def hostile_acts(session: str) -> list[dict[str, Any]]:
     refused = decision(session, 9, tool_call=EVIL)
     refused["action"]["status"] = EVIL
     return [*acts, refused]
+
+
+@pytest.fixture(scope="module")
+def eddy() -> Iterator[Commands]:
+    with commands() as running:
+        yield running
 
 
 @pytest.fixture
@@ -145,11 +149,13 @@ def documents(written: bytes) -> list[Any]:
         return [json.loads(line) for line in written.splitlines()]
 
 
-def run(words: list[str], files: dict[str, str], environment: dict[str, str], directory: Path) -> list[str]:
+def run(
+    eddy: Commands, words: list[str], files: dict[str, str], environment: dict[str, str], directory: Path
+) -> list[str]:
     """Run a command with pipes and on a terminal; return what is wrong with what it wrote."""
-    words = [EDDY, *(files.get(word, word) for word in words)]
-    out, errors = through_pipes(words, environment, directory)
-    shown = on_terminal(words, {**environment, "TERM": "xterm-256color"}, directory)
+    words = [files.get(word, word) for word in words]
+    out, errors = eddy.run(words, environment, directory, terminal=False)
+    shown = eddy.run(words, {**environment, "TERM": "xterm-256color"}, directory, terminal=True).out
     assert shown, words
     assert out or errors, words
     assert b"Traceback" not in errors, errors.decode()
@@ -160,20 +166,25 @@ def run(words: list[str], files: dict[str, str], environment: dict[str, str], di
 
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("command", ALONE)
-def test_a_command_without_brokers_obeys_nothing(command: str, files: dict[str, str], tmp_path: Path) -> None:
+def test_a_command_without_brokers_obeys_nothing(
+    eddy: Commands, command: str, files: dict[str, str], tmp_path: Path
+) -> None:
     environment = Stage.inherited()
     for words in ALONE[command]:
-        assert run([*command.split(), *words], files, environment, tmp_path) == []
+        assert run(eddy, [*command.split(), *words], files, environment, tmp_path) == []
 
 
-def test_json_gives_back_the_text_of_agents_as_it_is(files: dict[str, str], tmp_path: Path) -> None:
-    out, _ = through_pipes([EDDY, "detect", "--json", files["FILE"]], Stage.inherited(), tmp_path)
+def test_json_gives_back_the_text_of_agents_as_it_is(
+    eddy: Commands, files: dict[str, str], tmp_path: Path
+) -> None:
+    words = ["detect", "--json", files["FILE"]]
+    out, _ = eddy.run(words, Stage.inherited(), tmp_path, terminal=False)
     assert [document["session_id"] for document in documents(out)][:9] == [SESSION] * 9
 
 
 @pytest.mark.timeout(900)
 async def test_a_command_that_asks_brokers_obeys_nothing(
-    stage: Stage, files: dict[str, str], tmp_path: Path
+    eddy: Commands, stage: Stage, files: dict[str, str], tmp_path: Path
 ) -> None:
     worker = stage.worker()
     await stage.send([keyed(act, PARTITIONS) for act in hostile_acts(SESSION)])
@@ -202,6 +213,6 @@ async def test_a_command_that_asks_brokers_obeys_nothing(
     for command, cases in ASKING.items():
         for case in cases:
             words = [*command.split(), *case]
-            if found := await asyncio.to_thread(run, words, files, environment, tmp_path):
+            if found := await asyncio.to_thread(run, eddy, words, files, environment, tmp_path):
                 wrong[" ".join(words)] = found
     assert wrong == {}
