@@ -8,13 +8,15 @@ import pytest
 
 # A shared machine may stall for longer than any deadline, also while examples are drawn; the timeout of
 # pytest stands in. Continuous integration draws the same examples each time: what it refuses, the change did.
-# Other runs go on looking.
+# Other runs look at others, a few each; `--hypothesis-profile thorough` looks at many.
 hypothesis.settings.register_profile(
     "suite",
     deadline=None,
     derandomize="CI" in os.environ,
+    max_examples=40,
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
+hypothesis.settings.register_profile("thorough", hypothesis.settings.get_profile("suite"), max_examples=1000)
 hypothesis.settings.load_profile("suite")
 
 VECTORS = Path(__file__).parent / "conformance" / "vectors"

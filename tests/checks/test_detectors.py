@@ -50,7 +50,7 @@ DIGITS = 40
 
 # Every property runs once per detector, and the streams are long. The time limits are those of
 # tests/conftest.py; these checks also run without it.
-FEW = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+FEW = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 Seen = tuple[Decision, dict[str, Any], DetectionSettings]
 

@@ -109,7 +109,7 @@ def interleavings(draw: st.DrawFn, sent: Sequence[Contribution]) -> list[Contrib
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_the_order_of_the_partitions_and_repeats_change_nothing(data: st.DataObject) -> None:
     sent = contributions(data.draw(HISTORIES))
     merged = data.draw(interleavings(sent))
@@ -225,7 +225,7 @@ class History:
 
 
 @given(HISTORIES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_the_counts_are_what_the_whole_history_says(history: list[Act]) -> None:
     known = History(history)
     found = tallied(contributions(history))

@@ -17,7 +17,7 @@ from tests.settings_strategy import settings
 COUNTED_DIFFERENTLY = {"A3:escalation", "A5"}
 LONGEST = 200
 SLOW = hypothesis_settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 
 

@@ -158,7 +158,7 @@ def test_warnings_come_in_the_order_of_the_document_and_groups_last():
     ]
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(DOCUMENTS, SETTINGS, st.integers(0, 9))
 def test_no_document_stops_the_job_or_puts_anything_invalid_in_force(document, before, version):
     result, warnings = resolve(document, before, version)

@@ -216,7 +216,7 @@ def check(entries: list[dict[str, Any]], *, stored: bool) -> set[str]:
     return met
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(histories(), st.booleans())
 def test_the_detector_does_what_the_definitions_say(entries: list[dict[str, Any]], stored: bool) -> None:
     check(entries, stored=stored)

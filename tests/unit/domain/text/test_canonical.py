@@ -163,7 +163,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(TEXTS)
 @example('{"a":' + "[" * 100 + "]" * 100 + ',"a":1}')
 @example('{"' + "[" * 150 + '":1}')

@@ -105,7 +105,7 @@ DENSE = st.one_of(
 LONG = st.tuples(st.integers(3980, 4000), LIKELY).map(lambda long: "a" * long[0] + long[1])
 
 
-@settings(max_examples=1000)
+@settings(max_examples=300)
 @given(LIKELY | DENSE | LONG | st.text())
 @example("1x5f at 0x5f")
 @example("line 3\u2028: In [3]")
