@@ -1,0 +1,95 @@
+"""What reads one format: units of bytes in, DecisionLogs and problems out.
+
+An adapter never raises, whatever the bytes are, and its memory is bounded. In ``ignored`` it counts what it
+leaves out by design: lines of a type that says nothing of a step. It yields a `Problem` for what it cannot
+use.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from typing import Final, NamedTuple, Protocol
+
+from streams.sources.entry import Entry
+
+MOST_OPEN_CALLS: Final = 10_000
+"""Calls of one input that wait for their results. The oldest of more is reported as unanswered."""
+
+LONGEST_UNIT: Final = 32 * 1024 * 1024
+"""Bytes of one unit that an adapter takes. A longer one is `Reason.UNREADABLE`."""
+
+CERTAIN: Final = 100
+PERHAPS: Final = 50
+NO: Final = 0
+
+
+class UnitKind(StrEnum):
+    """What an adapter is fed with: one line, the whole document, or one OTLP request."""
+
+    LINES = "lines"
+    DOCUMENT = "document"
+    REQUESTS = "requests"
+
+
+class Reason(StrEnum):
+    """Why something in an input gave no record, or a poorer one."""
+
+    UNREADABLE = "unreadable"  # not the bytes of this format
+    UNKNOWN_SHAPE = "unknown_shape"  # readable, and neither a known type nor one that may be ignored
+    ORPHAN_RESULT = "orphan_result"  # a result without its call
+    UNANSWERED = "unanswered"  # a call without its result
+    NO_CONTENT = "no_content"  # a call whose arguments were not captured
+
+
+class Problem(NamedTuple):
+    """One thing an adapter could not use.
+
+    ``where`` names the session, call or unit; ``detail`` says in a few words what was there. Both may hold
+    text that an agent wrote.
+    """
+
+    where: str
+    reason: Reason
+    detail: str
+
+
+class Adapter(Protocol):
+    """Reads the units of one input in their order."""
+
+    ignored: Counter[str]
+    """What was left out by design, by type."""
+
+    def feed(self, unit: bytes) -> Iterator[Entry | Problem]:
+        """Yield what one unit completes. Never raises; the caller exhausts the iterator."""
+        ...
+
+    def close(self) -> Iterator[Entry | Problem]:
+        """Yield what still waits: the calls without a result, the words of the last turn."""
+        ...
+
+    def state(self) -> bytes:
+        """Return what `Format.resume` needs to continue after the units fed so far."""
+        ...
+
+
+class Format(NamedTuple):
+    """One format: its name, its units, how an input of it is recognised, and its adapter.
+
+    Attributes:
+        name: as `--format` takes it: ``claude-code``.
+        kind: the units its adapter is fed with.
+        sniff: from the first 64 kB, unpacked, and the name of the input: `NO`, `PERHAPS` or `CERTAIN`. Never
+            raises.
+        start: a new adapter of the input of this name.
+        resume: the adapter that `Adapter.state` describes; a new one where the state is not of this format.
+        folder: where the program keeps its logs below the home folder, as a glob; None if nowhere.
+    """
+
+    name: str
+    kind: UnitKind
+    sniff: Callable[[bytes, str], int]
+    start: Callable[[str], Adapter]
+    resume: Callable[[str, bytes], Adapter]
+    folder: str | None = None

@@ -1,0 +1,106 @@
+"""What adapters of logs share: the decoding of a unit, one conversation per session, and the state."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, ClassVar, Final, Self
+
+import orjson
+
+from streams.sources.adapters.adapter import LONGEST_UNIT, Problem, Reason
+from streams.sources.adapters.conversation import Conversation
+from streams.sources.adapters.record import UNDECODABLE, decoded
+from streams.sources.entry import Entry
+
+MOST_SESSIONS: Final = 10_000
+"""Sessions of one input that are held. The calls of the oldest of more are reported as unanswered."""
+
+Found = Iterator[Entry | Problem]
+
+
+class LogAdapter(ABC):
+    """An adapter whose units are JSON objects. A format implements `read`, and `opened` for a new session.
+
+    Attributes:
+        name: of the input, for problems and for sessions that have no id of their own.
+        ignored: what was left out by design, by type.
+        conversations: by session, the one that was used last at the end.
+        memory: what else a format keeps between units; values of JSON only.
+    """
+
+    version: ClassVar[int] = 1
+    """Of the state. A state of another version is not resumed."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.ignored: Counter[str] = Counter()
+        self.conversations: dict[str, Conversation] = {}
+        self.memory: dict[str, Any] = {}
+        self._given_up: list[Problem] = []
+
+    @abstractmethod
+    def read(self, value: dict[str, Any]) -> Found:
+        """Yield what one object completes."""
+
+    def feed(self, unit: bytes) -> Found:
+        """Yield what one unit completes."""
+        if len(unit) > LONGEST_UNIT:
+            yield Problem(self.name, Reason.UNREADABLE, f"{len(unit):,} bytes: longer than is read")
+            return
+        value = decoded(unit)
+        if value is UNDECODABLE:
+            yield Problem(self.name, Reason.UNREADABLE, "not JSON")
+        elif isinstance(value, dict):
+            yield from self.read(value)
+            yield from self._given_up
+            self._given_up.clear()
+        else:
+            yield Problem(self.name, Reason.UNKNOWN_SHAPE, "not an object")
+
+    def close(self) -> Found:
+        """Yield the calls without a result."""
+        for conversation in self.conversations.values():
+            yield from conversation.unanswered()
+
+    def conversation(self, session_id: str, agent_id: str, agent_type: str | None = None) -> Conversation:
+        """Return the conversation of a session, a new one if it has none."""
+        found = self.conversations.pop(session_id, None)
+        if found is None:
+            found = Conversation(session_id, agent_id, agent_type or agent_id)
+            if len(self.conversations) >= MOST_SESSIONS:
+                oldest = self.conversations.pop(next(iter(self.conversations)))
+                self._given_up.extend(oldest.unanswered())
+        self.conversations[session_id] = found
+        return found
+
+    def unknown(self, where: str, detail: str) -> Problem:
+        """Return the problem of a shape that the format does not have."""
+        return Problem(where, Reason.UNKNOWN_SHAPE, detail[:200])
+
+    def state(self) -> bytes:
+        """Return everything that later units need."""
+        return orjson.dumps(
+            {
+                "version": self.version,
+                "ignored": self.ignored,
+                "memory": self.memory,
+                "conversations": [each.frozen() for each in self.conversations.values()],
+            }
+        )
+
+    @classmethod
+    def resume(cls, name: str, state: bytes) -> Self:
+        """Return the adapter that `state` described; a new one if it is not a state of this version."""
+        adapter = cls(name)
+        try:
+            value = orjson.loads(state)
+            if value["version"] == cls.version:
+                held = [Conversation.thawed(each) for each in value["conversations"]]
+                adapter.conversations = {each.session_id: each for each in held}
+                adapter.ignored = Counter(value["ignored"])
+                adapter.memory = dict(value["memory"])
+        except (ValueError, TypeError, KeyError, AttributeError):
+            return cls(name)
+        return adapter

@@ -1,0 +1,346 @@
+"""The DecisionLog of one finished step, and the rules for its texts, the same for every format.
+
+A field that a source does not have is left out. Texts are cut to `LONGEST_TEXT`. Half surrogate pairs, which
+logs of agents do hold, become U+FFFD. So every record passes `streams.domain.validation`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+LONGEST_TEXT: Final = 16_000
+"""Characters of arguments, result and error that are kept; the judgement reads the first 4,000."""
+
+LONGEST_WORDS: Final = 500
+LONGEST_ARGUMENTS_IN_INTENT: Final = 60
+
+_DEEPEST_BLOCK: Final = 4
+_LARGEST_COUNT: Final = 2**62
+_LATEST_S: Final = 100_000_000_000  # s of the year 5138, ms of 1973
+_LATEST_MS: Final = 100_000_000_000_000
+
+PATH_KEYS: Final = (
+    "file_path",
+    "path",
+    "filepath",
+    "filename",
+    "file_name",
+    "notebook_path",
+    "absolute_path",
+)
+
+
+class Agent(NamedTuple):
+    """Who acts: ``identity`` of a record."""
+
+    agent_id: str
+    agent_type: str
+    version: str | None = None
+
+
+class Step(NamedTuple):
+    """What one record says, before it is one.
+
+    Attributes:
+        event_id: the id of the call, of the message, or ``<trace>/<span>``.
+        at: its end in ms.
+        status: ``success``, ``failure`` or ``skipped``.
+        kind: ``tool``, ``llm`` or ``system``.
+        tool: the name of the tool as the source gives it.
+        arguments: of the call: text, or a value that becomes compact JSON.
+        output: the text of the result, or of the error if ``status`` is ``failure``.
+        words: what the assistant said before its call, or as its answer.
+        parent: the step or span above.
+        tokens: of the model calls since the record before.
+        cost: of the session up to here, as the source counts it.
+        terminal: whether it ends the session.
+        signal: the agent's own loop stop.
+    """
+
+    event_id: str
+    at: int
+    status: str = "success"
+    kind: str = "tool"
+    tool: str | None = None
+    arguments: Any = None
+    output: str | None = None
+    words: str | None = None
+    parent: str | None = None
+    tokens: int | None = None
+    cost: float | None = None
+    terminal: bool = False
+    signal: str | None = None
+
+
+def decision_log(
+    session_id: str, agent: Agent, step: Step, *, trace_id: str | None = None, goal: str | None = None
+) -> dict[str, Any]:
+    """Return the record of a step.
+
+    >>> step = Step("call-1", 5, tool="Read", arguments={"path": "a.py"}, output="x = 1")
+    >>> log = decision_log("s1", Agent("coder", "coder"), step)
+    >>> log["cognition"], log["action"]["target"], log["meta"]
+    ({'intent': 'Read a.py'}, 'a.py', {'trace_id': 's1', 'timestamp': 5})
+    """
+    log: dict[str, Any] = {
+        "session_id": clean(session_id),
+        "event_id": clean(step.event_id),
+        "meta": _given(
+            trace_id=clean(trace_id or session_id),
+            timestamp=max(0, step.at),
+            parent_step_id=clean(step.parent) if step.parent else None,
+        ),
+        "identity": _given(
+            agent_id=clean(agent.agent_id),
+            agent_type=clean(agent.agent_type),
+            capability_version=clean(agent.version) if agent.version else None,
+        ),
+    }
+    if step.kind != "system":
+        log["cognition"] = _cognition(step, goal)
+    log["action"] = _action(step)
+    optional = {
+        "state_delta": _given(tokens_consumed=step.tokens, cumulative_session_cost=step.cost),
+        "control": _given(is_terminal=step.terminal or None, interrupt_signal=step.signal),
+    }
+    return log | {name: group for name, group in optional.items() if group}
+
+
+def _cognition(step: Step, goal: str | None) -> dict[str, Any]:
+    words = step.words.strip()[:LONGEST_WORDS] if step.words else ""
+    intent = clean(words) or silent_intent(step.tool, step.arguments, target(step.arguments))
+    about = clean(goal[:LONGEST_TEXT]) if goal and step.kind == "tool" else None
+    return _given(intent=intent, goal=about)
+
+
+def _action(step: Step) -> dict[str, Any]:
+    output = None if step.output is None else clean(step.output[:LONGEST_TEXT])
+    failed = step.status == "failure"
+    called = step.tool is not None
+    return _given(
+        status=step.status,
+        kind=step.kind,
+        tool_call=clean(step.tool) if step.tool is not None else None,
+        tool_input=argument_text(step.arguments) if called else None,
+        target=target(step.arguments) if called else None,
+        error=output if failed else None,
+        tool_output_summary=None if failed else output,
+    )
+
+
+def _given(**fields: Any) -> dict[str, Any]:
+    """Return the fields that have a value."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def clean(text: str) -> str:
+    r"""Replace half surrogate pairs, which UTF-8 cannot hold.
+
+    >>> clean("a\ud800b")
+    'a\ufffdb'
+    """
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def argument_text(arguments: Any) -> str | None:
+    r"""Return arguments as text: text as it is, anything else as compact JSON, None if there are none.
+
+    >>> argument_text({"q": "x"}), argument_text("ls -l"), argument_text(None)
+    ('{"q":"x"}', 'ls -l', None)
+    """
+    match arguments:
+        case None:
+            return None
+        case str():
+            text = arguments
+        case _:
+            text = json_text(arguments)
+    return clean(text[:LONGEST_TEXT])
+
+
+def json_text(value: Any) -> str:
+    """Return a value of JSON as compact JSON, also one that a strict writer refuses."""
+    try:
+        return orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:
+        pass
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    except (ValueError, RecursionError):
+        return "[nested too deeply]"
+
+
+def json_value(text: Any) -> Any:
+    """Return what a JSON text holds, the text itself if it holds none; other values as they are.
+
+    >>> json_value('{"a": 1}'), json_value("ls"), json_value([2])
+    ({'a': 1}, 'ls', [2])
+    """
+    if not isinstance(text, str) or text[:1] not in '{["':
+        return text
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
+
+
+def target(arguments: Any) -> str | None:
+    """Return the file that the arguments name, None if none.
+
+    >>> target({"file_path": "a.py"}), target('{"path": "b.py"}'), target("cat c.py")
+    ('a.py', 'b.py', None)
+    """
+    value = json_value(arguments)
+    if not isinstance(value, Mapping):
+        return None
+    paths = (value.get(key) for key in PATH_KEYS)
+    return next((clean(path[:LONGEST_TEXT]) for path in paths if isinstance(path, str) and path), None)
+
+
+def silent_intent(tool: str | None, arguments: Any, path: str | None) -> str:
+    """Return the intent of a step that comes without words (specification 2.3).
+
+    The tool with its target, or with the first 60 characters of its arguments; the tool alone if its
+    arguments were not captured.
+
+    >>> silent_intent("Bash", {"command": "ls"}, None), silent_intent("Read", {}, "a.py")
+    ('Bash {"command":"ls"}', 'Read a.py')
+    """
+    if tool is None:
+        return ""
+    if is_not_captured(arguments):
+        return clean(tool)
+    about = path or (argument_text(arguments) or "")[:LONGEST_ARGUMENTS_IN_INTENT]
+    return f"{clean(tool)} {about}".rstrip()
+
+
+def not_captured(span_id: str) -> dict[str, str]:
+    """Return the arguments of a call whose own were not captured: they equal those of no other call."""
+    return {"not_captured": span_id}
+
+
+def is_not_captured(arguments: Any) -> bool:
+    """Tell whether these are the arguments of `not_captured`."""
+    return isinstance(arguments, Mapping) and list(arguments) == ["not_captured"]
+
+
+def block_text(content: Any, depth: int = 0) -> str | None:
+    r"""Return the text of a content: text as it is; of a list of blocks their texts, images as ``[image]``.
+
+    >>> block_text("a"), block_text([{"type": "text", "text": "a"}, {"type": "image"}]), block_text(None)
+    ('a', 'a\n[image]', None)
+    """
+    match content:
+        case None:
+            return None
+        case str():
+            return content
+        case list() if depth <= _DEEPEST_BLOCK:
+            return "\n".join(part for block in content if (part := _one_block(block, depth)) is not None)
+        case _:
+            return json_text(content)
+
+
+def _one_block(block: Any, depth: int) -> str | None:
+    match block:
+        case str():
+            return block
+        case {"text": str(text)}:
+            return text
+        case {"type": str(kind)} if "image" in kind:
+            return "[image]"
+        case {"content": content}:
+            return block_text(content, depth + 1)
+        case _:
+            return None
+
+
+def decoded(unit: bytes) -> Any:
+    """Return the JSON value of these bytes; `UNDECODABLE` if they are none.
+
+    A half surrogate pair, which some logs hold, and bytes that are not UTF-8 do not make a value unreadable.
+
+    >>> decoded(b'{"a": 1}'), decoded(b'{"a"') is UNDECODABLE
+    ({'a': 1}, True)
+    """
+    try:
+        return orjson.loads(unit)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        return json.loads(unit.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return UNDECODABLE
+
+
+def whole(value: Any) -> int | None:
+    """Return a count of a source, None if it is none.
+
+    >>> whole(7), whole(7.0), whole(True), whole("7"), whole(-1)
+    (7, 7, None, None, None)
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if not 0 <= value <= _LARGEST_COUNT:  # also false for NaN
+        return None
+    return int(value)
+
+
+def number(value: Any) -> float | None:
+    """Return a finite number of a source, such as a cost; None if it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if -_LARGEST_COUNT <= value <= _LARGEST_COUNT else None
+
+
+def text_or_none(value: Any) -> str | None:
+    """Return a text that holds something, None for anything else."""
+    return value if isinstance(value, str) and value else None
+
+
+def milliseconds(value: Any) -> int | None:
+    """Return a time as ms since 1970: ISO 8601 (UTC if it names no zone), or a number of s, ms, µs or ns.
+
+    >>> milliseconds("1970-01-01T00:00:01.5Z"), milliseconds(1795376349.1), milliseconds(1795376349100)
+    (1500, 1795376349100, 1795376349100)
+    """
+    match value:
+        case bool():
+            return None
+        case str():
+            try:
+                moment = datetime.fromisoformat(value)
+            except ValueError:
+                return None
+            moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+            return max(0, round(moment.timestamp() * 1000))
+        case int() | float():
+            if not 0 <= value <= _LARGEST_COUNT:
+                return None
+            for unit in (
+                1_000_000,
+                1_000,
+            ):  # ns and µs of any day after 1973 are larger than ms of the year 5000
+                if value >= _LATEST_MS * unit / 1_000:
+                    return round(value / unit)
+            return round(value) if value >= _LATEST_S else round(value * 1000)
+        case _:
+            return None
+
+
+class _Undecodable:
+    """The value of bytes that are not JSON."""
+
+
+UNDECODABLE: Final = _Undecodable()
