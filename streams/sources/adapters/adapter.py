@@ -20,6 +20,9 @@ MOST_OPEN_CALLS: Final = 10_000
 LONGEST_UNIT: Final = 32 * 1024 * 1024
 """Bytes of one unit that an adapter takes. A longer one is `Reason.UNREADABLE`."""
 
+LONGEST_DOCUMENT: Final = 256 * 1024 * 1024
+"""Bytes of one document of JSON lines that an adapter takes. Each of its lines has the limit of a unit."""
+
 CERTAIN: Final = 100
 PERHAPS: Final = 50
 NO: Final = 0
@@ -85,6 +88,8 @@ class Format(NamedTuple):
         start: a new adapter of the input of this name.
         resume: the adapter that `Adapter.state` describes; a new one where the state is not of this format.
         folder: where the program keeps its logs below the home folder, as a glob; None if nowhere.
+        parts: the files that are one input together, as a glob below their folder: each is one unit, in the
+            order of their names, and the input is named after the first. None if each file is an input.
     """
 
     name: str
@@ -93,3 +98,4 @@ class Format(NamedTuple):
     start: Callable[[str], Adapter]
     resume: Callable[[str, bytes], Adapter]
     folder: str | None = None
+    parts: str | None = None

@@ -1,0 +1,191 @@
+"""What adapters of message lists share: which lists an input holds, whose they are, and a clock.
+
+A list has no times: message n stands at second n of a made-up clock. It has no session either, unless the
+object around it names one; its session is then the file and the number of the line. Programs between an agent
+and its model write the whole history at every turn: of the lists of one session the longest is read.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections.abc import Iterator
+from hashlib import blake2b
+from typing import Any, ClassVar, NamedTuple
+
+from streams.errors import ConfigurationError
+from streams.sources.adapters.adapter import Adapter, Format
+from streams.sources.adapters.conversation import EPOCH_MS, Conversation
+from streams.sources.adapters.document import DocumentAdapter, Part, session_of
+from streams.sources.adapters.log import Found
+from streams.sources.adapters.record import block_text, json_text, text_or_none
+
+_SESSION_KEYS = ("session_id", "conversation_id", "conversation")
+
+
+class MessageList(NamedTuple):
+    """One list, and the session that the object around it names."""
+
+    messages: list[Any]
+    session_id: str | None
+
+
+class MessageListAdapter(DocumentAdapter):
+    """An adapter of message lists. A format implements `lists` and `messages`.
+
+    Attributes:
+        agent: the name under which records go: a list names no program.
+        error_pattern: what the result of a failed call holds, where the format has no word for it.
+    """
+
+    agent: ClassVar[str]
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.error_pattern: re.Pattern[str] | None = None
+
+    @abstractmethod
+    def messages(self, conversation: Conversation, messages: list[Any]) -> Found:
+        """Yield what one list says."""
+
+    def items(self, value: dict[str, Any]) -> list[Any] | None:
+        """Return the list that an object holds, None if it holds none."""
+        messages = value.get("messages")
+        return messages if isinstance(messages, list) else None
+
+    def read(self, parts: Iterator[Part]) -> Found:
+        """Yield what the longest list of each session says."""
+        longest: dict[str, MessageList] = {}
+        histories = _Histories()
+        for part in parts:
+            found = self._lists(part.value)
+            if found is None:
+                yield self.unknown(self.name, f"no list of messages{_line(part.number)}")
+                continue
+            for position, each in enumerate(found, 1):
+                number = part.number or (position if len(found) > 1 else None)
+                name = each.session_id or histories.name(each.messages, self._unnamed(number))
+                known = longest.get(name)
+                if known is None or len(each.messages) > len(known.messages):
+                    longest[name] = each
+                if known is not None:
+                    self.ignored["the same history, shorter"] += 1
+        for session_id, each in longest.items():
+            conversation = Conversation(session_id, self.agent, self.agent)
+            yield from self.messages(conversation, each.messages)
+            yield from conversation.unanswered()
+
+    def status(self, output: str | None) -> str:
+        """Return the status of a call that only its result can tell."""
+        pattern = self.error_pattern
+        return "failure" if pattern is not None and output and pattern.search(output) else "success"
+
+    def _unnamed(self, number: int | None) -> str:
+        session_id = session_of(self.name)
+        return session_id if number is None else f"{session_id}/{number}"
+
+    def _lists(self, value: Any) -> list[MessageList] | None:
+        if isinstance(value, dict):
+            messages = self.items(value)
+            return None if messages is None else [MessageList(messages, _session(value))]
+        if not isinstance(value, list) or not value:
+            return None
+        if all(isinstance(each, dict) and self.items(each) is not None for each in value):
+            return [MessageList(self.items(each) or [], _session(each)) for each in value]
+        if any(isinstance(each, dict) and ("role" in each or "type" in each) for each in value):
+            return [MessageList(value, None)]
+        return None
+
+
+def with_error_pattern(given: Format, pattern: str) -> Format:
+    """Return the format with an error pattern: results that it finds are failures.
+
+    Raises:
+        ConfigurationError: the pattern is no regular expression, or the format reads no message lists.
+    """
+    try:
+        compiled = re.compile(pattern)
+    except re.error as error:
+        raise ConfigurationError(f"The error pattern is no regular expression: {error}.") from error
+    if not isinstance(given.start("input"), MessageListAdapter):
+        raise ConfigurationError(f"{given.name} says which calls failed: it takes no error pattern.")
+
+    def prepared(adapter: Adapter) -> Adapter:
+        if isinstance(adapter, MessageListAdapter):
+            adapter.error_pattern = compiled
+        return adapter
+
+    return given._replace(
+        start=lambda name: prepared(given.start(name)),
+        resume=lambda name, state: prepared(given.resume(name, state)),
+    )
+
+
+def at(index: int) -> int:
+    """Return the made-up time of a message."""
+    return EPOCH_MS + 1000 * index
+
+
+def same_turn(messages: list[Any], index: int) -> bool:
+    """Tell whether the assistant continues after this message, so that it ends no turn."""
+    following = messages[index + 1] if index + 1 < len(messages) else None
+    return isinstance(following, dict) and following.get("role") == "assistant"
+
+
+def _session(value: dict[str, Any]) -> str | None:
+    for key in _SESSION_KEYS:
+        given = value.get(key)
+        found = text_or_none(given.get("id") if isinstance(given, dict) else given)
+        if found is not None:
+            return found
+    return None
+
+
+def _line(number: int | None) -> str:
+    return "" if number is None else f" in line {number:,}"
+
+
+class _Histories:
+    """Which lists without a session are of one: a list that begins with the whole of the longest of them."""
+
+    def __init__(self) -> None:
+        self._longest: dict[bytes, str] = {}
+        self._begun: dict[bytes, str] = {}
+
+    def name(self, messages: list[Any], new: str) -> str:
+        """Return the name of the lists that these messages continue or repeat, else the new one."""
+        beginnings = list(_beginnings(messages))
+        if not beginnings:
+            return new
+        repeated = self._begun.get(beginnings[-1])
+        if repeated is not None:
+            return repeated
+        continued = next((each for each in reversed(beginnings) if each in self._longest), None)
+        name = new if continued is None else self._longest.pop(continued)
+        self._longest[beginnings[-1]] = name
+        for each in beginnings:
+            self._begun.setdefault(each, name)
+        return name
+
+
+def _beginnings(messages: list[Any]) -> Iterator[bytes]:
+    """Yield a digest of each beginning of a list: its roles, texts and ids, not its marks for a cache."""
+    running = blake2b(digest_size=12)
+    for message in messages:
+        if not isinstance(message, dict):
+            running.update(b"?")
+        elif message.get("role") in ("system", "developer"):
+            continue  # holds the time of day in some programs
+        else:
+            running.update(_essence(message).encode("utf-8", "replace"))
+        yield running.digest()
+
+
+def _essence(message: dict[str, Any]) -> str:
+    content = message.get("content")
+    ids = [message.get(key) for key in ("role", "type", "call_id", "tool_call_id", "output")]
+    for blocks in (message.get("tool_calls"), content):
+        if isinstance(blocks, list):
+            ids += [each.get("id") or each.get("tool_use_id") for each in blocks if isinstance(each, dict)]
+    ids = [each for each in ids if each is not None]
+    return f"{json_text(ids)}\0{block_text(content)}\0"

@@ -1,0 +1,97 @@
+"""Message lists of the OpenAI chat interface: ``tool_calls`` answered by messages of the role ``tool``.
+
+A list says nothing of failures: every call is a success, unless an error pattern is given.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Final
+
+from streams.sources.adapters.adapter import CERTAIN, NO, PERHAPS, Format, UnitKind
+from streams.sources.adapters.conversation import Conversation
+from streams.sources.adapters.heads import head_values
+from streams.sources.adapters.log import Found
+from streams.sources.adapters.message_list import MessageListAdapter, at, same_turn
+from streams.sources.adapters.record import block_text, text_or_none
+
+NAME: Final = "openai-chat"
+
+
+class OpenAIChat(MessageListAdapter):
+    """Reads lists as the chat interface takes them."""
+
+    agent: ClassVar[str] = "openai_chat"
+
+    def messages(self, conversation: Conversation, messages: list[Any]) -> Found:
+        """Yield what one list says."""
+        for index, message in enumerate(messages):
+            match message:
+                case {"role": "user"}:
+                    conversation.ask(block_text(message.get("content")))
+                case {"role": "assistant"}:
+                    yield from self._assistant(conversation, messages, index)
+                case {"role": "tool", "tool_call_id": str(call_id)}:
+                    yield from self._answer(conversation, call_id, message, index)
+                case {"role": "function", "name": str(name)}:
+                    called = (each for each, call in conversation.calls.items() if call.name == name)
+                    yield from self._answer(conversation, next(called, name), message, index)
+                case {"role": "system" | "developer"}:
+                    self.ignored["instructions"] += 1
+                case _:
+                    yield self.unknown(conversation.session_id, f"message {index} of no known role")
+
+    def _assistant(self, conversation: Conversation, messages: list[Any], index: int) -> Found:
+        message = messages[index]
+        conversation.say(block_text(message.get("content")))
+        calls = message.get("tool_calls")
+        called = False
+        for call in calls if isinstance(calls, list) else ():
+            match call:
+                case {"id": str(call_id), "function": {"name": str(name)}}:
+                    called = True
+                    arguments = call["function"].get("arguments")
+                    yield from conversation.call(call_id, name, arguments, at=at(index))
+                case {"id": str(call_id), "custom": {"name": str(name)}}:
+                    called = True
+                    yield from conversation.call(call_id, name, call["custom"].get("input"), at=at(index))
+                case _:
+                    yield self.unknown(
+                        conversation.session_id, f"a call of no known shape in message {index}"
+                    )
+        match message.get("function_call"):
+            case {"name": str(name)} as call:  # the interface of 2023, which had no ids
+                called = True
+                call_id = f"{conversation.session_id}/{index}"
+                yield from conversation.call(call_id, name, call.get("arguments"), at=at(index))
+            case _:
+                pass
+        if not called and not same_turn(messages, index):
+            yield from conversation.finish(f"{conversation.session_id}/{index}", at(index))
+
+    def _answer(self, conversation: Conversation, call_id: str, message: dict[str, Any], index: int) -> Found:
+        output = block_text(message.get("content"))
+        yield from conversation.answer(call_id, output, at(index), self.status(output))
+
+
+def sniff(head: bytes, _name: str) -> int:
+    """Recognise a list by its roles, and by calls and answers as this interface has them."""
+    best = NO
+    for value in head_values(head):
+        if isinstance(value, dict) and "trajectory_format" in value:
+            return NO
+        for message in _messages(value):
+            if message.get("role") == "tool" and text_or_none(message.get("tool_call_id")):
+                return CERTAIN
+            if isinstance(message.get("tool_calls"), list) and message.get("role") == "assistant":
+                return CERTAIN
+            if message.get("role") in ("user", "assistant", "system", "developer"):
+                best = PERHAPS
+    return best
+
+
+def _messages(value: Any) -> list[dict[str, Any]]:
+    messages = value.get("messages") if isinstance(value, dict) else value
+    return [each for each in messages if isinstance(each, dict)] if isinstance(messages, list) else []
+
+
+FORMAT: Final = Format(NAME, UnitKind.DOCUMENT, sniff, OpenAIChat, OpenAIChat.resume)
