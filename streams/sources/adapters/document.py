@@ -76,6 +76,11 @@ class DocumentAdapter(ABC):
         """Yield nothing: a document leaves nothing open."""
         return iter(())
 
+    def leave_out(self, kind: str, count: int) -> None:
+        """Count what is left out by design, if there was any."""
+        if count > 0:
+            self.ignored[kind] += count
+
     def unknown(self, where: str, detail: str) -> Problem:
         """Return the problem of a shape that the format does not have."""
         return Problem(where, Reason.UNKNOWN_SHAPE, detail[:200])

@@ -31,7 +31,7 @@ class LogAdapter(ABC):
     """
 
     version: ClassVar[int] = 1
-    """Of the state. A state of another version is not resumed."""
+    """The version of the state. A state of another version is not resumed."""
 
     def __init__(self, name: str) -> None:
         self.name = name

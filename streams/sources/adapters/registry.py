@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from typing import Final
 
-from streams.sources.adapters import anthropic_messages, claude_code, openai_chat, openai_responses
+from streams.sources.adapters import (
+    anthropic_messages,
+    atif,
+    claude_code,
+    mini_swe_agent,
+    openai_chat,
+    openai_responses,
+    swe_agent,
+)
 from streams.sources.adapters.adapter import Format
 
 FORMATS: Final[tuple[Format, ...]] = (
     claude_code.FORMAT,
+    atif.FORMAT,
+    mini_swe_agent.FORMAT,
+    swe_agent.FORMAT,
     anthropic_messages.FORMAT,
     openai_responses.FORMAT,
     openai_chat.FORMAT,
