@@ -1,0 +1,160 @@
+"""Runs of LangSmith, as ``list_runs`` and the run JSON lines give them: one object a run.
+
+``dotted_order`` gives their order, whatever the order of the lines. ``session_id`` is the project: the thread
+stands in the metadata of a run, else the trace is the session. The result of a tool is a message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from streams.sources.adapters.adapter import CERTAIN, NO, Format, Problem, Reason, UnitKind
+from streams.sources.adapters.conversation import Conversation
+from streams.sources.adapters.document import DocumentAdapter, Part
+from streams.sources.adapters.heads import head_values
+from streams.sources.adapters.log import Found
+from streams.sources.adapters.record import (
+    LONGEST_TEXT,
+    Step,
+    argument_text,
+    is_not_captured,
+    milliseconds,
+    not_captured,
+    number,
+    text_or_none,
+    whole,
+)
+from streams.sources.adapters.tool_answer import tool_answer
+
+NAME: Final = "langsmith"
+_THREAD_KEYS: Final = ("session_id", "conversation_id", "thread_id")
+
+
+class Run(NamedTuple):
+    """What is kept of a run until all are known: a call of a tool, or the tokens of a model."""
+
+    order: str
+    trace_id: str
+    agent: str | None
+    step: Step | None
+    tokens: int | None = None
+    cost: float | None = None
+
+
+class LangSmith(DocumentAdapter):
+    """Reads the runs of one export."""
+
+    def read(self, parts: Iterator[Part]) -> Found:
+        """Yield the records of all runs in their order."""
+        runs: dict[str, Run] = {}
+        threads: dict[str, str] = {}
+        for part in parts:
+            for value in _values(part.value):
+                if not isinstance(value, dict) or not isinstance(value.get("run_type"), str):
+                    yield self.unknown(self.name, "not a run")
+                    continue
+                run_id = text_or_none(value.get("id")) or f"run {len(runs)}"
+                trace_id = text_or_none(value.get("trace_id")) or run_id
+                thread = _thread(value)
+                if thread is not None:
+                    threads.setdefault(trace_id, thread)
+                for run in self._run(value, run_id, trace_id):
+                    if isinstance(run, Run):
+                        runs[run_id] = run
+                    else:
+                        yield run
+        conversations: dict[str, Conversation] = {}
+        for run in sorted(runs.values(), key=lambda each: each.order):
+            session_id = threads.get(run.trace_id, run.trace_id)
+            conversation = conversations.setdefault(session_id, Conversation(session_id, NAME, NAME))
+            conversation.spend(run.tokens)
+            if run.cost:
+                conversation.cost = (conversation.cost or 0.0) + run.cost
+            if run.step is not None:
+                conversation.trace_id = run.trace_id
+                conversation.agent_id = run.agent or NAME
+                yield conversation.entry(run.step)
+
+    def _run(self, value: dict[str, Any], run_id: str, trace_id: str) -> Iterator[Run | Problem]:
+        kind = value["run_type"]
+        order = text_or_none(value.get("dotted_order")) or text_or_none(value.get("start_time")) or ""
+        if kind == "llm":
+            yield Run(order, trace_id, None, None, _tokens(value), _cost(value.get("total_cost")))
+        elif kind == "tool":
+            name, ended = text_or_none(value.get("name")) or "tool", milliseconds(value.get("end_time"))
+            if ended is None:
+                yield Problem(trace_id, Reason.UNANSWERED, f"{name[:80]}, run {run_id[:80]}")
+                return
+            step = _step(value, name, run_id, ended)
+            if is_not_captured(step.arguments):
+                yield Problem(trace_id, Reason.NO_CONTENT, f"{name[:80]}, run {run_id[:80]}")
+            yield Run(order, trace_id, text_or_none(_metadata(value).get("lc_agent_name")), step)
+        else:
+            self.ignored[f"run of type {kind}"[:60]] += 1
+
+
+def _step(value: dict[str, Any], name: str, run_id: str, ended: int) -> Step:
+    inputs, outputs, error = value.get("inputs"), value.get("outputs"), text_or_none(value.get("error"))
+    hidden = inputs is None or (inputs == {} and not outputs and error is None)
+    answer = tool_answer(outputs)
+    output = answer.text if error is None else error
+    return Step(
+        event_id=run_id,
+        at=ended,
+        status="failure" if error is not None or answer.failed else "success",
+        tool=name,
+        arguments=not_captured(run_id) if hidden else argument_text(inputs),
+        output=None if output is None else output[:LONGEST_TEXT],
+        parent=text_or_none(value.get("parent_run_id")),
+    )
+
+
+def sniff(head: bytes, _name: str) -> int:
+    """Recognise a run by its keys."""
+    for value in head_values(head):
+        for each in _values(value):
+            if (
+                isinstance(each, dict)
+                and "run_type" in each
+                and ("dotted_order" in each or "trace_id" in each)
+            ):
+                return CERTAIN
+    return NO
+
+
+def _values(value: Any) -> list[Any]:
+    if isinstance(value, dict) and isinstance(value.get("runs"), list):
+        return list(value["runs"])
+    return value if isinstance(value, list) else [value]
+
+
+def _metadata(value: dict[str, Any]) -> dict[str, Any]:
+    extra = value.get("extra")
+    metadata = extra.get("metadata") if isinstance(extra, dict) else None
+    return metadata if isinstance(metadata, dict) else {}
+
+
+def _thread(value: dict[str, Any]) -> str | None:
+    metadata = _metadata(value)
+    return next((found for key in _THREAD_KEYS if (found := text_or_none(metadata.get(key)))), None)
+
+
+def _tokens(value: dict[str, Any]) -> int | None:
+    total = whole(value.get("total_tokens"))
+    if total is not None:
+        return total
+    counts = [whole(value.get(key)) for key in ("prompt_tokens", "completion_tokens")]
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+def _cost(value: Any) -> float | None:
+    """Return a cost, which exports write as text."""
+    try:
+        return number(float(value) if isinstance(value, str) else value)
+    except ValueError:
+        return None
+
+
+FORMAT: Final = Format(NAME, UnitKind.DOCUMENT, sniff, LangSmith, LangSmith.resume)
