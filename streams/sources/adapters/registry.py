@@ -13,6 +13,7 @@ from streams.sources.adapters import (
     mlflow,
     openai_chat,
     openai_responses,
+    openhands,
     swe_agent,
 )
 from streams.sources.adapters.adapter import Format
@@ -24,6 +25,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     swe_agent.FORMAT,
     mlflow.FORMAT,
     langsmith.FORMAT,
+    openhands.FORMAT,
     anthropic_messages.FORMAT,
     openai_responses.FORMAT,
     openai_chat.FORMAT,
