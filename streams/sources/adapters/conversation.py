@@ -98,6 +98,9 @@ class Conversation:
         at: int | None = None,
     ) -> Iterator[Problem]:
         """Open a call. It takes the words that wait. Yields a problem if an older call had to be given up."""
+        if not call_id:
+            yield Problem(self.session_id, Reason.UNKNOWN_SHAPE, f"{name[:80]}, a call with an empty id")
+            return
         if call_id not in self.calls and len(self.calls) >= MOST_OPEN_CALLS:
             oldest = next(iter(self.calls))
             yield _unanswered(self, oldest, self.calls.pop(oldest))

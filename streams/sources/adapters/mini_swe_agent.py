@@ -181,10 +181,14 @@ def _result(conversation: Conversation, message: dict[str, Any], extra: dict[str
     call_id = message.get("tool_call_id") or message.get("call_id")
     if isinstance(call_id, str):
         yield from conversation.answer(call_id, output, at, status)
-    elif message.get("role") == "user" and conversation.calls:
+    elif (asked := _asked_in_text(conversation)) is not None:
         # After a call in text the user's message is its output. Without a code it says what went wrong.
-        status = "failure" if code is None else status
-        yield from conversation.answer(next(iter(conversation.calls)), output, at, status)
+        yield from conversation.answer(asked, output, at, "failure" if code is None else status)
+
+
+def _asked_in_text(conversation: Conversation) -> str | None:
+    ids = (call_id for call_id in conversation.calls if call_id.startswith(f"{conversation.session_id}/"))
+    return next(ids, None)
 
 
 def _spend(conversation: Conversation, message: dict[str, Any], extra: dict[str, Any]) -> None:

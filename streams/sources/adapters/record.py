@@ -267,19 +267,23 @@ def _one_block(block: Any, depth: int) -> str | None:
 
 
 def decoded(unit: bytes) -> Any:
-    """Return the JSON value of these bytes; `UNDECODABLE` if they are none.
+    r"""Return the JSON value of these bytes; `UNDECODABLE` if they are none.
 
-    A half surrogate pair, which some logs hold, and bytes that are not UTF-8 do not make a value unreadable.
+    A half surrogate pair, which some logs hold, and bytes that are not UTF-8 do not make a value unreadable:
+    each becomes U+FFFD, so that everything read can be written.
 
     >>> decoded(b'{"a": 1}'), decoded(b'{"a"') is UNDECODABLE
     ({'a': 1}, True)
+    >>> decoded(b'["\\ud800"]')
+    ['\ufffd']
     """
     try:
         return orjson.loads(unit)
     except orjson.JSONDecodeError:
         pass
     try:
-        return json.loads(unit.decode("utf-8", "replace"))
+        value = json.loads(unit.decode("utf-8", "replace"))
+        return json.loads(clean(json.dumps(value, ensure_ascii=False)))
     except (ValueError, RecursionError):
         return UNDECODABLE
 
