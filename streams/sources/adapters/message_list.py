@@ -64,7 +64,9 @@ class MessageListAdapter(DocumentAdapter):
                 continue
             for position, each in enumerate(found, 1):
                 number = part.number or (position if len(found) > 1 else None)
-                name = each.session_id or histories.name(each.messages, self._unnamed(number))
+                name = each.session_id or self._unnamed(number)
+                if each.session_id is None and number is not None:
+                    name = histories.name(each.messages, name)
                 known = longest.get(name)
                 if known is None or len(each.messages) > len(known.messages):
                     longest[name] = each
