@@ -16,7 +16,7 @@ from streams.sources.adapters.document import DocumentAdapter, Part, session_of
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.log import Found
 from streams.sources.adapters.record import block_text, milliseconds, number, text_or_none, whole
-from streams.sources.adapters.shell_output import codex_output
+from streams.sources.adapters.shell_output import agent_output
 
 NAME: Final = "atif"
 _PREFIX: Final = "ATIF-"
@@ -140,7 +140,7 @@ def sniff(head: bytes, _name: str) -> int:
 
 def _answer(conversation: Conversation, call_id: str, result: dict[str, Any], at: int) -> Found:
     text = block_text(result.get("content"))
-    output = None if text is None else codex_output(text)
+    output = None if text is None else agent_output(text)
     extra = result.get("extra")
     failed = isinstance(extra, dict) and extra.get("tool_result_is_error") is True
     status = "failure" if failed or (output is not None and output.exit_code) else "success"

@@ -17,6 +17,7 @@ from streams.sources.adapters.document import DocumentAdapter, Part, session_of
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.log import Found
 from streams.sources.adapters.record import block_text, milliseconds, number, text_or_none, whole
+from streams.sources.adapters.shell_output import mini_output
 
 NAME: Final = "mini-swe-agent"
 _TOOL: Final = "bash"
@@ -24,9 +25,6 @@ _NOT_EXECUTED: Final = "action was not executed"
 _SHORTEST: Final = 3  # the instructions and the task come first
 _FINISHED: Final = "Submitted"
 _ACTION: Final = re.compile(r"```(?:bash|sh|mswea_bash_command)[ \t]*\n(.*?)\n?```", re.DOTALL)
-_OBSERVED: Final = re.compile(
-    r"\s*<returncode>(?P<code>-?\d{1,10})</returncode>\s*(?:<output>\n?(?P<output>.*?)</output>)?", re.DOTALL
-)
 
 
 class End(NamedTuple):
@@ -126,7 +124,7 @@ def _parted(messages: list[Any], info: dict[str, Any]) -> tuple[list[Any], End |
     status = text_or_none(info.get("exit_status"))
     if status is None:
         return messages, None
-    observed = "returncode" in extra or _OBSERVED.match(content or "") is not None
+    observed = "returncode" in extra or mini_output(content or "").exit_code is not None
     if last.get("role") != "user" or observed or len(messages) < _SHORTEST:
         return messages, End(status, None)
     return messages[:-1], End(status, content)  # version 1 writes the end in the name of the user
@@ -169,10 +167,9 @@ def _command(message: dict[str, Any], words: str) -> str | None:
 
 def _result(conversation: Conversation, message: dict[str, Any], extra: dict[str, Any], at: int) -> Found:
     content = block_text(message.get("content", message.get("output")))
-    observed = _OBSERVED.match(content or "")
     code, output = extra.get("returncode"), text_or_none(extra.get("raw_output"))
-    if not isinstance(code, int) and observed is not None:
-        code, output = int(observed["code"]), observed["output"]
+    if not isinstance(code, int) and "raw_output" not in extra and content is not None:
+        output, code = mini_output(content)
     if output is None:
         output = text_or_none(extra.get("exception_info")) or ("" if "raw_output" in extra else content)
     status = "failure" if code else "success"

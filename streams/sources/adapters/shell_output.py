@@ -23,6 +23,15 @@ _CODEX_HEAD: Final = re.compile(
 )
 
 
+_FENCE: Final = re.compile(r"\A<untrusted_context>\n?(?P<text>.*?)\n?</untrusted_context>\s*\Z", re.DOTALL)
+_GEMINI_TAIL: Final = re.compile(
+    r"(?:Exit Code: (?P<code>-?\d{1,10})|Process Group PGID: \d+|Background PIDs: [^\n]*|Signal: [^\n]*)\Z"
+)
+_RETURNED: Final = re.compile(
+    r"\s*<returncode>(?P<code>-?\d{1,10})</returncode>\s*(?:<output>\n?(?P<output>.*?)</output>)?", re.DOTALL
+)
+
+
 class ShellOutput(NamedTuple):
     """The output of a command. ``exit_code`` is None if the text does not say it."""
 
@@ -56,6 +65,49 @@ def codex_output(text: str) -> ShellOutput:
             return ShellOutput(output.rstrip(), _exit_code(metadata.get("exit_code")))
         case _:
             return ShellOutput(text, None)
+
+
+def gemini_output(text: str) -> ShellOutput:
+    r"""Read the output of a command as Gemini CLI gives it to its model: a label before it, ids below it.
+
+    >>> gemini_output(
+    ...     "<untrusted_context>\nOutput: no\nExit Code: 1\nProcess Group PGID: 7\n</untrusted_context>"
+    ... )
+    ShellOutput(text='no', exit_code=1)
+    >>> gemini_output("plain\nExit Code: 1")
+    ShellOutput(text='plain\nExit Code: 1', exit_code=None)
+    """
+    fenced = _FENCE.match(text)
+    if fenced is None and not text.startswith("Output: "):
+        return ShellOutput(text, None)
+    lines, code = (text if fenced is None else fenced["text"]).split("\n"), None
+    if fenced is None and _GEMINI_TAIL.match(lines[-1]) is None:
+        return ShellOutput(text, None)
+    while lines and (tail := _GEMINI_TAIL.match(lines[-1])) is not None:
+        code = int(tail["code"]) if tail["code"] else code
+        lines.pop()
+    return ShellOutput("\n".join(lines).removeprefix("Output: ").rstrip(), code)
+
+
+def mini_output(text: str) -> ShellOutput:
+    r"""Read the output of a command as mini-swe-agent gives it to its model, in tags.
+
+    >>> mini_output("<returncode>1</returncode>\n<output>\nno\n</output>")
+    ShellOutput(text='no\n', exit_code=1)
+    """
+    found = _RETURNED.match(text)
+    if found is None:
+        return ShellOutput(text, None)
+    return ShellOutput(text if found["output"] is None else found["output"], int(found["code"]))
+
+
+def agent_output(text: str) -> ShellOutput:
+    """Read an output of an agent that is not known: by the first of the agents above who writes so."""
+    for each in (codex_output, gemini_output, mini_output):
+        found = each(text)
+        if found != (text, None):
+            return found
+    return ShellOutput(text, None)
 
 
 def _exit_code(value: Any) -> int | None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams.sources.adapters.shell_output import codex_output
+from streams.sources.adapters.shell_output import agent_output, codex_output, gemini_output, mini_output
 
 HEAD = "Chunk ID: {chunk}\nWall time: {time} seconds\nProcess exited with code 1\nOutput:\n"
 
@@ -37,3 +37,23 @@ def test_a_text_without_a_whole_head_stays_as_it_is(text: str) -> None:
 def test_an_output_may_be_empty() -> None:
     assert codex_output("Chunk ID: a\nProcess exited with code 0\nOutput:\n") == ("", 0)
     assert codex_output("Chunk ID: a\nProcess exited with code 0\nOutput:") == ("", 0)
+
+
+def test_gemini_writes_ids_below_the_output_and_a_label_before_it() -> None:
+    inner = "Output: a\nExit Code: 1\nb\nExit Code: 2\nProcess Group PGID: {}"
+    text = f"<untrusted_context>\n{inner}\n</untrusted_context>"
+    assert gemini_output(text.format(1042)) == gemini_output(text.format(1050)) == ("a\nExit Code: 1\nb", 2)
+    assert gemini_output("<untrusted_context>\nx = 1\n</untrusted_context>") == ("x = 1", None)
+
+
+def test_a_long_output_of_mini_swe_agent_keeps_its_text() -> None:
+    text = "<returncode>0</returncode>\n<warning>too long</warning>\n<output_head>x</output_head>"
+    assert mini_output(text) == (text, 0)
+
+
+def test_the_output_of_an_agent_that_is_not_known_is_read_by_its_form() -> None:
+    assert agent_output("Exit code: 1\nOutput:\nx") == ("x", 1)
+    assert agent_output("Output: x\nExit Code: 1") == ("x", 1)
+    assert agent_output("<returncode>1</returncode>\n<output>\nx</output>") == ("x", 1)
+    assert agent_output("x") == ("x", None)
+    assert agent_output("Output: x") == ("Output: x", None)
