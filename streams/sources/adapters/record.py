@@ -60,6 +60,7 @@ class Step(NamedTuple):
         cost: of the session up to here, as the source counts it.
         terminal: whether it ends the session.
         signal: the agent's own loop stop.
+        target: the file it is about; None if it is the one that the arguments name, or none.
     """
 
     event_id: str
@@ -75,6 +76,7 @@ class Step(NamedTuple):
     cost: float | None = None
     terminal: bool = False
     signal: str | None = None
+    target: str | None = None
 
 
 def decision_log(
@@ -113,9 +115,13 @@ def decision_log(
 
 def _cognition(step: Step, goal: str | None) -> dict[str, Any]:
     words = step.words.strip()[:LONGEST_WORDS] if step.words else ""
-    intent = clean(words) or silent_intent(step.tool, step.arguments, target(step.arguments))
+    intent = clean(words) or silent_intent(step.tool, step.arguments, _target(step))
     about = clean(goal[:LONGEST_TEXT]) if goal and step.kind == "tool" else None
     return _given(intent=intent, goal=about)
+
+
+def _target(step: Step) -> str | None:
+    return target(step.arguments) if step.target is None else clean(step.target[:LONGEST_TEXT])
 
 
 def _action(step: Step) -> dict[str, Any]:
@@ -127,7 +133,7 @@ def _action(step: Step) -> dict[str, Any]:
         kind=step.kind,
         tool_call=clean(step.tool) if step.tool is not None else None,
         tool_input=argument_text(step.arguments) if called else None,
-        target=target(step.arguments) if called else None,
+        target=_target(step) if called else None,
         error=output if failed else None,
         tool_output_summary=None if failed else output,
     )

@@ -6,6 +6,7 @@ nothing of failures, and its file is the session.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -14,9 +15,13 @@ from streams.sources.adapters.conversation import EPOCH_MS, Conversation
 from streams.sources.adapters.document import DocumentAdapter, Part, session_of
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.log import Found
-from streams.sources.adapters.record import block_text, text_or_none
+from streams.sources.adapters.record import Step, block_text, text_or_none
 
 NAME: Final = "swe-agent"
+# The file of a command that opens one: `open "src/a.py" 10`.
+_FILE: Final = re.compile(
+    r"""(?:open|cat|create|view)\s+(?P<quote>["']?)(?P<path>[^\s"'|;&<>-][^\s"'|;&<>]*)(?P=quote)"""
+)
 
 
 class SweAgent(DocumentAdapter):
@@ -42,12 +47,22 @@ class SweAgent(DocumentAdapter):
             return
         conversation.say(text_or_none(step.get("thought")))
         command = action.strip()
-        if command:
-            tool = command.split(None, 1)[0]
-            yield from conversation.call(event_id, tool, command, at=at)
-            yield from conversation.answer(event_id, block_text(step.get("observation")), at)
-        else:
+        if not command:
             yield from conversation.finish(event_id, at)
+            return
+        words, conversation.words = conversation.words, None
+        path = _FILE.match(command)
+        yield conversation.entry(
+            Step(
+                event_id=event_id,
+                at=at,
+                tool=command.split(None, 1)[0],
+                arguments=command,
+                output=block_text(step.get("observation")),
+                words=words,
+                target=path["path"] if path is not None else None,
+            )
+        )
 
 
 def sniff(head: bytes, name: str) -> int:

@@ -1,9 +1,16 @@
 """Trajectories in ATIF: repeated steps, heads of other agents, results without the id of their call."""
 
+from pathlib import Path
 from typing import Any
+
+import orjson
+import pytest
 
 from streams.sources.adapters.atif import FORMAT
 from tests.unit.sources.adapters.reading import event_ids, logs, reasons
+
+
+SAMPLES = Path(__file__).parents[3] / "samples"
 
 
 def step(number: int, source: str = "agent", **more: Any) -> dict[str, Any]:
@@ -99,3 +106,24 @@ def test_parts_of_a_message_are_joined_and_steps_without_times_follow_a_clock() 
 
 def test_a_later_version_is_recognised() -> None:
     assert FORMAT.sniff(b'{"schema_version": "ATIF-v1.8", "steps": [{"step_id": 1, "mess', "f") == 100
+
+
+@pytest.mark.parametrize(
+    ("converted", "own"),
+    [("claude-loop.json", "claude_code/loop"), ("codex-loop.json", "codex/rollout-loop")],
+)
+def test_a_session_says_the_same_through_atif_and_through_its_own_log(converted: str, own: str) -> None:
+    rows = (SAMPLES / f"{own}.expected.jsonl").read_bytes().splitlines()
+    through_atif = logs(FORMAT, (SAMPLES / "atif" / converted).read_bytes())
+    summaries = [
+        (
+            [
+                (each["event_id"], each["action"]["status"])
+                for each in found
+                if each["action"]["kind"] == "tool"
+            ],
+            sum(each["state_delta"]["tokens_consumed"] for each in found if "state_delta" in each),
+        )
+        for found in (through_atif, [orjson.loads(row) for row in rows])
+    ]
+    assert summaries[0] == summaries[1]

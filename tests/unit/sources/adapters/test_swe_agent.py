@@ -40,6 +40,15 @@ def test_each_command_line_is_a_record_of_the_program_that_it_calls() -> None:
     assert not problems(first)
 
 
+def test_a_command_that_opens_a_file_is_about_it() -> None:
+    given = trajectory(
+        step('open "src/a.py" 10'), step("cat b.py | head"), step("edit 1:1"), step("cat -n c")
+    )
+    found = logs(FORMAT, given)
+    assert [each["action"].get("target") for each in found] == ["src/a.py", "b.py", None, None]
+    assert found[0]["cognition"]["intent"] == "open src/a.py"
+
+
 def test_a_step_without_a_command_is_a_record_of_its_words() -> None:
     found = logs(FORMAT, trajectory(step("", "I give up."), step("")))
     assert [(each["action"]["kind"], each["cognition"]["intent"]) for each in found] == [
