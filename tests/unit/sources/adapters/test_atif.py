@@ -9,7 +9,6 @@ import pytest
 from streams.sources.adapters.atif import FORMAT
 from tests.unit.sources.adapters.reading import event_ids, logs, reasons
 
-
 SAMPLES = Path(__file__).parents[3] / "samples"
 
 
