@@ -1,6 +1,8 @@
 """A mapping file: what it makes of rows and lines, and what is wrong with a wrong one."""
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from streams.errors import ConfigurationError
 from streams.sources.adapters.adapter import Problem, UnitKind
 from streams.sources.adapters.conversation import EPOCH_MS
 from streams.sources.adapters.mapped import LONGEST_ROW, mapped_format
+from streams.sources.adapters.mapping import FIELDS
 from tests.unit.sources.adapters.reading import event_ids, logs, read, reasons
 
 JSON = mapped_format(
@@ -47,6 +50,9 @@ terminal = "last"
 """
 )
 HEADER = b"conversation,time,tool,input,output,code,tokens,last,note"
+
+
+PAGE = Path(__file__).parents[4] / "docs" / "sources" / "any-other.md"
 
 
 def row(**more: Any) -> dict[str, Any]:
@@ -216,6 +222,14 @@ def test_a_wrong_mapping_is_refused_in_one_sentence(text: bytes, sentence: str) 
     with pytest.raises(ConfigurationError, match=sentence) as refused:
         mapped_format(text)
     assert str(refused.value).count("\n") == 0
+
+
+def test_the_page_names_every_field_and_its_example_is_a_mapping() -> None:
+    page = PAGE.read_text()
+    (example,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    assert mapped_format(example.encode()).kind is UnitKind.LINES
+    cells = " ".join(line.split("|")[1] for line in page.splitlines() if line.startswith("| "))
+    assert set(re.findall(r"`(\w+)`", cells)) == set(FIELDS)
 
 
 def test_escapes_of_a_pointer_are_undone() -> None:
