@@ -39,26 +39,34 @@ class Judgement(NamedTuple):
     recommendation: dict[str, int] | None = None
 
 
-def judge(entries: Iterable[Entry], settings: DetectionSettings) -> Iterator[Judgement]:
-    """Judge every record, in order.
+class Judge:
+    """Judges records one after the other. Memory grows with the sessions and task types, not with records."""
 
-    Memory grows with the number of sessions and of task types, not with that of records.
-    """
-    sessions: dict[str, Session] = {}
-    profiles: dict[str, TaskProfile] = {}
-    for offset, entry in enumerate(entries):
+    def __init__(self, settings: DetectionSettings) -> None:
+        self._settings = settings
+        self._sessions: dict[str, Session] = {}
+        self._profiles: dict[str, TaskProfile] = {}
+        self._offset = -1
+
+    def judge(self, entry: Entry) -> Judgement:
+        """Judge the next record."""
+        self._offset += 1
+        offset, settings = self._offset, self._settings
         if entry.value is None:
-            yield Judgement(offset, None, None, unreadable(entry))
-            continue
+            return Judgement(offset, None, None, unreadable(entry))
         admitted = admit(Record(PARTITION, offset, entry.key, entry.timestamp, entry.value), settings)
         if isinstance(admitted, Rejected):
             session_id, event_id = _text(entry.value.get("session_id")), _text(entry.value.get("event_id"))
-            yield Judgement(offset, session_id, event_id, admitted)
-            continue
-        session, outcome = step(sessions.get(admitted.session_id), admitted, settings)
-        sessions[admitted.session_id] = session
-        recommendation = recommended(profiles, outcome, settings)
-        yield Judgement(offset, admitted.session_id, admitted.event_id, outcome, recommendation)
+            return Judgement(offset, session_id, event_id, admitted)
+        session, outcome = step(self._sessions.get(admitted.session_id), admitted, settings)
+        self._sessions[admitted.session_id] = session
+        recommendation = recommended(self._profiles, outcome, settings)
+        return Judgement(offset, admitted.session_id, admitted.event_id, outcome, recommendation)
+
+
+def judge(entries: Iterable[Entry], settings: DetectionSettings) -> Iterator[Judgement]:
+    """Judge every record, in order."""
+    return map(Judge(settings).judge, entries)
 
 
 def unreadable(entry: Entry) -> Rejected:

@@ -1,0 +1,340 @@
+"""`eddy ingest`: what agents write to files, carried on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import click
+from pydantic import Field
+
+from streams.brokers.record_sender import RecordSender
+from streams.cli.lazy_group import PROBLEM_FOUND
+from streams.cli.settings_file import settings_in_force
+from streams.cli.text.ingest_summary import summary
+from streams.cli.text.live import Live
+from streams.cli.text.screen import echo, echo_json, standard_error, standard_output, status
+from streams.domain.topic import Topic
+from streams.endpoints import connection
+from streams.errors import ConfigurationError
+from streams.ingest.account import Account
+from streams.ingest.alone import alone
+from streams.ingest.ingestion import Ingestion, Request
+from streams.ingest.opening import Opening
+from streams.ingest.places import candidates, known_folders
+from streams.ingest.sink import FileSink, LineSink, NoSink, Several, Sink
+from streams.ingest.store import IN_MEMORY, Store
+from streams.ingest.topic_sink import TopicSink
+from streams.settings import ConnectionSettings, load
+from streams.sources.adapters.adapter import Format
+from streams.sources.adapters.registry import BY_NAME, FORMATS
+from streams.sources.content import Content
+
+STANDARD_OUTPUT: Final = "-"
+AUTO: Final = "auto"
+_AGO: Final = re.compile(r"(?P<number>[0-9]{1,6})(?P<unit>[smhdw])")
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+class SinceType(click.ParamType):
+    """A time on the command line: so long ago, or of ISO 8601; in ms since 1970."""
+
+    name = "since"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read it, or say what it may be."""
+        if isinstance(value, int):
+            return value
+        if (ago := _AGO.fullmatch(str(value))) is not None:
+            return int((time.time() - int(ago["number"]) * _SECONDS[ago["unit"]]) * 1000)
+        try:
+            moment = datetime.fromisoformat(str(value))
+        except ValueError:
+            self.fail(
+                f"{value!r} is neither so long ago, as 1d or 12h, nor a time as 2026-01-31T08:00Z.",
+                param,
+                ctx,
+            )
+        return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+class IngestSettings(ConnectionSettings):
+    """How to reach the brokers that records are sent to."""
+
+    producer_idempotence: bool = Field(
+        True, description="Off only for brokers that do not know it, such as the embedded one."
+    )
+
+
+class Goal(NamedTuple):
+    """Where records go.
+
+    Attributes:
+        name: by which it is remembered what was sent there; None if nothing is remembered.
+        sink: takes them.
+        is_new: whether what was sent there is there no more.
+        is_remote: whether texts leave this machine.
+    """
+
+    name: str | None
+    sink: Sink
+    is_new: bool = False
+    is_remote: bool = False
+
+
+@click.command()
+@click.argument("paths", metavar="[PATH]...", nargs=-1)
+@click.option("--follow", is_flag=True, help="Read on as files grow and come, until it is stopped.")
+@click.option("--to", "topic", metavar="TOPIC", help="Send to this topic [decision-logs].")
+@click.option(
+    "--out", metavar="FILE|-", help="Append JSON lines to a file, or write them to standard output."
+)
+@click.option("--dry-run", is_flag=True, help="Only count: nothing is sent, nothing is remembered.")
+@click.option(
+    "--judge", is_flag=True, help="Show sessions that go in circles as soon as they do, without Kafka."
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([AUTO, *BY_NAME]),
+    default=AUTO,
+    metavar="FORMAT",
+    help=f"How the files are written: auto, {', '.join(BY_NAME)}. [default: auto]",
+)
+@click.option(
+    "--content",
+    type=click.Choice([str(each) for each in Content]),
+    help="Texts in full, as hashes that still compare, or none. Kafka gets full texts if that was said once.",
+)
+@click.option(
+    "--since", type=SinceType(), metavar="AGO|TIME", help="Leave out what is older: 1d, 12h, a time."
+)
+@click.option("--strict", is_flag=True, help="Exit with 1 if something could not be used.")
+@click.option(
+    "--state",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Remembers how far files were read [~/.local/state/eddy/ingest.sqlite].",
+)
+@click.option(
+    "--settings",
+    "settings_path",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
+    help="With --judge: JSON document of settings that differ from the defaults.",
+)
+@click.option("--bootstrap-servers", help="Brokers [EDDY_BOOTSTRAP_SERVERS].")
+def ingest(
+    *,
+    paths: tuple[str, ...],
+    follow: bool,
+    topic: str | None,
+    out: str | None,
+    dry_run: bool,
+    judge: bool,
+    form: str,
+    content: str | None,
+    since: int | None,
+    strict: bool,
+    state: Path | None,
+    settings_path: Path | None,
+    bootstrap_servers: str | None,
+) -> None:
+    """Carry what agents write to files on to Kafka, to a file, or to the screen.
+
+    PATHs are logs, exports, folders of them, or patterns; without one, the folders in which known agents
+    keep their logs. Each file is read in its own format, as far as its last whole line, and each finished
+    tool call becomes one decision log.
+
+    What was sent is remembered for each destination, after it was sent: a second run continues where the
+    first one ended, also if that was killed. A record may come twice then, under the same event id; none is
+    lost, and those of a session stay in order. Files may be rotated, cut or replaced. While brokers are away,
+    reading stops. Standard output, --dry-run and --judge alone remember nothing, unless --state is given.
+
+    --content hash puts 16 digits for each text, which are equal if the texts are; none leaves texts out.
+
+    At the end, standard error says for each source how many files, records, ignored lines and problems there
+    were. The exit code is 1 if there were problems and --strict is given; 2 if nothing could be read.
+
+    \b
+    Examples:
+      eddy ingest --follow --judge                        watch the agents on this machine
+      eddy ingest session.jsonl --out -                   see what becomes of a file
+      eddy ingest ~/.claude/projects --follow --to decision-logs --content hash
+    """  # noqa: D301
+    if sum((topic is not None, out is not None, dry_run)) > 1:
+        raise click.UsageError("--to, --out and --dry-run exclude one another.")
+    live = Live(standard_output(), settings_in_force(settings_path)) if judge else None
+    if judge and out == STANDARD_OUTPUT:
+        raise click.UsageError("--judge and --out - both write to standard output.")
+    with ExitStack() as stack:
+        goal = _goal(
+            topic, out, bootstrap_servers, nowhere=dry_run or (judge and topic is None and out is None)
+        )
+        path = state if state is not None or goal.name is None else state_file()
+        if path is not None:
+            stack.enter_context(alone(path, goal.name or "nowhere"))
+        store = Store(path or IN_MEMORY, goal.name or "nowhere", time.time())
+        stack.callback(store.close)
+        if goal.is_new:
+            store.forget()
+        store.forget_the_old()
+        asked = paths or tuple(known_folders(FORMATS, Path.home()))
+        account = asyncio.run(
+            _run(
+                [str(Path(each).expanduser().absolute()) for each in asked],
+                Opening(store, _chooser(form), FORMATS, since=since or 0, follow=follow),
+                store,
+                goal.sink if live is None else Several(goal.sink, live),
+                Request(_content(content, goal, store), follow),
+                live,
+            )
+        )
+    write = standard_error()
+    for line in summary(account):
+        write(line)
+    _check(account, asked, follow=follow, strict=strict)
+
+
+def state_file() -> Path:
+    """Return where it is remembered how far files were read, if nothing else is said."""
+    given = os.environ.get("XDG_STATE_HOME")
+    folder = Path(given) if given and Path(given).is_absolute() else Path.home() / ".local" / "state"
+    return folder / "eddy" / "ingest.sqlite"
+
+
+def _goal(topic: str | None, out: str | None, servers: str | None, *, nowhere: bool) -> Goal:
+    if nowhere:
+        return Goal(None, NoSink())
+    if out == STANDARD_OUTPUT:
+        return Goal(None, LineSink(echo_json))
+    if out is not None:
+        file = Path(out).expanduser().absolute()
+        is_new = not file.exists()
+        return Goal(f"file:{file}", FileSink(file), is_new=is_new)
+    settings = load(IngestSettings, bootstrap_servers=servers)
+    reach = connection(settings)
+    name = reach.topic(Topic.DECISION_LOGS) if topic in (None, Topic.DECISION_LOGS) else str(topic)
+    sender = RecordSender(reach, name, idempotent=settings.producer_idempotence)
+    sink = TopicSink(sender, lambda: int(time.time() * 1000))
+    return Goal(f"topic:{reach.bootstrap_servers}/{name}", sink, is_remote=True)
+
+
+def _content(content: str | None, goal: Goal, store: Store) -> Content:
+    """Return which texts are sent; full texts leave the machine only if that was said once."""
+    if content is None and goal.is_remote:
+        content = store.content
+        if content is None:
+            question = f"Send the full texts of agents, with whatever secrets they hold, to {goal.name}?"
+            if not os.isatty(0):
+                raise ConfigurationError(f"{question} Say so once with --content full, or give hash or none")
+            content = Content.FULL if click.confirm(question, err=True) else Content.HASH
+    if content is not None and goal.is_remote:
+        store.allow(content)
+    return Content(content or Content.FULL)
+
+
+def _chooser(form: str) -> Callable[[bytes, str], Format | None]:
+    if form != AUTO:
+        return lambda _head, _name: BY_NAME[form]
+
+    def choose(head: bytes, name: str) -> Format | None:
+        best = max(FORMATS, key=lambda each: each.sniff(head, name))
+        return best if best.sniff(head, name) else None
+
+    return choose
+
+
+class SystemClock:
+    """The clock of the machine, and a wait that ends if the process is to stop."""
+
+    def now(self) -> float:
+        """Return seconds that only rise."""
+        return time.monotonic()
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait. A stop cancels the wait instead of ending it."""
+        await asyncio.sleep(seconds)
+        return False
+
+
+async def _run(
+    paths: list[str], opening: Opening, store: Store, sink: Sink, request: Request, live: Live | None
+) -> Account:
+    ingestion: Ingestion
+
+    def caught_up() -> None:
+        if live is not None:
+            live.catch_up()
+        if request.follow:
+            status(_watching(ingestion.account, live))
+
+    ingestion = Ingestion(
+        lambda: candidates(paths, FORMATS),
+        opening,
+        store,
+        sink,
+        SystemClock(),
+        request,
+        notice=lambda text: echo(f"eddy: {text}", err=True),
+        caught_up=caught_up,
+    )
+    task = asyncio.ensure_future(ingestion.run())
+    with _stopping(task, follow=request.follow):
+        try:
+            await task
+        except asyncio.CancelledError:
+            pass  # stopped: what was sent is remembered
+        finally:
+            status("")
+            await sink.close()
+    return ingestion.account
+
+
+@contextmanager
+def _stopping(task: asyncio.Future[Any], *, follow: bool) -> Iterator[None]:
+    """Let a signal end what is followed."""
+    loop = asyncio.get_running_loop()
+    signals = (signal.SIGINT, signal.SIGTERM) if follow else ()
+    for each in signals:
+        loop.add_signal_handler(each, task.cancel)
+    try:
+        yield
+    finally:
+        for each in signals:
+            loop.remove_signal_handler(each)
+
+
+def _watching(account: Account, live: Live | None) -> str:
+    files = sum(len(each.paths) for each in account.sources.values())
+    records = sum(each.records for each in account.sources.values())
+    judged = (
+        "" if live is None else f", {len(live.sessions):,} sessions, {len(live.loops):,} in a loop so far"
+    )
+    return f"following {files:,} files: {records:,} records{judged}"
+
+
+def _check(account: Account, asked: tuple[str, ...], *, follow: bool, strict: bool) -> None:
+    """Say how it ended.
+
+    Raises:
+        ConfigurationError: nothing could be read.
+    """
+    sources = account.sources.values()
+    used = any(each.records or each.repeated or each.older or each.all_ignored for each in sources)
+    problems = account.has_problems
+    if not follow and not used and (problems or not any(each.paths for each in sources)):
+        if account.unknown or problems:
+            tried = ", ".join(BY_NAME)
+            raise ConfigurationError(f"Nothing could be read. Tried: {tried}. Name the format with --format")
+        raise ConfigurationError(f"There is nothing to read at {', '.join(asked)}. Give the path of a log")
+    if strict and problems:
+        click.get_current_context().exit(PROBLEM_FOUND)

@@ -1,0 +1,61 @@
+"""What `eddy ingest` has read, for people: a line for each source, and what it could not use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from streams.cli.text.line import Line, Span
+from streams.domain.text.printable import printable
+from streams.ingest.account import Account, Source
+
+_MOST_NAMED: Final = 5
+_REASONS: Final = {
+    "unreadable": "unreadable",
+    "unknown_shape": "of an unknown shape",
+    "orphan_result": "results without a call",
+    "unanswered": "calls without a result",
+    "no_content": "calls without their arguments",
+}
+
+
+def summary(account: Account) -> Iterator[Line]:
+    """Yield the lines."""
+    for name, source in sorted(account.sources.items()):
+        if source.paths:
+            yield from _source(name, source)
+    if account.unreadable:
+        yield from _left_out(
+            "could not be opened", sorted(account.unreadable), list(account.unreadable.values())
+        )
+    if account.unknown:
+        yield from _left_out("of no known format left out", sorted(account.unknown), [])
+
+
+def _source(name: str, source: Source) -> Iterator[Line]:
+    problems = source.all_problems
+    counts = [
+        _count(len(source.paths), "file"),
+        _count(source.records, "record"),
+        f"{source.repeated:,} sent before" if source.repeated else "",
+        f"{source.older:,} too old" if source.older else "",
+        f"{_count(source.all_ignored, 'line')} ignored",
+        _count(problems.total(), "problem"),
+    ]
+    yield Line.of(Span(f"{name}: ", "bold"), Span(", ".join(filter(None, counts))))
+    for reason, number in problems.most_common():
+        first = source.first[reason]
+        where = printable(f"{first.where}: {first.detail}", 120)
+        text = f"  {number:,} {_REASONS.get(reason, reason)}, first {where}"
+        yield Line.of(Span(text, "yellow"))
+
+
+def _left_out(what: str, paths: Sequence[str], why: Sequence[str]) -> Iterator[Line]:
+    named = ", ".join(printable(path, 80) for path in paths[:_MOST_NAMED])
+    more = f" and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else ""
+    reason = f" ({printable(why[0], 120)})" if why else ""
+    yield Line.of(Span(f"{_count(len(paths), 'file')} {what}: {named}{more}{reason}", "yellow"))
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

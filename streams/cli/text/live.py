@@ -1,0 +1,91 @@
+"""What is judged while it happens, for people: a line for each session that matters, at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from streams.cli.text.alert_style import mark, style
+from streams.cli.text.line import Line, Span
+from streams.detectors.settings import DetectionSettings
+from streams.domain.level import Level
+from streams.domain.outcome import Scored
+from streams.domain.text.clock import clock
+from streams.domain.text.printable import printable
+from streams.explain.presentation import meaning, sentence
+from streams.ingest.sink import Sent
+from streams.offline import Judge, Judgement
+from streams.sources.entry import Entry, session_key
+
+MOST_NAMED: Final = 10
+"""Sessions named that were in a loop before anything was followed; it counts the others."""
+
+
+class Live:
+    """A sink that judges records and writes alerts that say something new.
+
+    Until `catch_up` is called, records are the past: then only sessions that are in a loop are named.
+
+    Args:
+        write: Takes a line to show.
+        settings: The detection settings.
+    """
+
+    def __init__(self, write: Callable[[Line], None], settings: DetectionSettings) -> None:
+        self._write = write
+        self._judge = Judge(settings)
+        self._is_live = False
+        self._past: dict[str, Line] = {}
+        self.sessions: set[str] = set()
+        self.loops: set[str] = set()
+
+    async def write(self, records: Sequence[Sent]) -> None:
+        """Judge records."""
+        for each in records:
+            self._add(self._judge.judge(Entry(session_key(each.value), None, each.value, None)))
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+    def catch_up(self) -> None:
+        """Name the sessions that are in a loop now; from here on everything is shown at once."""
+        if self._is_live:
+            return
+        self._is_live = True
+        for line in list(self._past.values())[-MOST_NAMED:]:
+            self._write(line)
+        if len(self._past) > MOST_NAMED:
+            self._write(Line.of(Span(f"  … and {len(self._past) - MOST_NAMED:,} more in a loop")))
+        self._past.clear()
+
+    def _add(self, judgement: Judgement) -> None:
+        if not isinstance(outcome := judgement.outcome, Scored):
+            return
+        session_id = outcome.decision.session_id
+        self.sessions.add(session_id)
+        if outcome.enriched["eddy"]["verdict"]["level"] == Level.LOOP:
+            self.loops.add(session_id)
+        for event in outcome.events:
+            found = meaning(event.fields)
+            if event.topic is None or not found.news or found.alert is None:
+                continue
+            line = _line(outcome, event.fields)
+            if self._is_live:
+                self._write(line)
+            elif found.level is Level.LOOP and not found.over:
+                self._past.pop(session_id, None)
+                self._past[session_id] = line
+            elif found.over:
+                self._past.pop(session_id, None)
+
+
+def _line(outcome: Scored, fields: Mapping[str, Any]) -> Line:
+    found, decision = meaning(fields), outcome.decision
+    shown = style(found)
+    return Line.of(
+        Span(f"{clock(decision.timestamp)}  ", "dim"),
+        Span(f"{mark(found)} ", shown),
+        Span(printable(decision.session_id, 40), shown),
+        Span(f" · {printable(decision.agent_id, 24)}" if decision.agent_id else ""),
+        Span(f"  {found.alert}: {sentence(fields)}"),
+    )

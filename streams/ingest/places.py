@@ -1,0 +1,40 @@
+"""Which files there are to read: those that were named, those in folders, or those of the known programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from streams.ingest.parts_reader import folder_of
+from streams.sources.adapters.adapter import Format
+
+
+def known_folders(forms: Sequence[Format], home: Path) -> list[str]:
+    """Return where the known programs write, as patterns."""
+    return [str(home / each.folder) for each in forms if each.folder is not None]
+
+
+def candidates(paths: Sequence[str], forms: Sequence[Format]) -> Iterator[Path]:
+    """Yield every file there is, in order, each once; for files that are parts of one input, their folder.
+
+    A path that does not exist is a pattern, which may match later.
+    """
+    seen: set[Path] = set()
+    for path in paths:
+        for file in _files(Path(path)):
+            folder = next((found for each in forms if (found := folder_of(file, each))), None)
+            found = folder or file
+            if found not in seen:
+                seen.add(found)
+                yield found
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if path.is_dir():
+        yield from sorted(each for each in path.rglob("*") if each.is_file())
+    elif path.exists():
+        yield path
+    else:
+        root = Path(path.anchor)
+        pattern = str(path.relative_to(root))
+        yield from sorted(each for each in root.glob(pattern) if each.is_file())

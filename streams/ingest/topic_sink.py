@@ -1,0 +1,47 @@
+"""Records on their way to a topic: keyed by their session, each with a word on where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from streams.brokers.record_sender import RecordSender
+from streams.domain.outgoing import Headers, Outgoing
+from streams.ingest.sink import Sent, line
+from streams.sources.entry import session_key
+
+SOURCE_HEADER: Final = "eddy-source"
+_TOGETHER: Final = 500
+
+
+class TopicSink:
+    """Sends each record as JSON.
+
+    Args:
+        sender: Takes them.
+        now_ms: The time that records get on the topic.
+    """
+
+    def __init__(self, sender: RecordSender, now_ms: Callable[[], int]) -> None:
+        self._sender, self._now_ms = sender, now_ms
+
+    async def write(self, records: Sequence[Sent]) -> None:
+        """Send them, a few hundred at a time.
+
+        Raises:
+            InfrastructureError: the brokers do not take them now.
+            ConfigurationError: they never do.
+        """
+        for begin in range(0, len(records), _TOGETHER):
+            some = records[begin : begin + _TOGETHER]
+            await self._sender.send([_outgoing(each, self._now_ms()) for each in some])
+
+    async def close(self) -> None:
+        """Close the connection."""
+        await self._sender.close()
+
+
+def _outgoing(record: Sent, at: int) -> Outgoing:
+    key = session_key(record.value)
+    headers: Headers = [(SOURCE_HEADER, record.source.encode())]
+    return Outgoing(None if key is None else key.encode(), line(record.value), at, headers)

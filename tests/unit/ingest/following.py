@@ -1,0 +1,107 @@
+"""An ingestion whose clock runs a script instead of waiting."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from streams.errors import InfrastructureError
+from streams.ingest.account import Account
+from streams.ingest.ingestion import Ingestion, Request
+from streams.ingest.opening import Opening
+from streams.ingest.places import candidates
+from streams.ingest.sink import Sent
+from streams.ingest.store import Store
+from streams.sources.adapters.adapter import Format
+from streams.sources.adapters.registry import FORMATS
+from streams.sources.content import Content
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+LOG = SAMPLES / "claude_code" / "loop.jsonl"
+Step = Callable[[], object]
+
+
+class Script:
+    """A clock: each wait does the next step, and the one after the last step stops."""
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self._steps = iter(steps)
+        self._now = 0.0
+        self.waits: list[float] = []
+
+    def now(self) -> float:
+        return self._now
+
+    async def wait(self, seconds: float) -> bool:
+        self._now += seconds
+        self.waits.append(seconds)
+        step = next(self._steps, None)
+        if step is None:
+            return True
+        step()
+        return False
+
+
+@dataclass
+class Kept:
+    """A sink that keeps records; it refuses where `refuse` says so, before or after it has kept them."""
+
+    records: list[Any] = field(default_factory=list)
+    batches: int = 0
+    refuse: Callable[[int], str | None] = lambda _number: None
+
+    async def write(self, records: Sequence[Sent]) -> None:
+        self.batches += 1
+        refusal = self.refuse(self.batches)
+        if refusal != "before":
+            self.records.extend(each.value for each in records)
+        if refusal is not None:
+            raise InfrastructureError("The brokers are away.")
+
+    async def close(self) -> None:
+        pass
+
+
+def choose(head: bytes, name: str) -> Format | None:
+    best = max(FORMATS, key=lambda each: each.sniff(head, name))
+    return best if best.sniff(head, name) else None
+
+
+@dataclass
+class World:
+    """A folder with inputs, and what is remembered of them; every run is a process of its own."""
+
+    folder: Path
+    sink: Kept = field(default_factory=Kept)
+    account: Account = field(default_factory=Account)
+    notices: list[str] = field(default_factory=list)
+    content: Content = Content.FULL
+    since: int = 0
+
+    async def follow(self, *steps: Step, paths: Sequence[Path] = ()) -> list[Any]:
+        """Follow while the steps happen, one a second, and look for what they leave."""
+        return await self._run(paths, [*steps, *[lambda: None] * 6], follow=True)
+
+    async def once(self, *paths: Path) -> list[Any]:
+        """Read what there is."""
+        return await self._run(paths, [], follow=False)
+
+    async def _run(self, paths: Sequence[Path], steps: Sequence[Step], *, follow: bool) -> list[Any]:
+        store = Store(self.folder.parent / "state.sqlite", "here", 0.0)
+        begin = len(self.sink.records)
+        named = [str(each) for each in paths or [self.folder]]
+        ingestion = Ingestion(
+            lambda: candidates(named, FORMATS),
+            Opening(store, choose, FORMATS, since=self.since, follow=follow),
+            store,
+            self.sink,
+            Script(steps),
+            Request(self.content, follow),
+            notice=self.notices.append,
+        )
+        try:
+            await ingestion.run()
+        finally:
+            store.close()
+            self.account = ingestion.account
+        return self.sink.records[begin:]
