@@ -328,11 +328,9 @@ def _check(account: Account, asked: tuple[str, ...], *, follow: bool, strict: bo
     Raises:
         ConfigurationError: nothing could be read.
     """
-    sources = account.sources.values()
-    used = any(each.records or each.repeated or each.older or each.all_ignored for each in sources)
     problems = account.has_problems
-    if not follow and not used and (problems or not any(each.paths for each in sources)):
-        if account.unknown or problems:
+    if not follow and not any(each.is_used for each in account.sources.values()):
+        if account.sources or account.unknown or problems:
             tried = ", ".join(BY_NAME)
             raise ConfigurationError(f"Nothing could be read. Tried: {tried}. Name the format with --format")
         raise ConfigurationError(f"There is nothing to read at {', '.join(asked)}. Give the path of a log")

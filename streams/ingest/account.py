@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
 from streams.sources.adapters.adapter import Problem
+
+UNFINISHED: Final = "unfinished line"
+"""What a last line without its end is ignored as."""
 
 
 @dataclass(slots=True)
@@ -15,6 +19,7 @@ class Source:
 
     Attributes:
         paths: the inputs.
+        resumed: how many of them were read in part or whole before.
         records: records that were sent.
         repeated: records that the destination had already.
         older: records from before the time that was asked for.
@@ -24,6 +29,7 @@ class Source:
     """
 
     paths: set[str] = field(default_factory=set)
+    resumed: int = 0
     records: int = 0
     repeated: int = 0
     older: int = 0
@@ -35,6 +41,12 @@ class Source:
     def all_ignored(self) -> int:
         """Return how many lines were left out by design."""
         return sum(each.total() for each in self.ignored.values())
+
+    @property
+    def is_used(self) -> bool:
+        """Tell whether anything of it could be read, now or before."""
+        kinds = {kind for each in self.ignored.values() for kind in each}
+        return bool(self.resumed or self.records or self.repeated or self.older or kinds - {UNFINISHED})
 
     @property
     def all_problems(self) -> Counter[str]:

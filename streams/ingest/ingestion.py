@@ -150,7 +150,9 @@ class Ingestion:
             self.account.unknown.add(path)
         elif reader.row.place not in owned:
             self.account.unknown.discard(path)
-            self.account.sources[reader.form.name].paths.add(path)
+            source = self.account.sources[reader.form.name]
+            source.paths.add(path)
+            source.resumed += bool(reader.row.position or reader.row.mark)
             self._readers[path] = reader
             await self._read(reader)
             self._rest()

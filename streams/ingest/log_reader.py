@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from streams.ingest.account import UNFINISHED
 from streams.ingest.file_tail import Place, continues, place_of, proof, renamed, rest, whole_lines
 from streams.ingest.reader import Chunk
 from streams.ingest.store import Row
@@ -15,8 +16,6 @@ from streams.sources.adapters.adapter import LONGEST_UNIT, Format, Problem, Reas
 from streams.sources.adapters.record import UNDECODABLE, decoded
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-UNFINISHED = "unfinished line"
-"""What a last line without its end is counted as."""
 
 
 class LogReader:
