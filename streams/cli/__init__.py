@@ -16,7 +16,7 @@ from streams.cli.lazy_group import LazyGroup
             "Start a broker and two workers here, replay recorded agent sessions, "
             "and show which go in circles."
         ),
-        "detect": "Find the loops in decision-log files, without Kafka.",
+        "detect": "Find the loops in the logs of your agents, without Kafka.",
         "dlq": "Look at the dead letters, and send them again once their cause is gone.",
         "doctor": "Check everything a worker needs, and say what to do about what is wrong.",
         "evaluate": "Compare what the detectors raise with what people marked.",

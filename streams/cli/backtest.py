@@ -10,6 +10,7 @@ import click
 from schemas.codec import UndecodableError
 from streams.backtest import Backtest
 from streams.brokers.client import connect
+from streams.cli.input_options import INPUT_PATH, format_option, map_option
 from streams.cli.lazy_group import PROBLEM_FOUND
 from streams.cli.settings_choice import Chosen, choose
 from streams.cli.text.backtest_report import (
@@ -19,6 +20,7 @@ from streams.cli.text.backtest_report import (
     summary_fields,
     summary_lines,
 )
+from streams.cli.text.intake_report import report_intake
 from streams.cli.text.progress import watched
 from streams.cli.text.screen import echo_json, standard_output
 from streams.cli.topic_range import Bound, BoundType, TopicRange
@@ -29,7 +31,10 @@ from streams.job import key_text
 from streams.offline import PARTITION
 from streams.policy.session_comparison import SessionComparison
 from streams.settings import WorkerSettings, load
-from streams.sources.reading import InputFormat, entries
+from streams.sources.adapters.adapter import Format
+from streams.sources.entry import Entry
+from streams.sources.intake import Intake
+from streams.sources.reading import entries
 
 _CHOICE = "default, live, shadow, a version of detector-config, or a file with a JSON document."
 
@@ -39,18 +44,12 @@ _CHOICE = "default, live, shadow, a version of detector-config, or a file with a
     "files",
     metavar="[FILE...|-]",
     nargs=-1,
-    type=click.Path(exists=True, dir_okay=False, readable=True, allow_dash=True),
+    type=INPUT_PATH,
 )
 @click.option("--a", "word_a", metavar="SETTINGS", required=True, help=f"The one document: {_CHOICE}")
 @click.option("--b", "word_b", metavar="SETTINGS", required=True, help="The other document, named likewise.")
-@click.option(
-    "--format",
-    "input_format",
-    type=click.Choice([str(name) for name in InputFormat]),
-    default=str(InputFormat.AUTO),
-    show_default=True,
-    help="How the records of FILEs are written down, as for detect.",
-)
+@format_option
+@map_option
 @click.option("--topic", metavar="TOPIC", help="Read a topic instead of files, outside any consumer group.")
 @click.option(
     "--from",
@@ -77,6 +76,7 @@ def backtest(
     word_a: str,
     word_b: str,
     input_format: str,
+    mapped: Format | None,
     topic: str | None,
     starts: tuple[Bound, ...],
     stops: tuple[Bound, ...],
@@ -113,19 +113,19 @@ def backtest(
     a, b = choose([("--a", word_a), ("--b", word_b)], bootstrap_servers)
     test = Backtest(a.settings, b.settings)
     write, finish = _json_lines(a, b, test) if as_json else _report(a, b, test)
+    intake = Intake()
     if topic is None:
-        _write_all(_of_files(test, files, InputFormat(input_format)), write)
+        _write_all(_of_files(test, entries(files, input_format, intake, mapped)), write)
     else:
         asyncio.run(_of_topic(test, TopicRange(topic, starts, stops), bootstrap_servers, write))
     finish()
+    report_intake(intake)
     if fail_on_difference and test.totals.differing_sessions:
         click.get_current_context().exit(PROBLEM_FOUND)
 
 
-def _of_files(
-    test: Backtest, files: tuple[str, ...], input_format: InputFormat
-) -> Iterator[SessionComparison]:
-    for offset, entry in enumerate(watched(entries(files, input_format), "judging")):
+def _of_files(test: Backtest, found: Iterator[Entry]) -> Iterator[SessionComparison]:
+    for offset, entry in enumerate(watched(found, "judging")):
         if entry.value is None:
             test.unreadable()
         else:

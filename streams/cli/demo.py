@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from streams.cli.input_options import format_option, map_option
 from streams.cli.text.alert_style import mark, style
 from streams.cli.text.line import Line, Span
 from streams.cli.text.screen import echo_json, standard_error, standard_output
@@ -24,8 +25,8 @@ from streams.domain.text.printable import printable
 from streams.errors import ConfigurationError
 from streams.explain.presentation import meaning, sentence
 from streams.recordings.replay import messages as recorded
+from streams.sources.adapters.adapter import Format
 from streams.sources.message import Message
-from streams.sources.reading import InputFormat
 from streams.sources.reading import messages as read
 
 Write = Callable[[Line], None]
@@ -158,9 +159,9 @@ def _reasons(account: Account) -> str:
     return " (" + ", ".join(f"{reason} {count:,}" for reason, count in counted) + ")"
 
 
-def _messages(files: tuple[str, ...], input_format: InputFormat) -> Iterable[Message]:
+def _messages(files: tuple[str, ...], input_format: str, mapped: Format | None) -> Iterable[Message]:
     if files:
-        messages = read(files, input_format)
+        messages = read(files, input_format, mapped)
         # A file that cannot be read is reported before anything starts.
         return chain(list(islice(messages, 1)), messages)
     return recorded(first_timestamp=int(time.time() * 1000) - 3_600_000)
@@ -183,28 +184,29 @@ def _lines(*, quiet: bool) -> Iterator[Write]:
     "--input",
     "files",
     multiple=True,
-    type=click.Path(exists=True, dir_okay=False),
+    type=click.Path(exists=True),
     metavar="FILE",
     help="Replay this file instead of the recordings; may be given several times, and more files may follow.",
 )
-@click.argument("more", nargs=-1, type=click.Path(exists=True, dir_okay=False), metavar="[FILE]...")
-@click.option(
-    "--format",
-    "input_format",
-    type=click.Choice([member.value for member in InputFormat]),
-    default=InputFormat.AUTO.value,
-    show_default=True,
-    help="Of the files.",
-)
+@click.argument("more", nargs=-1, type=click.Path(exists=True), metavar="[FILE]...")
+@format_option
+@map_option
 @click.option("--json", "as_json", is_flag=True, help="End with one line of numbers for machines.")
-def demo(files: tuple[str, ...], more: tuple[str, ...], input_format: str, *, as_json: bool) -> None:
+def demo(
+    files: tuple[str, ...],
+    more: tuple[str, ...],
+    input_format: str,
+    mapped: Format | None,
+    *,
+    as_json: bool,
+) -> None:
     """Start a broker and two workers here, replay recorded agent sessions, and show which go in circles.
 
     Nothing is left behind: no process, no file. Exit status 0 when every record is accounted for.
     """
     with _lines(quiet=as_json) as write:
         screen = Screen(write)
-        outcome = asyncio.run(_run(_messages((*files, *more), InputFormat(input_format)), screen))
+        outcome = asyncio.run(_run(_messages((*files, *more), input_format, mapped), screen))
         for line in summary(outcome):
             write(line)
     if as_json:

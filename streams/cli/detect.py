@@ -7,26 +7,27 @@ from pathlib import Path
 
 import click
 
+from streams.cli.input_options import INPUT_PATH, format_option, map_option
 from streams.cli.lazy_group import PROBLEM_FOUND
 from streams.cli.settings_file import settings_in_force
+from streams.cli.text.intake_report import count, report_intake
+from streams.cli.text.overview import Overview
 from streams.cli.text.progress import watched
 from streams.cli.text.record_line import record_fields
 from streams.cli.text.rejections import reported
 from streams.cli.text.report import Report, Tally, is_at_loop
-from streams.cli.text.screen import echo_json, standard_output
+from streams.cli.text.screen import echo, echo_json, standard_output
 from streams.errors import ConfigurationError
 from streams.offline import Judgement, judge
-from streams.sources.reading import InputFormat, entries
+from streams.sources.adapters.adapter import Format
+from streams.sources.input_file import STANDARD_INPUT
+from streams.sources.input_names import Place, known_places
+from streams.sources.intake import Intake
+from streams.sources.reading import entries
 
 
 @click.command()
-@click.argument(
-    "files",
-    metavar="FILE...|-",
-    nargs=-1,
-    required=True,
-    type=click.Path(exists=True, dir_okay=False, readable=True, allow_dash=True),
-)
+@click.argument("paths", metavar="[PATH...|-]", nargs=-1, type=INPUT_PATH)
 @click.option("--json", "as_json", is_flag=True, help="One JSON line per input record instead of timelines.")
 @click.option(
     "--settings",
@@ -35,14 +36,8 @@ from streams.sources.reading import InputFormat, entries
     type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
     help="JSON document of settings that differ from the defaults.",
 )
-@click.option(
-    "--format",
-    "input_format",
-    type=click.Choice([str(name) for name in InputFormat]),
-    default=str(InputFormat.AUTO),
-    show_default=True,
-    help="How the records are written down; auto recognises JSON lines and Avro containers.",
-)
+@format_option
+@map_option
 @click.option("--all-steps", is_flag=True, help="Show the quiet steps, and all advice.")
 @click.option(
     "--only-loops", is_flag=True, help="Show only sessions in a loop; with --json, records at LOOP."
@@ -50,21 +45,28 @@ from streams.sources.reading import InputFormat, entries
 @click.option("--fail-on-loop", is_flag=True, help="Exit with 1 when the verdict on a session was LOOP.")
 def detect(
     *,
-    files: tuple[str, ...],
+    paths: tuple[str, ...],
     as_json: bool,
     settings_path: Path | None,
     input_format: str,
+    mapped: Format | None,
     all_steps: bool,
     only_loops: bool,
     fail_on_loop: bool,
 ) -> None:
-    """Find the loops in decision-log files, without Kafka.
+    """Find the loops in the logs of your agents, without Kafka.
 
-    FILEs are JSON lines or Avro containers of decision logs, gzipped or not; - is standard input. They are
-    read one after the other as one partition: the number of a record, from 0, is its offset. Blank lines
-    are not records. Lines that are not a record are reported and counted, as the worker would.
+    A PATH is a file, gzipped or not, a folder, or - for standard input: the log of a coding agent, an
+    export, a message list, decision logs. Each file's format is recognised by its first bytes. Without a
+    PATH, Eddy reads the logs it finds in the folders where coding agents keep them.
 
-    The report shows the timelines of the sessions, each line as soon as it is known, and ends with a
+    Folders give an overview: the sessions that went in circles, when, by what, and what they spent there.
+    Files give timelines, as folders do with --all-steps.
+
+    The inputs are read one after the other as one partition: the number of a record, from 0, is its offset.
+    Blank lines are not records. Lines that are not a record are reported and counted, as the worker would.
+
+    Timelines show the steps of the sessions, each line as soon as it is known, and end with a
     summary. Days and times are UTC. Each step has its uniqueness ratio and the level of the verdict. A
     session is in a loop when the verdict was LOOP at some step: an episode says by which rule (R1 to R6),
     since when, and what it has cost. Entropy alerts, suspected divergences and drift patterns are scores;
@@ -76,22 +78,31 @@ def detect(
        "entropy_score": ..., "node_state": ..., "problems": [...], "eddy": {...},
        "recommendation": {"steps": ..., "tokens": ..., "samples": ...} | null}
 
-    Warnings, and the first rejected record of each kind, are named on standard error. The exit code is 0,
-    with or without loops, unless --fail-on-loop is given; 2 when an input cannot be read to its end, or
+    Standard error has the warnings, the first rejected record of each kind, and what was left out. The exit
+    code is 0, with or without loops, unless --fail-on-loop is given; 2 when an input cannot be read, or
     nothing in it was scored.
 
     \b
     Examples:
+      eddy detect
+      eddy detect ~/.claude/projects
       eddy detect agent.jsonl
       eddy detect --json - < agent.jsonl | jq 'select(.eddy.verdict.level == "LOOP")'
       eddy detect --fail-on-loop --settings strict.json nightly/*.avro
     """  # noqa: D301
     settings = settings_in_force(settings_path)
-    judgements = reported(judge(watched(entries(files, InputFormat(input_format)), "judging"), settings))
+    overview = not paths or any(path != STANDARD_INPUT and Path(path).is_dir() for path in paths)
+    intake = Intake()
+    found = entries(paths or _known_files(), input_format, intake, mapped)
+    judgements = reported(judge(watched(found, "judging"), settings))
     if as_json:
         tally = _write_lines(judgements, only_loops=only_loops)
+    elif overview and not all_steps:
+        named = paths or tuple(sorted({str(Path(each.folder).expanduser()) for each in _places()}))
+        tally = _write_all(judgements, Overview(standard_output(), intake, named, only_loops=only_loops))
     else:
-        tally = _write_report(judgements, every_step=all_steps, only_loops=only_loops)
+        tally = _write_all(judgements, Report(standard_output(), every_step=all_steps, only_loops=only_loops))
+    report_intake(intake)
     if not tally.scored:
         raise ConfigurationError(
             f"Nothing was scored: of {tally.rejected + tally.duplicates} records none is a decision log that "
@@ -111,11 +122,31 @@ def _write_lines(judgements: Iterator[Judgement], *, only_loops: bool) -> Tally:
     return tally
 
 
-def _write_report(judgements: Iterator[Judgement], *, every_step: bool, only_loops: bool) -> Tally:
-    report = Report(standard_output(), every_step=every_step, only_loops=only_loops)
+def _write_all(judgements: Iterator[Judgement], view: Report | Overview) -> Tally:
     try:
         for judgement in judgements:
-            report.add(judgement)
+            view.add(judgement)
     finally:
-        tally = report.finish()
+        tally = view.finish()
     return tally
+
+
+def _places() -> list[Place]:
+    """Return the known places that have logs."""
+    return [each for each in known_places(Path.home()) if each.files]
+
+
+def _known_files() -> list[str]:
+    """Return the logs in the known places, and say which places have some.
+
+    Raises:
+        UsageError: none has.
+    """
+    places = known_places(Path.home())
+    if not any(each.files for each in places):
+        looked = ", ".join(each.folder for each in places)
+        raise click.UsageError(f"No agent keeps logs here: {looked} have none. Give a file or a folder.")
+    for each in places:
+        files = count(len(each.files), "file") if each.files else "none"
+        echo(f"{each.format.name}: {files} in {each.folder}", err=True)
+    return [name for each in places for name in each.files]

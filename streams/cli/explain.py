@@ -10,8 +10,10 @@ from typing import Any
 
 import click
 
+from streams.cli.input_options import INPUT_PATH, format_option, map_option
 from streams.cli.settings_file import settings_in_force
 from streams.cli.text.explanation_text import explanation_lines
+from streams.cli.text.intake_report import report_intake
 from streams.cli.text.screen import echo, echo_json, standard_output
 from streams.cli.text.timeline import COLUMNS, Timeline
 from streams.cli.worker_request import standing_at
@@ -21,7 +23,9 @@ from streams.explain.session_file import SessionFile
 from streams.explain.verdict import verdict_sentence
 from streams.offline import Judgement
 from streams.policy.standing import standing
-from streams.sources.reading import InputFormat, entries
+from streams.sources.adapters.adapter import Format
+from streams.sources.intake import Intake
+from streams.sources.reading import entries
 
 _SHOWN = 40
 
@@ -32,7 +36,7 @@ _SHOWN = 40
     "files",
     metavar="[FILE...|-]",
     nargs=-1,
-    type=click.Path(exists=True, dir_okay=False, readable=True, allow_dash=True),
+    type=INPUT_PATH,
 )
 @click.option("--topic", "from_brokers", is_flag=True, help="Read the job's topic of enriched records.")
 @click.option("--worker", metavar="URL", help="Ask this worker where the session stands now.")
@@ -49,14 +53,8 @@ _SHOWN = 40
     type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
     help="To judge files under: JSON document of settings that differ from the defaults.",
 )
-@click.option(
-    "--format",
-    "input_format",
-    type=click.Choice([str(name) for name in InputFormat]),
-    default=str(InputFormat.AUTO),
-    show_default=True,
-    help="How the records in files are written down.",
-)
+@format_option
+@map_option
 @click.option("--bootstrap-servers", help="Brokers, for --topic [EDDY_BOOTSTRAP_SERVERS].")
 def explain(
     *,
@@ -70,6 +68,7 @@ def explain(
     as_json: bool,
     settings_path: Path | None,
     input_format: str,
+    mapped: Format | None,
     bootstrap_servers: str | None,
 ) -> None:
     """Show one session, and why it is or is not considered looping.
@@ -94,7 +93,9 @@ def explain(
     if files:
         settings = settings_in_force(settings_path)
         source = SessionFile(session_id, settings)
-        _take(source.judge(entries(files, InputFormat(input_format))), told, shown)
+        intake = Intake()
+        _take(source.judge(entries(files, input_format, intake, mapped)), told, shown)
+        report_intake(intake)
         if told.records == 0:
             raise source.missing()
         state = None if source.state is None else standing(source.state, settings)

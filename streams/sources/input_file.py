@@ -15,6 +15,9 @@ from streams.errors import ConfigurationError
 
 STANDARD_INPUT = "-"
 
+DAMAGE = (OSError, EOFError, zlib.error)
+"""What reading raises if a file cannot be read to its end."""
+
 _GZIP = b"\x1f\x8b"
 _BUFFER_BYTES = 1 << 16
 
@@ -33,7 +36,7 @@ def open_input(name: str) -> Iterator[BufferedReader]:
         else:
             with Path(name).open("rb", buffering=_BUFFER_BYTES) as stream:
                 yield _unpacked(_buffered(stream))
-    except (OSError, EOFError, zlib.error) as error:
+    except DAMAGE as error:
         raise ConfigurationError(f"{name}: {error}. Check the file") from error
     except ConfigurationError as error:
         raise ConfigurationError(f"{name}: {error}") from error

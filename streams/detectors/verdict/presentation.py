@@ -61,12 +61,9 @@ class VerdictPresentation(Presentation):
         >>> VerdictPresentation().sentence({"phase": "escalated", "level": "LOOP", **what, **since})
         'edit: the same error 6 times, whatever the arguments (R3); since 22:13:20, offset 7: 3,000 tokens'
         """
-        rule = fields["rule"]
-        tools = _tools(fields["tools"])
-        words = _RULES[rule].format(tools=tools, count=fields["count"], period=fields["period"])
         since = f"since {clock(fields['first_timestamp'])}, offset {fields['first_offset']}"
         spent = _spent(fields)
-        text = f"{_phase(fields)}{words} ({rule}); {since}"
+        text = f"{_phase(fields)}{pattern(fields)}; {since}"
         return f"{text}: {spent}" if spent else text
 
     def fired(self, block: Fields, tool: str) -> Iterator[Fired]:
@@ -74,6 +71,17 @@ class VerdictPresentation(Presentation):
         for each in block.get("fired") or ():
             rule = rule_name(each["rule"], each["period"])
             yield Fired(rule, each["level"], f"count {each['count']}, {tool}")
+
+
+def pattern(fields: Fields) -> str:
+    """Return what repeats, and the rule that found it.
+
+    >>> pattern({"rule": "R1", "period": 1, "count": 6, "tools": ["Bash"]})
+    'Bash: the same call with the same result, 6 times in a row (R1)'
+    """
+    rule = fields["rule"]
+    tools = _tools(fields["tools"])
+    return f"{_RULES[rule].format(tools=tools, count=fields['count'], period=fields['period'])} ({rule})"
 
 
 def _phase(fields: Fields) -> str:

@@ -1,0 +1,44 @@
+"""Options of the commands that read files: which files, in which format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from streams.sources.adapters.adapter import Format
+from streams.sources.adapters.mapped import mapped_format
+from streams.sources.reading import FORMAT_NAMES, InputFormat
+
+INPUT_PATH: Final = click.Path(exists=True, readable=True, allow_dash=True)
+"""A file, a folder, or - for standard input."""
+
+format_option: Final = click.option(
+    "--format",
+    "input_format",
+    type=click.Choice(FORMAT_NAMES),
+    default=str(InputFormat.AUTO),
+    show_default=True,
+    metavar="FORMAT",
+    is_eager=True,  # before --map, which excludes it
+    help=f"How the records are written down; auto looks at each file. One of {', '.join(FORMAT_NAMES)}.",
+)
+
+
+def _mapped(context: click.Context, _parameter: click.Parameter, path: Path | None) -> Format | None:
+    if path is None:
+        return None
+    if context.params.get("input_format", InputFormat.AUTO) != InputFormat.AUTO:
+        raise click.UsageError("Give --map or --format, not both.")
+    return mapped_format(path.read_bytes())
+
+
+map_option: Final = click.option(
+    "--map",
+    "mapped",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
+    callback=_mapped,
+    help="Mapping file (TOML): which column of a CSV file, or JSON pointer of JSON lines, is what.",
+)

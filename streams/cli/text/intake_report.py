@@ -1,0 +1,71 @@
+"""What was read and what was left out, in plain words on standard error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from streams.cli.text.screen import echo
+from streams.domain.text.printable import printable
+from streams.sources.adapters.adapter import Reason
+from streams.sources.intake import Intake, Share
+from streams.sources.reading import InputFormat
+
+MOST_TYPES_NAMED: Final = 6
+_DETAIL: Final = 200
+_PROBLEMS: Final = {
+    Reason.UNREADABLE: "could not be read",
+    Reason.UNKNOWN_SHAPE: "shape unknown to this format",
+    Reason.ORPHAN_RESULT: "results without their call",
+    Reason.UNANSWERED: "calls without a result, not judged",
+    Reason.NO_CONTENT: "calls without captured arguments, which can raise scores and no verdict",
+}
+_OWN: Final = frozenset(InputFormat)
+
+
+def report_intake(intake: Intake) -> None:
+    """Write what was left out. Files in Eddy's own formats leave nothing out; they alone get no line."""
+    for line in intake_lines(intake):
+        echo(line, err=True)
+
+
+def intake_lines(intake: Intake) -> Iterator[str]:
+    """Yield a line for each format, and one for each problem."""
+    foreign = {name: share for name, share in intake.shares.items() if name not in _OWN}
+    shown = intake.shares if foreign else {}
+    for name, share in shown.items():
+        yield from _share(name, share)
+    yield from _problems(intake.damaged)
+    if intake.strangers:
+        names = ", ".join(printable(name, _DETAIL) for name in intake.named)
+        more = intake.strangers - len(intake.named)
+        others = f" and {more:,} more" if more else ""
+        yield f"{count(intake.strangers, 'file')} left out because no format fits: {names}{others}"
+
+
+def _share(name: str, share: Share) -> Iterator[str]:
+    ignored = share.ignored.most_common(MOST_TYPES_NAMED)
+    types = ", ".join(f"{printable(kind, 60)} {number:,}" for kind, number in ignored)
+    others = len(share.ignored) - len(ignored)
+    more = f" and {count(others, 'other type')}" if others else ""
+    without = f"; ignored, because they say nothing of a step: {types}{more}" if ignored else ""
+    yield f"{name}: {count(share.files, 'file')}, {count(share.records, 'record')}{without}"
+    yield from _problems(share)
+
+
+def _problems(share: Share) -> Iterator[str]:
+    for reason, trouble in share.troubles.items():
+        where, _, detail = trouble.first
+        place = printable(where, _DETAIL)
+        file = "" if where == trouble.file else f" in {printable(trouble.file, _DETAIL)}"
+        words = _PROBLEMS[Reason(reason)]
+        yield f"  {words}: {trouble.count:,}; the first: {place}{file}: {printable(detail, _DETAIL)}"
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number and its noun.
+
+    >>> count(1, "file"), count(2_000, "file")
+    ('1 file', '2,000 files')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -1,0 +1,68 @@
+"""Which files the inputs of a command are: files, the files below folders, and the known places."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from streams.sources.adapters.adapter import Format
+from streams.sources.adapters.registry import FORMATS
+from streams.sources.input_file import STANDARD_INPUT
+
+
+class InputName(NamedTuple):
+    """One file to read. ``listed`` is whether it was named itself, and not found in a folder."""
+
+    name: str
+    listed: bool
+
+
+class Place(NamedTuple):
+    """A folder in which a program keeps its logs, and the logs in it."""
+
+    format: Format
+    folder: str
+    files: list[str]
+
+
+def files_of(names: Iterable[str]) -> Iterator[InputName]:
+    """Yield the files of inputs: a folder's one by one, those of the folders in it too, sorted by path.
+
+    Links to folders are not followed. Names that begin with a dot are left out, except where they are given.
+    """
+    for name in names:
+        if name == STANDARD_INPUT or not Path(name).is_dir():
+            yield InputName(name, listed=True)
+        else:
+            yield from (InputName(each, listed=False) for each in _below(name))
+
+
+def _below(folder: str) -> Iterator[str]:
+    for each in sorted(os.scandir(folder), key=lambda each: each.name):
+        if each.name.startswith("."):
+            continue
+        if each.is_dir(follow_symlinks=False):
+            yield from _below(each.path)
+        elif each.is_file():
+            yield each.path
+
+
+def known_places(home: Path) -> list[Place]:
+    """Return where logs are known to be, and which there are below a home folder."""
+    return [
+        Place(each, _fixed(each.folder), sorted(str(path) for path in home.glob(each.folder)))
+        for each in FORMATS
+        if each.folder is not None
+    ]
+
+
+def _fixed(pattern: str) -> str:
+    """Return the part of a pattern that names a folder.
+
+    >>> _fixed(".codex/sessions/*/*.jsonl")
+    '~/.codex/sessions'
+    """
+    parts = pattern.split("/")
+    return "/".join(["~", *parts[: next(n for n, part in enumerate(parts) if "*" in part)]])

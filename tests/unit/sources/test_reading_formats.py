@@ -1,0 +1,165 @@
+"""Reading logs of other programs: files, folders, pipes, and what is left out."""
+
+import gzip
+import io
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+import pytest
+
+from streams.errors import ConfigurationError
+from streams.sources.adapters.adapter import LONGEST_UNIT, UnitKind
+from streams.sources.adapters.mapped import mapped_format
+from streams.sources.adapters.registry import BY_NAME
+from streams.sources.input_names import known_places
+from streams.sources.intake import MOST_NAMED, Intake
+from streams.sources.reading import entries
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+CLAUDE = SAMPLES / "claude_code" / "loop.jsonl"
+
+
+def samples() -> Iterator[Path]:
+    for folder in sorted(SAMPLES.iterdir()):
+        form = BY_NAME.get(folder.name.replace("_", "-"))
+        if form is not None and form.kind is not UnitKind.REQUESTS:
+            yield from (path for path in sorted(folder.iterdir()) if ".expected." not in path.name)
+
+
+def expected(path: Path) -> list[object] | None:
+    rows = path.with_name(f"{path.name.split('.')[0]}.expected.jsonl")
+    return [orjson.loads(line) for line in rows.read_bytes().splitlines()] if rows.exists() else None
+
+
+def read(*paths: Path | str, intake: Intake | None = None) -> list[object]:
+    return [entry.value for entry in entries([str(path) for path in paths], intake=intake)]
+
+
+@pytest.mark.parametrize("path", list(samples()), ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_a_sample_is_read_by_its_name_alone(path: Path) -> None:
+    found = read(path)
+    assert found
+    assert expected(path) in (None, found)
+
+
+def test_a_folder_is_read_file_by_file_in_the_order_of_paths(tmp_path: Path) -> None:
+    for number, path in enumerate(each for each in samples() if each.parent.name in ("claude_code", "atif")):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+    (tmp_path / "README.md").write_text("once upon a time")
+    (tmp_path / "empty.jsonl").write_text("")
+    (tmp_path / ".hidden.jsonl").write_bytes(CLAUDE.read_bytes())
+    intake = Intake()
+    found = read(tmp_path, intake=intake)
+    assert len(found) == 21
+    assert {name: (share.files, share.records) for name, share in intake.shares.items()} == {
+        "atif": (2, 14),
+        "claude-code": (1, 7),
+    }
+    assert intake.named == [str(tmp_path / "README.md")]
+
+
+def test_a_folder_in_which_nothing_fits_is_an_error_that_says_what_was_tried(tmp_path: Path) -> None:
+    for number in range(MOST_NAMED + 2):
+        (tmp_path / f"{number}.txt").write_text("once upon a time")
+    with pytest.raises(
+        ConfigurationError, match=r"0\.txt and 6 more files fits no format: tried avro, .*--format"
+    ):
+        read(tmp_path)
+
+
+def test_a_folder_without_files_has_no_records(tmp_path: Path) -> None:
+    assert read(tmp_path) == []
+
+
+def test_a_damaged_file_of_a_folder_is_counted_and_the_others_are_read(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(CLAUDE.read_bytes())[:-200])
+    shutil.copy(SAMPLES / "pi" / "loop.jsonl", tmp_path / "b.txt")
+    (tmp_path / "c.jsonl").write_bytes((SAMPLES / "atif" / "claude-loop.expected.jsonl").read_bytes())
+    intake = Intake()
+    assert len(read(tmp_path, intake=intake)) >= 7
+    [trouble] = intake.damaged.troubles.values()
+    assert trouble.first.where == str(tmp_path / "a.jsonl.gz")
+    with pytest.raises(ConfigurationError, match=r"a\.jsonl\.gz"):
+        read(tmp_path / "a.jsonl.gz")
+
+
+def test_lines_that_a_resumed_session_has_copied_into_its_file_count_once(tmp_path: Path) -> None:
+    shutil.copy(CLAUDE, tmp_path / "a.jsonl")
+    lines = [orjson.loads(line) for line in CLAUDE.read_bytes().splitlines()]
+    resumed = [line | {"sessionId": "resumed"} for line in lines]
+    (tmp_path / "b.jsonl").write_bytes(b"\n".join(map(orjson.dumps, resumed)))
+    intake = Intake()
+    assert len(read(tmp_path, intake=intake)) == 7
+    assert intake.shares["claude-code"].ignored["record that another file has too"] == 7
+
+
+def test_events_of_one_file_each_are_one_conversation(tmp_path: Path) -> None:
+    folder = tmp_path / "conversation-1" / "events"
+    folder.mkdir(parents=True)
+    collected = (SAMPLES / "openhands" / "loop.jsonl").read_bytes().splitlines()
+    for number, line in enumerate(collected):
+        event = {key: value for key, value in orjson.loads(line).items() if key != "_session"}
+        (folder / f"event-{number:05}-x.json").write_bytes(orjson.dumps(event))
+    (tmp_path / "conversation-1" / "base_state.json").write_text('{"stats": {}}')
+    found = read(tmp_path)
+    assert [each["event_id"] for each in found] == [  # type: ignore[index]
+        each["event_id"]
+        for each in read(SAMPLES / "openhands" / "loop.jsonl")  # type: ignore[index]
+    ]
+    assert {each["session_id"] for each in found} == {"conversation-1"}  # type: ignore[index]
+
+
+class Drip(io.RawIOBase):
+    """A pipe that brings a few bytes at a time."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        chunk, self._data = self._data[:100], self._data[100:]
+        buffer[: len(chunk)] = chunk
+        return len(chunk)
+
+
+@pytest.mark.parametrize("path", [CLAUDE, SAMPLES / "atif" / "claude-loop.json"], ids=["lines", "document"])
+def test_a_pipe_that_brings_its_first_line_in_parts_is_recognised(
+    monkeypatch: pytest.MonkeyPatch, path: Path
+) -> None:
+    pipe = io.BufferedReader(Drip(path.read_bytes()))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(pipe))
+    assert len(read("-")) == 7
+
+
+def test_a_line_longer_than_is_read_is_counted_and_the_next_one_is_read(tmp_path: Path) -> None:
+    lines = CLAUDE.read_bytes().splitlines(keepends=True)
+    path = tmp_path / "long.jsonl"
+    path.write_bytes(b"".join([*lines[:4], b"x" * (LONGEST_UNIT + 100) + b"\n", *lines[4:]]))
+    intake = Intake()
+    assert len(read(path, intake=intake)) == 7
+    [trouble] = intake.shares["claude-code"].troubles.values()
+    assert (trouble.count, trouble.first.detail) == (1, "longer than is read")
+
+
+def test_a_mapping_file_reads_any_table(tmp_path: Path) -> None:
+    mapped = mapped_format(b'session_id = "run"\ntool = "tool"\nresult = "output"\n')
+    path = tmp_path / "table.csv"
+    path.write_text("run,tool,output\nr1,search,none\nr1,search,none\n")
+    found = [entry.value for entry in entries([str(path)], mapped=mapped)]
+    assert [each["action"]["tool_call"] for each in found if each] == ["search", "search"]
+
+
+def test_known_places_are_found_below_a_home_folder(tmp_path: Path) -> None:
+    folder = tmp_path / ".claude" / "projects" / "-srv-app"
+    folder.mkdir(parents=True)
+    shutil.copy(CLAUDE, folder / "s.jsonl")
+    places = {place.format.name: place for place in known_places(tmp_path)}
+    assert places["claude-code"].files == [str(folder / "s.jsonl")]
+    assert places["claude-code"].folder == "~/.claude/projects"
+    assert all(not place.files for name, place in places.items() if name != "claude-code")
