@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from streams.domain.validation import problems
 from streams.sources.adapters.adapter import Adapter, Format, Problem, UnitKind
+from streams.sources.adapters.otlp.cutting import cut_requests
 from streams.sources.adapters.registry import BY_NAME, FORMATS
 
 SAMPLES = Path(__file__).parents[1] / "samples"
@@ -42,7 +43,7 @@ def units(given: Format, data: bytes) -> Iterator[bytes]:
         case UnitKind.DOCUMENT:
             yield data
         case UnitKind.REQUESTS:
-            yield data
+            yield from cut_requests(data)
 
 
 def samples() -> Iterator[Sample]:

@@ -14,11 +14,14 @@ from streams.sources.adapters import (
     openai_chat,
     openai_responses,
     openhands,
+    otlp_spans,
     swe_agent,
 )
 from streams.sources.adapters.adapter import Format
 
 FORMATS: Final[tuple[Format, ...]] = (
+    otlp_spans.JSON_FORMAT,
+    otlp_spans.PROTO_FORMAT,
     claude_code.FORMAT,
     atif.FORMAT,
     mini_swe_agent.FORMAT,

@@ -1,0 +1,1 @@
+"""Spans of OpenTelemetry: what each says of an agent, and the records of a trace."""
