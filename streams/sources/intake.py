@@ -67,7 +67,10 @@ class Intake:
 
     def share(self, name: str) -> Share:
         """Return what came of the files of a format."""
-        return self.shares.setdefault(name, Share())
+        found = self.shares.get(name)
+        if found is None:
+            found = self.shares[name] = Share()
+        return found
 
     def stranger(self, name: str) -> None:
         """Count a file that no format fits."""

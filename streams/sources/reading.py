@@ -119,7 +119,11 @@ class _Reader:
         together = self._together
         if together is not None and _is_part(given.name, together[1], together[0]):
             with open_input(given.name) as stream:
-                yield from self._unit(stream.read(LONGEST_UNIT + 1), together[1], together[2], given.name)
+                share = self._intake.share(together[1].name)
+                share.files += 1
+                yield from self._found(
+                    together[2].feed(stream.read(LONGEST_UNIT + 1)), share, copied=False, name=given.name
+                )
             return
         yield from self._end()
         with open_input(given.name) as stream:
@@ -146,30 +150,32 @@ class _Reader:
         share = self._intake.share(chosen.name)
         share.files += 1
         adapter = chosen.start(_shown(name))
+        copied = chosen.folder is not None
         if chosen.parts is not None and _is_part(name, chosen, PurePath(name).parent):
             self._together = PurePath(name).parent, chosen, adapter
-            yield from self._unit(stream.read(LONGEST_UNIT + 1), chosen, adapter, name)
+            yield from self._found(
+                adapter.feed(stream.read(LONGEST_UNIT + 1)), share, copied=copied, name=name
+            )
             return
         damage: Exception | None = None
         try:
             for unit in _units(stream, chosen.kind, share, _shown(name)):
-                yield from self._unit(unit, chosen, adapter, name)
+                yield from self._found(adapter.feed(unit), share, copied=copied, name=name)
         except DAMAGE as error:
             damage = error
-        yield from self._found(adapter.close(), chosen, name)
+        yield from self._found(adapter.close(), share, copied=copied, name=name)
         share.leave_out(adapter.ignored)
         if damage is not None:
             raise damage
 
-    def _unit(self, unit: bytes, chosen: Format, adapter: Adapter, name: str) -> Iterator[Entry]:
-        return self._found(adapter.feed(unit), chosen, name)
-
-    def _found(self, found: Iterator[Entry | Problem], chosen: Format, name: str) -> Iterator[Entry]:
-        share = self._intake.share(chosen.name)
+    def _found(
+        self, found: Iterator[Entry | Problem], share: Share, *, copied: bool, name: str
+    ) -> Iterator[Entry]:
+        """Count what an adapter yields, and yield the records; ``copied`` leaves copies out."""
         for each in found:
             if isinstance(each, Problem):
                 share.add(each, _shown(name))
-            elif chosen.folder is not None and self._is_copy(each):
+            elif copied and self._is_copy(each):
                 share.ignored["record that another file has too"] += 1
             else:
                 share.records += 1
@@ -180,8 +186,9 @@ class _Reader:
         if self._together is not None:
             folder, chosen, adapter = self._together
             self._together = None
-            yield from self._found(adapter.close(), chosen, str(folder))
-            self._intake.share(chosen.name).leave_out(adapter.ignored)
+            share = self._intake.share(chosen.name)
+            yield from self._found(adapter.close(), share, copied=False, name=str(folder))
+            share.leave_out(adapter.ignored)
 
     def _is_copy(self, entry: Entry) -> bool:
         value = entry.value

@@ -1,0 +1,75 @@
+"""The verdict on every sample: a loop is found by its third failing or its fourth call, health is NORMAL."""
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+from streams.detectors.settings import DEFAULTS
+from streams.domain.level import Level
+from streams.domain.outcome import Scored
+from streams.offline import judge
+from streams.sources.adapters.registry import BY_NAME
+from streams.sources.reading import entries
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+FAILING, SUCCEEDING = 3, 4
+"""The call by which a loop is found."""
+
+
+def found(path: Path, input_format: str) -> dict[str, tuple[int, bool, int | None, set[str]]]:
+    """Return, by session: calls, whether the repeated one fails, the first call at LOOP, and the levels."""
+    calls: dict[str, int] = {}
+    failing: dict[str, bool] = {}
+    first: dict[str, int] = {}
+    levels: dict[str, set[str]] = {}
+    for judgement in judge(entries([str(path)], input_format), DEFAULTS):
+        outcome = judgement.outcome
+        assert isinstance(outcome, Scored)
+        session, level = outcome.decision.session_id, outcome.enriched["eddy"]["verdict"]["level"]
+        calls[session] = calls.get(session, 0) + (outcome.decision.kind == "tool")
+        failing[session] = failing.get(session, False) or outcome.decision.status == "failure"
+        levels.setdefault(session, set()).add(level)
+        if level == Level.LOOP:
+            first.setdefault(session, calls[session])
+    return {each: (calls[each], failing[each], first.get(each), levels[each]) for each in calls}
+
+
+def sources() -> list[object]:
+    """Return each sample as it was captured, if its format is read, and as the records that come of it."""
+    both: list[object] = []
+    for rows in sorted(SAMPLES.glob("*/*.expected.jsonl")):
+        name = rows.parent.name.replace("_", "-")
+        both.append(pytest.param(rows, "jsonl", id=f"{name}-{rows.name}"))
+        if name in BY_NAME:
+            [path] = [path for path in rows.parent.glob(f"{rows.name.split('.')[0]}.*") if path != rows]
+            both.append(pytest.param(path, "auto", id=f"{name}-{path.name}"))
+    return both
+
+
+@pytest.mark.parametrize(("path", "input_format"), sources())
+def test_loops_are_found_in_time_and_healthy_sessions_are_normal(path: Path, input_format: str) -> None:
+    sessions = found(path, input_format)
+    assert sessions
+    for session, (calls, failing, first, levels) in sessions.items():
+        if calls <= SUCCEEDING:
+            # Four different steps, or too few calls that fail.
+            assert (first, levels) == (None, {"NORMAL"}) or (failing and first in (None, FAILING)), session
+        else:
+            assert first == (FAILING if failing else SUCCEEDING), session
+
+
+def test_calls_without_captured_arguments_give_no_verdict(tmp_path: Path) -> None:
+    given = orjson.loads((SAMPLES / "langsmith" / "loop.expected.jsonl").read_bytes().splitlines()[0])
+    rows = []
+    for number in range(12):
+        action = {
+            "tool_call": "search",
+            "status": "success",
+            "tool_input": f'{{"not_captured":"span-{number}"}}',
+        }
+        rows.append(given | {"event_id": f"t/{number}", "action": action})
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b"\n".join(map(orjson.dumps, rows)))
+    [(_, _, first, levels)] = found(path, "auto").values()
+    assert (first, levels) == (None, {"NORMAL"})
