@@ -20,6 +20,7 @@ from streams.sources.adapters.adapter import (
     Reason,
     UnitKind,
 )
+from streams.sources.adapters.otlp.cutting import LENGTH, REQUEST_BEGINS
 from streams.sources.adapters.registry import BY_NAME
 from streams.sources.adapters.sniffing import HEAD_BYTES, NAMES, nothing_fits, sniffed
 from streams.sources.entry import Entry
@@ -131,7 +132,7 @@ class _Reader:
             chosen = self._chosen
             if chosen == InputFormat.AUTO:
                 head, whole = _head(stream, given.name)
-                found = sniffed(head, given.name)
+                found = sniffed(head, _unpacked(given.name))
                 if found is None:
                     if head.strip():
                         self._intake.stranger(_shown(given.name))
@@ -206,6 +207,10 @@ def _shown(name: str) -> str:
     return "standard input" if name == STANDARD_INPUT else name
 
 
+def _unpacked(name: str) -> str:
+    return name.removesuffix(".gz")
+
+
 def _is_part(name: str, chosen: Format, folder: PurePath) -> bool:
     """Whether a file is one of those that are one input together."""
     path = PurePath(name)
@@ -218,12 +223,12 @@ def _head(stream: BufferedReader, name: str) -> tuple[bytes, BufferedReader]:
     A pipe may bring its first line in several parts. What has come is enough if a format fits.
     """
     head = stream.peek(HEAD_BYTES)[:HEAD_BYTES]
-    if len(head) >= HEAD_BYTES or sniffed(head, name) is not None:
+    if len(head) >= HEAD_BYTES or sniffed(head, _unpacked(name)) is not None:
         return head, stream
     begun = bytearray()
     while len(begun) < HEAD_BYTES and (more := stream.read1(HEAD_BYTES)):
         begun += more
-        if sniffed(bytes(begun), name) is not None:
+        if sniffed(bytes(begun), _unpacked(name)) is not None:
             break
     return bytes(begun), BufferedReader(_Rest(bytes(begun), stream))
 
@@ -252,7 +257,18 @@ def _units(stream: BufferedReader, kind: UnitKind, share: Share, name: str) -> I
         case UnitKind.DOCUMENT:
             return iter([stream.read(LONGEST_DOCUMENT + 1)])
         case UnitKind.REQUESTS:
-            return iter([stream.read(LONGEST_DOCUMENT + 1)])
+            return _requests(stream)
+
+
+def _requests(stream: BufferedReader) -> Iterator[bytes]:
+    """Yield the requests that stand behind their lengths; a stream without lengths is one request."""
+    while begun := stream.read(LENGTH):
+        length = int.from_bytes(begun, "big")
+        if begun[0] == REQUEST_BEGINS or not 0 < length <= LONGEST_UNIT:
+            yield begun + stream.read(LONGEST_DOCUMENT)
+            return
+        unit = stream.read(length)
+        yield unit if len(unit) == length else begun + unit
 
 
 def _lines(stream: BufferedReader, share: Share, name: str) -> Iterator[bytes]:

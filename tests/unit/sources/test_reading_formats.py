@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from streams.errors import ConfigurationError
-from streams.sources.adapters.adapter import LONGEST_UNIT, UnitKind
+from streams.sources.adapters.adapter import LONGEST_UNIT
 from streams.sources.adapters.mapped import mapped_format
 from streams.sources.adapters.registry import BY_NAME
 from streams.sources.input_names import known_places
@@ -24,7 +24,7 @@ CLAUDE = SAMPLES / "claude_code" / "loop.jsonl"
 def samples() -> Iterator[Path]:
     for folder in sorted(SAMPLES.iterdir()):
         form = BY_NAME.get(folder.name.replace("_", "-"))
-        if form is not None and form.kind is not UnitKind.REQUESTS:
+        if form is not None:
             yield from (path for path in sorted(folder.iterdir()) if ".expected." not in path.name)
 
 
