@@ -18,7 +18,8 @@ from streams.domain.outgoing import Outgoing
 from streams.errors import ConfigurationError, InfrastructureError
 
 _LARGEST_REQUEST = 16 << 20
-_WITHIN_MS = 30_000
+WITHIN_SECONDS = 30.0
+"""For how long a record is tried before `RecordSender.send` gives it back."""
 
 
 class RecordSender:
@@ -28,12 +29,16 @@ class RecordSender:
         connection: How to reach the brokers.
         topic: Where the records go.
         idempotent: Off only for brokers that do not know it.
+        within_s: How long to try.
     """
 
-    def __init__(self, connection: Connection, topic: str, *, idempotent: bool) -> None:
+    def __init__(
+        self, connection: Connection, topic: str, *, idempotent: bool, within_s: float = WITHIN_SECONDS
+    ) -> None:
         self.topic = topic
         self._connection = connection
         self._idempotent = idempotent
+        self._within_ms = round(within_s * 1000)
         self._producer: AIOKafkaProducer | None = None
 
     async def send(self, records: Sequence[Outgoing]) -> None:
@@ -49,7 +54,10 @@ class RecordSender:
                 await producer.send(self.topic, value=each.value, key=each.key, headers=each.headers)
                 for each in records
             ]
-            await asyncio.gather(*futures)
+            # Until each is settled: what is given back must not arrive behind what is sent next.
+            for result in await asyncio.gather(*futures, return_exceptions=True):
+                if isinstance(result, BaseException):
+                    raise result
         except (MessageSizeTooLargeError, RecordTooLargeError) as error:
             raise ConfigurationError(
                 f"{self.topic} takes no record as large as one of these ({error}). Raise max.message.bytes"
@@ -75,7 +83,7 @@ class RecordSender:
                 acks="all",
                 enable_idempotence=self._idempotent,
                 max_request_size=_LARGEST_REQUEST,
-                request_timeout_ms=_WITHIN_MS,
+                request_timeout_ms=self._within_ms,
             )
             Redating(producer)
             self._producer = producer
