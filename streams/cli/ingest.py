@@ -7,7 +7,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +17,7 @@ import click
 from pydantic import Field
 
 from streams.brokers.record_sender import RecordSender
+from streams.cli.input_options import format_option, map_option
 from streams.cli.lazy_group import PROBLEM_FOUND
 from streams.cli.settings_file import settings_in_force
 from streams.cli.text.ingest_summary import summary
@@ -29,17 +30,17 @@ from streams.ingest.account import Account
 from streams.ingest.alone import alone
 from streams.ingest.ingestion import Ingestion, Request
 from streams.ingest.opening import Opening
+from streams.ingest.own_formats import EVERY, choice
 from streams.ingest.places import candidates, known_folders
 from streams.ingest.sink import FileSink, LineSink, NoSink, Several, Sink
 from streams.ingest.store import IN_MEMORY, Store
 from streams.ingest.topic_sink import TopicSink
 from streams.settings import ConnectionSettings, load
 from streams.sources.adapters.adapter import Format
-from streams.sources.adapters.registry import BY_NAME, FORMATS
+from streams.sources.adapters.sniffing import NAMES
 from streams.sources.content import Content
 
 STANDARD_OUTPUT: Final = "-"
-AUTO: Final = "auto"
 _AGO: Final = re.compile(r"(?P<number>[0-9]{1,6})(?P<unit>[smhdw])")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
@@ -101,14 +102,8 @@ class Goal(NamedTuple):
 @click.option(
     "--judge", is_flag=True, help="Show sessions that go in circles as soon as they do, without Kafka."
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice([AUTO, *BY_NAME]),
-    default=AUTO,
-    metavar="FORMAT",
-    help=f"How the files are written: auto, {', '.join(BY_NAME)}. [default: auto]",
-)
+@format_option
+@map_option
 @click.option(
     "--content",
     type=click.Choice([str(each) for each in Content]),
@@ -140,7 +135,8 @@ def ingest(
     out: str | None,
     dry_run: bool,
     judge: bool,
-    form: str,
+    input_format: str,
+    mapped: Format | None,
     content: str | None,
     since: int | None,
     strict: bool,
@@ -187,11 +183,12 @@ def ingest(
         if goal.is_new:
             store.forget()
         store.forget_the_old()
-        asked = paths or tuple(known_folders(FORMATS, Path.home()))
+        formats = choice(input_format, mapped)
+        asked = paths or tuple(known_folders(EVERY, Path.home()))
         account = asyncio.run(
             _run(
                 [str(Path(each).expanduser().absolute()) for each in asked],
-                Opening(store, _chooser(form), FORMATS, since=since or 0, follow=follow),
+                Opening(store, formats, since=since or 0, follow=follow),
                 store,
                 goal.sink if live is None else Several(goal.sink, live),
                 Request(_content(content, goal, store), follow),
@@ -242,17 +239,6 @@ def _content(content: str | None, goal: Goal, store: Store) -> Content:
     return Content(content or Content.FULL)
 
 
-def _chooser(form: str) -> Callable[[bytes, str], Format | None]:
-    if form != AUTO:
-        return lambda _head, _name: BY_NAME[form]
-
-    def choose(head: bytes, name: str) -> Format | None:
-        best = max(FORMATS, key=lambda each: each.sniff(head, name))
-        return best if best.sniff(head, name) else None
-
-    return choose
-
-
 class SystemClock:
     """The clock of the machine, and a wait that ends if the process is to stop."""
 
@@ -278,7 +264,7 @@ async def _run(
             status(_watching(ingestion.account, live))
 
     ingestion = Ingestion(
-        lambda: candidates(paths, FORMATS),
+        lambda: candidates(paths, EVERY),
         opening,
         store,
         sink,
@@ -331,7 +317,7 @@ def _check(account: Account, asked: tuple[str, ...], *, follow: bool, strict: bo
     problems = account.has_problems
     if not follow and not any(each.is_used for each in account.sources.values()):
         if account.sources or account.unknown or problems:
-            tried = ", ".join(BY_NAME)
+            tried = ", ".join(NAMES)
             raise ConfigurationError(f"Nothing could be read. Tried: {tried}. Name the format with --format")
         raise ConfigurationError(f"There is nothing to read at {', '.join(asked)}. Give the path of a log")
     if strict and problems:

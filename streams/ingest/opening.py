@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
 from streams.ingest.document_reader import GZIP, DocumentReader, unpacked
 from streams.ingest.file_tail import Place, Proof, continues, first_line, place_of, proof
 from streams.ingest.log_reader import LogReader, opened
+from streams.ingest.own_formats import Choice
 from streams.ingest.parts_reader import PartsReader, parts
 from streams.ingest.reader import Reader
 from streams.ingest.store import Row, Store
@@ -17,17 +17,13 @@ from streams.sources.adapters.adapter import Format, UnitKind
 
 SNIFFED_BYTES: Final = 1 << 16
 
-Choose = Callable[[bytes, str], Format | None]
-"""Finds the format by the first bytes of an input, unpacked, and its name; None if none fits."""
-
 
 class Opening:
     """Opens inputs, where they were left.
 
     Args:
         store: What is remembered.
-        choose: Finds formats.
-        forms: All formats: an input is read on in the format that was found before.
+        formats: Finds formats. An input is read on in the format that was found before.
         since: Records before this time are left out of inputs that were never read, in ms.
         follow: Whether inputs grow: one without a whole line waits.
     """
@@ -35,14 +31,13 @@ class Opening:
     def __init__(
         self,
         store: Store,
-        choose: Choose,
-        forms: Sequence[Format],
+        formats: Choice,
         *,
         since: int = 0,
         follow: bool = False,
     ) -> None:
-        self._store, self._choose = store, choose
-        self._forms = {each.name: each for each in forms}
+        self._store, self._choose = store, formats.choose
+        self._forms = {each.name: each for each in formats.forms}
         self._since, self._follow = since, follow
 
     def open(self, path: str) -> Reader | None:

@@ -17,12 +17,12 @@ from streams.brokers.connection import Connection
 from streams.brokers.record_sender import RecordSender
 from streams.ingest.ingestion import Ingestion, Request
 from streams.ingest.opening import Opening
+from streams.ingest.own_formats import AUTO, EVERY, choice
 from streams.ingest.places import candidates
 from streams.ingest.store import IN_MEMORY, Store
 from streams.ingest.topic_sink import TopicSink
-from streams.sources.adapters.registry import FORMATS
 from tests.integration.brokers import Linked
-from tests.unit.ingest.following import LOG, choose
+from tests.unit.ingest.following import LOG
 
 LINES = LOG.read_bytes().splitlines(keepends=True)
 EXPECTED = [orjson.loads(row) for row in LOG.with_name("loop.expected.jsonl").read_bytes().splitlines()]
@@ -94,8 +94,8 @@ async def test_brokers_that_go_away_and_come_back_get_each_record_in_order(
     store = Store(IN_MEMORY, "here", 0.0)
     sender = RecordSender(Connection(link.bootstrap), topic, idempotent=link.kind == "kafka", within_s=3)
     ingestion = Ingestion(
-        lambda: candidates([str(log)], FORMATS),
-        Opening(store, choose, FORMATS, follow=True),
+        lambda: candidates([str(log)], EVERY),
+        Opening(store, choice(AUTO), follow=True),
         store,
         TopicSink(sender, lambda: 1_000_000_000_000),
         Cable({2: cut, 4: mend_and_grow}, lambda: ingestion.account.sources["claude-code"].records == 7),

@@ -9,11 +9,10 @@ from streams.errors import InfrastructureError
 from streams.ingest.account import Account
 from streams.ingest.ingestion import Ingestion, Request
 from streams.ingest.opening import Opening
+from streams.ingest.own_formats import AUTO, EVERY, choice
 from streams.ingest.places import candidates
 from streams.ingest.sink import Sent
 from streams.ingest.store import Store
-from streams.sources.adapters.adapter import Format
-from streams.sources.adapters.registry import FORMATS
 from streams.sources.content import Content
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -62,11 +61,6 @@ class Kept:
         pass
 
 
-def choose(head: bytes, name: str) -> Format | None:
-    best = max(FORMATS, key=lambda each: each.sniff(head, name))
-    return best if best.sniff(head, name) else None
-
-
 @dataclass
 class World:
     """A folder with inputs, and what is remembered of them; every run is a process of its own."""
@@ -91,8 +85,8 @@ class World:
         begin = len(self.sink.records)
         named = [str(each) for each in paths or [self.folder]]
         ingestion = Ingestion(
-            lambda: candidates(named, FORMATS),
-            Opening(store, choose, FORMATS, since=self.since, follow=follow),
+            lambda: candidates(named, EVERY),
+            Opening(store, choice(AUTO), since=self.since, follow=follow),
             store,
             self.sink,
             Script(steps),

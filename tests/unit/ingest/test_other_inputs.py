@@ -133,3 +133,11 @@ async def test_only_what_may_leave_is_given_to_the_sink(world: World) -> None:
     found = await world.once()
     assert [each["event_id"] for each in found] == [each["event_id"] for each in expected(LOG)]
     assert b"settings.toml" not in orjson.dumps(found)
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json"])
+async def test_decision_logs_are_carried_on_as_they_are(world: World, name: str) -> None:
+    rows = LOG.with_name("loop.expected.jsonl").read_bytes()
+    (world.folder / name).write_bytes(rows + b"[]\n")
+    assert await world.once() == expected(LOG)
+    assert world.account.sources["jsonl"].all_problems == {"unreadable": 1}
