@@ -13,6 +13,7 @@ from streams.ingest.file_tail import place_of
 from streams.ingest.reader import TOGETHER, Chunk
 from streams.ingest.store import Row
 from streams.sources.adapters.adapter import LONGEST_DOCUMENT, Adapter, Format, Problem, Reason, UnitKind
+from streams.sources.adapters.otlp.cutting import cut_requests
 from streams.sources.entry import Entry
 
 GZIP = b"\x1f\x8b"
@@ -72,10 +73,13 @@ class DocumentReader:
         """Do nothing: what is read is closed at once."""
 
     def _units(self, data: bytes) -> Iterator[bytes]:
-        if self.form.kind is UnitKind.LINES:
-            yield from (line for line in data.split(b"\n") if line.strip())
-        else:
-            yield data
+        match self.form.kind:
+            case UnitKind.LINES:
+                yield from (line for line in data.split(b"\n") if line.strip())
+            case UnitKind.REQUESTS:
+                yield from cut_requests(data)
+            case UnitKind.DOCUMENT:
+                yield data
 
 
 def unpacked(path: str) -> bytes:
