@@ -23,7 +23,7 @@ SPANS_REMEMBERED: Final = 2_048
 MOST_HELD: Final = 10_000
 """Spans of one trace that wait. With one more they go out."""
 
-MOST_TRACES: Final = 10_000
+MOST_TRACES: Final = 2_000
 """Traces that are held. With one more the one that was used first goes out and is forgotten."""
 
 
@@ -67,8 +67,8 @@ class Trace:
 
     @property
     def whole(self) -> bool:
-        """Tell whether the root has come and every parent of a span that has."""
-        return self.rooted and not self.awaited
+        """Tell whether the root has come, every parent of a span that has, and more than the root."""
+        return self.rooted and not self.awaited and any(not _is_other(span) for span in self.held)
 
     def frozen(self) -> dict[str, Any]:
         """Return it as a value of JSON."""
@@ -135,7 +135,7 @@ class Traces:
 
     def release_whole(self) -> Found:
         """Yield the records of the traces that are whole, in the order of their ends."""
-        yield from self._release_all([each for each in self.traces.values() if each.held and each.whole])
+        yield from self._release_all([each for each in self.traces.values() if each.whole])
 
     def release_all(self) -> Found:
         """Yield the records of everything that is held."""

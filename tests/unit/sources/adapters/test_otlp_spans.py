@@ -13,7 +13,7 @@ from streams.sources.adapters.otlp.cutting import cut_requests
 from streams.sources.adapters.otlp.json_requests import spans_of_json
 from streams.sources.adapters.otlp.proto_requests import spans_of_proto
 from streams.sources.adapters.otlp.span import Received
-from streams.sources.adapters.otlp.traces import MOST_HELD, SPANS_REMEMBERED, Traces
+from streams.sources.adapters.otlp.traces import MOST_HELD, MOST_TRACES, SPANS_REMEMBERED, Traces
 from streams.sources.adapters.otlp_spans import JSON_FORMAT, PROTO_FORMAT, OtlpJson
 from tests.unit.sources.adapters.reading import event_ids, logs, read, reasons
 
@@ -377,6 +377,20 @@ def test_records_wait_for_the_root_and_for_the_parents_of_their_spans() -> None:
     units = [request(span(1, TOOL, parent=middle)), request(span(9, {}, parent=None)), request(span(5, {}))]
     counts = [len([*adapter.feed(orjson.dumps(unit))]) for unit in units]
     assert counts == [0, 0, 3]  # a problem, as no arguments were captured; the call; the end
+
+
+def test_a_root_that_comes_first_ends_the_session_all_the_same() -> None:
+    units = [request(span(1, TOOL)), request(span(9, {}, parent=None))]
+    assert logs(JSON_FORMAT, *reversed(units)) == logs(JSON_FORMAT, *units)
+
+
+def test_only_so_many_traces_are_held_and_the_oldest_goes_out() -> None:
+    adapter = OtlpJson("run")
+    spans = [span(1, TOOL, trace=f"{number:032x}") for number in range(1, MOST_TRACES + 2)]
+    found = [
+        each.value for each in adapter.feed(orjson.dumps(request(*spans))) if not isinstance(each, Problem)
+    ]
+    assert event_ids(found) == [f"{1:032x}/{1:016x}"]
 
 
 def shuffled(spans: list[Received], seed: int) -> list[Any]:
