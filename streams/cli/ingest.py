@@ -8,7 +8,7 @@ import re
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -41,6 +41,7 @@ from streams.sources.adapters.sniffing import NAMES
 from streams.sources.content import Content
 
 STANDARD_OUTPUT: Final = "-"
+_LARGEST_PORT: Final = 65_535
 _AGO: Final = re.compile(r"(?P<number>[0-9]{1,6})(?P<unit>[smhdw])")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
@@ -65,6 +66,28 @@ class SinceType(click.ParamType):
                 ctx,
             )
         return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+class Address(NamedTuple):
+    """Where to listen."""
+
+    host: str
+    port: int
+
+
+class AddressType(click.ParamType):
+    """An address on the command line."""
+
+    name = "address"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Address:
+        """Read it, or say what it may be."""
+        if isinstance(value, Address):
+            return value
+        host, _, port = str(value).rpartition(":")
+        if not host or not port.isdecimal() or int(port) > _LARGEST_PORT:
+            self.fail(f"{value!r} is no HOST:PORT such as 127.0.0.1:4318.", param, ctx)
+        return Address(host.strip("[]"), int(port))
 
 
 class IngestSettings(ConnectionSettings):
@@ -112,6 +135,12 @@ class Goal(NamedTuple):
 @click.option(
     "--since", type=SinceType(), metavar="AGO|TIME", help="Leave out what is older: 1d, 12h, a time."
 )
+@click.option(
+    "--otlp",
+    type=AddressType(),
+    metavar="HOST:PORT",
+    help="Take spans over OTLP/HTTP at this address, until it is stopped. Files are read if PATHs are given.",
+)
 @click.option("--strict", is_flag=True, help="Exit with 1 if something could not be used.")
 @click.option(
     "--state",
@@ -139,6 +168,7 @@ def ingest(
     mapped: Format | None,
     content: str | None,
     since: int | None,
+    otlp: Address | None,
     strict: bool,
     state: Path | None,
     settings_path: Path | None,
@@ -165,6 +195,7 @@ def ingest(
       eddy ingest --follow --judge                        watch the agents on this machine
       eddy ingest session.jsonl --out -                   see what becomes of a file
       eddy ingest ~/.claude/projects --follow --to decision-logs --content hash
+      eddy ingest --otlp 127.0.0.1:4318 --judge           watch agents that export spans
     """  # noqa: D301
     if sum((topic is not None, out is not None, dry_run)) > 1:
         raise click.UsageError("--to, --out and --dry-run exclude one another.")
@@ -184,7 +215,8 @@ def ingest(
             store.forget()
         store.forget_the_old()
         formats = choice(input_format, mapped)
-        asked = paths or tuple(known_folders(EVERY, Path.home()))
+        asked = paths if paths or otlp else tuple(known_folders(EVERY, Path.home()))
+        follow = follow or otlp is not None
         account = asyncio.run(
             _run(
                 [str(Path(each).expanduser().absolute()) for each in asked],
@@ -193,6 +225,7 @@ def ingest(
                 goal.sink if live is None else Several(goal.sink, live),
                 Request(_content(content, goal, store), follow),
                 live,
+                otlp,
             )
         )
     write = standard_error()
@@ -253,7 +286,13 @@ class SystemClock:
 
 
 async def _run(
-    paths: list[str], opening: Opening, store: Store, sink: Sink, request: Request, live: Live | None
+    paths: list[str],
+    opening: Opening,
+    store: Store,
+    sink: Sink,
+    request: Request,
+    live: Live | None,
+    otlp: Address | None,
 ) -> Account:
     ingestion: Ingestion
 
@@ -273,7 +312,8 @@ async def _run(
         notice=lambda text: echo(f"eddy: {text}", err=True),
         caught_up=caught_up,
     )
-    task = asyncio.ensure_future(ingestion.run())
+    running = ingestion.run() if otlp is None else _run_with_spans(ingestion, store, otlp)
+    task = asyncio.ensure_future(running)
     with _stopping(task, follow=request.follow):
         try:
             await task
@@ -283,6 +323,28 @@ async def _run(
             status("")
             await sink.close()
     return ingestion.account
+
+
+async def _run_with_spans(ingestion: Ingestion, store: Store, address: Address) -> None:
+    """Read files, and take spans meanwhile."""
+    from streams.ingest.otlp_door import HOLD_SECONDS, OtlpDoor  # noqa: PLC0415 - needs aiohttp, which is slow
+
+    door = OtlpDoor(store, ingestion.send)
+
+    async def release() -> None:
+        while True:
+            await asyncio.sleep(HOLD_SECONDS)
+            await door.release()
+
+    async with door.open(*address) as port:
+        echo(f"eddy: taking spans at http://{address.host}:{port}/v1/traces", err=True)
+        releasing = asyncio.ensure_future(release())
+        try:
+            await asyncio.gather(ingestion.run(), releasing)
+        finally:
+            releasing.cancel()
+            with suppress(TimeoutError):  # brokers are away: what waits is remembered
+                await asyncio.wait_for(door.release(), HOLD_SECONDS)
 
 
 @contextmanager

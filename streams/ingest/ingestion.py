@@ -84,6 +84,7 @@ class Ingestion:
         self._leaving: list[tuple[Reader, float]] = []
         self._tried: dict[str, tuple[int, int]] = {}
         self._gave_up = False
+        self._sending = asyncio.Lock()
 
     async def run(self) -> None:
         """Read everything there is; with ``follow``, until it is stopped or cancelled.
@@ -203,12 +204,21 @@ class Ingestion:
         await self._send(reader, reader.read())
         self._count_ignored(reader)
 
-    async def _send(self, reader: Reader, chunks: Iterator[Chunk]) -> None:
+    async def send(self, reader: Reader, chunks: Iterator[Chunk]) -> bool:
+        """Send what a reader yields that is no input of these; tell whether all of it was sent."""
+        self.account.sources[reader.form.name].paths.add(reader.path)
+        sent = await self._send(reader, chunks)
+        self._count_ignored(reader)
+        return sent
+
+    async def _send(self, reader: Reader, chunks: Iterator[Chunk]) -> bool:
         """Send chunks one after the other, each before the next one is read."""
         for chunk in chunks:
-            if not await self._send_one(reader, chunk):
-                return
+            async with self._sending:
+                if not await self._send_one(reader, chunk):
+                    return False
             await asyncio.sleep(0)  # a signal is taken here
+        return True
 
     async def _send_one(self, reader: Reader, chunk: Chunk) -> bool:
         source = self.account.sources[reader.form.name]

@@ -1,0 +1,146 @@
+"""Takes spans of agents on this machine: OTLP over HTTP, in protobuf and in JSON.
+
+A request is answered once its spans are remembered. They are held for a moment, so that those of a trace can
+be put in order, and go out when their root has come or the moment is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from aiohttp import web
+
+from streams.errors import ConfigurationError
+from streams.ingest.file_tail import Place, Proof
+from streams.ingest.reader import Chunk, Reader
+from streams.ingest.store import Row, Store
+from streams.sources.adapters.adapter import LONGEST_UNIT, Format, Problem, Reason
+from streams.sources.adapters.otlp_spans import JSON_FORMAT, PROTO_FORMAT
+from streams.sources.entry import Entry
+
+HOLD_SECONDS: Final = 2.0
+"""For how long spans wait for those that ended before them."""
+
+PATH: Final = "/v1/traces"
+_BY_TYPE: Final = {"application/json": JSON_FORMAT, "application/x-protobuf": PROTO_FORMAT}
+_ANSWERS: Final = {JSON_FORMAT.name: b"{}", PROTO_FORMAT.name: b""}
+
+Send = Callable[[Reader, Iterator[Chunk]], Awaitable[bool]]
+
+
+class SpanReader:
+    """The spans that came in one encoding, read like an input.
+
+    Args:
+        form: The format of the requests.
+        store: What is remembered.
+    """
+
+    is_rewritten = False
+    is_open = False
+
+    def __init__(self, form: Format, store: Store) -> None:
+        self.form, self.path = form, f"otlp:{form.name}"
+        self.row = store.called(self.path) or _new(self.path, form, store.new_reading())
+        self._adapter = form.resume(self.path, self.row.state) if self.row.state else form.start(self.path)
+        self._before = Counter(self._adapter.ignored)
+        self.holds = bool(self.row.state)
+        """Whether spans may wait."""
+
+    @property
+    def ignored(self) -> Counter[str]:
+        """What was left out by design since this reader began."""
+        return self._adapter.ignored - self._before
+
+    def take(self, request: bytes) -> Chunk:
+        """Return what a request completes."""
+        self.holds = True
+        return self._chunk(self._adapter.feed(request))
+
+    def read(self) -> Iterator[Chunk]:
+        """Yield nothing: what comes is taken."""
+        return iter(())
+
+    def end(self) -> Iterator[Chunk]:
+        """Yield what waits."""
+        self.holds = False
+        yield self._chunk(self._adapter.close())
+
+    def is_replaced(self) -> bool:
+        """Tell that it is not."""
+        return False
+
+    def rest(self) -> None:
+        """Do nothing."""
+
+    def _chunk(self, found: Iterable[Entry | Problem]) -> Chunk:
+        listed = list(found)
+        self.row = self.row._replace(state=self._adapter.state())
+        return Chunk(listed, self.row.reading, self.row)
+
+
+class OtlpDoor:
+    """Answers exporters.
+
+    Args:
+        store: What is remembered.
+        send: Sends chunks of a reader; tells whether they are sent and remembered.
+    """
+
+    def __init__(self, store: Store, send: Send) -> None:
+        self._readers = {each.name: SpanReader(each, store) for each in (JSON_FORMAT, PROTO_FORMAT)}
+        self._send = send
+        self._lock = asyncio.Lock()
+
+    @asynccontextmanager
+    async def open(self, host: str, port: int) -> AsyncIterator[int]:
+        """Listen for as long as the block lasts; yield the port.
+
+        Raises:
+            ConfigurationError: the address cannot be used.
+        """
+        app = web.Application(client_max_size=LONGEST_UNIT)
+        app.router.add_post(PATH, self._answer)
+        runner = web.AppRunner(app, access_log=None)
+        await runner.setup()
+        try:
+            site = web.TCPSite(runner, host, port)
+            try:
+                await site.start()
+            except OSError as error:
+                raise ConfigurationError(
+                    f"{host}:{port}: {error}. Give another address with --otlp"
+                ) from error
+            yield runner.addresses[0][1]
+        finally:
+            await runner.cleanup()
+
+    async def release(self) -> None:
+        """Send what waits, now and whenever the moment is over."""
+        for reader in self._readers.values():
+            async with self._lock:
+                if reader.holds:
+                    await self._send(reader, reader.end())
+
+    async def _answer(self, request: web.Request) -> web.Response:
+        form = _BY_TYPE.get(request.content_type)
+        if form is None:
+            raise web.HTTPUnsupportedMediaType
+        body = await request.read()
+        reader = self._readers[form.name]
+        async with self._lock:
+            chunk = reader.take(body)
+            if not await self._send(reader, iter((chunk,))):
+                raise web.HTTPServiceUnavailable
+        if any(isinstance(each, Problem) and each.reason is Reason.UNREADABLE for each in chunk.found):
+            raise web.HTTPBadRequest
+        return web.Response(body=_ANSWERS[form.name], content_type=request.content_type)
+
+
+def _new(path: str, form: Format, reading: int) -> Row:
+    place = Place(0, 1 + list(_ANSWERS).index(form.name))
+    return Row(place, path, form.name, 0, "", Proof(b"", b""), b"", reading, 0)
