@@ -136,5 +136,5 @@ FORMAT: Final = Format(
     sniff,
     ClaudeCode,
     ClaudeCode.resume,
-    folder=".claude/projects/*/*.jsonl",
+    folder=".claude/projects/**/*.jsonl",
 )
