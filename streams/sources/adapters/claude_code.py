@@ -58,9 +58,9 @@ class ClaudeCode(LogAdapter):
         uuid = text_or_none(line.get("uuid")) or f"{conversation.session_id}/{at}"
         synthetic = message.get("model") == _SYNTHETIC or line.get("isApiErrorMessage") is True
         if not synthetic:
-            conversation.spend(_tokens(message.get("usage")), text_or_none(message.get("id")))
+            conversation.spend(message_tokens(message.get("usage")), text_or_none(message.get("id")))
         calls = False
-        for block in _blocks(message.get("content")):
+        for block in blocks(message.get("content")):
             match block:
                 case {"type": "text", "text": str(text)}:
                     conversation.say(text)
@@ -75,18 +75,22 @@ class ClaudeCode(LogAdapter):
             yield from conversation.finish(uuid, at, "failure")
         elif not calls and message.get("stop_reason") not in (None, "tool_use", "pause_turn"):
             yield from conversation.finish(uuid, at)
+        elif not calls:
+            # Some versions write no reason: the next prompt shows that the turn has ended.
+            conversation.hold(uuid, at)
 
     def _user(
         self, conversation: Conversation, line: dict[str, Any], message: dict[str, Any], at: int
     ) -> Found:
         words = not (line.get("isMeta") is True or line.get("isCompactSummary") is True)
-        for block in _blocks(message.get("content")):
+        for block in blocks(message.get("content")):
             match block:
                 case {"type": "tool_result", "tool_use_id": str(call_id)}:
                     failed = block.get("is_error") is True
                     output = block_text(block.get("content"))
                     yield from conversation.answer(call_id, output, at, "failure" if failed else "success")
                 case {"type": "text", "text": str(text)} if words:
+                    yield from conversation.conclude()
                     conversation.ask(text)
                 case {"type": str(kind)}:
                     self.ignored[f"block {kind}"[:60]] += 1
@@ -116,14 +120,16 @@ def sniff(head: bytes, _name: str) -> int:
     return NO
 
 
-def _blocks(content: Any) -> Iterator[Any]:
+def blocks(content: Any) -> Iterator[Any]:
+    """Yield the blocks of a content, which may be a text."""
     if isinstance(content, str):
         yield {"type": "text", "text": content}
     elif isinstance(content, list):
         yield from content
 
 
-def _tokens(usage: Any) -> int | None:
+def message_tokens(usage: Any) -> int | None:
+    """Return all tokens of a message: Anthropic's input leaves out what was cached."""
     if not isinstance(usage, dict):
         return None
     counts = [count for name in _USAGE if (count := whole(usage.get(name))) is not None]

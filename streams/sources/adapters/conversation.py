@@ -48,6 +48,7 @@ class Conversation:
         trace_id: None if it is the session id.
         goal: the first words of the user.
         words: of the assistant, for the next call.
+        held_id, held_at: message and time of words that may be the last of their turn.
         tokens: since the last record; None if the source has reported none.
         cost: of the session, as the source counts it.
         usage: tokens by message, so that one that is repeated counts once.
@@ -61,6 +62,8 @@ class Conversation:
     trace_id: str | None = None
     goal: str | None = None
     words: str | None = None
+    held_id: str | None = None
+    held_at: int = 0
     tokens: int | None = None
     cost: float | None = None
     usage: dict[str, int] = field(default_factory=dict)
@@ -105,7 +108,7 @@ class Conversation:
             oldest = next(iter(self.calls))
             yield _unanswered(self, oldest, self.calls.pop(oldest))
         self.calls[call_id] = Call(name, argument_text(arguments), self.words, parent, at)
-        self.words = None
+        self.words = self.held_id = None
 
     def answer(
         self,
@@ -134,8 +137,19 @@ class Conversation:
             )
         )
 
+    def hold(self, event_id: str, at: int) -> None:
+        """Note that the words that wait may be the last ones of the turn: what follows shows it."""
+        if self.words is not None:
+            self.held_id, self.held_at = event_id, at
+
+    def conclude(self) -> Iterator[Entry]:
+        """End a turn whose last words are held."""
+        if self.held_id is not None:
+            yield from self.finish(self.held_id, self.held_at)
+
     def finish(self, event_id: str, at: int, status: str = "success") -> Iterator[Entry]:
         """End a turn without a call: a record of the words that wait, if there are any."""
+        self.held_id = None
         if self.words is not None:
             words, self.words = self.words, None
             yield self.entry(Step(event_id, at, status=status, kind="llm", words=words))

@@ -60,8 +60,9 @@ class LogAdapter(ABC):
             yield Problem(self.name, Reason.UNKNOWN_SHAPE, "not an object")
 
     def close(self) -> Found:
-        """Yield the calls without a result."""
+        """Yield the words that end a last turn, and the calls without a result."""
         for conversation in self.conversations.values():
+            yield from conversation.conclude()
             yield from conversation.unanswered()
 
     def conversation(self, session_id: str, agent_id: str, agent_type: str | None = None) -> Conversation:

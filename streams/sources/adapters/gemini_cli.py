@@ -1,0 +1,124 @@
+"""The log of Gemini CLI, ``~/.gemini/tmp/<project>/chats/session-<time>-<id>.jsonl``.
+
+A message is written again under its id when its calls are done, and its tokens count once. Lines with
+``$set`` repeat what is there. A call that failed has the status ``success``, and its exit code in the text.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from streams.sources.adapters.adapter import CERTAIN, NO, Format, UnitKind
+from streams.sources.adapters.conversation import EPOCH_MS, Conversation
+from streams.sources.adapters.heads import head_values
+from streams.sources.adapters.log import Found, LogAdapter
+from streams.sources.adapters.record import block_text, milliseconds, text_or_none, whole
+from streams.sources.adapters.shell_output import gemini_output
+
+NAME: Final = "gemini-cli"
+_CONTEXT: Final = ("<session_context>", "System: ")
+_REMEMBERED: Final = 4096
+
+
+class GeminiCli(LogAdapter):
+    """Reads one chat."""
+
+    def read(self, value: dict[str, Any]) -> Found:
+        """Yield what one line completes."""
+        if "$set" in value:
+            self.ignored["change of the list"] += 1
+            return
+        if "sessionId" in value and "type" not in value:
+            self.memory["session"] = text_or_none(value.get("sessionId"))
+            return
+        conversation = self.conversation(self.memory.get("session") or self.name, NAME)
+        message_id = text_or_none(value.get("id"))
+        at = self._time(value)
+        match value.get("type"):
+            case "gemini" if message_id is not None:
+                yield from self._answer(conversation, value, message_id, at)
+            case "user":
+                text = block_text(value.get("content"))
+                if text and not text.startswith(_CONTEXT):
+                    yield from conversation.conclude()
+                    conversation.ask(text)
+            case kind:
+                self.ignored[f"type {kind}"[:60]] += 1
+
+    def _answer(self, conversation: Conversation, message: dict[str, Any], message_id: str, at: int) -> Found:
+        if message_id != self.memory.get("message"):
+            yield from conversation.conclude()
+            self.memory["message"] = message_id
+            conversation.say(block_text(message.get("content")))
+            conversation.hold(message_id, at)
+        tokens = message.get("tokens")
+        if isinstance(tokens, dict):
+            conversation.spend(whole(tokens.get("total")), message_id)
+        calls = message.get("toolCalls")
+        for call in calls if isinstance(calls, list) else ():
+            yield from self._call(conversation, call, message_id, at)
+
+    def _call(self, conversation: Conversation, call: Any, message_id: str, at: int) -> Found:
+        match call:
+            case {"id": str(call_id), "name": str(name), "result": list(result)} if call_id:
+                if self._repeated(call_id):
+                    return
+                output = gemini_output(_result(result))
+                status = {"error": "failure", "cancelled": "skipped"}.get(
+                    str(call.get("status")), output.status
+                )
+                ended = milliseconds(call.get("timestamp"))
+                yield from conversation.call(call_id, name, call.get("args"), parent=message_id)
+                yield from conversation.answer(call_id, output.text, at if ended is None else ended, status)
+            case {"id": str(), "name": str()}:
+                self.ignored["call that still runs"] += 1
+            case _:
+                yield self.unknown(conversation.session_id, "a call without id or name")
+
+    def _repeated(self, call_id: str) -> bool:
+        seen: dict[str, None] = self.memory.setdefault("calls", {})
+        if call_id in seen:
+            return True
+        if len(seen) >= _REMEMBERED:
+            del seen[next(iter(seen))]
+        seen[call_id] = None
+        return False
+
+    def _time(self, value: dict[str, Any]) -> int:
+        """Return the time of a message; of one without, the latest time known."""
+        given = milliseconds(value.get("timestamp"))
+        at: int = self.memory.get("at", EPOCH_MS) if given is None else given
+        self.memory["at"] = at
+        return at
+
+
+def sniff(head: bytes, _name: str) -> int:
+    """Recognise a chat by its first line."""
+    for value in head_values(head):
+        if isinstance(value, dict) and {"sessionId", "projectHash"} <= value.keys():
+            return CERTAIN
+    return NO
+
+
+def _result(parts: list[Any]) -> str:
+    """Return the text of the parts of a result."""
+    texts = []
+    for part in parts:
+        match part:
+            case {"functionResponse": {"response": {"output": str(text)} | {"error": str(text)}}}:
+                texts.append(text)
+            case {"functionResponse": {"response": response}}:
+                texts.append(block_text(response) or "")
+            case _:
+                texts.append(block_text([part]) or "")
+    return "\n".join(texts)
+
+
+FORMAT: Final = Format(
+    NAME,
+    UnitKind.LINES,
+    sniff,
+    GeminiCli,
+    GeminiCli.resume,
+    folder=".gemini/tmp/*/chats/session-*.jsonl",
+)

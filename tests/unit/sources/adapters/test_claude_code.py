@@ -1,0 +1,103 @@
+"""The log of Claude Code: one line a block, usage once a message, turns that end without saying so."""
+
+from typing import Any
+
+from streams.sources.adapters.claude_code import FORMAT
+from tests.unit.sources.adapters.reading import event_ids, logs, reasons
+
+USAGE = {
+    "input_tokens": 10,
+    "cache_creation_input_tokens": 2,
+    "cache_read_input_tokens": 3,
+    "output_tokens": 5,
+}
+
+
+def line(kind: str, number: int, message: dict[str, Any], **more: Any) -> dict[str, Any]:
+    time = f"2026-11-22T19:39:{number:02}.000Z"
+    return {
+        "type": kind,
+        "uuid": f"u{number}",
+        "sessionId": "s",
+        "timestamp": time,
+        "message": message,
+        **more,
+    }
+
+
+def said(number: int, text: str, message: str = "m1", **more: Any) -> dict[str, Any]:
+    content = [{"type": "text", "text": text}]
+    return line("assistant", number, {"id": message, "content": content, "usage": USAGE, **more})
+
+
+def called(number: int, call: str, message: str = "m1", **more: Any) -> dict[str, Any]:
+    content = [{"type": "tool_use", "id": call, "name": "Bash", "input": {"command": "ls"}}]
+    return line("assistant", number, {"id": message, "content": content, "usage": USAGE}, **more)
+
+
+def answered(number: int, call: str, content: Any = "x", **more: Any) -> dict[str, Any]:
+    result = {"type": "tool_result", "tool_use_id": call, "content": content, **more}
+    return line("user", number, {"content": [result]})
+
+
+def asked(number: int, text: str, **more: Any) -> dict[str, Any]:
+    return line("user", number, {"content": text}, **more)
+
+
+def test_the_usage_of_a_message_counts_once_and_by_its_last_line() -> None:
+    last = called(2, "c1")
+    last["message"]["usage"] = {**USAGE, "output_tokens": 9}
+    found = logs(FORMAT, said(1, "I look."), last, answered(3, "c1"))
+    assert [each["state_delta"]["tokens_consumed"] for each in found] == [10 + 2 + 3 + 9]
+
+
+def test_parallel_calls_come_in_the_order_of_their_results_and_the_first_call_has_the_words() -> None:
+    given = [said(1, "Both."), called(2, "c1"), called(3, "c2"), answered(4, "c2"), answered(5, "c1")]
+    found = logs(FORMAT, *given)
+    assert event_ids(found) == ["c2", "c1"]
+    assert [each["cognition"]["intent"] for each in found] == ['Bash {"command":"ls"}', "Both."]
+
+
+def test_words_without_a_reason_to_stop_end_the_turn_if_the_user_speaks_next() -> None:
+    found = logs(FORMAT, asked(1, "Do it"), said(2, "Done."), asked(3, "And this?"), said(4, "Sure."))
+    assert event_ids(found) == ["u2", "u4"]
+    assert [each["action"]["kind"] for each in found] == ["llm", "llm"]
+
+
+def test_words_before_a_call_of_the_next_message_are_no_turn() -> None:
+    found = logs(FORMAT, said(1, "Let me see."), called(2, "c1", "m2"), answered(3, "c1"))
+    assert event_ids(found) == ["c1"]
+    assert found[0]["cognition"]["intent"] == "Let me see."
+
+
+def test_lines_that_a_resumed_session_copied_are_left_out() -> None:
+    first = [called(1, "c1"), answered(2, "c1")]
+    copied = [{**each, "sessionId": "s2"} for each in first]
+    assert event_ids(logs(FORMAT, *first, *copied)) == ["c1"]
+
+
+def test_a_sub_agent_is_a_session_of_its_own() -> None:
+    side = {"isSidechain": True, "agentId": "a7"}
+    found = logs(FORMAT, {**called(1, "c1"), **side}, {**answered(2, "c1"), **side})
+    assert [each["session_id"] for each in found] == ["s/a7"]
+
+
+def test_an_error_of_the_service_is_a_failed_turn_without_tokens() -> None:
+    found = logs(FORMAT, said(1, "API Error: 529", model="<synthetic>"))
+    assert (found[0]["action"]["kind"], found[0]["action"]["status"]) == ("llm", "failure")
+    assert "state_delta" not in found[0]
+
+
+def test_a_summary_and_notes_of_the_program_are_no_words_of_the_user() -> None:
+    given = [asked(1, "note", isMeta=True), asked(2, "summary", isCompactSummary=True), asked(3, "Fix it")]
+    found = logs(FORMAT, *given, called(4, "c1"), answered(5, "c1"))
+    assert found[0]["cognition"]["goal"] == "Fix it"
+
+
+def test_an_image_in_a_result_is_named() -> None:
+    found = logs(FORMAT, called(1, "c1"), answered(2, "c1", [{"type": "image", "source": {}}]))
+    assert found[0]["action"]["tool_output_summary"] == "[image]"
+
+
+def test_a_result_without_its_call_and_a_call_without_its_result_are_problems() -> None:
+    assert reasons(FORMAT, answered(1, "c9"), called(2, "c1")) == ["orphan_result", "unanswered"]
