@@ -1,4 +1,4 @@
-"""What ``claude -p --output-format stream-json`` prints: the messages of its log with fewer fields.
+"""What ``claude -p`` prints as stream-json: the messages of its log with fewer fields.
 
 Answers have no time: they get the latest time known. No message says why it ended: the line ``result`` ends a
 turn.

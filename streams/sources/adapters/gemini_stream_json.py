@@ -1,4 +1,4 @@
-"""What ``gemini -p --output-format stream-json`` prints: clean calls and results, tokens at the end alone."""
+"""What ``gemini -p`` prints as stream-json: clean calls and results, tokens at the end alone."""
 
 from __future__ import annotations
 

@@ -17,9 +17,9 @@ FAILING, SUCCEEDING = 3, 4
 """The call by which a loop is found."""
 
 
-def found(path: Path, input_format: str) -> dict[str, tuple[int, bool, int | None, set[str]]]:
-    """Return, by session: calls, whether the repeated one fails, the first call at LOOP, and the levels."""
-    calls: dict[str, int] = {}
+def found(path: Path, input_format: str) -> dict[str, tuple[list[str], bool, int | None, set[str]]]:
+    """Return, by session: calls, whether one of them fails, the first call at LOOP, and the levels."""
+    calls: dict[str, list[str]] = {}
     failing: dict[str, bool] = {}
     first: dict[str, int] = {}
     levels: dict[str, set[str]] = {}
@@ -27,11 +27,14 @@ def found(path: Path, input_format: str) -> dict[str, tuple[int, bool, int | Non
         outcome = judgement.outcome
         assert isinstance(outcome, Scored)
         session, level = outcome.decision.session_id, outcome.enriched["eddy"]["verdict"]["level"]
-        calls[session] = calls.get(session, 0) + (outcome.decision.kind == "tool")
-        failing[session] = failing.get(session, False) or outcome.decision.status == "failure"
+        of_tool = outcome.decision.kind == "tool"
+        calls.setdefault(session, []).extend(
+            [f"{outcome.decision.action.get('tool_input')}"] if of_tool else []
+        )
+        failing[session] = failing.get(session, False) or (of_tool and outcome.decision.status == "failure")
         levels.setdefault(session, set()).add(level)
         if level == Level.LOOP:
-            first.setdefault(session, calls[session])
+            first.setdefault(session, len(calls[session]))
     return {each: (calls[each], failing[each], first.get(each), levels[each]) for each in calls}
 
 
@@ -52,11 +55,13 @@ def test_loops_are_found_in_time_and_healthy_sessions_are_normal(path: Path, inp
     sessions = found(path, input_format)
     assert sessions
     for session, (calls, failing, first, levels) in sessions.items():
-        if calls <= SUCCEEDING:
-            # Four different steps, or too few calls that fail.
-            assert (first, levels) == (None, {"NORMAL"}) or (failing and first in (None, FAILING)), session
+        needed = FAILING if failing else SUCCEEDING
+        if len(calls) >= needed and len(set(calls)) == 1:
+            assert first == needed, session
         else:
-            assert first == (FAILING if failing else SUCCEEDING), session
+            # Different steps, or too few calls that fail.
+            assert first is None, session
+            assert failing or levels == {"NORMAL"}, session
 
 
 def test_calls_without_captured_arguments_give_no_verdict(tmp_path: Path) -> None:
