@@ -106,12 +106,14 @@ class Goal(NamedTuple):
         sink: takes them.
         is_new: whether what was sent there is there no more.
         is_remote: whether texts leave this machine.
+        file: the file that is written, if it is one.
     """
 
     name: str | None
     sink: Sink
     is_new: bool = False
     is_remote: bool = False
+    file: Path | None = None
 
 
 @click.command()
@@ -214,6 +216,8 @@ def ingest(
         if goal.is_new:
             store.forget()
         store.forget_the_old()
+        if goal.file is not None and any(Path(each).expanduser().resolve() == goal.file for each in paths):
+            raise ConfigurationError(f"{out} would be read and written at once. Name another file with --out")
         formats = choice(input_format, mapped)
         asked = paths if paths or otlp else tuple(known_folders(EVERY, Path.home()))
         follow = follow or otlp is not None
@@ -226,6 +230,7 @@ def ingest(
                 Request(_content(content, goal, store), follow),
                 live,
                 otlp,
+                goal.file,
             )
         )
     write = standard_error()
@@ -249,7 +254,7 @@ def _goal(topic: str | None, out: str | None, servers: str | None, *, nowhere: b
     if out is not None:
         file = Path(out).expanduser().absolute()
         is_new = not file.exists()
-        return Goal(f"file:{file}", FileSink(file), is_new=is_new)
+        return Goal(f"file:{file}", FileSink(file), is_new=is_new, file=file.resolve())
     settings = load(IngestSettings, bootstrap_servers=servers)
     reach = connection(settings)
     name = reach.topic(Topic.DECISION_LOGS) if topic in (None, Topic.DECISION_LOGS) else str(topic)
@@ -293,6 +298,7 @@ async def _run(
     request: Request,
     live: Live | None,
     otlp: Address | None,
+    written: Path | None,
 ) -> Account:
     ingestion: Ingestion
 
@@ -303,7 +309,7 @@ async def _run(
             status(_watching(ingestion.account, live))
 
     ingestion = Ingestion(
-        lambda: candidates(paths, EVERY),
+        lambda: candidates(paths, EVERY, written),
         opening,
         store,
         sink,

@@ -14,14 +14,17 @@ def known_folders(forms: Sequence[Format], home: Path) -> list[str]:
     return [str(home / each.folder) for each in forms if each.folder is not None]
 
 
-def candidates(paths: Sequence[str], forms: Sequence[Format]) -> Iterator[Path]:
+def candidates(paths: Sequence[str], forms: Sequence[Format], written: Path | None = None) -> Iterator[Path]:
     """Yield every file there is, in order, each once; for files that are parts of one input, their folder.
 
-    A path that does not exist is a pattern, which may match later.
+    A path that does not exist is a pattern, which may match later. The file that is ``written`` is left out:
+    it would grow by what is read from it, without end.
     """
     seen: set[Path] = set()
     for path in paths:
         for file in _files(Path(path)):
+            if written is not None and file.resolve() == written:
+                continue
             folder = next((found for each in forms if (found := folder_of(file, each))), None)
             found = folder or file
             if found not in seen:

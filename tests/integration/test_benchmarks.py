@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.integration
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_a_smoke_run_compares_and_measures() -> None:
     options = [
         "--quick",
@@ -39,7 +39,7 @@ def test_a_smoke_run_compares_and_measures() -> None:
     assert "| 200 B avro, 100 sessions | Eddy |" in run.stdout
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_a_smoke_run_measures_what_standbys_cost_and_what_they_save() -> None:
     options = ["--broker", "embedded", "--rounds", "1", "--rate", "50", "--seconds", "2"]
     run = subprocess.run(

@@ -53,6 +53,14 @@ ALONE = {
         [f"--{NAME}"],
     ],
     "evaluate": [["LABELLED"], ["LABELLED", "--json"], ["LABELLED", "--against", "SETTINGS"], [NAME]],
+    "ingest": [
+        ["FILE", "--out", "-"],
+        ["FILE", "--dry-run"],
+        ["FILE", "--judge"],
+        ["FILE", "--out", "FILE"],
+        ["FILE", "--strict", "--state", "FILE", "--out", "LABELLED"],
+        [NAME, "--dry-run"],
+    ],
     "explain": [[SESSION, "FILE"], [SESSION, "FILE", "--json"], ["nobody", "FILE"], [NAME, NAME]],
     "demo": [["--input", "FILE"], ["--input", NAME]],
     "worker": [["--data-dir", "FILE"], ["--log-level", NAME]],
@@ -169,7 +177,7 @@ def run(
 def test_a_command_without_brokers_obeys_nothing(
     eddy: Commands, command: str, files: dict[str, str], tmp_path: Path
 ) -> None:
-    environment = Stage.inherited()
+    environment = {**Stage.inherited(), "HOME": str(tmp_path)}
     for words in ALONE[command]:
         assert run(eddy, [*command.split(), *words], files, environment, tmp_path) == []
 

@@ -165,3 +165,19 @@ def test_old_records_are_left_out() -> None:
     time = expected(LOG)[3]["meta"]["timestamp"]
     since = f"2026-11-22T{time // 3_600_000 % 24:02}:{time // 60_000 % 60:02}:{time % 60_000 / 1000:06.3f}Z"
     assert records(ingest(LOG, "--out", "-", "--since", since).stdout) == expected(LOG)[3:]
+
+
+def test_a_file_that_would_be_read_and_written_at_once_is_refused(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_bytes(LOG.read_bytes())
+    result = ingest(log, "--out", log)
+    assert (result.exit_code, log.read_bytes()) == (2, LOG.read_bytes())
+    assert "read and written at once" in result.stderr
+
+
+def test_a_file_in_the_folder_that_is_read_may_be_written_and_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_bytes(LOG.read_bytes())
+    out = tmp_path / "out.jsonl"
+    for _ in range(2):
+        assert ingest(tmp_path, "--out", out).exit_code == 0
+    assert records(out.read_text()) == expected(LOG)
