@@ -31,7 +31,7 @@ test-pythons: setup ## run the tests that need no broker on Python 3.11 to 3.13,
 	$(BIN)/python -m tests.pythons $(ARGS)
 
 test-kafka: setup ## run the integration tests on Apache Kafka, fetched from Maven Central
-	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 2 --maxschedchunk 2 tests/integration --broker kafka $(ARGS)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 4 --maxschedchunk 2 tests/integration --broker kafka $(ARGS)
 
 test-hostile: setup ## send a worker on Apache Kafka what nobody should send (ARGS="-k name" for some)
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 0 tests/hostile --broker kafka $(ARGS)
