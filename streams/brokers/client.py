@@ -126,25 +126,31 @@ class Brokers:
             for topic in described
         ]
 
-    async def apply(self, changes: Sequence[Change]) -> None:
+    async def apply(self, changes: Sequence[Change]) -> bool:
         """Carry out a plan, all of it or nothing.
 
         A plan that refuses a change is not carried out at all. The brokers are asked first whether they would
         create the topics and add the partitions.
+
+        Returns:
+            False if a topic to create exists: the plan was made before the news of it had spread, or another
+            operator was quicker. The topic may differ from what is wanted, so describe and plan again.
 
         Raises:
             ConfigurationError: the brokers refuse what the settings ask for; nothing was changed.
             InfrastructureError: the brokers failed.
         """
         if any(isinstance(change, Refused) for change in changes):
-            return
-        await self._try_out(changes)
-        created: set[str] = set()
+            return True
+        if existing := await self._try_out(changes):
+            await self._wait_for(existing)
+            return False
+        created: dict[str, int] = {}
         for change in changes:
             match change:
                 case CreateTopic(topic):
                     await self._create(topic)
-                    created.add(topic.name)
+                    created[topic.name] = topic.partitions
                 case AlterConfig(name, entries):
                     config = {entry: wanted for entry, _, wanted in entries}
                     resource = ConfigResource(ConfigResourceType.TOPIC, name, config)
@@ -153,27 +159,25 @@ class Brokers:
                         for code, message, *_ in answer.resources:
                             _check(code, message, f"to change the config of {name}")
                 case AddPartitions(name, _, wanted):
-                    response = await self._admin.create_partitions({name: NewPartitions(wanted)})
-                    for _, code, message in response.topic_errors:
-                        _check(code, message, f"to add partitions to {name}")
+                    await self._add_partitions(name, wanted)
                 case Refused():
                     pass
-        await self._wait_for(created)
+        await self._wait_for(set(created))
+        return await self.partition_counts(created) == created
 
-    async def _try_out(self, changes: Sequence[Change]) -> None:
-        """Let the brokers check what is to be created, without creating it."""
+    async def _try_out(self, changes: Sequence[Change]) -> set[str]:
+        """Let the brokers check what is to be created, without creating it; return what exists already."""
+        existing: set[str] = set()
         for change in changes:
             match change:
                 case CreateTopic(topic):
-                    await self._create(topic, validate_only=True)
+                    if not await self._create(topic, validate_only=True):
+                        existing.add(topic.name)
                 case AddPartitions(name, _, wanted):
-                    response = await self._admin.create_partitions(
-                        {name: NewPartitions(wanted)}, validate_only=True
-                    )
-                    for _, code, message in response.topic_errors:
-                        _check(code, message, f"to add partitions to {name}")
+                    await self._add_partitions(name, wanted, validate_only=True)
                 case _:
                     pass
+        return existing
 
     async def _wait_for(self, names: set[str]) -> None:
         """Wait until every broker knows the topics: creation returns before the news has spread."""
@@ -181,20 +185,30 @@ class Brokers:
         while names - set(await self._admin.list_topics()):
             if time.monotonic() > deadline:
                 raise InfrastructureError(
-                    f"The topics were created, but are not known after {_SPREAD_SECONDS:.0f} s. Check the "
-                    "brokers' logs."
+                    f"The brokers do not list all topics {_SPREAD_SECONDS:.0f} s after their creation. Check "
+                    "the brokers' logs."
                 )
             await asyncio.sleep(_SPREAD_POLL_SECONDS)
 
-    async def _create(self, topic: TopicSpec, *, validate_only: bool = False) -> None:
+    async def _create(self, topic: TopicSpec, *, validate_only: bool = False) -> bool:
+        """Create a topic, or only let the brokers check it; return False if it exists."""
         new = NewTopic(topic.name, topic.partitions, topic.replicas, topic_configs=dict(topic.config))
         try:
             response = await self._admin.create_topics([new], validate_only=validate_only)
         except TopicAlreadyExistsError:
-            return
+            return False
         for _, code, *message in response.topic_errors:
-            if for_code(code) is not TopicAlreadyExistsError:
-                _check(code, message[0] if message else None, f"to create {topic.name}")
+            if for_code(code) is TopicAlreadyExistsError:
+                return False
+            _check(code, message[0] if message else None, f"to create {topic.name}")
+        return True
+
+    async def _add_partitions(self, name: str, wanted: int, *, validate_only: bool = False) -> None:
+        response = await self._admin.create_partitions(
+            {name: NewPartitions(wanted)}, validate_only=validate_only
+        )
+        for _, code, message in response.topic_errors:
+            _check(code, message, f"to add partitions to {name}")
 
     async def read(self, topic: str, partitions: Iterable[int] | None = None) -> AsyncIterator[Stored]:
         """Yield the records of a topic from its beginning to what was its end at the call, by partition.

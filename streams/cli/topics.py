@@ -29,10 +29,10 @@ async def compare(settings: ConnectionSettings, *, carry_out: bool) -> tuple[Cha
         wanted = job_topics(
             settings.job, settings.topic_prefix, partitions=partitions, replicas=settings.replicas
         )
-        changes = plan(wanted, await brokers.describe(topic.name for topic in wanted.topics))
-        if carry_out:
-            await brokers.apply(changes)
-    return changes
+        while True:
+            changes = plan(wanted, await brokers.describe(topic.name for topic in wanted.topics))
+            if not carry_out or await brokers.apply(changes):
+                return changes
 
 
 @click.group()

@@ -14,7 +14,7 @@ from streams.brokers.connection import Connection
 from streams.brokers.job_topics import job_topics
 from streams.cli import main
 from tests.integration.brokers import Broker
-from topics.plan import ActualTopic
+from topics.plan import ActualTopic, CreateTopic
 
 pytestmark = pytest.mark.integration
 
@@ -26,6 +26,7 @@ class Operator:
     """Somebody at a terminal, for whom a job has two partitions and every topic one replica."""
 
     def __init__(self, broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.connection = Connection(broker.bootstrap)
         self._broker = broker
         for name, value in {
             "BOOTSTRAP_SERVERS": broker.bootstrap,
@@ -39,7 +40,7 @@ class Operator:
 
     def found(self, names: list[str]) -> dict[str, ActualTopic]:
         async def describe() -> list[ActualTopic]:
-            async with connect(Connection(self._broker.bootstrap)) as brokers:
+            async with connect(self.connection) as brokers:
                 return await brokers.describe(names)
 
         return {topic.name: topic for topic in asyncio.run(describe())}
@@ -130,6 +131,18 @@ def test_one_refused_change_leaves_all_others_undone(operator: Operator) -> None
     assert applied.exit_code == 1
     assert "! refused decision-logs" in applied.stdout
     assert set(operator.found(NAMES)) == {"decision-logs"}
+
+
+def test_a_plan_made_before_another_operator_created_a_topic_is_made_again(operator: Operator) -> None:
+    spec = CATALOGUE["decision-logs"]
+    operator.administer(lambda admin: admin.create_topics([NewTopic(spec.name, 3, 1)]))
+
+    async def apply() -> bool:
+        async with connect(operator.connection) as brokers:
+            return await brokers.apply([CreateTopic(spec)])
+
+    assert not asyncio.run(apply())
+    assert operator.found([spec.name])[spec.name].partitions == 3
 
 
 def test_what_somebody_else_created_is_left_alone(operator: Operator) -> None:
