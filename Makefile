@@ -1,17 +1,18 @@
 # `make` alone lists what there is. Every target brings what it needs: on a fresh machine nothing is done by hand
-# but installing Python 3.11 or newer (and Java 17 with Maven for `make test-kafka` and `make test-hostile`).
+# but installing Python 3.11 or newer (and Java 17 with Maven for targets on Apache Kafka, Go for `make collector`).
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks demo test test-pythons test-kafka test-hostile test-faults lint bench fuzz pins clean
+.PHONY: help setup hooks demo test test-pythons test-kafka test-hostile test-faults test-sources collector lint bench fuzz pins clean
 
 VENV := .venv
 BIN := $(VENV)/bin
+SOURCES := .cache/sources
 PIP_INSTALL = $(BIN)/python -m pip --disable-pip-version-check install --quiet
 ARGS ?=
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.installed ## install Eddy and its tools into .venv
 
@@ -39,6 +40,12 @@ test-hostile: setup ## send a worker on Apache Kafka what nobody should send (AR
 test-faults: setup ## kill, cut and fill whatever the job needs, on Apache Kafka (ARGS="--help" for options)
 	$(BIN)/python -m tests.faults $(ARGS)
 
+test-sources: setup $(SOURCES)/.installed ## find loops of agents that are built with real SDKs, on a stub of a model
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -m sources tests/sources $(ARGS)
+
+collector: setup ## build the OpenTelemetry Collector for `make test-sources`, with Go: minutes to half an hour
+	$(BIN)/python -m tests.sources.collector
+
 lint: setup ## check style, format, types and who imports whom
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -53,6 +60,7 @@ fuzz: $(VENV)/.installed-fuzz ## attack the decoders, a minute each (ARGS="wire 
 
 pins: setup ## write the installed versions to constraints/
 	$(BIN)/python -m tests.pins
+	if [ -x $(SOURCES)/bin/python ]; then $(SOURCES)/bin/python -m tests.pins sources; fi
 
 clean: ## remove everything make has made
 	rm -rf $(VENV) build dist *.egg-info .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .grimp_cache
@@ -73,6 +81,13 @@ $(VENV)/.installed-fuzz: $(VENV)/.installed
 
 $(VENV)/.installed-hooks: $(VENV)/.installed
 	$(PIP_INSTALL) -c constraints/hooks.txt -e '.[hooks]'
+	@touch $@
+
+# Without Eddy, as agents run. The file names every package, so that pip has nothing to decide.
+$(SOURCES)/.installed: constraints/sources.txt | $(BIN)/python
+	@echo "Installing the SDKs of agents into $(SOURCES)."
+	$(BIN)/python -m venv --clear $(SOURCES)
+	$(SOURCES)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps -r constraints/sources.txt
 	@touch $@
 
 # The first Python that runs and is new enough; a name alone proves nothing where version switchers put shims.

@@ -1,7 +1,8 @@
 """The versions in `constraints/`, one file for each purpose, and the packages that each purpose needs.
 
 `make pins` writes the installed versions to the files. A purpose is what an extra of `pyproject.toml` is for;
-`run` is the job itself. A file holds what its purpose adds to the file that it refers to.
+`run` is the job itself. A file holds what its purpose adds to the file that it refers to. `sources` refers to
+none: agents run in an environment of their own, without Eddy.
 """
 
 import sys
@@ -16,7 +17,15 @@ from packaging.utils import NormalizedName, canonicalize_name
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "constraints"
 #: The purposes, each with the one whose file its own file refers to.
-ADDS_TO = {"run": None, "demo": "run", "dev": "demo", "bench": "dev", "fuzz": "dev", "hooks": "dev"}
+ADDS_TO = {
+    "run": None,
+    "demo": "run",
+    "dev": "demo",
+    "bench": "dev",
+    "fuzz": "dev",
+    "hooks": "dev",
+    "sources": None,
+}
 
 #: The project as `pyproject.toml` describes it.
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -84,8 +93,8 @@ def _follow(requirement: Requirement, seen: set[tuple[str, frozenset[str]]]) -> 
 
 
 def main() -> None:
-    """Write the files of every purpose that is installed, and name the others."""
-    for purpose in ADDS_TO:
+    """Write the files of the given purposes, or of all, as far as they are installed, and name the others."""
+    for purpose in sys.argv[1:] or ADDS_TO:
         try:
             versions = added(purpose)
         except PackageNotFoundError as missing:

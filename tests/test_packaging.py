@@ -45,8 +45,14 @@ def test_the_job_runs_without_what_tests_and_tools_need() -> None:
 
 
 def test_the_makefile_installs_each_purpose_with_its_own_versions() -> None:
-    installs = re.findall(r"-c constraints/(\w+)\.txt -e '\.\[(\w+)\]'", (ROOT / "Makefile").read_text())
+    makefile = (ROOT / "Makefile").read_text()
+    installs = re.findall(r"-c constraints/(\w+)\.txt -e '\.\[(\w+)\]'", makefile)
     assert installs == [(purpose, purpose) for purpose in ("dev", "bench", "fuzz", "hooks")]
+    assert re.findall(r"-r constraints/(\w+)\.txt", makefile) == ["sources"]
+
+
+def test_agents_run_without_eddy() -> None:
+    assert {"faust-streaming", "aiokafka", "pytest"}.isdisjoint(pins.pins("sources"))
 
 
 def test_the_wheel_holds_every_file_the_code_reads(tmp_path: Path) -> None:
