@@ -1,7 +1,7 @@
 """The OpenTelemetry Collector with an exporter to Kafka: built from Go modules, kept by the hash of its list.
 
-`make collector` builds it, at the lowest priority: four minutes if two cores are idle, half an hour if they are
-busy. Nothing else builds it, so a test that needs it is skipped where it is missing.
+`make collector` builds it at the lowest priority: four minutes on two idle cores, half an hour on busy ones.
+Nothing else builds it, so a test that needs it is skipped where it is missing.
 """
 
 import hashlib
