@@ -1,0 +1,70 @@
+"""Runs the collector with the configuration that the page on OpenTelemetry shows."""
+
+from __future__ import annotations
+
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from streams.embedded_broker.child import Child
+from tests.integration.worker_process import PATIENCE_SECONDS, until
+from tests.pages import ROOT, Page
+from tests.ports import own_port
+
+_PAGE: Final = ROOT / "docs" / "sources" / "opentelemetry.md"
+
+_BESIDE: Final = """\
+exporters:
+  otlp_http: {{endpoint: "{door}", compression: gzip}}
+service:
+  pipelines:
+    traces: {{exporters: [kafka, otlp_http]}}
+  telemetry:
+    metrics: {{level: none}}
+    logs: {{level: warn}}
+"""
+"""What the tests add: a second way out, and no port for metrics."""
+
+
+@asynccontextmanager
+async def running(program: Path, folder: Path, bootstrap: str, door: str) -> AsyncIterator[str]:
+    """Run it for as long as the block lasts; yield its endpoint. At the end it has sent what it held.
+
+    Args:
+        program: the collector.
+        folder: for its configuration.
+        bootstrap: the brokers that it writes to.
+        door: an endpoint that takes the same spans over HTTP.
+    """
+    (shown,) = Page(_PAGE.read_text()).blocks("yaml")
+    address = f"127.0.0.1:{own_port()}"
+    assert "127.0.0.1:4318" in shown
+    assert "kafka:9092" in shown
+    page, beside = folder / "page.yaml", folder / "beside.yaml"
+    page.write_text(shown.replace("127.0.0.1:4318", address).replace("kafka:9092", bootstrap))
+    beside.write_text(_BESIDE.format(door=door))
+    command = [str(program), f"--config=file:{page}", f"--config=file:{beside}"]
+    with Child(command, scratch=Path(tempfile.mkdtemp())) as child:
+
+        def serves() -> bool:
+            assert not child.ended(), child.said()
+            return _takes_spans(f"http://{address}/v1/traces")
+
+        await until(serves, PATIENCE_SECONDS, "a collector that takes spans")
+        yield f"http://{address}"
+        child.signal("TERM")
+        await until(child.ended, PATIENCE_SECONDS, "the end of the collector")
+        assert child.said() == ""
+
+
+def _takes_spans(url: str) -> bool:
+    request = urllib.request.Request(url, b"{}", {"Content-Type": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return bool(answer.status == 200)
+    except urllib.error.URLError:
+        return False

@@ -1,0 +1,93 @@
+"""Agents of real SDKs export spans to a real OpenTelemetry Collector, which writes them to Apache Kafka."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
+
+from streams.brokers.client import Stored, connect
+from streams.brokers.connection import Connection
+from streams.errors import ConfigurationError
+from streams.sources.adapters.otlp_spans import PROTO_FORMAT
+from streams.sources.entry import Entry
+from tests.integration.apache_kafka import ApacheKafka
+from tests.integration.stage import delete_topics
+from tests.sources import collector
+from tests.sources.door import open_door
+from tests.sources.expected import SDKS, Sdk, check
+from tests.sources.running_collector import running
+from tests.sources.script import SCRIPTS
+from tests.sources.sdk import run_agent
+
+pytestmark = pytest.mark.sources
+
+TOPIC = "otlp_spans"
+
+
+@pytest.fixture
+def program() -> Path:
+    """Return the collector."""
+    built = collector.collector()
+    if built is None:
+        pytest.skip("The collector has not been built: run `make collector`.")
+    return built
+
+
+@pytest.fixture
+async def emptied(kafka: ApacheKafka) -> ApacheKafka:
+    """Return a broker whose topic of spans is empty."""
+    await delete_topics(kafka)
+    admin = AIOKafkaAdminClient(bootstrap_servers=kafka.bootstrap)
+    await admin.start()
+    try:
+        await admin.create_topics([NewTopic(TOPIC, num_partitions=4, replication_factor=1)])
+    finally:
+        await admin.close()
+    return kafka
+
+
+def spans_of(stored: Stored) -> list[Span]:
+    assert stored.value is not None
+    request = ExportTraceServiceRequest.FromString(stored.value)
+    return [
+        span for resource in request.resource_spans for scope in resource.scope_spans for span in scope.spans
+    ]
+
+
+def records_of(written: list[Stored]) -> Iterator[Any]:
+    adapter = PROTO_FORMAT.start("kafka")
+    for stored in written:
+        assert stored.value is not None
+        yield from (found.value for found in adapter.feed(stored.value) if isinstance(found, Entry))
+    yield from (found.value for found in adapter.close() if isinstance(found, Entry))
+
+
+@pytest.mark.parametrize("sdk", SDKS, ids=[each.name for each in SDKS])
+async def test_what_the_collector_writes_gives_the_records_that_the_spans_give_over_http(
+    sdk: Sdk, program: Path, emptied: ApacheKafka, tmp_path: Path
+) -> None:
+    with open_door(tmp_path) as door:
+        async with running(program, tmp_path, emptied.bootstrap, door) as endpoint:
+            run_agent(sdk.name, list(SCRIPTS), endpoint)
+    async with connect(Connection(emptied.bootstrap)) as brokers:
+        written = [stored async for stored in brokers.read(TOPIC)]
+    sent = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
+    check(sdk, sent)
+    assert sorted(records_of(written), key=json.dumps) == sorted(sent, key=json.dumps)
+    for stored in written:
+        spans = spans_of(stored)
+        assert {span.trace_id.hex().encode() for span in spans} == {stored.key}
+        keys = {attribute.key for span in spans for attribute in span.attributes}
+        assert not {key for key in keys if "input.messages" in key or "input_messages" in key}
+
+
+def test_a_missing_go_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="`go` is not on the PATH"):
+        collector.build(cache=tmp_path, environment={"PATH": str(tmp_path)})
