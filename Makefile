@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks demo test test-pythons test-kafka test-hostile test-faults test-sources collector lint bench fuzz pins clean
+.PHONY: help setup hooks demo test test-pythons test-kafka test-hostile test-faults test-sources test-registry collector lint bench fuzz pins clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -42,6 +42,9 @@ test-faults: setup ## kill, cut and fill whatever the job needs, on Apache Kafka
 
 test-sources: setup $(SOURCES)/.installed ## find loops of agents that are built with real SDKs, on a stub of a model
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -m sources tests/sources $(ARGS)
+
+test-registry: setup ## run the job on Apache Kafka with Apicurio Registry, fetched from Maven Central
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -m registry tests/integration --broker kafka $(ARGS)
 
 collector: setup ## build the OpenTelemetry Collector for `make test-sources`, with Go: minutes to half an hour
 	$(BIN)/python -m tests.sources.collector

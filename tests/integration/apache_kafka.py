@@ -12,7 +12,8 @@ from typing import Self
 from streams.embedded_broker.child import Child
 from streams.embedded_broker.readiness import serves
 from streams.errors import ConfigurationError, InfrastructureError
-from tests.integration.kafka_jars import kafka_jars, program
+from tests.integration.kafka_jars import kafka_jars
+from tests.integration.maven import program
 from tests.integration.secured_listener import SecuredListener
 from tests.ports import own_port
 

@@ -6,34 +6,15 @@ there, 75 (EX_TEMPFAIL) Maven Central gave no answer to anything, 1 any other fa
 
 import hashlib
 import os
-import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from streams.errors import ConfigurationError, InfrastructureError
+from tests.integration.maven import DEPENDENCIES, CentralUnreachableError, run_maven
 
 POM = Path(__file__).parent / "kafka" / "pom.xml"
 CACHE = Path(__file__).parents[2] / ".cache" / "kafka-libs"
-_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
-_ATTEMPTS = 3
-_FETCH_SECONDS = 600
-
-
-class CentralUnreachableError(InfrastructureError):
-    """Maven Central answered no request at all: nothing can be said about the code under test."""
-
-
-def program(name: str) -> str:
-    """Return the path of a program the Kafka broker needs."""
-    found = shutil.which(name)
-    if found is None:
-        raise ConfigurationError(
-            f"`{name}` is not on the PATH: Apache Kafka needs Java 17 or newer and Maven."
-        )
-    return found
 
 
 def kafka_jars(maven_options: Sequence[str] = (), cache: Path = CACHE) -> Path:
@@ -48,7 +29,8 @@ def kafka_jars(maven_options: Sequence[str] = (), cache: Path = CACHE) -> Path:
     if not libraries.is_dir():
         libraries.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=cache) as fresh:
-            _resolve(Path(fresh) / "jars", maven_options)
+            into = ["-DincludeScope=runtime", f"-DoutputDirectory={Path(fresh) / 'jars'}"]
+            run_maven(["-f", str(POM), f"{DEPENDENCIES}:copy-dependencies", *into, *maven_options], str(POM))
             try:
                 (Path(fresh) / "jars").rename(libraries)
             except OSError:
@@ -56,37 +38,6 @@ def kafka_jars(maven_options: Sequence[str] = (), cache: Path = CACHE) -> Path:
                 if not libraries.is_dir():
                     raise
     return libraries
-
-
-def _resolve(into: Path, maven_options: Sequence[str]) -> None:
-    arguments = ["-B", "-U", "-f", str(POM), _GOAL, "-DincludeScope=runtime", f"-DoutputDirectory={into}"]
-    said = ""
-    # Maven keeps what it received, so another attempt goes on from there.
-    for _ in range(_ATTEMPTS):
-        try:
-            run = subprocess.run(
-                [program("mvn"), *arguments, *maven_options],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                timeout=_FETCH_SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as expired:
-            output = expired.output or b""
-            said += output.decode(errors="replace") if isinstance(output, bytes) else output
-            break
-        if run.returncode == 0:
-            return
-        said += run.stdout
-    asked, answered = (
-        "Downloading from" in said,
-        "Downloaded from" in said or "Could not find artifact" in said,
-    )
-    if asked and not answered:
-        raise CentralUnreachableError("Maven Central cannot be reached: not one of its files arrived.")
-    raise InfrastructureError(f"Maven could not resolve {POM}:\n{said[-4000:]}")
 
 
 def main() -> int:

@@ -6,6 +6,7 @@ import pytest
 
 from streams.errors import ConfigurationError, InfrastructureError
 from tests.integration import kafka_jars
+from tests.integration.maven import CentralUnreachableError
 
 MIRROR = "<settings><mirrors><mirror><id>m</id><mirrorOf>*</mirrorOf>{}</mirror></mirrors></settings>"
 
@@ -20,7 +21,7 @@ def fetch_from(url: str, directory: Path) -> Path:
 
 
 def test_a_central_that_refuses_connections_is_told_apart(tmp_path: Path) -> None:
-    with pytest.raises(kafka_jars.CentralUnreachableError):
+    with pytest.raises(CentralUnreachableError):
         fetch_from("https://127.0.0.1:1/", tmp_path)
 
 
@@ -29,7 +30,7 @@ def test_a_central_without_the_jars_is_a_failure(tmp_path: Path) -> None:
     empty.mkdir()
     with pytest.raises(InfrastructureError, match="could not resolve") as failure:
         fetch_from(empty.as_uri(), tmp_path)
-    assert not isinstance(failure.value, kafka_jars.CentralUnreachableError)
+    assert not isinstance(failure.value, CentralUnreachableError)
 
 
 def test_a_missing_program_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,0 +1,69 @@
+"""Apicurio Registry, which speaks as Confluent's does: from Maven Central, with its data in memory."""
+
+from __future__ import annotations
+
+import tarfile
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from streams.embedded_broker.child import Child
+from streams.errors import InfrastructureError
+from tests.integration.maven import program, run_maven
+from tests.ports import own_port
+
+VERSION = "3.0.9"  # the last for Java 17
+CACHE = Path(__file__).parents[2] / ".cache" / "apicurio"
+# Later ones want its parent's pom, which Maven Central lacks.
+GET = "org.apache.maven.plugins:maven-dependency-plugin:2.8:get"
+START_SECONDS = 180.0
+_POLL_SECONDS = 0.1
+_JAVA_OPTIONS = ("-Xmx640m", "-XX:TieredStopAtLevel=1")
+
+
+def apicurio(cache: Path = CACHE) -> Path:
+    """Return the program, fetching it when it is not there yet.
+
+    Raises:
+        ConfigurationError: Maven is missing.
+        CentralUnreachableError: Maven Central cannot be reached at all.
+        InfrastructureError: Maven failed in any other way.
+    """
+    folder = cache / VERSION
+    if not folder.is_dir():
+        cache.mkdir(parents=True, exist_ok=True)
+        artifact = f"io.apicurio:apicurio-registry-app:{VERSION}:tar.gz:all"
+        with tempfile.TemporaryDirectory(dir=cache) as fresh:
+            archive = Path(fresh) / "archive"
+            run_maven([GET, "-Dtransitive=false", f"-Dartifact={artifact}", f"-Ddest={archive}"], artifact)
+            with tarfile.open(archive) as packed:
+                packed.extractall(Path(fresh) / "whole", filter="data")
+            (Path(fresh) / "whole").rename(folder)
+    return folder / f"apicurio-registry-app-{VERSION}-runner.jar"
+
+
+@contextmanager
+def running_apicurio() -> Iterator[str]:
+    """Run one for as long as the block lasts; yield the URL for `EDDY_SCHEMA_REGISTRY_URL`."""
+    port = own_port()
+    address = ["-Dquarkus.http.host=127.0.0.1", f"-Dquarkus.http.port={port}"]
+    command = [program("java"), *_JAVA_OPTIONS, *address, "-jar", str(apicurio())]
+    url = f"http://127.0.0.1:{port}/apis/ccompat/v7"
+    with Child(command, scratch=Path(tempfile.mkdtemp(prefix="eddy-registry-"))) as child:
+        deadline = time.monotonic() + START_SECONDS
+        while not _answers(url):
+            if child.ended(within=_POLL_SECONDS) or time.monotonic() > deadline:
+                raise InfrastructureError(f"Apicurio Registry does not answer:\n{child.said()}")
+        yield url
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{url}/subjects", timeout=30) as answer:
+            return bool(answer.status == 200)
+    except urllib.error.URLError:
+        return False
