@@ -8,22 +8,22 @@ from faust.streams import Stream
 from faust.types import StreamT
 
 from streams.domain.run import Run
-from streams.engine.app import RunApp
 from streams.engine.faust_seam.run_delivery import RunDelivery
 from streams.engine.options import AGGREGATES, SESSIONS
+from streams.engine.sessions_app import SessionsApp
 
 
-def register(app: RunApp) -> None:
+def register(app: SessionsApp) -> None:
     """Attach the job's agents to ``app``."""
 
-    @app.agent(app.source, name=SESSIONS)
+    @app.agent(app.sources[SESSIONS], name=SESSIONS)
     async def sessions(stream: StreamT[Run]) -> None:
         """Hand each run of `decision-logs` to the lane of its partition."""
         await app.settings_ready.wait()
         async for event in cast("Stream[Run]", stream).noack().events():
             await app.lanes[SESSIONS].put(RunDelivery(app, stream, event))
 
-    @app.agent(app.repartition, name=AGGREGATES)
+    @app.agent(app.sources[AGGREGATES], name=AGGREGATES)
     async def aggregates(stream: StreamT[Run]) -> None:
         """Hand each run of what the sessions contribute to the lane of its partition."""
         async for event in cast("Stream[Run]", stream).noack().events():

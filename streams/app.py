@@ -17,14 +17,14 @@ from mode import Service
 from streams import agents
 from streams.aggregation import Aggregation
 from streams.endpoints import connection, open_codec
-from streams.engine.app import RunApp
-from streams.engine.assembly import Folds
 from streams.engine.faust_seam.pass_through import check_pass_through
 from streams.engine.faust_seam.transport_options import TransportOptions
 from streams.engine.health.broker_watch import BrokerWatch
 from streams.engine.health.liveness import Health, Watchdog, status
-from streams.engine.options import EngineOptions, TransactionOptions, changelog_topic
+from streams.engine.job_parts import Folds
+from streams.engine.options import JOB_FLOW, EngineOptions, TransactionOptions, changelog_topic
 from streams.engine.session_lookup import SessionLookup
+from streams.engine.sessions_app import SessionsApp
 from streams.engine.state.changelog import encode_session
 from streams.engine.state.store import StoreOptions
 from streams.errors import ConfigurationError
@@ -57,6 +57,8 @@ def engine_options(settings: WorkerSettings, errors: ClientErrors | None = None)
     compression = None if settings.producer_compression == "none" else settings.producer_compression
     return EngineOptions(
         application_id=settings.job,
+        job=settings.job,
+        flow=JOB_FLOW,
         connection=connection(settings),
         directory=settings.data_dir / settings.job,
         transport=TransportOptions(
@@ -109,7 +111,7 @@ def engine_options(settings: WorkerSettings, errors: ClientErrors | None = None)
     )
 
 
-def build(settings: WorkerSettings) -> RunApp:
+def build(settings: WorkerSettings) -> SessionsApp:
     """Return the app of a worker.
 
     Raises:
@@ -137,7 +139,7 @@ def build(settings: WorkerSettings) -> RunApp:
             await codec.close()
 
     try:
-        app = RunApp(engine_options(settings, errors), new_folds, metrics)
+        app = SessionsApp(engine_options(settings, errors), new_folds, metrics)
     except (ValueError, TypeError, ImproperlyConfigured) as error:
         raise ConfigurationError(f"Faust refuses a setting: {error}. Check EDDY_FAUST.") from error
     metrics.now_ms = app.clock.now_ms

@@ -1,13 +1,13 @@
-"""The Faust app of the job: our transport, recovery and table in Faust's places."""
+"""A Faust app with our transport, recovery and tables in Faust's places."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from typing import cast
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from typing import Any, cast
 
 import faust
 from faust.app.base import BootStrategy
@@ -18,37 +18,25 @@ from streams.brokers.client_fixes.bootstrap import close_cancelled_bootstraps
 from streams.brokers.client_fixes.careful_fetch import CarefulConsumer
 from streams.brokers.clock import ClusterClock
 from streams.brokers.connection import READ_COMMITTED
-from streams.brokers.settings_feed import ConfigFeed
 from streams.domain.run import Run
 from streams.domain.topic import Topic
-from streams.engine.assembly import (
-    Folds,
-    Process,
-    Sources,
-    WorkerParts,
-    job_epochs,
-    job_guarantee,
-    job_lanes,
-    job_origin,
-    job_tables,
-    job_topic_watch,
-)
 from streams.engine.delivery.guarantee import Guarantee
 from streams.engine.delivery.lease import Lease
 from streams.engine.delivery.producer import RunProducer
 from streams.engine.faust_seam import transport
 from streams.engine.faust_seam.app_settings import app_settings
-from streams.engine.faust_seam.companions import IdleProducers, SettingsFollower
+from streams.engine.faust_seam.companions import IdleProducers
 from streams.engine.faust_seam.recovery import RunTableManager
 from streams.engine.faust_seam.transport import RunConsumer, RunSchema
-from streams.engine.lifetime.housekeeper import WorkerInCharge, housekeeper
-from streams.engine.lifetime.housekeeping import Housekeeping
+from streams.engine.health.topic_watch import TopicWatch
+from streams.engine.lanes import Lanes, Process
 from streams.engine.metrics import EngineMetrics
-from streams.engine.options import AGGREGATES, SESSIONS, EngineOptions
+from streams.engine.options import EngineOptions
 from streams.engine.preflight.topic_check import check_topics
 from streams.engine.preflight.transaction_check import check_transactions
 from streams.engine.state.data_directory import DataDirectory
-from streams.engine.state.table import SessionTable
+from streams.engine.state.origin import Origin
+from streams.engine.state.table import StateTable
 from streams.errors import DamagedStateError, EddyError
 
 log = logging.getLogger(__name__)
@@ -67,21 +55,17 @@ class _Boot(BootStrategy):
 class RunApp(faust.App):
     """A Faust app whose tables are written by epochs.
 
+    What it reads and writes is in its options (`Flow`); an app of that flow has the tables, the lanes and the
+    epochs.
+
     Args:
         options: Names, addresses and sizes.
-        new_folds: Opens what is done with a run, given how many bytes a record of each topic may have;
-            entered when the worker starts, left when it has stopped.
-        metrics: Told about epochs and restores.
+        metrics: Told about restores.
     """
 
     BootStrategy = _Boot
 
-    def __init__(
-        self,
-        options: EngineOptions,
-        new_folds: Callable[[Mapping[str, int]], AbstractAsyncContextManager[Folds]],
-        metrics: EngineMetrics,
-    ) -> None:
+    def __init__(self, options: EngineOptions, metrics: EngineMetrics) -> None:
         transport.register()
         close_cancelled_bootstraps()
         #: Services that start before everything else and stop after it.
@@ -96,34 +80,53 @@ class RunApp(faust.App):
         #: When each partition last finished a run, or a step of a long one, by `time.monotonic`.
         self.progress_at: dict[tuple[str, int], float] = {}
         super().__init__(options.application_id, **app_settings(options))
-        self._sources = Sources.of(options)
-        self.source = self.topic(self._sources.decisions, schema=RunSchema())
-        self.repartition = self.topic(self._sources.contributions, schema=RunSchema())
-        self.state_tables = job_tables(self, options, metrics.set_aside)
-        self.origin = job_origin(options)
-        self.topic_watch = job_topic_watch(options, self.origin)
-        self.feed = ConfigFeed(
-            self.new_consumer, options.topic(Topic.DETECTOR_CONFIG), options.topic(Topic.SHADOW_CONFIG)
+        #: The topics whose runs change tables, by the name of the table.
+        self.sources = {
+            table: self.topic(options.topic(source), schema=RunSchema())
+            for source, table in options.flow.tables.items()
+        }
+        self.state_tables = self._new_tables()
+        for table in self.state_tables:
+            self.tables.add(table)
+        self.origin = Origin(
+            options.application_id,
+            options.internal(),
+            options.directory,
+            options.topic(Topic.REDRIVEN),
+        )
+        self.topic_watch = TopicWatch(
+            options.connection,
+            (*options.changelogs(), *options.changelogs().values()),
+            others=[*map(options.topic, (*options.flow.settings, *options.flow.outputs))],
+            anew=self.origin.anew,
         )
         #: The lanes, by the table that their runs change.
-        self.lanes = job_lanes(options, self._process, self.crash, self.restore_again)
-        self._housekeeper = housekeeper(self)
-        self.companions += (
-            self.topic_watch,
-            SettingsFollower(self.feed, self.settings_ready),
-            IdleProducers(self.keep_producers_known),
-            *([] if self._housekeeper is None else [self._housekeeper]),
-        )
+        self.lanes = self._new_lanes()
+        self.companions += (self.topic_watch, IdleProducers(self.keep_producers_known))
         #: Made when the worker starts.
         self._guarantee: Guarantee | None = None
-        self._new_folds = new_folds
         self._open = AsyncExitStack()
         self._epochs: Mapping[str, Process] = {}
 
-    @property
-    def sessions(self) -> SessionTable:
-        """The table of sessions."""
-        return self.state_tables.sessions
+    def _new_tables(self) -> Sequence[StateTable[Any]]:
+        """Return the tables of the flow."""
+        raise NotImplementedError
+
+    def _new_lanes(self) -> Mapping[str, Lanes]:
+        """Return the lanes of the runs that change each table, by its name."""
+        raise NotImplementedError
+
+    async def _begin(
+        self, largest: Mapping[str, int], guarantee: Guarantee, opened: AsyncExitStack
+    ) -> Mapping[str, Process]:
+        """Return what processes a run of each source.
+
+        Args:
+            largest: How many bytes a record of each topic may have.
+            guarantee: How the epochs deliver.
+            opened: Closed when the worker has stopped.
+        """
+        raise NotImplementedError
 
     @property
     def run_consumer(self) -> RunConsumer:
@@ -184,7 +187,8 @@ class RunApp(faust.App):
         consumer = cast("RunConsumer | None", self._consumer)
         if consumer is None or not self.tables.actives_ready:
             return set()
-        return {(tp.topic, tp.partition) for tp in consumer.assignment() if tp.topic in self._sources}
+        sources = self.options.changelogs()
+        return {(tp.topic, tp.partition) for tp in consumer.assignment() if tp.topic in sources}
 
     def lags(self) -> dict[tuple[str, int], int]:
         """Return how many records of each assigned source partition are not processed yet.
@@ -213,7 +217,8 @@ class RunApp(faust.App):
         """Return how many runs of each source partition wait for their turn."""
         return {
             (topic, partition): runs
-            for topic, table in zip(self._sources, (SESSIONS, AGGREGATES), strict=True)
+            for source, table in self.options.flow.tables.items()
+            for topic in (self.options.topic(source),)
             for partition, runs in self.lanes[table].waiting().items()
         }
 
@@ -242,32 +247,20 @@ class RunApp(faust.App):
         self._open.enter_context(DataDirectory(self.options.directory))
         largest = await check_topics(self.options)
         await check_transactions(self.options)
-        folds = await self._open.enter_async_context(self._new_folds(largest))
         for table in self.state_tables:
             table.largest = largest[table.changelog_topic_name]
-        self._guarantee = job_guarantee(
-            self.options,
+        self._guarantee = Guarantee(
+            self.options.transactions,
             producer=cast("RunProducer", self.producer),
             lease=self.lease,
             clock=self.clock,
             consumer=lambda: self.run_consumer,
+            group=self.options.application_id,
+            topics=self.options.written(),
+            sources={table: self.options.topic(source) for source, table in self.options.flow.tables.items()},
+            topic_prefix=self.options.connection.topic_prefix,
         )
-        parts = WorkerParts(
-            self.options, self.state_tables, self._guarantee, self.feed, offsets=self, metrics=self.metrics
-        )
-        self._epochs, effects = job_epochs(folds, parts, self._gets_on)
-        if self._housekeeper is not None:
-            self._housekeeper.housekeeping = Housekeeping(
-                job=folds.job,
-                table=self.sessions,
-                effects=effects,
-                settings=self.feed,
-                worker=WorkerInCharge(self, self._sources.decisions, self.lanes[SESSIONS]),
-                metrics=self.metrics,
-                clock=self.clock,
-                interval_ms=int(1000 * self.options.housekeeping_interval_s),
-                rest_ms=int(1000 * self.options.stub_rest_s),
-            )
+        self._epochs = await self._begin(largest, self._guarantee, self._open)
         await super().on_first_start()
 
     async def fence(self, owned: Iterable[tuple[str, int]]) -> None:

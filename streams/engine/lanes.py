@@ -19,6 +19,9 @@ from streams.domain.run import Run
 from streams.engine.crash_point import CrashPoint, crash_point
 from streams.errors import DamagedStateError, ProducerFencedError
 
+Process = Callable[[Run], Awaitable[None]]
+"""Carries a run out; returns when it may be acknowledged."""
+
 
 class Delivery(Protocol):
     """A run on its way, as Faust delivered it."""
@@ -84,7 +87,7 @@ class Lanes:
 
     def __init__(
         self,
-        process: Callable[[Run], Awaitable[None]],
+        process: Process,
         fail: Callable[[BaseException], Awaitable[None]],
         *,
         damaged: Callable[[DamagedStateError], None],

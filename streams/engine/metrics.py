@@ -10,8 +10,8 @@ from streams.engine.lifetime.housekeeping import HousekeepingMetrics
 from streams.engine.state.standby import StandbyMetrics
 
 
-class EngineMetrics(EpochMetrics, AggregatesMetrics, HousekeepingMetrics, StandbyMetrics, Protocol):
-    """The metrics of a worker."""
+class EngineMetrics(StandbyMetrics, Protocol):
+    """What the engine reports whatever the epochs do."""
 
     def lost(self, topic: str, partition: int, records: int) -> None:
         """Count records that were deleted before they were read."""
@@ -24,3 +24,7 @@ class EngineMetrics(EpochMetrics, AggregatesMetrics, HousekeepingMetrics, Standb
 
     def set_aside(self, table: str) -> None:
         """Count a damaged database that was set aside."""
+
+
+class JobMetrics(EngineMetrics, EpochMetrics, AggregatesMetrics, HousekeepingMetrics, Protocol):
+    """What the app of the job reports."""

@@ -8,12 +8,36 @@ from pathlib import Path
 from typing import Any
 
 from streams.brokers.connection import Connection
-from streams.domain.topic import Topic
+from streams.domain.topic import AGGREGATES as AGGREGATE_TOPICS
+from streams.domain.topic import OUTPUTS, SETTINGS, Topic
 from streams.engine.faust_seam.transport_options import TransportOptions
 from streams.engine.state.store import StoreOptions
 
 #: Names of the tables; part of their changelog topics' names.
 SESSIONS, AGGREGATES = "sessions", "aggregates"
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """What an app reads and writes.
+
+    Attributes:
+        tables: by source, the name of the table that its runs change.
+        settings: what is read besides.
+        outputs: what is written, besides the sources among it and the changelogs.
+    """
+
+    tables: Mapping[Topic, str]
+    settings: tuple[Topic, ...] = ()
+    outputs: tuple[Topic, ...] = ()
+
+
+#: The flow of the job itself.
+JOB_FLOW = Flow(
+    tables={Topic.DECISION_LOGS: SESSIONS, Topic.REPARTITION: AGGREGATES},
+    settings=SETTINGS,
+    outputs=(*OUTPUTS, *AGGREGATE_TOPICS, Topic.DEAD_LETTERS),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +53,10 @@ class EngineOptions:
     """Names, addresses and sizes."""
 
     application_id: str
-    """The job's name: its consumer group, and the beginning of its internal topics."""
+    """The app's name: its consumer group, and the beginning of its internal topics."""
+    job: str
+    """The name of the job that the app belongs to; that of the app itself where it is the job."""
+    flow: Flow
     connection: Connection
     directory: Path
     """The directory of this worker's local state."""
@@ -58,15 +85,24 @@ class EngineOptions:
     def topic(self, topic: Topic) -> str:
         """Return how a topic is called on the brokers; an internal one bears the job's name."""
         if topic is Topic.REPARTITION:
-            return repartition_topic(self.application_id)
+            return repartition_topic(self.job)
         return self.connection.topic(topic)
 
     def changelogs(self) -> dict[str, str]:
         """Return the topics whose runs change tables, each with the changelog of its table."""
         return {
-            self.topic(Topic.DECISION_LOGS): changelog_topic(self.application_id),
-            self.topic(Topic.REPARTITION): changelog_topic(self.application_id, AGGREGATES),
+            self.topic(source): changelog_topic(self.application_id, table)
+            for source, table in self.flow.tables.items()
         }
+
+    def internal(self) -> list[str]:
+        """Return the topics that hold the app's state, or are on the way to it."""
+        own = [self.topic(source) for source in self.flow.tables if source is Topic.REPARTITION]
+        return [*own, *self.changelogs().values()]
+
+    def written(self) -> list[str]:
+        """Return every topic that is written to."""
+        return [*map(self.topic, self.flow.outputs), *self.internal()]
 
 
 def changelog_topic(application_id: str, table: str = SESSIONS) -> str:

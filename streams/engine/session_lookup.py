@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from streams.engine.app import RunApp
 from streams.engine.health.liveness import Health
+from streams.engine.sessions_app import SessionsApp
 from streams.errors import DamagedStateError
 from streams.policy.standing import standing
 
@@ -18,7 +18,7 @@ class SessionLookup:
         health: Tells whether its state is there.
     """
 
-    def __init__(self, app: RunApp, health: Health) -> None:
+    def __init__(self, app: SessionsApp, health: Health) -> None:
         self._app = app
         self._health = health
 

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping
 from schemas.reason import Reason
 from streams.domain.outgoing import Outgoing
 from streams.domain.topic import Topic
-from streams.engine.options import repartition_topic
-from streams.engine.preflight.topic_check import WRITTEN
+from streams.engine.options import JOB_FLOW, repartition_topic
 from tests.hostile.case import Attack, Case, Letter
 from tests.hostile.ground import Ground
 from tests.integration.load import as_json, decision
@@ -33,7 +32,7 @@ def _with(limits: Mapping[str, str], *timestamps: int) -> Attack:
     """Return an attack with these Kafka timestamps while all topics but the input have these limits."""
 
     async def attack(ground: Ground, session: str) -> Iterable[Letter]:
-        written = [*map(str, WRITTEN), repartition_topic(ground.stage.application_id)]
+        written = [*map(str, JOB_FLOW.outputs), repartition_topic(ground.stage.application_id)]
         await ground.configure([Topic.DECISION_LOGS], {_BEFORE: _ANY, _AFTER: _ANY})
         await ground.configure(written, limits)
         made = [

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 from streams.brokers.client import Brokers, connect
 from streams.brokers.job_topics import job_topics
-from streams.domain.topic import AGGREGATES, OUTPUTS, SETTINGS, Topic
 from streams.engine.options import EngineOptions
 from streams.errors import ConfigurationError, InfrastructureError
 
@@ -15,9 +14,6 @@ log = logging.getLogger(__name__)
 
 _LARGEST = "max.message.bytes"
 _CLEANUP = "cleanup.policy"
-
-#: What the job writes to, besides its internal topics.
-WRITTEN = (*OUTPUTS, *AGGREGATES, Topic.DEAD_LETTERS)
 
 
 async def check_topics(options: EngineOptions) -> dict[str, int]:
@@ -31,12 +27,10 @@ async def check_topics(options: EngineOptions) -> dict[str, int]:
             keep what it holds, or a topic does not take the batches that the job writes.
     """
     pairs = options.changelogs()
-    settings = map(options.topic, SETTINGS)
-    outputs = list(map(options.topic, WRITTEN))
-    wanted = [*pairs, *settings, *pairs.values(), *outputs]
+    written = options.written()
+    wanted = list(dict.fromkeys((*pairs, *map(options.topic, options.flow.settings), *written)))
     async with connect(options.connection) as brokers:
         counts = await brokers.partition_counts(wanted)
-        written = [*outputs, *pairs.values(), options.topic(Topic.REPARTITION)]
         configs = await _configs(brokers, written)
     if missing := [topic for topic in wanted if topic not in counts]:
         raise ConfigurationError(
@@ -100,5 +94,5 @@ def _largest(
     found = {name: config.get(_LARGEST, "") for name, config in configs.items()}
     known = {name: int(size) for name, size in found.items() if size.isdigit()}
     prefix = options.connection.topic_prefix
-    wanted = job_topics(options.application_id, prefix, partitions=1, replicas=1)
+    wanted = job_topics(options.job, prefix, partitions=1, replicas=1)
     return {topic: known.get(topic) or int(wanted[topic].config[_LARGEST]) for topic in topics}

@@ -50,7 +50,7 @@ from streams.detectors.settings import DEFAULTS
 from streams.domain.event import EventKind, Finding
 from streams.domain.record import Record
 from streams.domain.topic import Topic
-from streams.engine.preflight.topic_check import WRITTEN
+from streams.engine.options import JOB_FLOW
 from streams.settings_document.document import resolve
 from topics.plan import plan, render
 
@@ -86,7 +86,7 @@ print(json.dumps({
     "place": streams.__file__,
     "matched": matched(Topic("toy-alerts-2")),
     "families": DEFAULTS.alert_families,
-    "written": WRITTEN,
+    "written": JOB_FLOW.outputs,
     "events": events(DEFAULTS),
     "quiet": events(quiet),
     "planned": [line for line in planned if "toy" in line],

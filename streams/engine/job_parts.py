@@ -1,4 +1,4 @@
-"""What a worker is made of: tables, lanes, the watch of its topics, and the epochs."""
+"""What the app of the job is made of: its tables, lanes and epochs."""
 
 from __future__ import annotations
 
@@ -9,26 +9,19 @@ from typing import NamedTuple
 from faust.types import AppT
 
 from streams.aggregation import Aggregate, Aggregation
-from streams.brokers.clock import ClusterClock
 from streams.brokers.settings_feed import ConfigFeed
 from streams.domain.run import Run
 from streams.domain.session import Session
 from streams.domain.topic import AGGREGATES as AGGREGATE_TOPICS
-from streams.domain.topic import SETTINGS, Topic
+from streams.domain.topic import Topic
 from streams.engine.aggregates_epoch import AGGREGATES_FORMAT, AggregatesEpoch
 from streams.engine.crash_point import crash_point
 from streams.engine.delivery.guarantee import Guarantee
-from streams.engine.delivery.lease import Lease
-from streams.engine.delivery.producer import RunProducer
 from streams.engine.effects import Effects
 from streams.engine.epoch import Offsets, SessionsEpoch
-from streams.engine.faust_seam.transport import RunConsumer
-from streams.engine.health.topic_watch import TopicWatch
-from streams.engine.lanes import Lanes
-from streams.engine.metrics import EngineMetrics
+from streams.engine.lanes import Lanes, Process
+from streams.engine.metrics import JobMetrics
 from streams.engine.options import AGGREGATES, SESSIONS, EngineOptions
-from streams.engine.preflight.topic_check import WRITTEN
-from streams.engine.state.origin import Origin
 from streams.engine.state.table import SessionTable, StateTable
 from streams.errors import DamagedStateError
 from streams.job import Job
@@ -39,20 +32,6 @@ _TOGETHER = 5_000
 #: Decoded aggregates kept in memory at most, up to 50 kB each.
 _CACHED_AGGREGATES = 5_000
 
-Process = Callable[[Run], Awaitable[None]]
-
-
-class Sources(NamedTuple):
-    """The topics whose runs change tables."""
-
-    decisions: str
-    contributions: str
-
-    @classmethod
-    def of(cls, options: EngineOptions) -> Sources:
-        """Return their names on the brokers."""
-        return cls(options.topic(Topic.DECISION_LOGS), options.topic(Topic.REPARTITION))
-
 
 class JobTables(NamedTuple):
     """The tables of the job."""
@@ -62,7 +41,7 @@ class JobTables(NamedTuple):
 
 
 def job_tables(app: AppT, options: EngineOptions, on_set_aside: Callable[[str], None]) -> JobTables:
-    """Return the tables of an app, known to its table manager.
+    """Return the tables of an app.
 
     Args:
         app: The Faust app.
@@ -87,10 +66,7 @@ def job_tables(app: AppT, options: EngineOptions, on_set_aside: Callable[[str], 
         cached=_CACHED_AGGREGATES,
         on_set_aside=on_set_aside,
     )
-    tables = JobTables(sessions, aggregates)
-    for table in tables:
-        app.tables.add(table)
-    return tables
+    return JobTables(sessions, aggregates)
 
 
 def job_lanes(
@@ -121,46 +97,6 @@ def job_lanes(
     }
 
 
-def job_origin(options: EngineOptions) -> Origin:
-    """Return what knows which topics the state of this job was built from."""
-    internal = (Sources.of(options).contributions, *options.changelogs().values())
-    return Origin(options.application_id, internal, options.directory, options.topic(Topic.REDRIVEN))
-
-
-def job_topic_watch(options: EngineOptions, origin: Origin) -> TopicWatch:
-    """Return the watch of all topics that the job reads or writes."""
-    sources = Sources.of(options)
-    return TopicWatch(
-        options.connection,
-        (*sources, *options.changelogs().values()),
-        others=[*map(options.topic, (*SETTINGS, *WRITTEN))],
-        anew=origin.anew,
-    )
-
-
-def job_guarantee(
-    options: EngineOptions,
-    *,
-    producer: RunProducer,
-    lease: Lease,
-    clock: ClusterClock,
-    consumer: Callable[[], RunConsumer],
-) -> Guarantee:
-    """Return how the job delivers: at least once, or in transactions."""
-    sources = Sources.of(options)
-    return Guarantee(
-        options.transactions,
-        producer=producer,
-        lease=lease,
-        clock=clock,
-        consumer=consumer,
-        group=options.application_id,
-        topics=[*map(options.topic, WRITTEN), sources.contributions, *options.changelogs().values()],
-        sources={SESSIONS: sources.decisions, AGGREGATES: sources.contributions},
-        topic_prefix=options.connection.topic_prefix,
-    )
-
-
 class Folds(NamedTuple):
     """What is done with the runs of the two topics that feed tables."""
 
@@ -176,7 +112,7 @@ class WorkerParts(NamedTuple):
     guarantee: Guarantee
     feed: ConfigFeed
     offsets: Offsets
-    metrics: EngineMetrics
+    metrics: JobMetrics
 
 
 class Epochs(NamedTuple):
@@ -194,8 +130,9 @@ def job_epochs(folds: Folds, parts: WorkerParts, progress: Callable[[Run], None]
         parts: What the epochs share.
         progress: Called with a run that makes progress before its first stage.
     """
-    options, tables, sources = parts.options, parts.tables, Sources.of(parts.options)
-    effects = parts.guarantee.effects(tables.sessions, "", {Topic.REPARTITION: sources.contributions})
+    options, tables = parts.options, parts.tables
+    decisions, contributions = map(options.topic, (Topic.DECISION_LOGS, Topic.REPARTITION))
+    effects = parts.guarantee.effects(tables.sessions, "", {Topic.REPARTITION: contributions})
     sessions = SessionsEpoch(
         job=folds.job,
         table=tables.sessions,
@@ -208,7 +145,7 @@ def job_epochs(folds: Folds, parts: WorkerParts, progress: Callable[[Run], None]
     )
 
     def source_ids() -> dict[str, str]:
-        found = {topic: parts.offsets.topic_id(topic) for topic in sources}
+        found = {topic: parts.offsets.topic_id(topic) for topic in (decisions, contributions)}
         return {topic: topic_id for topic, topic_id in found.items() if topic_id is not None}
 
     # An agent's record goes where its key says, whatever partition its contributions came through.
@@ -221,4 +158,4 @@ def job_epochs(folds: Folds, parts: WorkerParts, progress: Callable[[Run], None]
         on_crash_point=crash_point(scope=AGGREGATES),
         sources=source_ids,
     )
-    return Epochs({sources.decisions: sessions, sources.contributions: aggregates}, effects)
+    return Epochs({decisions: sessions, contributions: aggregates}, effects)
