@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Self
@@ -61,10 +61,11 @@ class Codec:
         max_value_bytes: int = MAX_VALUE_BYTES,
         *,
         register: bool = False,
+        written: Collection[str] = OUTPUT_SUBJECTS,
     ) -> Self:
         """Return a codec that takes the ids of its outputs from a registry and reads what others registered.
 
-        With ``register`` the schemas of Eddy are registered first.
+        With ``register`` the schemas of Eddy are registered first. ``written`` are the subjects of outputs.
         Bundled ids are still read, so that switching to a registry leaves no backlog behind.
 
         Raises:
@@ -78,7 +79,7 @@ class Codec:
         try:
             if register:
                 await register_all(registry)
-            ids = await ids_of(registry, OUTPUT_SUBJECTS) if output_format is OutputFormat.AVRO else {}
+            ids = await ids_of(registry, written) if output_format is OutputFormat.AVRO else {}
         except BaseException:
             await registry.close()
             raise

@@ -8,8 +8,9 @@ from faust.streams import Stream
 from faust.types import StreamT
 
 from streams.domain.run import Run
+from streams.engine.bridge_app import BridgeApp
 from streams.engine.faust_seam.run_delivery import RunDelivery
-from streams.engine.options import AGGREGATES, SESSIONS
+from streams.engine.options import AGGREGATES, SESSIONS, TRACES
 from streams.engine.sessions_app import SessionsApp
 
 
@@ -28,3 +29,13 @@ def register(app: SessionsApp) -> None:
         """Hand each run of what the sessions contribute to the lane of its partition."""
         async for event in cast("Stream[Run]", stream).noack().events():
             await app.lanes[AGGREGATES].put(RunDelivery(app, stream, event))
+
+
+def register_bridge(app: BridgeApp) -> None:
+    """Attach the agent of the bridge to ``app``."""
+
+    @app.agent(app.sources[TRACES], name=TRACES)
+    async def traces(stream: StreamT[Run]) -> None:
+        """Hand each run of spans to the lane of its partition."""
+        async for event in cast("Stream[Run]", stream).noack().events():
+            await app.lanes[TRACES].put(RunDelivery(app, stream, event))

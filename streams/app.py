@@ -12,7 +12,6 @@ from importlib.metadata import version
 from typing import Any
 
 from faust.exceptions import ImproperlyConfigured
-from mode import Service
 
 from streams import agents
 from streams.aggregation import Aggregation
@@ -21,8 +20,9 @@ from streams.engine.faust_seam.pass_through import check_pass_through
 from streams.engine.faust_seam.transport_options import TransportOptions
 from streams.engine.health.broker_watch import BrokerWatch
 from streams.engine.health.liveness import Health, Watchdog, status
+from streams.engine.health.observation import Observation
 from streams.engine.job_parts import Folds
-from streams.engine.options import JOB_FLOW, EngineOptions, TransactionOptions, changelog_topic
+from streams.engine.options import JOB_FLOW, EngineOptions, Flow, TransactionOptions, changelog_topic
 from streams.engine.session_lookup import SessionLookup
 from streams.engine.sessions_app import SessionsApp
 from streams.engine.state.changelog import encode_session
@@ -42,12 +42,20 @@ __version__ = version("eddy-streams")
 log = logging.getLogger(__name__)
 
 
-def engine_options(settings: WorkerSettings, errors: ClientErrors | None = None) -> EngineOptions:
+def engine_options(
+    settings: WorkerSettings,
+    errors: ClientErrors | None = None,
+    *,
+    flow: Flow = JOB_FLOW,
+    application_id: str | None = None,
+) -> EngineOptions:
     """Return what the settings mean for the engine.
 
     Args:
         settings: The worker's settings.
         errors: Folds those of the client library in the log.
+        flow: What the app reads and writes.
+        application_id: The app's name, where it is not the job itself.
 
     Raises:
         ConfigurationError: an option handed through does not exist.
@@ -56,11 +64,11 @@ def engine_options(settings: WorkerSettings, errors: ClientErrors | None = None)
     exactly_once = settings.processing_guarantee == "exactly_once"
     compression = None if settings.producer_compression == "none" else settings.producer_compression
     return EngineOptions(
-        application_id=settings.job,
+        application_id=application_id or settings.job,
         job=settings.job,
-        flow=JOB_FLOW,
+        flow=flow,
         connection=connection(settings),
-        directory=settings.data_dir / settings.job,
+        directory=settings.data_dir / (application_id or settings.job),
         transport=TransportOptions(
             run_max_records=settings.run_max_records,
             run_max_bytes=settings.run_max_bytes,
@@ -164,50 +172,27 @@ def build(settings: WorkerSettings) -> SessionsApp:
         stall_timeout_s=settings.stall_timeout_s,
         restore_timeout_s=settings.restore_timeout_s,
     )
-    app.companions += (brokers, _Observation(settings, health, metrics, SessionLookup(app, health)))
+    token = settings.web_token
+    server = HealthServer(
+        settings.web_host,
+        settings.web_port,
+        live=lambda: status(health.live()),
+        ready=lambda: status(health.ready()),
+        metrics=metrics.exposition,
+        session=SessionLookup(app, health),
+        token=None if token is None else token.get_secret_value(),
+    )
+    watchdog = Watchdog(health, stall_timeout_s=settings.stall_timeout_s)
+    app.companions += (brokers, Observation(server, watchdog, greeting(settings, app.options)))
     return app
 
 
-class _Observation(Service):
-    """Answers health checks and watches over the worker, from before the first restore on."""
-
-    def __init__(
-        self, settings: WorkerSettings, health: Health, metrics: WorkerMetrics, session: SessionLookup
-    ) -> None:
-        super().__init__()
-        token = settings.web_token
-        self._settings = settings
-        self._watchdog = Watchdog(health, stall_timeout_s=settings.stall_timeout_s)
-        self._server = HealthServer(
-            settings.web_host,
-            settings.web_port,
-            live=lambda: status(health.live()),
-            ready=lambda: status(health.ready()),
-            metrics=metrics.exposition,
-            session=session,
-            token=None if token is None else token.get_secret_value(),
-        )
-
-    async def on_start(self) -> None:
-        settings = self._settings
-        log.info(
-            "Eddy %s starts: group %s at %s, %s, state in %s.",
-            __version__,
-            settings.application_id,
-            settings.bootstrap_servers,
-            settings.processing_guarantee.replace("_", " "),
-            (settings.data_dir / settings.application_id).absolute(),
-        )
-        await self._server.start()
-        self._watchdog.start()
-
-    async def on_stop(self) -> None:
-        self._watchdog.stop()
-        await self._server.stop()
-
-    @Service.timer(1.0)
-    async def _beat(self) -> None:
-        self._watchdog.beat()
+def greeting(settings: WorkerSettings, options: EngineOptions) -> str:
+    """Return what a worker says first."""
+    return (
+        f"Eddy {__version__} starts: group {options.application_id} at {settings.bootstrap_servers}, "
+        f"{settings.processing_guarantee.replace('_', ' ')}, state in {options.directory.absolute()}."
+    )
 
 
 def __getattr__(name: str) -> Any:

@@ -5,8 +5,10 @@ It stands apart from the app: a command that only asks the brokers imports no Fa
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
+from schemas.bundled import OUTPUT_SUBJECTS
 from schemas.codec import Codec, OutputFormat, RegistryAddress
 from streams.brokers.connection import Connection
 from streams.settings import ConnectionSettings, WorkerSettings
@@ -38,8 +40,12 @@ def connection(settings: ConnectionSettings) -> Connection:
     )
 
 
-async def open_codec(settings: WorkerSettings) -> Codec:
+async def open_codec(settings: WorkerSettings, written: Collection[str] = OUTPUT_SUBJECTS) -> Codec:
     """Return the codec the settings ask for; with a registry, connected to it.
+
+    Args:
+        settings: The settings.
+        written: The subjects that are written.
 
     Raises:
         InfrastructureError: the registry cannot be reached.
@@ -50,7 +56,11 @@ async def open_codec(settings: WorkerSettings) -> Codec:
         return Codec.bundled(output_format, settings.max_value_bytes)
     address = registry_address(settings, settings.schema_registry_url)
     return await Codec.connect(
-        address, output_format, settings.max_value_bytes, register=settings.schema_registry_register
+        address,
+        output_format,
+        settings.max_value_bytes,
+        register=settings.schema_registry_register,
+        written=written,
     )
 
 

@@ -38,6 +38,8 @@ class Role(StrEnum):
     DEAD_LETTERS = "dead_letters"
     TOOL = "tool"
     """A command writes and reads it, workers do not."""
+    BRIDGE = "bridge"
+    """`eddy bridge` reads or writes it, the job does not."""
     INTERNAL = "internal"
     """The job alone reads it, and each job has its own."""
 

@@ -18,6 +18,7 @@ from streams.cli.lazy_group import LazyGroup
         ),
         "detect": "Find the loops in the logs of your agents, without Kafka.",
         "dlq": "Look at the dead letters, and send them again once their cause is gone.",
+        "bridge": "Turn spans of OpenTelemetry on a topic into decision logs.",
         "doctor": "Check everything a worker needs, and say what to do about what is wrong.",
         "evaluate": "Compare what the detectors raise with what people marked.",
         "explain": "Show one session, and why it is or is not considered looping.",

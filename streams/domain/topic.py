@@ -26,6 +26,8 @@ class Topic(StrEnum):
     SHADOW_CONFIG = "shadow-config"
     SHADOW_DIFFERENCES = "shadow-differences"
     DEAD_LETTERS = "decision-logs-dlq"
+    OTLP_SPANS = "otlp_spans"
+    SPAN_DEAD_LETTERS = "otlp_spans-dlq"
     REDRIVEN = "decision-logs-redriven"
     REPARTITION = "eddy-aggregates-repartition"
 

@@ -8,6 +8,7 @@ from streams.engine.aggregates_epoch import AggregatesMetrics
 from streams.engine.epoch import EpochMetrics
 from streams.engine.lifetime.housekeeping import HousekeepingMetrics
 from streams.engine.state.standby import StandbyMetrics
+from streams.engine.traces_epoch import BridgeMetrics
 
 
 class EngineMetrics(StandbyMetrics, Protocol):
@@ -28,3 +29,7 @@ class EngineMetrics(StandbyMetrics, Protocol):
 
 class JobMetrics(EngineMetrics, EpochMetrics, AggregatesMetrics, HousekeepingMetrics, Protocol):
     """What the app of the job reports."""
+
+
+class BridgeEngineMetrics(EngineMetrics, BridgeMetrics, Protocol):
+    """What the app of the bridge reports."""

@@ -14,7 +14,7 @@ from streams.engine.faust_seam.transport_options import TransportOptions
 from streams.engine.state.store import StoreOptions
 
 #: Names of the tables; part of their changelog topics' names.
-SESSIONS, AGGREGATES = "sessions", "aggregates"
+SESSIONS, AGGREGATES, TRACES = "sessions", "aggregates", "traces"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,9 @@ JOB_FLOW = Flow(
     settings=SETTINGS,
     outputs=(*OUTPUTS, *AGGREGATE_TOPICS, Topic.DEAD_LETTERS),
 )
+
+#: The flow of the bridge.
+BRIDGE_FLOW = Flow(tables={Topic.OTLP_SPANS: TRACES}, outputs=(Topic.DECISION_LOGS, Topic.SPAN_DEAD_LETTERS))
 
 
 @dataclass(frozen=True, slots=True)

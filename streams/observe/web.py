@@ -33,7 +33,8 @@ class HealthServer:
         live: Answers `/livez`.
         ready: Answers `/readyz`.
         metrics: Returns Prometheus' text format.
-        session: Answers `/sessions/{id}`, which shows what agents did: see `streams.observe.access`.
+        session: Answers `/sessions/{id}`, which shows what agents did: see `streams.observe.access`. Without,
+            there is no such path.
         token: Needed for that, where it is set.
         life_s, most: Limits for connections, see `streams.observe.connections`.
     """
@@ -46,7 +47,7 @@ class HealthServer:
         live: Check,
         ready: Check,
         metrics: Callable[[], bytes],
-        session: Lookup,
+        session: Lookup | None = None,
         token: str | None = None,
         life_s: float = LIFE_S,
         most: int = MOST_CONNECTIONS,
@@ -61,9 +62,10 @@ class HealthServer:
                 web.get("/livez", _answering(live)),
                 web.get("/readyz", _answering(ready)),
                 web.get("/metrics", _exposing(metrics)),
-                web.get("/sessions/{id:.+}", _showing(session, host, token)),
             ]
         )
+        if session is not None:
+            self._application.add_routes([web.get("/sessions/{id:.+}", _showing(session, host, token))])
         self._runner: web.AppRunner | None = None
         self._connections: Connections | None = None
         self._listener: asyncio.Server | None = None

@@ -38,8 +38,8 @@ class WorkerInCharge:
     """
 
     def __init__(self, app: JobApp, topic: str, lanes: Lanes) -> None:
+        self.topic = topic
         self._app = app
-        self._topic = topic
         self._lanes = lanes
         self._generation = -1
         self._reaches: dict[int, _End] = {}
@@ -61,7 +61,7 @@ class WorkerInCharge:
             or not app.lease.held
         ):
             return generation, ()
-        return generation, [tp.partition for tp in app.run_consumer.assignment() if tp.topic == self._topic]
+        return generation, [tp.partition for tp in app.run_consumer.assignment() if tp.topic == self.topic]
 
     def read_up_to(self, partition: int) -> int:
         """Return a time, ms: all that the partition held then is processed by now. 0 when none is known.
@@ -74,7 +74,7 @@ class WorkerInCharge:
             self._generation = generation
             self._reaches.clear()
             self._reached.clear()
-        consumer, tp = self._app.run_consumer, TP(self._topic, partition)
+        consumer, tp = self._app.run_consumer, TP(self.topic, partition)
         # The time first: the consumer's thread may hear of more records at any moment.
         heard_at, end, lag = consumer.heard_at(tp), consumer.end(tp), consumer.lag(tp)
         if end is not None and lag is not None and heard_at is not None:
@@ -85,9 +85,14 @@ class WorkerInCharge:
         reached = self._reached.get(partition)
         return 0 if reached is None else self._app.clock.at_ms(reached)
 
+    def has_read_all(self, partition: int) -> bool:
+        """Tell whether everything that the partition is known to hold is processed."""
+        tp = TP(self.topic, partition)
+        return self._app.run_consumer.lag(tp) == 0 and self._app.run_consumer.is_current(tp)
+
     def passed(self, partition: int) -> int:
         """Return the offset up to which the partition is committed; -1 when that is not known."""
-        committed = self._app.run_consumer.committed(TP(self._topic, partition))
+        committed = self._app.run_consumer.committed(TP(self.topic, partition))
         return -1 if committed is None else committed
 
     def alone(self, partition: int) -> AbstractAsyncContextManager[None]:

@@ -7,6 +7,8 @@ The same bytes stand in the changelog topic and in RocksDB, so restoring is copy
 | sessions | ``s`` + session_id | the session's snapshot; a tombstone when it was removed |
 | sessions | ``m`` + ``settings`` | the partition's settings ledger |
 | sessions | ``m`` + ``clock`` | a tombstone of nothing, written to hear the brokers' time |
+| traces (of the bridge) | ``t`` + trace id | what is known of the trace, see `streams.bridge.rows` |
+| traces (of the bridge) | ``m`` + ``progress`` | how far the partition is processed |
 | aggregates | ``h`` + key of an agent or a tool, ``t`` + task_type | the aggregate's snapshot |
 """
 
@@ -159,7 +161,12 @@ def tombstone_headers_of(session: Session) -> Headers:
     >>> tombstone_headers_of(Session(partition=0, offset=7))
     [('eddy.buried', b'[1,0,7]')]
     """
-    return [(_BURIED, encode_session(Session(session.partition, session.offset)))]
+    return buried(encode_session(Session(session.partition, session.offset)))
+
+
+def buried(position: bytes) -> Headers:
+    """Return the headers of the tombstone of state; ``position`` begins as the state does."""
+    return [(_BURIED, position)]
 
 
 @contextmanager
@@ -226,6 +233,15 @@ def outdated_session(key: bytes, stored: bytes, known: bytes) -> bool:
     """
     if key == SETTINGS_KEY:
         return outdated_ledger(stored, known)
+    return is_before(stored, known)
+
+
+def is_before(stored: bytes, known: bytes) -> bool:
+    """Tell whether state that begins with its version, source partition and offset is of fewer records.
+
+    >>> is_before(b"[1,0,7]", b"[1,0,12]"), is_before(b"[1,0,7]", b"[1,1,12]")
+    (True, False)
+    """
     try:
         (_, partition, offset), (_, other, newest) = _head(stored), _head(known)
         return partition == other and int(offset) < int(newest)
@@ -241,6 +257,11 @@ def session_source(key: bytes, stored: bytes) -> tuple[bytes, int] | None:
     """
     if key == SETTINGS_KEY:
         return None
+    return position(stored)
+
+
+def position(stored: bytes) -> tuple[bytes, int] | None:
+    """Return the source partition and the offset that state begins with, None if it does not."""
     try:
         _, partition, offset = _head(stored)
         return partition, int(offset)

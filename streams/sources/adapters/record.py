@@ -16,11 +16,14 @@ import orjson
 LONGEST_TEXT: Final = 16_000
 """Characters of arguments, result and error that are kept; the judgement reads the first 4,000."""
 
+LONGEST_NAME: Final = 1_000
+"""Characters of the name of a tool or an agent, and of a version."""
+
 LONGEST_WORDS: Final = 500
 LONGEST_ARGUMENTS_IN_INTENT: Final = 60
 
 _DEEPEST_BLOCK: Final = 4
-_LARGEST_COUNT: Final = 2**62
+LARGEST_COUNT: Final = 2**62
 _LATEST_S: Final = 100_000_000_000  # s of the year 5138, ms of 1973
 _LATEST_MS: Final = 100_000_000_000_000
 
@@ -98,9 +101,9 @@ def decision_log(
             parent_step_id=clean(step.parent) if step.parent else None,
         ),
         "identity": _given(
-            agent_id=clean(agent.agent_id),
-            agent_type=clean(agent.agent_type),
-            capability_version=clean(agent.version) if agent.version else None,
+            agent_id=clean(agent.agent_id[:LONGEST_NAME]),
+            agent_type=clean(agent.agent_type[:LONGEST_NAME]),
+            capability_version=clean(agent.version[:LONGEST_NAME]) if agent.version else None,
         ),
     }
     if step.kind != "system":
@@ -131,7 +134,7 @@ def _action(step: Step) -> dict[str, Any]:
     return _given(
         status=step.status,
         kind=step.kind,
-        tool_call=clean(step.tool) if step.tool is not None else None,
+        tool_call=clean(step.tool[:LONGEST_NAME]) if step.tool is not None else None,
         tool_input=argument_text(step.arguments) if called else None,
         target=_target(step) if called else None,
         error=output if failed else None,
@@ -225,10 +228,11 @@ def silent_intent(tool: str | None, arguments: Any, path: str | None) -> str:
     """
     if tool is None:
         return ""
+    name = clean(tool[:LONGEST_NAME])
     if is_not_captured(arguments):
-        return clean(tool)
+        return name
     about = path or (argument_text(arguments) or "")[:LONGEST_ARGUMENTS_IN_INTENT]
-    return f"{clean(tool)} {about}".rstrip()
+    return f"{name} {about}".rstrip()
 
 
 def not_captured(span_id: str) -> dict[str, str]:
@@ -302,7 +306,7 @@ def whole(value: Any) -> int | None:
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    if not 0 <= value <= _LARGEST_COUNT:  # also false for NaN
+    if not 0 <= value <= LARGEST_COUNT:  # also false for NaN
         return None
     return int(value)
 
@@ -311,7 +315,7 @@ def number(value: Any) -> float | None:
     """Return a finite number of a source, such as a cost; None if it is none."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if -_LARGEST_COUNT <= value <= _LARGEST_COUNT else None
+    return float(value) if -LARGEST_COUNT <= value <= LARGEST_COUNT else None
 
 
 def text_or_none(value: Any) -> str | None:
@@ -336,7 +340,7 @@ def milliseconds(value: Any) -> int | None:
             moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
             return max(0, round(moment.timestamp() * 1000))
         case int() | float():
-            if not 0 <= value <= _LARGEST_COUNT:
+            if not 0 <= value <= LARGEST_COUNT:
                 return None
             for unit in (
                 1_000_000,

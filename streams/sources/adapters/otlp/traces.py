@@ -14,7 +14,7 @@ from streams.sources.adapters.adapter import Problem, Reason
 from streams.sources.adapters.log import Found
 from streams.sources.adapters.otlp.span import Received, Span, SpanKind
 from streams.sources.adapters.otlp.values import SESSION_KEYS, reduced, session_of
-from streams.sources.adapters.record import Agent, Step, decision_log, not_captured
+from streams.sources.adapters.record import LARGEST_COUNT, Agent, Step, decision_log, not_captured
 from streams.sources.entry import Entry
 
 SPANS_REMEMBERED: Final = 2_048
@@ -118,20 +118,30 @@ class Traces:
         if len(self.traces) >= MOST_TRACES:
             yield from self.release(self.traces.pop(next(iter(self.traces))))
         self.traces[span.trace_id] = trace
+        is_new = span.span_id not in trace.seen
+        kept = self.admit(trace, span)
+        if is_new:
+            _await(trace, span)
+        if kept is None:
+            return
+        trace.held.append(kept)
+        if len(trace.held) > MOST_HELD:
+            yield from self.release(trace)
+
+    def admit(self, trace: Trace, span: Received) -> Span | None:
+        """Return what is kept of a span until it goes out, None if it says nothing or came before."""
         if span.span_id in trace.seen:
             self.counted["repeated span"] += 1
-            return
-        _remember(trace, span)
+            return None
+        _remember(trace, span.span_id)
         self._name(trace, span)
         kept = reduced(span)
         if kept.parent_id is None:
             trace.rooted = True
         elif kept.kind not in (SpanKind.TOOL, SpanKind.MODEL):
             self.counted[f"{kept.kind} span"] += 1
-            return
-        trace.held.append(kept)
-        if len(trace.held) > MOST_HELD:
-            yield from self.release(trace)
+            return None
+        return kept
 
     def release_whole(self) -> Found:
         """Yield the records of the traces that are whole, in the order of their ends."""
@@ -142,17 +152,17 @@ class Traces:
         yield from self._release_all([each for each in self.traces.values() if each.held])
 
     def _release_all(self, traces: list[Trace]) -> Found:
-        for trace in sorted(traces, key=lambda each: max(_order(span) for span in each.held)):
+        for trace in sorted(traces, key=lambda each: max(order(span) for span in each.held)):
             yield from self.release(trace)
 
     def release(self, trace: Trace) -> Found:
         """Yield the records of the spans that a trace holds, by their ends."""
-        held, trace.held = sorted(trace.held, key=_order), []
+        held, trace.held = sorted(trace.held, key=order), []
         for span in held:
-            if _order(span) < trace.released:
+            if order(span) < trace.released:
                 self.counted["late span"] += 1
             else:
-                trace.released = _order(span)
+                trace.released = order(span)
             yield from self._one(trace, span)
         for span in held:
             if span.parent_id is None:
@@ -166,7 +176,7 @@ class Traces:
             yield self._record(trace, span, _step(trace, span, tool=span.tool, arguments=arguments))
         elif span.kind == SpanKind.MODEL:
             if span.tokens is not None:
-                trace.tokens = (trace.tokens or 0) + span.tokens
+                trace.tokens = min((trace.tokens or 0) + span.tokens, LARGEST_COUNT)
             if span.words and span.words.strip():
                 trace.words = span.words
                 if not span.calls:
@@ -239,16 +249,19 @@ def _step(
     )
 
 
-def _remember(trace: Trace, span: Received) -> None:
+def _remember(trace: Trace, span_id: str) -> None:
     if len(trace.seen) >= SPANS_REMEMBERED:
         del trace.seen[next(iter(trace.seen))]
-    trace.seen[span.span_id] = None
+    trace.seen[span_id] = None
+
+
+def _await(trace: Trace, span: Received) -> None:
     trace.awaited.pop(span.span_id, None)
     if span.parent_id is not None and span.parent_id not in trace.seen and len(trace.awaited) < MOST_HELD:
         trace.awaited[span.parent_id] = None
 
 
-def _order(span: Span) -> tuple[int, int, str]:
+def order(span: Span) -> tuple[int, int, str]:
     """Return by what spans are sorted: the end in ms, the start, the id.
 
     In ms, as records have it: JavaScript mixes two clocks, and a call may end before its model by some ns.

@@ -1,0 +1,158 @@
+"""What the bridge remembers of a partition: a row of each trace, and how far it has read.
+
+Each row is bytes that are the same for the same content. What is held of a span stands there as bytes from
+the first moment on, so that it leaves in the same way whether it came just now or was restored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from streams.sources.adapters.otlp.span import Span
+from streams.sources.adapters.otlp.traces import SessionName, Trace
+from streams.sources.adapters.record import argument_text
+
+_VERSION: Final = 1
+_ID_DIGITS: Final = 16
+
+PROGRESS: Final = ""
+"""The name of the row of the partition itself."""
+
+
+class Held(NamedTuple):
+    """A span that waits: when it came, ms of the records, and what is kept of it."""
+
+    came_ms: int
+    sealed: bytes
+
+    @property
+    def span(self) -> Span:
+        """What is kept of the span."""
+        return Span(*orjson.loads(self.sealed))
+
+
+def sealed(span: Span) -> bytes:
+    """Return what is kept of a span, as a line of JSON."""
+    try:
+        return orjson.dumps(list(span))
+    except orjson.JSONEncodeError:  # arguments that a strict writer refuses: nested too deeply, or too large
+        return orjson.dumps(list(span._replace(arguments=argument_text(span.arguments))))
+
+
+@dataclass(frozen=True, slots=True)
+class TraceRow:
+    """A trace as it was after a record.
+
+    Attributes:
+        partition, offset: the newest record of the topic that had spans of it.
+        touched_ms: the time of the partition then.
+        trace: what is known of it. Never changed: `opened` gives a copy.
+        held: the spans that wait, in the order in which they came.
+    """
+
+    partition: int
+    offset: int
+    touched_ms: int
+    trace: Trace
+    held: tuple[Held, ...] = ()
+
+    def opened(self) -> Trace:
+        """Return a copy that may be changed."""
+        return replace(self.trace, seen=dict(self.trace.seen), awaited={}, held=[])
+
+
+class Wait(NamedTuple):
+    """Spans of a trace that wait: until when the first of them does, and how many there are."""
+
+    due_ms: int
+    spans: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a partition is processed.
+
+    Attributes:
+        offset: of the next record.
+        time_ms: the largest timestamp of its records so far.
+        waiting: the traces with spans that wait.
+    """
+
+    partition: int
+    offset: int = 0
+    time_ms: int = 0
+    waiting: Mapping[str, Wait] = field(default_factory=lambda: MappingProxyType({}))
+
+
+Row = TraceRow | Progress
+
+
+def encode(row: Row) -> bytes:
+    """Return the bytes a row is stored as. They begin with the version, the partition and the offset."""
+    if isinstance(row, Progress):
+        waiting = [[trace_id, *wait] for trace_id, wait in sorted(row.waiting.items())]
+        return orjson.dumps([_VERSION, row.partition, row.offset, row.time_ms, waiting])
+    trace = row.trace
+    head = [
+        _VERSION,
+        row.partition,
+        row.offset,
+        row.touched_ms,
+        trace.trace_id,
+        None if trace.name is None else list(trace.name),
+        trace.session_id,
+        trace.tokens,
+        trace.words,
+        list(trace.released),
+        trace.records,
+        [held.came_ms for held in row.held],
+    ]
+    lines = (orjson.dumps(head), *(held.sealed for held in row.held))
+    return b"\n".join((*lines, bytes.fromhex("".join(trace.seen))))
+
+
+def decode(stored: bytes) -> Row:
+    """Return the row that `encode` stored.
+
+    Raises:
+        ValueError, TypeError, KeyError, IndexError: the bytes are of a newer version, or damaged.
+    """
+    first, found, rest = stored.partition(b"\n")
+    head: list[Any] = orjson.loads(first)
+    if head[0] != _VERSION:
+        raise ValueError(f"version {head[0]}, this version of Eddy reads {_VERSION}")
+    if not found:
+        _, partition, offset, time_ms, waiting = head
+        waits = {trace_id: Wait(due_ms, spans) for trace_id, due_ms, spans in waiting}
+        return Progress(partition, offset, time_ms, MappingProxyType(waits))
+    _, partition, offset, touched_ms, trace_id, name, session_id, tokens, words, released, records, came = (
+        head
+    )
+    *lines, ids = rest.split(b"\n", len(came))
+    digits = ids.hex()
+    trace = Trace(
+        trace_id,
+        name=None if name is None else SessionName(*name),
+        session_id=session_id,
+        tokens=tokens,
+        words=words,
+        seen={digits[at : at + _ID_DIGITS]: None for at in range(0, len(digits), _ID_DIGITS)},
+        released=(released[0], released[1], released[2]),
+        records=records,
+    )
+    held = tuple(Held(*each) for each in zip(came, lines, strict=True))
+    return TraceRow(partition, offset, touched_ms, trace, held)
+
+
+def touched_ms(stored: bytes) -> int | None:
+    """Return when a trace was touched, read from the beginning of its row; None of the row of a partition.
+
+    >>> touched_ms(encode(TraceRow(0, 7, 1500, Trace("ab")))), touched_ms(encode(Progress(0, 7, 1500)))
+    (1500, None)
+    """
+    return int(stored.split(b",", 4)[3]) if b"\n" in stored else None

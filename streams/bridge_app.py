@@ -1,0 +1,148 @@
+"""The composition root of the bridge: settings in, a Faust app out. Wires, decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Final
+
+from faust.exceptions import ImproperlyConfigured
+from pydantic import Field, field_validator, model_validator
+
+from schemas.numbers import INPUT_SUBJECTS
+from streams import agents
+from streams.app import __version__, engine_options, greeting
+from streams.bridge.bridge import Bridge, BridgeOptions
+from streams.domain.topic import Topic
+from streams.endpoints import connection, open_codec
+from streams.engine.bridge_app import BridgeApp
+from streams.engine.health.broker_watch import BrokerWatch
+from streams.engine.health.liveness import Health, Watchdog, status
+from streams.engine.health.observation import Observation
+from streams.engine.options import BRIDGE_FLOW, EngineOptions
+from streams.errors import ConfigurationError
+from streams.observe.bridge_metrics import BridgeCounts
+from streams.observe.client_errors import ClientErrors
+from streams.observe.readings import Readings
+from streams.observe.web import HealthServer
+from streams.settings import WorkerSettings
+from streams.sources.content import Content
+
+_SUFFIX: Final = "-bridge"
+
+
+class BridgeSettings(WorkerSettings):
+    """Everything a bridge reads at start."""
+
+    content: Content = Field(
+        Content.FULL, description="Of the records of the bridge: full, hash (calls still compare) or none."
+    )
+    otlp_session: str = Field(
+        "",
+        description="Attributes of spans that name the session, before the known ones, separated by commas.",
+    )
+    bridge_hold_ms: int = Field(
+        2_000, ge=0, le=60_000, description="How long spans wait for those of their trace that ended before."
+    )
+    trace_ttl_s: float = Field(
+        3_600.0, ge=60.0, le=604_800.0, description="A trace without spans for so long is forgotten."
+    )
+    session_cache: int = Field(10_000, ge=1, description="Decoded traces kept in memory at most.")
+    web_port: int = Field(8067, ge=0, le=65_535, description="0 chooses a free one and logs it.")
+
+    @field_validator("otlp_session")
+    @classmethod
+    def _are_names(cls, value: str) -> str:
+        if any(not name.strip() for name in value.split(",")) and value.strip():
+            raise ValueError("must be names of attributes, separated by commas")
+        return value
+
+    @model_validator(mode="after")
+    def _trace_outlives_hold(self) -> BridgeSettings:
+        if self.bridge_hold_ms >= 1000 * self.trace_ttl_s:
+            raise ValueError("EDDY_BRIDGE_HOLD_MS must be less than EDDY_TRACE_TTL_S")
+        return self
+
+
+def bridge_name(job: str) -> str:
+    """Return the name of the bridge of a job: its consumer group, and the beginning of its internal topic.
+
+    >>> bridge_name("eddy")
+    'eddy-bridge'
+    """
+    return f"{job}{_SUFFIX}"
+
+
+def bridge_engine_options(settings: BridgeSettings, errors: ClientErrors | None = None) -> EngineOptions:
+    """Return what the settings mean for the engine.
+
+    Raises:
+        ConfigurationError: an option handed through does not exist.
+    """
+    return engine_options(settings, errors, flow=BRIDGE_FLOW, application_id=bridge_name(settings.job))
+
+
+def build(settings: BridgeSettings) -> BridgeApp:
+    """Return the app of a bridge.
+
+    Raises:
+        ConfigurationError: the settings do not fit together.
+    """
+    metrics = BridgeCounts(__version__)
+    errors = ClientErrors(fold=settings.log_level != "DEBUG")
+    options = bridge_engine_options(settings, errors)
+    decided = BridgeOptions(
+        hold_ms=settings.bridge_hold_ms,
+        trace_ttl_ms=int(1000 * settings.trace_ttl_s),
+        content=settings.content,
+        session_keys=tuple(name.strip() for name in settings.otlp_session.split(",") if name.strip()),
+    )
+
+    @asynccontextmanager
+    async def new_bridge(largest: Mapping[str, int]) -> AsyncIterator[Bridge]:
+        codec = await open_codec(settings, INPUT_SUBJECTS)
+        try:
+            yield Bridge(
+                codec.encoder(f"{Topic.DECISION_LOGS}-value"),
+                decided,
+                group=options.application_id,
+                version=__version__,
+                largest={topic: largest[options.topic(topic)] for topic in BRIDGE_FLOW.outputs},
+            )
+        finally:
+            await codec.close()
+
+    try:
+        app = BridgeApp(options, new_bridge, metrics)
+    except (ValueError, TypeError, ImproperlyConfigured) as error:
+        raise ConfigurationError(f"Faust refuses a setting: {error}. Check EDDY_FAUST.") from error
+    agents.register_bridge(app)
+    brokers = BrokerWatch(connection(settings), errors)
+    metrics.watch(
+        Readings(
+            brokers=brokers.brokers,
+            broker_silence_s=brokers.silent_s,
+            lags=app.lags,
+            waiting=app.waiting,
+            sizes=app.sizes,
+            standby_lags=app.standby_lags,
+            clock_ahead=lambda: app.clock.ahead_s,
+        )
+    )
+    metrics.watch_held(app.held)
+    health = Health(
+        app,
+        brokers,
+        stall_timeout_s=settings.stall_timeout_s,
+        restore_timeout_s=settings.restore_timeout_s,
+    )
+    server = HealthServer(
+        settings.web_host,
+        settings.web_port,
+        live=lambda: status(health.live()),
+        ready=lambda: status(health.ready()),
+        metrics=metrics.exposition,
+    )
+    watchdog = Watchdog(health, stall_timeout_s=settings.stall_timeout_s)
+    app.companions += (brokers, Observation(server, watchdog, greeting(settings, options)))
+    return app

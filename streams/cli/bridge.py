@@ -1,0 +1,48 @@
+"""`eddy bridge`: turn what other programs write to a topic into decision logs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from streams.bridge_app import BridgeSettings, bridge_engine_options, build
+from streams.cli.running import run, worker_options
+from streams.settings import load
+from streams.sources.content import Content
+
+
+@click.group()
+def bridge() -> None:
+    """Turn what other programs write to a topic into decision logs."""
+
+
+@bridge.command("otlp")
+@worker_options
+@click.option(
+    "--content",
+    type=click.Choice([str(each) for each in Content]),
+    help="Texts in full, as hashes that still compare, or none [EDDY_CONTENT].",
+)
+def otlp(
+    bootstrap_servers: str | None,
+    data_dir: Path | None,
+    web_port: int | None,
+    log_level: str | None,
+    content: str | None,
+) -> None:
+    """Turn spans of OpenTelemetry on `otlp_spans` into `decision-logs` until it is stopped.
+
+    An OpenTelemetry Collector writes the spans, in protobuf or JSON, keyed by trace. Start as many bridges as
+    you like, up to the number of partitions; each needs a data directory of its own. Signals and exit codes
+    are those of `eddy worker`.
+    """
+    settings = load(
+        BridgeSettings,
+        bootstrap_servers=bootstrap_servers,
+        data_dir=data_dir,
+        web_port=web_port,
+        log_level=log_level,
+        content=content,
+    )
+    run(lambda: build(settings), bridge_engine_options(settings), settings.log_level)

@@ -1,0 +1,72 @@
+"""Running an app until it is stopped: what `eddy worker` and `eddy bridge` share."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from streams.engine.app import RunApp
+from streams.engine.garbage import collect_rarely
+from streams.engine.options import EngineOptions
+from streams.engine.preflight.topic_check import check_topics
+from streams.engine.preflight.transaction_check import check_transactions
+from streams.errors import EddyError
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def worker_options(command: F) -> F:
+    """Add the options that every worker has."""
+    level = click.Choice(["DEBUG", "INFO", "WARNING", "ERROR"])
+    for option in (
+        click.option("--log-level", type=level, help="[EDDY_LOG_LEVEL]"),
+        click.option(
+            "--web-port",
+            type=click.IntRange(0, 65_535),
+            help="Of /livez, /readyz, /metrics [EDDY_WEB_PORT].",
+        ),
+        click.option(
+            "--data-dir",
+            type=click.Path(file_okay=False, path_type=Path),
+            help="Local state; one worker's own [EDDY_DATA_DIR].",
+        ),
+        click.option("--bootstrap-servers", help="Brokers [EDDY_BOOTSTRAP_SERVERS]."),
+    ):
+        command = option(command)
+    return command
+
+
+def run(build: Callable[[], RunApp], options: EngineOptions, log_level: str) -> None:
+    """Run an app until a signal stops it or something fails.
+
+    Args:
+        build: Makes the app.
+        options: Its options.
+        log_level: Of the log.
+
+    Raises:
+        EddyError: what ended it, with what to do.
+    """
+    # Said here, a problem is a sentence and an exit status; said from inside Faust, it is a stack trace.
+    asyncio.run(_check(options))
+    app = build()
+    app.finalize()
+    collect_rarely()
+    try:
+        app.Worker(loglevel=log_level, redirect_stdouts=False, quiet=True).execute_from_commandline()
+    except (SystemExit, asyncio.CancelledError) as ended:
+        # mode exits with 1 whatever it was, or as a service did that was cancelled because of it; what it was
+        # tells an orchestrator more.
+        for cause in (app.crash_reason, ended.__context__):
+            if isinstance(cause, EddyError):
+                raise cause from None
+        raise
+
+
+async def _check(options: EngineOptions) -> None:
+    await check_topics(options)
+    await check_transactions(options)

@@ -1,0 +1,102 @@
+"""What the engine counts, whatever the epochs of an app do, under the prefix ``eddy_``.
+
+| metric | labels | meaning |
+|---|---|---|
+| eddy_consumer_lag | topic, partition | records not yet processed |
+| eddy_waiting_runs | topic, partition | runs that wait for their turn, at most `EDDY_LANE_MAX_RUNS` |
+| eddy_records_lost_total | topic, partition | records that retention deleted before they were read |
+| eddy_state_entries | table, partition | about how many entries the state has |
+| eddy_redated_records_total | topic | records that got another Kafka timestamp, the first being refused |
+| eddy_clock_ahead_seconds | | how far this machine's clock is ahead of the brokers' |
+| eddy_restored_records_total, eddy_restore_seconds | table | from the changelog; the latest restore's time |
+| eddy_state_set_aside_total | table | databases that were damaged, set aside and restored |
+| eddy_standby_records_total | table | read for partitions that another worker processes |
+| eddy_standby_errors_total | | rounds of that which failed, and are tried again |
+| eddy_standby_lag_seconds | table, partition | since a standby was known to be up to the changelog |
+| eddy_brokers_answering, eddy_brokers_known | | brokers that answer, and how many there are |
+| eddy_broker_silence_seconds | | since any of them answered last; below 10 when all is well |
+| eddy_build_info | version | 1 |
+
+The client adds ``..._created`` to each counter and histogram: when it began, in seconds since 1970.
+"""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
+
+from streams.observe.readings import Readings
+
+
+class EngineCounts:
+    """The metrics that every app has, in a registry of their own.
+
+    Args:
+        version: Eddy's.
+    """
+
+    def __init__(self, version: str) -> None:
+        self.registry = CollectorRegistry()
+        registry = self.registry
+        self._lost = Counter(
+            "eddy_records_lost",
+            "Records deleted before they were read.",
+            ["topic", "partition"],
+            registry=registry,
+        )
+        self._redated = Counter(
+            "eddy_redated_records",
+            "Records whose topic refused their Kafka timestamp; they got another one.",
+            ["topic"],
+            registry=registry,
+        )
+        self._restored = Counter(
+            "eddy_restored_records", "Changelog records restored.", ["table"], registry=registry
+        )
+        self._restore = Gauge(
+            "eddy_restore_seconds", "Time of the latest restore.", ["table"], registry=registry
+        )
+        self._set_aside = Counter(
+            "eddy_state_set_aside", "Damaged databases set aside.", ["table"], registry=registry
+        )
+        self._followed = Counter(
+            "eddy_standby_records", "Changelog records read to stand by.", ["table"], registry=registry
+        )
+        self._standby_errors = Counter(
+            "eddy_standby_errors", "Errors that standing by met.", registry=registry
+        )
+        Gauge("eddy_build_info", "Version of the worker.", ["version"], registry=registry).labels(
+            version
+        ).set(1)
+
+    def lost(self, topic: str, partition: int, records: int) -> None:
+        """Take note of records that were deleted before they were read."""
+        self._lost.labels(topic, partition).inc(records)
+
+    def redated(self, topic: str, records: int) -> None:
+        """Take note of records that got another Kafka timestamp than their input has."""
+        self._redated.labels(topic).inc(records)
+
+    def restored(self, table: str, records: int, seconds: float) -> None:
+        """Take note of a finished restore of a table."""
+        self._restored.labels(table).inc(records)
+        self._restore.labels(table).set(seconds)
+
+    def set_aside(self, table: str) -> None:
+        """Count a damaged database that was set aside."""
+        self._set_aside.labels(table).inc()
+
+    def followed(self, table: str, records: int) -> None:
+        """Take note of what a standby has read."""
+        self._followed.labels(table).inc(records)
+
+    def standby_failed(self) -> None:
+        """Take note of an error that standing by met."""
+        self._standby_errors.inc()
+
+    def watch(self, readings: Readings) -> None:
+        """Report at each scrape what is asked then."""
+        self.registry.register(readings)
+
+    def exposition(self) -> bytes:
+        """Return everything in Prometheus' text format."""
+        return generate_latest(self.registry)
