@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from faust.exceptions import ImproperlyConfigured
-from pydantic import Field, field_validator, model_validator
 
 from schemas.numbers import INPUT_SUBJECTS
 from streams import agents
@@ -25,43 +24,10 @@ from streams.observe.bridge_metrics import BridgeCounts
 from streams.observe.client_errors import ClientErrors
 from streams.observe.readings import Readings
 from streams.observe.web import HealthServer
-from streams.settings import WorkerSettings
+from streams.settings import BridgeSettings
 from streams.sources.content import Content
 
 _SUFFIX: Final = "-bridge"
-
-
-class BridgeSettings(WorkerSettings):
-    """Everything a bridge reads at start."""
-
-    content: Content = Field(
-        Content.FULL, description="Of the records of the bridge: full, hash (calls still compare) or none."
-    )
-    otlp_session: str = Field(
-        "",
-        description="Attributes of spans that name the session, before the known ones, separated by commas.",
-    )
-    bridge_hold_ms: int = Field(
-        2_000, ge=0, le=60_000, description="How long spans wait for those of their trace that ended before."
-    )
-    trace_ttl_s: float = Field(
-        3_600.0, ge=60.0, le=604_800.0, description="A trace without spans for so long is forgotten."
-    )
-    session_cache: int = Field(10_000, ge=1, description="Decoded traces kept in memory at most.")
-    web_port: int = Field(8067, ge=0, le=65_535, description="0 chooses a free one and logs it.")
-
-    @field_validator("otlp_session")
-    @classmethod
-    def _are_names(cls, value: str) -> str:
-        if any(not name.strip() for name in value.split(",")) and value.strip():
-            raise ValueError("must be names of attributes, separated by commas")
-        return value
-
-    @model_validator(mode="after")
-    def _trace_outlives_hold(self) -> BridgeSettings:
-        if self.bridge_hold_ms >= 1000 * self.trace_ttl_s:
-            raise ValueError("EDDY_BRIDGE_HOLD_MS must be less than EDDY_TRACE_TTL_S")
-        return self
 
 
 def bridge_name(job: str) -> str:
@@ -94,7 +60,7 @@ def build(settings: BridgeSettings) -> BridgeApp:
     decided = BridgeOptions(
         hold_ms=settings.bridge_hold_ms,
         trace_ttl_ms=int(1000 * settings.trace_ttl_s),
-        content=settings.content,
+        content=Content(settings.content),
         session_keys=tuple(name.strip() for name in settings.otlp_session.split(",") if name.strip()),
     )
 

@@ -21,9 +21,9 @@ MEBIBYTE = 1 << 20
 
 _SERVER = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:\[\]]+)(:(?P<port>[0-9]{1,5}))?")
 
-#: Kafka's limit. `JOB-aggregates-repartition` is the longest name of a topic that begins with the job's own.
+#: Kafka's limit. `JOB-bridge-traces-changelog` is the longest name of a topic that begins with the job's own.
 _LONGEST_TOPIC = 249
-_LONGEST_JOB = _LONGEST_TOPIC - len("-aggregates-repartition")
+_LONGEST_JOB = _LONGEST_TOPIC - len("-bridge-traces-changelog")
 
 S = TypeVar("S", bound="ConnectionSettings")
 
@@ -247,6 +247,41 @@ class WorkerSettings(ConnectionSettings):
             )
         if self.aggregate_pause_s >= self.stall_timeout_s:
             raise ValueError("EDDY_AGGREGATE_PAUSE_S must be smaller than EDDY_STALL_TIMEOUT_S")
+        return self
+
+
+class BridgeSettings(WorkerSettings):
+    """Everything a bridge reads at start."""
+
+    content: Literal["full", "hash", "none"] = Field(
+        "full", description="Texts in the records of the bridge; hash keeps calls and results comparable."
+    )
+    otlp_session: str = Field(
+        "",
+        description="Attributes of spans that name the session, before the known ones, separated by commas.",
+    )
+    bridge_hold_ms: int = Field(
+        2_000, ge=0, le=60_000, description="How long spans wait for those of their trace that ended before."
+    )
+    trace_ttl_s: float = Field(
+        3_600.0, ge=60.0, le=604_800.0, description="A trace without spans for so long is forgotten."
+    )
+    session_cache: int = Field(
+        5_000, ge=1, description="Decoded traces kept in memory at most, 1 to 300 kB each."
+    )
+    web_port: int = Field(8067, ge=0, le=65_535, description="0 chooses a free one and logs it.")
+
+    @field_validator("otlp_session")
+    @classmethod
+    def _are_names(cls, value: str) -> str:
+        if any(not name.strip() for name in value.split(",")) and value.strip():
+            raise ValueError("must be names of attributes, separated by commas")
+        return value
+
+    @model_validator(mode="after")
+    def _trace_outlives_hold(self) -> BridgeSettings:
+        if self.bridge_hold_ms >= 1000 * self.trace_ttl_s:
+            raise ValueError("EDDY_BRIDGE_HOLD_MS must be less than EDDY_TRACE_TTL_S")
         return self
 
 

@@ -15,13 +15,13 @@ from click.testing import CliRunner
 from streams.cli import main
 from streams.detectors.settings import DEFAULTS
 from streams.engine.crash_point import crash_point
-from streams.settings import WorkerSettings
+from streams.settings import BridgeSettings, WorkerSettings
 from streams.settings_document.table import RANGES
 from tests.faults.kinds import KINDS
 from tests.pages import CONTRIBUTING, DETECTION, FAULT_HARNESS, GETTING_STARTED, README, ROOT, SECURITY, Page
 from topics.catalogue import Catalogue
 
-VARIABLES = {f"EDDY_{name.upper()}" for name in WorkerSettings.model_fields}
+VARIABLES = {f"EDDY_{name.upper()}" for name in BridgeSettings.model_fields}
 #: Where people read of variables.
 TEXTS = [
     ROOT / "README.md",
@@ -318,7 +318,8 @@ def test_every_target_of_make_exists() -> None:
 
 def test_every_topic_of_the_drawing_exists() -> None:
     (drawing,) = GETTING_STARTED.blocks("")
-    drawn = set(re.findall(r"\b[a-z]+(?:-[a-z]+)+\b", drawing)) | ({"topology"} & set(drawing.split()))
+    names = re.findall(r"\b(?:otlp_)?[a-z]+(?:-[a-z]+)+\b|\botlp_spans\b(?!-)", drawing)
+    drawn = set(names) | ({"topology"} & set(drawing.split()))
     assert drawn == {topic.name for topic in Catalogue.load().topics if not topic.internal}
 
 

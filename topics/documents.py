@@ -9,6 +9,7 @@ from types import MappingProxyType
 from topics.catalogue import Role, TopicSpec
 
 RIGHTS_DOCUMENT = "docs/exactly-once.md"
+BRIDGE_DOCUMENT = "docs/bridge.md"
 TOPICS_DOCUMENT = "docs/getting-started.md"
 
 _DAY_MS = 24 * 60 * 60 * 1000
@@ -20,14 +21,26 @@ def rights(topics: Iterable[TopicSpec]) -> list[str]:
     read = _names(named, Role.INPUT, Role.SETTINGS)
     written = _names(named, Role.OUTPUT, Role.AGGREGATE, Role.DEAD_LETTERS)
     own = "`EDDY_TOPIC_PREFIX` + `EDDY_APPLICATION_ID`"
+    return _rights(read, written, group=own, prefix=f"{own} + `-`")
+
+
+def bridge_rights(topics: Iterable[TopicSpec]) -> list[str]:
+    """Return the table of the rights that a bridge needs, as lines of Markdown."""
+    source, letters = (topic for topic in topics if topic.role is Role.BRIDGE)
+    own = "`EDDY_TOPIC_PREFIX` + `EDDY_APPLICATION_ID` + `-bridge`"
+    written = f"`decision-logs`, `{letters.name}`"
+    return _rights(f"`{source.name}`", written, group=own, prefix=f"{own} + `-`")
+
+
+def _rights(read: str, written: str, *, group: str, prefix: str) -> list[str]:
     return [
         "| resource | name | operations |",
         "|---|---|---|",
         f"| topic | {read} | Read |",
         f"| topic | {written} | Write, DescribeConfigs |",
-        f"| topic, prefixed | {own} + `-` | Read, Write, DescribeConfigs |",
-        f"| group | {own} | Read |",
-        f"| transactional id, prefixed | {own} + `-` | Write, Describe |",
+        f"| topic, prefixed | {prefix} | Read, Write, DescribeConfigs |",
+        f"| group | {group} | Read |",
+        f"| transactional id, prefixed | {prefix} | Write, Describe |",
     ]
 
 
@@ -47,7 +60,11 @@ def topic_table(topics: Iterable[TopicSpec]) -> list[str]:
 
 #: The document of each table, what its mark calls it, and what makes it.
 _TABLES: Mapping[str, tuple[str, Callable[[Iterable[TopicSpec]], list[str]]]] = MappingProxyType(
-    {RIGHTS_DOCUMENT: ("rights of a worker", rights), TOPICS_DOCUMENT: ("topics", topic_table)}
+    {
+        RIGHTS_DOCUMENT: ("rights of a worker", rights),
+        BRIDGE_DOCUMENT: ("rights of a bridge", bridge_rights),
+        TOPICS_DOCUMENT: ("topics", topic_table),
+    }
 )
 DOCUMENTS = tuple(_TABLES)
 
@@ -90,4 +107,7 @@ def _keeps(topic: TopicSpec) -> str:
 
 def _days(topic: TopicSpec, entry: str) -> str | None:
     value = topic.config.get(entry)
-    return None if value is None else f"{int(value) / _DAY_MS:g} days"
+    if value is None:
+        return None
+    days = int(value) / _DAY_MS
+    return f"{days:g} day" if days == 1 else f"{days:g} days"

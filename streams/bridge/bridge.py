@@ -110,7 +110,7 @@ class Bridge:
     """Turns runs of spans into records.
 
     Args:
-        encoder: Of the records.
+        encoder: Encodes the records.
         options: What an operator decides.
         group: The consumer group, named on dead letters.
         version: Eddy's, named on dead letters.

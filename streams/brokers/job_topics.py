@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from streams.domain.topic import Topic
 from topics.catalogue import Catalogue, TopicSpec
 
 _OF_EDDY = "eddy-"
 
 
-def job_topics(application_id: str, topic_prefix: str = "", *, partitions: int, replicas: int) -> Catalogue:
+def job_topics(
+    application_id: str,
+    topic_prefix: str = "",
+    *,
+    partitions: int,
+    replicas: int,
+    span_partitions: int | None = None,
+) -> Catalogue:
     """Return the topics a job needs on a cluster of this size.
 
     Args:
@@ -17,6 +26,7 @@ def job_topics(application_id: str, topic_prefix: str = "", *, partitions: int, 
         topic_prefix: Before the names of all others.
         partitions: The partitions of the session topics.
         replicas: The replicas of every topic.
+        span_partitions: The partitions of the topic of spans, where another program has created it.
 
     >>> job_topics("eddy-2", partitions=4, replicas=1)["eddy-2-sessions-changelog"].partitions
     4
@@ -28,10 +38,16 @@ def job_topics(application_id: str, topic_prefix: str = "", *, partitions: int, 
         else f"{topic_prefix}{topic.name}"
         for topic in loaded.topics
     }
-    return Catalogue(tuple(_renamed(topic, own) for topic in loaded.topics))
+    return Catalogue(tuple(_renamed(topic, own) for topic in _with_spans(loaded.topics, span_partitions)))
 
 
-def _renamed(topic: TopicSpec, own: dict[str, str]) -> TopicSpec:
+def _with_spans(topics: Iterable[TopicSpec], partitions: int | None) -> Iterable[TopicSpec]:
+    for topic in topics:
+        of_spans = Topic.OTLP_SPANS in {topic.name, topic.co_partitioned_with}
+        yield replace(topic, partitions=partitions) if of_spans and partitions else topic
+
+
+def _renamed(topic: TopicSpec, own: Mapping[str, str]) -> TopicSpec:
     partner = topic.co_partitioned_with
     return replace(
         topic,

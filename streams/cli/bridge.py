@@ -6,22 +6,21 @@ from pathlib import Path
 
 import click
 
-from streams.bridge_app import BridgeSettings, bridge_engine_options, build
+from streams.bridge_app import bridge_engine_options, build
 from streams.cli.running import run, worker_options
-from streams.settings import load
-from streams.sources.content import Content
+from streams.settings import BridgeSettings, load
 
 
 @click.group()
 def bridge() -> None:
-    """Turn what other programs write to a topic into decision logs."""
+    """Turn spans of OpenTelemetry on a topic into decision logs."""
 
 
 @bridge.command("otlp")
 @worker_options
 @click.option(
     "--content",
-    type=click.Choice([str(each) for each in Content]),
+    type=click.Choice(["full", "hash", "none"]),
     help="Texts in full, as hashes that still compare, or none [EDDY_CONTENT].",
 )
 def otlp(

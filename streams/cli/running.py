@@ -46,7 +46,7 @@ def run(build: Callable[[], RunApp], options: EngineOptions, log_level: str) -> 
     Args:
         build: Makes the app.
         options: Its options.
-        log_level: Of the log.
+        log_level: The level of the log.
 
     Raises:
         EddyError: what ended it, with what to do.

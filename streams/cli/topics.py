@@ -19,15 +19,21 @@ async def compare(settings: ConnectionSettings, *, carry_out: bool) -> tuple[Cha
     """Return what differs, after carrying it out where asked to.
 
     The number of partitions that `decision-logs` has counts where none was asked for: a default of ours is no
-    reason to refuse topics that fit one another.
+    reason to refuse topics that fit one another. So does the number that `otlp_spans` has: a collector may
+    have created it.
     """
     async with connect(connection(settings)) as brokers:
         partitions = settings.partitions
+        decisions, spans = map(brokers.topic, (Topic.DECISION_LOGS, Topic.OTLP_SPANS))
+        counts = await brokers.partition_counts([decisions, spans])
         if "partitions" not in settings.model_fields_set:
-            name = brokers.topic(Topic.DECISION_LOGS)
-            partitions = (await brokers.partition_counts([name])).get(name, partitions)
+            partitions = counts.get(decisions, partitions)
         wanted = job_topics(
-            settings.job, settings.topic_prefix, partitions=partitions, replicas=settings.replicas
+            settings.job,
+            settings.topic_prefix,
+            partitions=partitions,
+            replicas=settings.replicas,
+            span_partitions=counts.get(spans),
         )
         while True:
             changes = plan(wanted, await brokers.describe(topic.name for topic in wanted.topics))

@@ -98,11 +98,15 @@ class _Survey:
     async def _topics(self) -> Iterable[Check]:
         group_id = self._settings.job
         async with connect(self._to) as brokers:
-            counts = await brokers.partition_counts([self._decision_logs])
+            spans = self._to.topic(Topic.OTLP_SPANS)
+            counts = await brokers.partition_counts([self._decision_logs, spans])
             # EDDY_PARTITIONS is for creating them: what is there counts.
-            partitions = counts.get(self._decision_logs, self._settings.partitions)
             wanted = job_topics(
-                group_id, self._to.topic_prefix, partitions=partitions, replicas=self._settings.replicas
+                group_id,
+                self._to.topic_prefix,
+                partitions=counts.get(self._decision_logs, self._settings.partitions),
+                replicas=self._settings.replicas,
+                span_partitions=counts.get(spans),
             )
             described = await brokers.describe(each.name for each in wanted.topics)
             found = [*topic_checks(plan(wanted, described)), *size_checks(described, self._to.topic_prefix)]

@@ -96,7 +96,12 @@ def test_the_internal_topics_are_named_after_the_job(
     monkeypatch.setenv("EDDY_APPLICATION_ID", "other")
     planned = operator.topics("plan")
     creations = [line for line in planned.stdout.splitlines() if line.startswith("+ ")]
-    own = ("sessions-changelog", "aggregates-repartition", "aggregates-changelog")
+    own = (
+        "sessions-changelog",
+        "aggregates-repartition",
+        "aggregates-changelog",
+        "bridge-traces-changelog",
+    )
     assert creations == [f"+ create other-{name}: 2 partitions, 1 replicas" for name in own]
 
 
@@ -119,9 +124,24 @@ def test_another_number_of_partitions_is_refused_topic_by_topic(operator: Operat
     refused = [
         line.split()[2].rstrip(":") for line in applied.stdout.splitlines() if line.startswith("! refused ")
     ]
-    assert refused == [name for name in NAMES if name not in {"detector-config", "shadow-config"}]
+    free = {
+        "detector-config",
+        "shadow-config",
+        *(name for name in NAMES if "otlp" in name or "bridge" in name),
+    }
+    assert refused == [name for name in NAMES if name not in free]
     assert operator.found(NAMES) == before
     assert "Nothing was changed" in applied.stderr
+
+
+@pytest.mark.kafka_only("the embedded broker does not carry out a change of a topic's config")
+def test_the_topic_of_spans_keeps_the_partitions_that_a_collector_gave_it(operator: Operator) -> None:
+    operator.administer(lambda admin: admin.create_topics([NewTopic("otlp_spans", 5, 1)]))
+    applied = operator.topics("apply")
+    assert applied.exit_code == 0, applied.stderr
+    found = operator.found(NAMES)
+    assert found["otlp_spans"].partitions == found["eddy-bridge-traces-changelog"].partitions == 5
+    assert found["decision-logs"].partitions == 2
 
 
 def test_one_refused_change_leaves_all_others_undone(operator: Operator) -> None:

@@ -7,7 +7,7 @@ from click.testing import CliRunner, Result
 
 from streams.cli import main
 from streams.detectors.settings import DEFAULTS
-from streams.settings import WorkerSettings
+from streams.settings import BridgeSettings
 from streams.settings_document.document import to_document
 from streams.settings_document.table import MEANINGS, RANGES
 
@@ -22,10 +22,10 @@ def rows(*words: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in result.stdout.splitlines()]
 
 
-def test_every_setting_of_a_worker_is_listed_with_its_meaning() -> None:
+def test_every_setting_of_a_worker_and_of_a_bridge_is_listed_with_its_meaning() -> None:
     found = rows("settings")
     assert [row["variable"] for row in found] == [
-        f"EDDY_{name.upper()}" for name in WorkerSettings.model_fields
+        f"EDDY_{name.upper()}" for name in BridgeSettings.model_fields
     ]
     assert all(row["meaning"] for row in found)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from streams.cli import main, worker
+from streams.cli import main, running, worker
 from streams.cli.lazy_group import PROBLEM_FOUND
 from streams.errors import StateError
 
@@ -45,9 +45,9 @@ def test_the_last_line_says_why_however_faust_ends(
         return
 
     app = SimpleNamespace(finalize=lambda: None, Worker=new_worker, crash_reason=reason)
-    monkeypatch.setattr(worker, "_check", nothing_is_wrong)
+    monkeypatch.setattr(running, "_check", nothing_is_wrong)
     monkeypatch.setattr(worker, "build", lambda _settings: app)
-    monkeypatch.setattr(worker, "collect_rarely", lambda: None)
+    monkeypatch.setattr(running, "collect_rarely", lambda: None)
     result = CliRunner().invoke(main, ["worker"])
     assert result.exit_code == PROBLEM_FOUND
     assert result.output.splitlines()[-1] == f"eddy: {ADVICE}"

@@ -10,6 +10,7 @@ from schemas.codec import Reason
 from streams.aggregation import Tallied
 from streams.domain.event import EventKind
 from streams.job import RunResult
+from streams.observe import engine_counts
 from streams.observe import metrics as documented
 from streams.observe.metrics import WorkerMetrics
 from streams.observe.readings import Readings
@@ -66,7 +67,9 @@ def samples(metrics: WorkerMetrics) -> dict[tuple[str, frozenset[tuple[str, str]
 
 def table() -> dict[str, set[str]]:
     """Return the labels by metric, as the module documents them."""
-    rows = re.findall(r"^\| (eddy_[^|]+)\|([^|]*)\|", documented.__doc__ or "", re.MULTILINE)
+    rows = re.findall(
+        r"^\| (eddy_[^|]+)\|([^|]*)\|", f"{documented.__doc__}{engine_counts.__doc__}", re.MULTILINE
+    )
     return {
         name: {label for label in re.split(r"[ ,]+", labels) if label}
         for names, labels in rows

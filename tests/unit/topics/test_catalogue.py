@@ -25,10 +25,13 @@ NAMES = (
     "shadow-config",
     "shadow-differences",
     "decision-logs-dlq",
+    "otlp_spans",
+    "otlp_spans-dlq",
     "decision-logs-redriven",
     "eddy-sessions-changelog",
     "eddy-aggregates-repartition",
     "eddy-aggregates-changelog",
+    "eddy-bridge-traces-changelog",
 )
 
 
