@@ -83,8 +83,8 @@ FOLLOWED = {
     "fault harness": FAULT_HARNESS,
     "security": SECURITY,
 }
-#: Written like a path in one of them, and none.
-NO_PATHS = {"session-alerts-value/2"}
+#: Written like a path in one of them, and none; or only there once a target was made.
+NO_PATHS = {"session-alerts-value/2", ".cache/sources", ".cache/sources/bin/pip"}
 MOST_LINES_OF_THE_README = 130
 
 

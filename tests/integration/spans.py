@@ -115,8 +115,8 @@ class Bridges:
     """Bridges on a stage, and what goes through them.
 
     Args:
-        stage: With the topics.
-        settings: Of every bridge.
+        stage: Has the topics.
+        settings: The settings of every bridge.
     """
 
     def __init__(self, stage: Stage, **settings: object) -> None:

@@ -64,6 +64,7 @@ ALONE = {
     "explain": [[SESSION, "FILE"], [SESSION, "FILE", "--json"], ["nobody", "FILE"], [NAME, NAME]],
     "demo": [["--input", "FILE"], ["--input", NAME]],
     "worker": [["--data-dir", "FILE"], ["--log-level", NAME]],
+    "bridge otlp": [["--data-dir", "FILE"], ["--log-level", NAME], ["--content", NAME]],
     "config describe": [[], ["--json"], [NAME]],
     "config explain": [["--settings", "SETTINGS"], [NAME, "--settings", "defaults"]],
     "settings": [[], ["--json"], [NAME]],
