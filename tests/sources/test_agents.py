@@ -11,8 +11,8 @@ import pytest
 
 from tests.sources.door import open_door
 from tests.sources.expected import SDKS, Sdk, by_session, check
-from tests.sources.script import REPEATS, SCRIPTS
-from tests.sources.sdk import run_agent
+from tests.sources.script import REPEATS
+from tests.sources.sdk import run_agents
 
 pytestmark = pytest.mark.sources
 
@@ -22,7 +22,7 @@ def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     """Let an agent loop and another work; return the file of the records."""
     folder = tmp_path_factory.mktemp("door")
     with open_door(folder) as endpoint:
-        run_agent(request.param.name, list(SCRIPTS), endpoint)
+        run_agents(request.param, endpoint)
     return request.param, folder / "out"
 
 
@@ -34,7 +34,7 @@ def test_each_call_is_a_record_with_what_the_agent_did(ran: tuple[Sdk, Path]) ->
 def test_the_agent_that_repeats_itself_loops_from_the_third_call_on_and_the_other_never(
     ran: tuple[Sdk, Path],
 ) -> None:
-    _, out = ran
+    sdk, out = ran
     judged = subprocess.run(
         [sys.executable, "-m", "streams", "detect", "--json", out], capture_output=True, text=True, check=True
     )
@@ -42,5 +42,5 @@ def test_the_agent_that_repeats_itself_loops_from_the_third_call_on_and_the_othe
         session: [each["eddy"]["verdict"]["level"] for each in lines]
         for session, lines in by_session(map(json.loads, judged.stdout.splitlines())).items()
     }
-    assert levels["loops-1"][:REPEATS] == ["NORMAL", "WARNING", *["LOOP"] * (REPEATS - 2)]
-    assert set(levels["works-1"]) == {"NORMAL"}
+    assert levels[sdk.session("loops")][:REPEATS] == ["NORMAL", "WARNING", *["LOOP"] * (REPEATS - 2)]
+    assert set(levels[sdk.session("works")]) == {"NORMAL"}

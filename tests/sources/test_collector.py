@@ -23,8 +23,7 @@ from tests.sources import collector
 from tests.sources.door import open_door
 from tests.sources.expected import SDKS, Sdk, check
 from tests.sources.running_collector import running
-from tests.sources.script import SCRIPTS
-from tests.sources.sdk import run_agent
+from tests.sources.sdk import run_agents
 
 pytestmark = pytest.mark.sources
 
@@ -75,7 +74,7 @@ async def test_what_the_collector_writes_gives_the_records_that_the_spans_give_o
 ) -> None:
     with open_door(tmp_path) as door:
         async with running(program, tmp_path, emptied.bootstrap, door) as endpoint:
-            run_agent(sdk.name, list(SCRIPTS), endpoint)
+            run_agents(sdk, endpoint)
     async with connect(Connection(emptied.bootstrap)) as brokers:
         written = [stored async for stored in brokers.read(TOPIC)]
     sent = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
@@ -84,7 +83,8 @@ async def test_what_the_collector_writes_gives_the_records_that_the_spans_give_o
     for stored in written:
         spans = spans_of(stored)
         assert {span.trace_id.hex().encode() for span in spans} == {stored.key}
-        keys = {attribute.key for span in spans for attribute in span.attributes}
+        keys = {each.key for span in spans for each in span.attributes}
+        keys |= {each.key for span in spans for event in span.events for each in event.attributes}
         assert not {key for key in keys if "input.messages" in key or "input_messages" in key}
 
 

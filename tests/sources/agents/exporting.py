@@ -10,7 +10,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 SCRIPT = os.environ["SCRIPT"]
-SESSION = f"{SCRIPT}-1"
+SESSION = os.environ["SESSION"]
 QUESTION = "Where are the settings read?"
 MOST_TURNS = 20
 
