@@ -17,37 +17,45 @@ from tests.ports import own_port
 
 _PAGE: Final = ROOT / "docs" / "sources" / "opentelemetry.md"
 
+_QUIET: Final = """\
+service:
+  telemetry:
+    metrics: {level: none}
+    logs: {level: warn}
+"""
+"""What the tests add: no port for metrics."""
+
 _BESIDE: Final = """\
 exporters:
   otlp_http: {{endpoint: "{door}", compression: gzip}}
 service:
   pipelines:
     traces: {{exporters: [kafka, otlp_http]}}
-  telemetry:
-    metrics: {{level: none}}
-    logs: {{level: warn}}
 """
-"""What the tests add: a second way out, and no port for metrics."""
+"""A second way out."""
 
 
 @asynccontextmanager
-async def running(program: Path, folder: Path, bootstrap: str, door: str) -> AsyncIterator[str]:
+async def running(program: Path, folder: Path, bootstrap: str, door: str | None = None) -> AsyncIterator[str]:
     """Run it for as long as the block lasts; yield its endpoint. At the end it has sent what it held.
 
     Args:
         program: the collector.
         folder: for its configuration.
         bootstrap: the brokers that it writes to.
-        door: an endpoint that takes the same spans over HTTP.
+        door: an endpoint that takes the same spans over HTTP, if there is one.
     """
     (shown,) = Page(_PAGE.read_text()).blocks("yaml")
     address = f"127.0.0.1:{own_port()}"
     assert "127.0.0.1:4318" in shown
     assert "kafka:9092" in shown
-    page, beside = folder / "page.yaml", folder / "beside.yaml"
-    page.write_text(shown.replace("127.0.0.1:4318", address).replace("kafka:9092", bootstrap))
-    beside.write_text(_BESIDE.format(door=door))
-    command = [str(program), f"--config=file:{page}", f"--config=file:{beside}"]
+    texts = [shown.replace("127.0.0.1:4318", address).replace("kafka:9092", bootstrap), _QUIET]
+    if door is not None:
+        texts.append(_BESIDE.format(door=door))
+    command = [str(program)]
+    for number, text in enumerate(texts):
+        (part := folder / f"collector-{number}.yaml").write_text(text)
+        command.append(f"--config=file:{part}")
     with Child(command, scratch=Path(tempfile.mkdtemp())) as child:
 
         def serves() -> bool:

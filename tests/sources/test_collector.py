@@ -8,17 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from streams.brokers.client import Stored, connect
-from streams.brokers.connection import Connection
+from streams.brokers.client import Stored
+from streams.domain.topic import Topic
 from streams.errors import ConfigurationError
 from streams.sources.adapters.otlp_spans import PROTO_FORMAT
 from streams.sources.entry import Entry
-from tests.integration.apache_kafka import ApacheKafka
-from tests.integration.stage import delete_topics
+from tests.integration.stage import Stage
 from tests.sources import collector
 from tests.sources.door import open_door
 from tests.sources.expected import SDKS, Sdk, check
@@ -26,30 +24,6 @@ from tests.sources.running_collector import running
 from tests.sources.sdk import run_agents
 
 pytestmark = pytest.mark.sources
-
-TOPIC = "otlp_spans"
-
-
-@pytest.fixture
-def program() -> Path:
-    """Return the collector."""
-    built = collector.collector()
-    if built is None:
-        pytest.skip("The collector has not been built: run `make collector`.")
-    return built
-
-
-@pytest.fixture
-async def emptied(kafka: ApacheKafka) -> ApacheKafka:
-    """Return a broker whose topic of spans is empty."""
-    await delete_topics(kafka)
-    admin = AIOKafkaAdminClient(bootstrap_servers=kafka.bootstrap)
-    await admin.start()
-    try:
-        await admin.create_topics([NewTopic(TOPIC, num_partitions=4, replication_factor=1)])
-    finally:
-        await admin.close()
-    return kafka
 
 
 def spans_of(stored: Stored) -> list[Span]:
@@ -70,13 +44,12 @@ def records_of(written: list[Stored]) -> Iterator[Any]:
 
 @pytest.mark.parametrize("sdk", SDKS, ids=[each.name for each in SDKS])
 async def test_what_the_collector_writes_gives_the_records_that_the_spans_give_over_http(
-    sdk: Sdk, program: Path, emptied: ApacheKafka, tmp_path: Path
+    sdk: Sdk, program: Path, stage: Stage, tmp_path: Path
 ) -> None:
     with open_door(tmp_path) as door:
-        async with running(program, tmp_path, emptied.bootstrap, door) as endpoint:
+        async with running(program, tmp_path, stage.broker.bootstrap, door) as endpoint:
             run_agents(sdk, endpoint)
-    async with connect(Connection(emptied.bootstrap)) as brokers:
-        written = [stored async for stored in brokers.read(TOPIC)]
+    written = await stage.read(Topic.OTLP_SPANS)
     sent = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
     check(sdk, sent)
     assert sorted(records_of(written), key=json.dumps) == sorted(sent, key=json.dumps)
