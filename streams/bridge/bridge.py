@@ -14,13 +14,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Final, Protocol
 
 from schemas.encoder import Encoder
 from schemas.reason import Reason
 from streams.bridge.request import Refused, Request, is_keyed, read
-from streams.bridge.rows import PROGRESS, Held, Progress, Row, TraceRow, Wait, sealed
+from streams.bridge.rows import PROGRESS, Held, Progress, Row, TraceRow, Wait
 from streams.dead_letter import (
     Source,
     cut_to_fit,
@@ -37,7 +39,7 @@ from streams.job import Violation
 from streams.sources.adapters.adapter import Problem
 from streams.sources.adapters.adapter import Reason as ProblemReason
 from streams.sources.adapters.otlp.span import Received, SpanKind
-from streams.sources.adapters.otlp.traces import Trace, Traces, order
+from streams.sources.adapters.otlp.traces import Trace, Traces
 from streams.sources.adapters.otlp.values import SESSION_KEYS
 from streams.sources.content import Content, reduced
 
@@ -273,7 +275,9 @@ class _Partition:
         self._before = row if isinstance(row, Progress) else Progress(partition)
         self.offset, self.time_ms = self._before.offset, self._before.time_ms
         self._waiting = dict(self._before.waiting)
-        self._next_due_ms = min((wait.due_ms for wait in self._waiting.values()), default=None)
+        #: When traces are due; what is no more in `_waiting` with that time is passed over.
+        self._due = [(wait.due_ms, trace_id) for trace_id, wait in self._waiting.items()]
+        heapify(self._due)
 
     def take(self, message: Message, request: Request) -> None:
         """Hold the spans of a record; what is too much goes out."""
@@ -294,20 +298,20 @@ class _Partition:
 
     def release_due(self, time_ms: int) -> None:
         """Let go, of each trace, the spans that are due and those that ended before them."""
-        if self._next_due_ms is None or time_ms < self._next_due_ms:
-            return
-        due = sorted(
-            (wait.due_ms, trace_id) for trace_id, wait in self._waiting.items() if wait.due_ms <= time_ms
-        )
         arrived_ms = time_ms - self._bridge.options.hold_ms
-        for _, trace_id in due:
+        due = self._due
+        while due and due[0][0] <= time_ms:
+            due_ms, trace_id = heappop(due)
+            wait = self._waiting.get(trace_id)
+            if wait is None or wait.due_ms != due_ms:
+                continue
             trace = self._opened(trace_id)
-            in_order = sorted(trace.held, key=lambda held: order(held.span))
+            in_order = sorted(trace.held, key=attrgetter("order"))
             # None is due where a crash left the row of the partition older than that of the trace.
             going = max((at + 1 for at, held in enumerate(in_order) if held.came_ms <= arrived_ms), default=0)
             self._release(trace, in_order[:going], in_order[going:], time_ms)
+            del self._waiting[trace_id]
             self._wait(trace_id, trace)
-        self._next_due_ms = min((wait.due_ms for wait in self._waiting.values()), default=None)
 
     def close(self) -> None:
         """Hand back the rows that changed."""
@@ -339,7 +343,7 @@ class _Partition:
             return
         if kept.kind in (SpanKind.TOOL, SpanKind.MODEL):
             self._bridged.spans[kept.kind] += 1
-        held = Held(self.time_ms, sealed(kept))
+        held = Held.of(kept, self.time_ms)
         trace.held.append(held)
         trace.bytes += len(held.sealed)
         if len(trace.held) > MOST_HELD or trace.bytes > MOST_HELD_BYTES:
@@ -350,9 +354,10 @@ class _Partition:
             self._waiting.pop(trace_id, None)
             return
         due_ms = min(held.came_ms for held in trace.held) + self._bridge.options.hold_ms
+        before = self._waiting.get(trace_id)
         self._waiting[trace_id] = Wait(due_ms, len(trace.held))
-        if self._next_due_ms is None or due_ms < self._next_due_ms:
-            self._next_due_ms = due_ms
+        if before is None or before.due_ms != due_ms:
+            heappush(self._due, (due_ms, trace_id))
 
     def _release(self, trace: _Trace, going: Sequence[Held], staying: Sequence[Held], time_ms: int) -> None:
         bridge, bridged, known = self._bridge, self._bridged, trace.trace

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
 import orjson
 
 from streams.sources.adapters.otlp.span import Span
-from streams.sources.adapters.otlp.traces import SessionName, Trace
+from streams.sources.adapters.otlp.traces import SessionName, Trace, order
 from streams.sources.adapters.record import argument_text
 
 _VERSION: Final = 1
@@ -25,23 +25,40 @@ PROGRESS: Final = ""
 
 
 class Held(NamedTuple):
-    """A span that waits: when it came, ms of the records, and what is kept of it."""
+    """A span that waits.
 
+    Attributes:
+        order: its place among the spans of its trace.
+        came_ms: when it came, by the records' clock.
+        sealed: what is kept of it, as a line of JSON.
+    """
+
+    order: tuple[int, int, str]
     came_ms: int
     sealed: bytes
+
+    @classmethod
+    def of(cls, span: Span, came_ms: int) -> Self:
+        """Return a span, held."""
+        try:
+            sealed = orjson.dumps(list(span))
+        except orjson.JSONEncodeError:  # arguments that a strict writer refuses: nested too deeply, too large
+            sealed = orjson.dumps(list(span._replace(arguments=argument_text(span.arguments))))
+        return cls(order(span), came_ms, sealed)
+
+    @classmethod
+    def restored(cls, sealed: bytes, came_ms: int) -> Self:
+        """Return a span as it was stored."""
+        return cls(order(_opened(sealed)), came_ms, sealed)
 
     @property
     def span(self) -> Span:
         """What is kept of the span."""
-        return Span(*orjson.loads(self.sealed))
+        return _opened(self.sealed)
 
 
-def sealed(span: Span) -> bytes:
-    """Return what is kept of a span, as a line of JSON."""
-    try:
-        return orjson.dumps(list(span))
-    except orjson.JSONEncodeError:  # arguments that a strict writer refuses: nested too deeply, or too large
-        return orjson.dumps(list(span._replace(arguments=argument_text(span.arguments))))
+def _opened(sealed: bytes) -> Span:
+    return Span(*orjson.loads(sealed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +162,7 @@ def decode(stored: bytes) -> Row:
         released=(released[0], released[1], released[2]),
         records=records,
     )
-    held = tuple(Held(*each) for each in zip(came, lines, strict=True))
+    held = tuple(Held.restored(line, came_ms) for line, came_ms in zip(lines, came, strict=True))
     return TraceRow(partition, offset, touched_ms, trace, held)
 
 
