@@ -61,7 +61,7 @@ def build(settings: BridgeSettings) -> BridgeApp:
         hold_ms=settings.bridge_hold_ms,
         trace_ttl_ms=int(1000 * settings.trace_ttl_s),
         content=Content(settings.content),
-        session_keys=tuple(name.strip() for name in settings.otlp_session.split(",") if name.strip()),
+        session_keys=settings.session_keys,
     )
 
     @asynccontextmanager

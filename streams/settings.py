@@ -271,6 +271,11 @@ class BridgeSettings(WorkerSettings):
     )
     web_port: int = Field(8067, ge=0, le=65_535, description="0 chooses a free one and logs it.")
 
+    @property
+    def session_keys(self) -> tuple[str, ...]:
+        """The attributes that `EDDY_OTLP_SESSION` names."""
+        return tuple(name.strip() for name in self.otlp_session.split(",") if name.strip())
+
     @field_validator("otlp_session")
     @classmethod
     def _are_names(cls, value: str) -> str:

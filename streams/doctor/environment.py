@@ -12,7 +12,7 @@ import aiohttp
 from streams.app import engine_options
 from streams.doctor.check import Check, fail, ok, warn
 from streams.errors import ConfigurationError
-from streams.settings import WorkerSettings
+from streams.settings import BridgeSettings, WorkerSettings
 
 _PREFIX: Final = "EDDY_"
 #: Not settings: Faust's own, and what tests use.
@@ -21,7 +21,7 @@ _KNOWN: Final = ("EDDY_FAUST_", "EDDY_CRASH_POINT")
 
 def settings_checks(settings: WorkerSettings, environment: Mapping[str, str]) -> Iterator[Check]:
     """Yield whether every variable means something, and whether the options handed through exist."""
-    fields = {f"{_PREFIX}{name.upper()}" for name in type(settings).model_fields}
+    fields = {f"{_PREFIX}{name.upper()}" for name in BridgeSettings.model_fields}
     given = {name.upper() for name in environment if name.upper().startswith(_PREFIX)}
     unknown = sorted(name for name in given - fields if not name.startswith(_KNOWN))
     try:

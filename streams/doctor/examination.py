@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from pathlib import Path
 
 from streams.app import engine_options
-from streams.brokers.client import Brokers, connect
+from streams.brokers.client import Brokers, Stored, connect
 from streams.brokers.job_topics import job_topics
 from streams.brokers.survey import Ends, answers, broker_setting, ends, group
 from streams.detectors.settings import DEFAULTS
@@ -26,6 +26,7 @@ from streams.doctor.environment import port_check, settings_checks
 from streams.doctor.identity import identity_checks, size_checks
 from streams.doctor.place import OFFSETS_RETENTION, RECORDS_RETENTION, lost_place_checks, retention_checks
 from streams.doctor.schemas import bundled_check, registry_check
+from streams.doctor.spans import NEWEST, span_checks
 from streams.doctor.state import Database, database_checks, databases, directory_check, set_aside_checks
 from streams.doctor.versions import version_checks
 from streams.domain.topic import Topic
@@ -34,7 +35,7 @@ from streams.engine.options import AGGREGATES, changelog_topic, repartition_topi
 from streams.engine.preflight.topic_check import check_topics
 from streams.engine.preflight.transaction_check import check_transactions
 from streams.errors import ConfigurationError, EddyError
-from streams.settings import WorkerSettings
+from streams.settings import BridgeSettings, load, WorkerSettings
 from topics.plan import plan
 
 
@@ -94,6 +95,7 @@ class _Survey:
         yield "group", self._group
         yield "offsets", self._offsets
         yield "local state", self._ages
+        yield "spans", self._spans
 
     async def _topics(self) -> Iterable[Check]:
         group_id = self._settings.job
@@ -161,6 +163,15 @@ class _Survey:
             ids = await brokers.topic_ids([*changelogs, self._decision_logs, repartition_topic(name)])
         ages = age_checks(name, self._found, held, limits, time.time())
         return [*identity_checks(name, self._found, ids, self._to.topic(Topic.REDRIVEN)), *ages]
+
+    async def _spans(self) -> Iterable[Check]:
+        topic = self._to.topic(Topic.OTLP_SPANS)
+        newest: list[Stored] = []
+        async with connect(self._to) as brokers:
+            for (_, partition), known in (await self._ends(brokers, [topic])).items():
+                start = max(known.begin, known.end - NEWEST)
+                newest += [each async for each in brokers.read_range(topic, partition, start, known.end)]
+        return list(span_checks(newest, topic, load(BridgeSettings).session_keys))
 
     async def _ends(self, brokers: Brokers, topics: Iterable[str]) -> dict[tuple[str, int], Ends]:
         return await ends(self._to, await brokers.partition_counts(topics))

@@ -12,12 +12,13 @@ from streams.cli.lazy_group import BROKER_UNREACHABLE, WRONG_INPUT
 from tests.integration.apache_kafka import ApacheKafka
 from tests.integration.load import load
 from tests.integration.rights import AUTHORIZED, Kind, Operation, Right, grant
+from tests.integration.spans import Bridges, agents
 from tests.integration.secured_listener import PASSWORD, USER, SecuredListener
 from tests.integration.stage import Stage
 
 pytestmark = [pytest.mark.integration, pytest.mark.kafka_only("rights")]
 
-DOCS = Path(__file__).parents[2] / "docs" / "exactly-once.md"
+DOCS = Path(__file__).parents[2] / "docs"
 _KINDS = {"topic": Kind.TOPIC, "group": Kind.GROUP, "transactional id": Kind.TRANSACTIONAL_ID}
 _OPERATIONS = {
     "Read": Operation.READ,
@@ -27,11 +28,13 @@ _OPERATIONS = {
 }
 
 
-def listed(application_id: str) -> list[Right]:
-    """Return the rights of the table in the documentation, for this application id."""
+def listed(application_id: str, page: str = "exactly-once.md") -> list[Right]:
+    """Return the rights of the table in a page of the documentation, for this application id."""
     found = []
     rows = re.findall(
-        r"^ *\| ([a-z ]+?)(, prefixed)? \| (.+?) \| ([A-Za-z, ]+) \|$", DOCS.read_text(), re.MULTILINE
+        r"^ *\| ([a-z ]+?)(, prefixed)? \| (.+?) \| ([A-Za-z, ]+) \|$",
+        (DOCS / page).read_text(),
+        re.MULTILINE,
     )
     for kind, prefixed, names, operations in rows:
         if kind not in _KINDS:
@@ -107,6 +110,19 @@ async def test_with_the_rights_that_are_listed_transactions_work_and_without_the
     worker.terminate()
     assert await worker.ended() == 0, worker.tail()
     assert "uthorization" not in worker.log
+
+
+async def test_with_the_rights_that_are_listed_a_bridge_does_all_it_has_to(
+    stage: Stage, broker: ApacheKafka, access: dict[str, object]
+) -> None:
+    await grant(broker.bootstrap, USER, listed(stage.application_id, "bridge.md"))
+    bridges = Bridges(stage, bridge_hold_ms=100, **access)
+    await bridges.send(agents(traces=4, calls=3))
+    bridge = bridges.start()
+    await bridges.until_there(12, bridge)
+    bridge.terminate()
+    assert await bridge.ended() == 0, bridge.tail()
+    assert "uthorization" not in bridge.log
 
 
 async def test_without_the_right_to_its_group_a_worker_ends_and_says_so(
