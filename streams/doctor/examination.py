@@ -35,7 +35,7 @@ from streams.engine.options import AGGREGATES, changelog_topic, repartition_topi
 from streams.engine.preflight.topic_check import check_topics
 from streams.engine.preflight.transaction_check import check_transactions
 from streams.errors import ConfigurationError, EddyError
-from streams.settings import BridgeSettings, load, WorkerSettings
+from streams.settings import BridgeSettings, WorkerSettings, load
 from topics.plan import plan
 
 

@@ -12,8 +12,8 @@ from streams.cli.lazy_group import BROKER_UNREACHABLE, WRONG_INPUT
 from tests.integration.apache_kafka import ApacheKafka
 from tests.integration.load import load
 from tests.integration.rights import AUTHORIZED, Kind, Operation, Right, grant
-from tests.integration.spans import Bridges, agents
 from tests.integration.secured_listener import PASSWORD, USER, SecuredListener
+from tests.integration.spans import Bridges, agents
 from tests.integration.stage import Stage
 
 pytestmark = [pytest.mark.integration, pytest.mark.kafka_only("rights")]
