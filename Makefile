@@ -9,6 +9,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := .cache/sources
 PIP_INSTALL = $(BIN)/python -m pip --disable-pip-version-check install --quiet
+# By its path: the other way to install what is edited imports a module that takes longer than `eddy hook` may.
+AS_PATH := --config-settings editable_mode=compat
 ARGS ?=
 
 help: ## list the targets
@@ -71,19 +73,19 @@ clean: ## remove everything make has made
 
 $(VENV)/.installed: pyproject.toml $(wildcard constraints/*.txt) | $(BIN)/python
 	@echo "Installing Eddy and its tools into $(VENV). Packages are downloaded: this takes a minute or more."
-	$(PIP_INSTALL) -c constraints/dev.txt -e '.[dev]'
+	$(PIP_INSTALL) $(AS_PATH) -c constraints/dev.txt -e '.[dev]'
 	@touch $@
 
 $(VENV)/.installed-bench: $(VENV)/.installed
-	$(PIP_INSTALL) -c constraints/bench.txt -e '.[bench]'
+	$(PIP_INSTALL) $(AS_PATH) -c constraints/bench.txt -e '.[bench]'
 	@touch $@
 
 $(VENV)/.installed-fuzz: $(VENV)/.installed
-	$(PIP_INSTALL) -c constraints/fuzz.txt -e '.[fuzz]'
+	$(PIP_INSTALL) $(AS_PATH) -c constraints/fuzz.txt -e '.[fuzz]'
 	@touch $@
 
 $(VENV)/.installed-hooks: $(VENV)/.installed
-	$(PIP_INSTALL) -c constraints/hooks.txt -e '.[hooks]'
+	$(PIP_INSTALL) $(AS_PATH) -c constraints/hooks.txt -e '.[hooks]'
 	@touch $@
 
 # Without Eddy, as agents run. The file names every package, so that pip has nothing to decide.

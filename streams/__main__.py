@@ -11,10 +11,16 @@ from types import FrameType
 def main() -> None:
     """Run the command line.
 
+    A hook is waited for by an agent, so it does not wait for the imports of all commands.
+
     A worker that gets a signal to stop before it has begun exits with 0. Its imports alone take a second, and
     Python's own answer to SIGTERM reads like a crash.
     """
-    if sys.argv[1:2] == ["worker"]:
+    if sys.argv[1:] == ["hook"] and not sys.stdin.isatty():
+        from streams.hook import main as hook  # noqa: PLC0415 - a few standard modules
+
+        hook()
+    if sys.argv[1:2] in (["worker"], ["bridge"]):
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, _leave)
     from streams.cli import main as eddy  # noqa: PLC0415 - after the handlers

@@ -36,7 +36,7 @@ SOURCES = sorted(
     path for package in ("streams", "schemas", "topics") for path in (ROOT / package).rglob("*.py")
 )
 #: In the source alone: for tests, and what Faust puts before its own variables.
-NO_SETTINGS = {"EDDY_CRASH_POINT", "EDDY_FAUST_"}
+NO_SETTINGS = {"EDDY_CRASH_POINT", "EDDY_FAUST_", "EDDY_HOOK_FILE"}
 #: The page for those who run such tests.
 HARNESS = ROOT / "docs" / "fault-harness.md"
 

@@ -22,6 +22,7 @@ from streams.cli.lazy_group import LazyGroup
         "doctor": "Check everything a worker needs, and say what to do about what is wrong.",
         "evaluate": "Compare what the detectors raise with what people marked.",
         "explain": "Show one session, and why it is or is not considered looping.",
+        "hook": "Keep what Claude Code gives its hooks, for `eddy ingest` and `eddy detect`.",
         "ingest": "Carry what agents write to files on to Kafka, to a file, or to the screen.",
         "settings": "List the settings of a worker: meaning, default, range, and the value in force here.",
         "topics": "Compare the topics with the catalogue, and create or change them.",

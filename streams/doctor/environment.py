@@ -15,8 +15,8 @@ from streams.errors import ConfigurationError
 from streams.settings import BridgeSettings, WorkerSettings
 
 _PREFIX: Final = "EDDY_"
-#: Not settings: Faust's own, and what tests use.
-_KNOWN: Final = ("EDDY_FAUST_", "EDDY_CRASH_POINT")
+#: Not settings: Faust's own, what tests use, and where `eddy hook` writes.
+_KNOWN: Final = ("EDDY_FAUST_", "EDDY_CRASH_POINT", "EDDY_HOOK_FILE")
 
 
 def settings_checks(settings: WorkerSettings, environment: Mapping[str, str]) -> Iterator[Check]:

@@ -68,6 +68,7 @@ ALONE = {
     "config describe": [[], ["--json"], [NAME]],
     "config explain": [["--settings", "SETTINGS"], [NAME, "--settings", "defaults"]],
     "settings": [[], ["--json"], [NAME]],
+    "hook": [[], [NAME]],
 }
 #: The words of each command that asks brokers.
 ASKING = {
