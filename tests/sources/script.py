@@ -1,4 +1,4 @@
-"""What the stub of a model says: the calls of an agent, by how many results it has seen.
+"""What the stub of a model says: the calls of each turn of an agent.
 
 A script is the name of the model, so the stub needs no state: it counts the results in each request.
 """
@@ -17,13 +17,20 @@ class Call(NamedTuple):
 
 REPEATS: Final = 6
 
+TOKENS: Final = 120
+"""What the stub says that each answer has cost, with its question."""
+
 SCRIPTS: Final = {
-    "loops": [Call("read_config", {"path": "config/settings.toml"})] * REPEATS,
+    "loops": [[Call("read_config", {"path": "config/settings.toml"})]] * REPEATS,
     "works": [
-        Call("search", {"query": "where are the settings read"}),
-        Call("search", {"query": "class SettingsLoader"}),
-        Call("search", {"query": "who calls SettingsLoader.load"}),
-        Call("search", {"query": "tests of the loader"}),
+        [Call("search", {"query": "where are the settings read"})],
+        [Call("search", {"query": "class SettingsLoader"})],
+        [Call("search", {"query": "who calls SettingsLoader.load"})],
+        [Call("search", {"query": "tests of the loader"})],
+    ],
+    "pairs": [
+        [Call("search", {"query": "one"}), Call("search", {"query": "two"})],
+        [Call("search", {"query": "three"}), Call("read_config", {"path": "four"})],
     ],
 }
 

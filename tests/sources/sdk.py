@@ -39,6 +39,7 @@ def _run(sdk: Sdk, script: str, endpoint: str, model: str) -> None:
             "OPENAI_API_KEY": "none",
             "OPENAI_BASE_URL": model,
             "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint,
+            "OTEL_SERVICE_NAME": sdk.name,
             **dict(sdk.variables),
         }
         program = [PYTHON, _AGENTS / f"run_{sdk.program}.py"]

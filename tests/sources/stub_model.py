@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
-from tests.sources.script import ANSWER, SCRIPTS, Call
+from tests.sources.script import ANSWER, SCRIPTS, TOKENS, Call
 
-_INPUT_TOKENS: Final = 100
 _OUTPUT_TOKENS: Final = 20
+_INPUT_TOKENS: Final = TOKENS - _OUTPUT_TOKENS
 
 
 @contextmanager
@@ -51,25 +51,29 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing of each request."""
 
 
-def _next(model: str, results: int) -> tuple[Call | None, str]:
-    """Return the call that follows so many results, and its id; no call at the end of the script."""
-    calls = SCRIPTS[model]
-    return (calls[results] if results < len(calls) else None), f"call_{results}"
+def _next(model: str, results: int) -> list[tuple[Call, str]]:
+    """Return the calls that follow so many results, each with its id; none at the end of the script."""
+    before = 0
+    for turn in SCRIPTS[model]:
+        if before == results:
+            return [(call, f"call_{before + number}") for number, call in enumerate(turn)]
+        before += len(turn)
+    return []
 
 
 def _completion(asked: dict[str, Any]) -> dict[str, Any]:
-    call, call_id = _next(asked["model"], sum(each["role"] == "tool" for each in asked["messages"]))
-    message: dict[str, Any] = {"role": "assistant", "content": ANSWER if call is None else None}
-    if call is not None:
-        message["tool_calls"] = [_tool_call(call, call_id)]
-    finish = "stop" if call is None else "tool_calls"
+    calls = _next(asked["model"], sum(each["role"] == "tool" for each in asked["messages"]))
+    message: dict[str, Any] = {"role": "assistant", "content": None if calls else ANSWER}
+    if calls:
+        message["tool_calls"] = [_tool_call(call, call_id) for call, call_id in calls]
+    finish = "tool_calls" if calls else "stop"
     return {
         **_head(asked, "chat.completion"),
         "choices": [{"index": 0, "message": message, "finish_reason": finish}],
         "usage": {
             "prompt_tokens": _INPUT_TOKENS,
             "completion_tokens": _OUTPUT_TOKENS,
-            "total_tokens": _INPUT_TOKENS + _OUTPUT_TOKENS,
+            "total_tokens": TOKENS,
         },
     }
 
@@ -97,22 +101,20 @@ def _tool_call(call: Call, call_id: str) -> dict[str, Any]:
 
 def _response(asked: dict[str, Any]) -> dict[str, Any]:
     given = asked["input"] if isinstance(asked["input"], list) else []
-    call, call_id = _next(asked["model"], sum(each.get("type") == "function_call_output" for each in given))
-    item: dict[str, Any]
-    if call is None:
-        content = [{"type": "output_text", "text": ANSWER, "annotations": []}]
-        item = {"type": "message", "id": "msg_1", "role": "assistant", "content": content}
-    else:
-        arguments = json.dumps(call.arguments)
-        item = {"type": "function_call", "id": f"fc_{call_id}", "call_id": call_id, "name": call.tool}
-        item["arguments"] = arguments
+    calls = _next(asked["model"], sum(each.get("type") == "function_call_output" for each in given))
+    content = [{"type": "output_text", "text": ANSWER, "annotations": []}]
+    items: list[dict[str, Any]] = [
+        {"type": "function_call", "id": f"fc_{call_id}", "call_id": call_id, "name": call.tool}
+        | {"arguments": json.dumps(call.arguments)}
+        for call, call_id in calls
+    ] or [{"type": "message", "id": "msg_1", "role": "assistant", "content": content}]
     return {
         "id": "resp_1",
         "object": "response",
         "created_at": 1_700_000_000,
         "model": asked["model"],
         "status": "completed",
-        "output": [{**item, "status": "completed"}],
+        "output": [{**item, "status": "completed"} for item in items],
         "parallel_tool_calls": False,
         "tool_choice": "auto",
         "tools": [],
@@ -121,6 +123,6 @@ def _response(asked: dict[str, Any]) -> dict[str, Any]:
             "input_tokens_details": {"cached_tokens": 0},
             "output_tokens": _OUTPUT_TOKENS,
             "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": _INPUT_TOKENS + _OUTPUT_TOKENS,
+            "total_tokens": TOKENS,
         },
     }

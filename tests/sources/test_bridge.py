@@ -10,9 +10,8 @@ from streams.domain.topic import Topic
 from tests.integration.reference_fold import value_of
 from tests.integration.stage import Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, until_reached
-from tests.sources.expected import SDKS, check
+from tests.sources.expected import SDKS, check, records_of
 from tests.sources.running_collector import running
-from tests.sources.script import SCRIPTS
 from tests.sources.sdk import run_agents
 
 pytestmark = pytest.mark.sources
@@ -26,23 +25,23 @@ async def test_each_agent_that_loops_raises_an_alert_and_no_other_does(
     async with running(program, tmp_path, stage.broker.bootstrap) as endpoint:
         for sdk in SDKS:
             run_agents(sdk, endpoint)
-    calls = sum(map(len, SCRIPTS.values()))
-    wanted = sum(calls + len(SCRIPTS) * len(sdk.answers) for sdk in SDKS)
+    wanted = sum(map(records_of, SDKS))
 
     async def judged() -> float:
         return len(await stage.read(Topic.ENRICHED))
 
     await until_reached(judged, wanted, PATIENCE_SECONDS, "records that are judged", bridge, worker)
     written = await stage.read(Topic.DECISION_LOGS)
-    assert {dict(stored.headers)["eddy-session-key"] for stored in written} == {b"conversation", b"session"}
+    keys = {dict(stored.headers)["eddy-session-key"] for stored in written}
+    assert keys == {b"conversation", b"session", b"trace"}
     records = [value_of(stored) for stored in written]
     assert len(records) == wanted
+    scripts: dict[str, str] = {}
     for sdk in SDKS:
-        own = {sdk.session(script) for script in SCRIPTS}
-        check(sdk, [record for record in records if record["session_id"] in own])
+        scripts |= check(sdk, [each for each in records if each["identity"]["agent_type"] == sdk.name])
     alerts = [value_of(stored) for stored in await stage.read(Topic.SESSION_ALERTS)]
     looped = {alert["session_id"] for alert in alerts if alert["event_type"] == "loop_episode"}
-    assert looped == {sdk.session("loops") for sdk in SDKS}
+    assert looped == {session for session, script in scripts.items() if script == "loops"}
     assert await stage.read(Topic.SPAN_DEAD_LETTERS) == []
     assert await stage.read(Topic.DEAD_LETTERS) == []
     for process in (bridge, worker):

@@ -34,7 +34,7 @@ def spans_of(stored: Stored) -> list[Span]:
     ]
 
 
-def records_of(written: list[Stored]) -> Iterator[Any]:
+def read(written: list[Stored]) -> Iterator[Any]:
     adapter = PROTO_FORMAT.start("kafka")
     for stored in written:
         assert stored.value is not None
@@ -52,7 +52,7 @@ async def test_what_the_collector_writes_gives_the_records_that_the_spans_give_o
     written = await stage.read(Topic.OTLP_SPANS)
     sent = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
     check(sdk, sent)
-    assert sorted(records_of(written), key=json.dumps) == sorted(sent, key=json.dumps)
+    assert sorted(read(written), key=json.dumps) == sorted(sent, key=json.dumps)
     for stored in written:
         spans = spans_of(stored)
         assert {span.trace_id.hex().encode() for span in spans} == {stored.key}

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 SCRIPT = os.environ["SCRIPT"]
 SESSION = os.environ["SESSION"]
+INSTRUMENTATION = os.environ.get("INSTRUMENTATION")
 QUESTION = "Where are the settings read?"
 MOST_TURNS = 20
 
@@ -26,9 +26,9 @@ def search(query: str) -> str:
 
 
 @contextmanager
-def exporting(service: str) -> Iterator[TracerProvider]:
+def exporting() -> Iterator[TracerProvider]:
     """Export spans in batches, as documents of OpenTelemetry recommend, to where the environment says."""
-    provider = TracerProvider(resource=Resource.create({"service.name": service}))
+    provider = TracerProvider()
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(), schedule_delay_millis=300))
     try:
         yield provider

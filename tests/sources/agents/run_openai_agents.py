@@ -1,9 +1,13 @@
-"""An agent of openai-agents with the instrumentation of OpenInference."""
+"""An agent of openai-agents with the instrumentation of OpenInference or Traceloop."""
 
-from agents import Agent, Runner, function_tool
-from exporting import MOST_TURNS, QUESTION, SCRIPT, SESSION, exporting, fail, search
+from agents import Agent, Runner, function_tool, set_trace_processors
+from exporting import INSTRUMENTATION, MOST_TURNS, QUESTION, SCRIPT, SESSION, exporting, fail, search
 from openinference.instrumentation import using_session
-from openinference.instrumentation.openai_agents import OpenAIAgentsInstrumentor
+
+if INSTRUMENTATION == "traceloop":
+    from opentelemetry.instrumentation.openai_agents import OpenAIAgentsInstrumentor
+else:
+    from openinference.instrumentation.openai_agents import OpenAIAgentsInstrumentor
 
 
 @function_tool
@@ -12,8 +16,10 @@ def read_config(path: str) -> str:
     raise PermissionError(fail(path))
 
 
-with exporting("openai-agents") as provider:
-    OpenAIAgentsInstrumentor().instrument(tracer_provider=provider, exclusive_processor=True)
+set_trace_processors([])  # the SDK's own would send everything to its maker
+
+with exporting() as provider:
+    OpenAIAgentsInstrumentor().instrument(tracer_provider=provider)
     agent = Agent(name="coder", model=SCRIPT, tools=[read_config, function_tool(search)])
     with using_session(SESSION):
         Runner.run_sync(agent, QUESTION, max_turns=MOST_TURNS)

@@ -15,6 +15,6 @@ def read_config(path: str) -> str:
     raise ModelRetry(fail(path))
 
 
-with exporting("pydantic-ai") as provider:
+with exporting() as provider:
     Agent.instrument_all(InstrumentationSettings(tracer_provider=provider))
     agent.run_sync(QUESTION, conversation_id=SESSION)

@@ -16,7 +16,7 @@ def read_config(path: str) -> str:
     raise PermissionError(fail(path))
 
 
-with exporting("strands") as provider:
+with exporting() as provider:
     trace.set_tracer_provider(provider)
     Agent(
         model=OpenAIModel(model_id=SCRIPT),
