@@ -17,6 +17,8 @@ from tests.ports import own_port
 
 _PAGE: Final = ROOT / "docs" / "sources" / "opentelemetry.md"
 
+_ENCODING: Final = "otlp_proto"
+
 _QUIET: Final = """\
 service:
   telemetry:
@@ -36,7 +38,9 @@ service:
 
 
 @asynccontextmanager
-async def running(program: Path, folder: Path, bootstrap: str, door: str | None = None) -> AsyncIterator[str]:
+async def running(
+    program: Path, folder: Path, bootstrap: str, *, door: str | None = None, encoding: str = _ENCODING
+) -> AsyncIterator[str]:
     """Run it for as long as the block lasts; yield its endpoint. At the end it has sent what it held.
 
     Args:
@@ -44,12 +48,14 @@ async def running(program: Path, folder: Path, bootstrap: str, door: str | None 
         folder: for its configuration.
         bootstrap: the brokers that it writes to.
         door: an endpoint that takes the same spans over HTTP, if there is one.
+        encoding: what it writes.
     """
     (shown,) = Page(_PAGE.read_text()).blocks("yaml")
     address = f"127.0.0.1:{own_port()}"
-    assert "127.0.0.1:4318" in shown
-    assert "kafka:9092" in shown
-    texts = [shown.replace("127.0.0.1:4318", address).replace("kafka:9092", bootstrap), _QUIET]
+    for ours, theirs in (("127.0.0.1:4318", address), ("kafka:9092", bootstrap), (_ENCODING, encoding)):
+        assert shown.count(ours) == 1
+        shown = shown.replace(ours, theirs)
+    texts = [shown, _QUIET]
     if door is not None:
         texts.append(_BESIDE.format(door=door))
     command = [str(program)]

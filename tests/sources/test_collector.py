@@ -14,7 +14,8 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from streams.brokers.client import Stored
 from streams.domain.topic import Topic
 from streams.errors import ConfigurationError
-from streams.sources.adapters.otlp_spans import PROTO_FORMAT
+from streams.sources.adapters.adapter import Format
+from streams.sources.adapters.otlp_spans import JSON_FORMAT, PROTO_FORMAT
 from streams.sources.entry import Entry
 from tests.integration.stage import Stage
 from tests.sources import collector
@@ -34,8 +35,8 @@ def spans_of(stored: Stored) -> list[Span]:
     ]
 
 
-def read(written: list[Stored]) -> Iterator[Any]:
-    adapter = PROTO_FORMAT.start("kafka")
+def read(written: list[Stored], form: Format = PROTO_FORMAT) -> Iterator[Any]:
+    adapter = form.start("kafka")
     for stored in written:
         assert stored.value is not None
         yield from (found.value for found in adapter.feed(stored.value) if isinstance(found, Entry))
@@ -47,7 +48,7 @@ async def test_what_the_collector_writes_gives_the_records_that_the_spans_give_o
     sdk: Sdk, program: Path, stage: Stage, tmp_path: Path
 ) -> None:
     with open_door(tmp_path) as door:
-        async with running(program, tmp_path, stage.broker.bootstrap, door) as endpoint:
+        async with running(program, tmp_path, stage.broker.bootstrap, door=door) as endpoint:
             run_agents(sdk, endpoint)
     written = await stage.read(Topic.OTLP_SPANS)
     sent = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
@@ -59,6 +60,19 @@ async def test_what_the_collector_writes_gives_the_records_that_the_spans_give_o
         keys = {each.key for span in spans for each in span.attributes}
         keys |= {each.key for span in spans for event in span.events for each in event.attributes}
         assert not {key for key in keys if "input.messages" in key or "input_messages" in key}
+
+
+async def test_its_json_gives_the_same_records(program: Path, stage: Stage, tmp_path: Path) -> None:
+    with open_door(tmp_path) as door:
+        async with running(
+            program, tmp_path, stage.broker.bootstrap, door=door, encoding="otlp_json"
+        ) as endpoint:
+            run_agents(SDKS[0], endpoint)
+    written = await stage.read(Topic.OTLP_SPANS)
+    assert {(stored.value or b"")[:1] for stored in written} == {b"{"}
+    sent = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
+    check(SDKS[0], sent)
+    assert sorted(read(written, JSON_FORMAT), key=json.dumps) == sorted(sent, key=json.dumps)
 
 
 def test_a_missing_go_is_named(tmp_path: Path) -> None:
