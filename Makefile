@@ -71,9 +71,9 @@ clean: ## remove everything make has made
 	rm -rf $(VENV) build dist *.egg-info .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .grimp_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(VENV)/.installed: pyproject.toml $(wildcard constraints/*.txt) | $(BIN)/python
+$(VENV)/.installed: pyproject.toml client/pyproject.toml $(wildcard constraints/*.txt) | $(BIN)/python
 	@echo "Installing Eddy and its tools into $(VENV). Packages are downloaded: this takes a minute or more."
-	$(PIP_INSTALL) $(AS_PATH) -c constraints/dev.txt -e '.[dev]'
+	$(PIP_INSTALL) $(AS_PATH) -c constraints/dev.txt -e '.[dev]' -e client
 	@touch $@
 
 $(VENV)/.installed-bench: $(VENV)/.installed
