@@ -17,11 +17,16 @@ from streams.sources.entry import Entry
 MOST_OPEN_CALLS: Final = 10_000
 """Calls of one input that wait for their results. The oldest of more is reported as unanswered."""
 
+MOST_KINDS: Final = 200
+"""Kinds of what was left out that are counted by name; more are ``other kinds``."""
+
 LONGEST_UNIT: Final = 32 * 1024 * 1024
 """Bytes of one unit that an adapter takes. A longer one is `Reason.UNREADABLE`."""
 
 LONGEST_DOCUMENT: Final = 256 * 1024 * 1024
 """Bytes of one document of JSON lines that an adapter takes. Each of its lines has the limit of a unit."""
+
+_OTHER_KINDS: Final = "other kinds"
 
 CERTAIN: Final = 100
 PERHAPS: Final = 50
@@ -44,6 +49,16 @@ class Reason(StrEnum):
     ORPHAN_RESULT = "orphan_result"  # a result without its call
     UNANSWERED = "unanswered"  # a call without its result
     NO_CONTENT = "no_content"  # a call whose arguments were not captured
+
+
+class Kinds(Counter[str]):
+    """Counts of what was left out. Their names come from the input: at most `MOST_KINDS` are kept."""
+
+    def __setitem__(self, kind: str, count: int) -> None:
+        """Set a count; that of a kind too many is added to the others."""
+        if kind not in self and len(self) >= MOST_KINDS:
+            kind, count = _OTHER_KINDS, self[_OTHER_KINDS] + count
+        super().__setitem__(kind, count)
 
 
 class Problem(NamedTuple):

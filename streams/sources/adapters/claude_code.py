@@ -13,7 +13,14 @@ from typing import Any, Final
 from streams.sources.adapters.adapter import CERTAIN, NO, Format, UnitKind
 from streams.sources.adapters.conversation import Conversation
 from streams.sources.adapters.log import Found, LogAdapter
-from streams.sources.adapters.record import block_text, decoded, milliseconds, text_or_none, whole
+from streams.sources.adapters.record import (
+    LONGEST_NAME,
+    block_text,
+    decoded,
+    milliseconds,
+    text_or_none,
+    whole,
+)
 
 NAME: Final = "claude-code"
 _SYNTHETIC: Final = "<synthetic>"
@@ -98,7 +105,7 @@ class ClaudeCode(LogAdapter):
                     yield self.unknown(conversation.session_id, "a block without a type")
 
     def _repeated(self, uuid: Any) -> bool:
-        if not isinstance(uuid, str) or not uuid:
+        if not isinstance(uuid, str) or not 0 < len(uuid) <= LONGEST_NAME:
             return False
         seen: dict[str, None] = self.memory.setdefault("uuids", {})
         if uuid in seen:

@@ -52,7 +52,10 @@ class Codex(LogAdapter):
                 self.ignored[f"type {kind}"[:60]] += 1
 
     def _item(self, conversation: Conversation, item: dict[str, Any], at: int) -> Found:
-        kind, call_id = item.get("type"), text_or_none(item.get("call_id")) or text_or_none(item.get("id"))
+        kind, call_id = (
+            text_or_none(item.get("type")),
+            text_or_none(item.get("call_id")) or text_or_none(item.get("id")),
+        )
         if kind in _CALLS and call_id is not None:
             name = text_or_none(item.get("name")) or "local_shell"
             arguments = next(

@@ -12,6 +12,8 @@ from typing import Any, Final
 
 from streams.sources.adapters.adapter import MOST_OPEN_CALLS, Problem, Reason
 from streams.sources.adapters.record import (
+    LARGEST_COUNT,
+    LONGEST_NAME,
     LONGEST_TEXT,
     LONGEST_WORDS,
     Agent,
@@ -83,13 +85,14 @@ class Conversation:
         """Count tokens of a model call. A message that is reported again counts once, by its last figure."""
         if tokens is None:
             return
-        if message_id is not None:
+        tokens = min(tokens, LARGEST_COUNT)
+        if message_id is not None and len(message_id) <= LONGEST_NAME:
             known = self.usage.pop(message_id, 0)
             if len(self.usage) >= _MESSAGES_REMEMBERED:
                 del self.usage[next(iter(self.usage))]
             self.usage[message_id] = tokens
             tokens -= known
-        self.tokens = (self.tokens or 0) + tokens
+        self.tokens = min((self.tokens or 0) + tokens, LARGEST_COUNT)
 
     def call(
         self,
@@ -101,13 +104,15 @@ class Conversation:
         at: int | None = None,
     ) -> Iterator[Problem]:
         """Open a call. It takes the words that wait. Yields a problem if an older call had to be given up."""
-        if not call_id:
-            yield Problem(self.session_id, Reason.UNKNOWN_SHAPE, f"{name[:80]}, a call with an empty id")
+        if not 0 < len(call_id) <= LONGEST_NAME:
+            said = f"{name[:80]}, a call with an id of {len(call_id):,} characters"
+            yield Problem(self.session_id, Reason.UNKNOWN_SHAPE, said)
             return
         if call_id not in self.calls and len(self.calls) >= MOST_OPEN_CALLS:
             oldest = next(iter(self.calls))
             yield _unanswered(self, oldest, self.calls.pop(oldest))
-        self.calls[call_id] = Call(name, argument_text(arguments), self.words, parent, at)
+        above = None if parent is None else parent[:LONGEST_NAME]
+        self.calls[call_id] = Call(name[:LONGEST_NAME], argument_text(arguments), self.words, above, at)
         self.words = self.held_id = None
 
     def answer(

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, Self
 
 import orjson
 
-from streams.sources.adapters.adapter import LONGEST_DOCUMENT, LONGEST_UNIT, Problem, Reason
+from streams.sources.adapters.adapter import LONGEST_DOCUMENT, LONGEST_UNIT, Kinds, Problem, Reason
 from streams.sources.adapters.log import Found
 from streams.sources.adapters.record import UNDECODABLE, decoded
 
@@ -38,7 +38,7 @@ class DocumentAdapter(ABC):
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.ignored: Counter[str] = Counter()
+        self.ignored: Counter[str] = Kinds()
 
     @abstractmethod
     def read(self, parts: Iterator[Part]) -> Found:

@@ -8,7 +8,7 @@ from streams.sources.adapters.adapter import CERTAIN, NO, Format, UnitKind
 from streams.sources.adapters.conversation import EPOCH_MS, Conversation
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.log import Found, LogAdapter
-from streams.sources.adapters.record import Step, block_text, milliseconds, text_or_none, whole
+from streams.sources.adapters.record import LONGEST_WORDS, Step, block_text, milliseconds, text_or_none, whole
 
 NAME: Final = "gemini-stream-json"
 _AGENT: Final = "gemini-cli"
@@ -50,7 +50,7 @@ class GeminiStreamJson(LogAdapter):
         """Take words. Pieces of a message follow one another."""
         text = block_text(value.get("content"))
         if value.get("delta") is True and conversation.words is not None and text is not None:
-            conversation.words += text
+            conversation.words = (conversation.words + text)[: 2 * LONGEST_WORDS]
         else:
             conversation.say(text)
         conversation.hold(f"{conversation.session_id}/{at}", at)

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Final, Self
 
 import orjson
 
-from streams.sources.adapters.adapter import LONGEST_UNIT, Problem, Reason
+from streams.sources.adapters.adapter import LONGEST_UNIT, MOST_OPEN_CALLS, Kinds, Problem, Reason
 from streams.sources.adapters.conversation import Conversation
-from streams.sources.adapters.record import UNDECODABLE, decoded
+from streams.sources.adapters.record import LONGEST_NAME, UNDECODABLE, decoded
 from streams.sources.entry import Entry
 
 MOST_SESSIONS: Final = 10_000
@@ -35,10 +35,12 @@ class LogAdapter(ABC):
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.ignored: Counter[str] = Counter()
+        self.ignored: Counter[str] = Kinds()
         self.conversations: dict[str, Conversation] = {}
         self.memory: dict[str, Any] = {}
         self._given_up: list[Problem] = []
+        self._open_calls = 0
+        self._used: dict[str, int] = {}
 
     @abstractmethod
     def read(self, value: dict[str, Any]) -> Found:
@@ -54,10 +56,21 @@ class LogAdapter(ABC):
             yield Problem(self.name, Reason.UNREADABLE, "not JSON")
         elif isinstance(value, dict):
             yield from self.read(value)
-            yield from self._given_up
-            self._given_up.clear()
+            yield from self.given_up()
         else:
             yield Problem(self.name, Reason.UNKNOWN_SHAPE, "not an object")
+
+    def given_up(self) -> Iterator[Problem]:
+        """Yield the calls that were given up at this unit: those of the session that was used longest ago."""
+        for session_id, calls in self._used.items():
+            self._open_calls += len(self.conversations[session_id].calls) - calls
+        self._used.clear()
+        while self._open_calls > MOST_OPEN_CALLS:
+            oldest = next(each for each in self.conversations.values() if each.calls)
+            self._open_calls -= len(oldest.calls)
+            self._given_up.extend(oldest.unanswered())
+        yield from self._given_up
+        self._given_up.clear()
 
     def close(self) -> Found:
         """Yield the words that end a last turn, and the calls without a result."""
@@ -67,12 +80,15 @@ class LogAdapter(ABC):
 
     def conversation(self, session_id: str, agent_id: str, agent_type: str | None = None) -> Conversation:
         """Return the conversation of a session, a new one if it has none."""
+        session_id = session_id[:LONGEST_NAME]
         found = self.conversations.pop(session_id, None)
         if found is None:
             found = Conversation(session_id, agent_id, agent_type or agent_id)
             if len(self.conversations) >= MOST_SESSIONS:
                 oldest = self.conversations.pop(next(iter(self.conversations)))
+                self._open_calls -= self._used.pop(oldest.session_id, len(oldest.calls))
                 self._given_up.extend(oldest.unanswered())
+        self._used.setdefault(session_id, len(found.calls))
         self.conversations[session_id] = found
         return found
 
@@ -100,7 +116,8 @@ class LogAdapter(ABC):
             if value["version"] == cls.version:
                 held = [Conversation.thawed(each) for each in value["conversations"]]
                 adapter.conversations = {each.session_id: each for each in held}
-                adapter.ignored = Counter(value["ignored"])
+                adapter._open_calls = sum(len(each.calls) for each in held)
+                adapter.ignored = Kinds(value["ignored"])
                 adapter.memory = dict(value["memory"])
         except (ValueError, TypeError, KeyError, AttributeError):
             return cls(name)

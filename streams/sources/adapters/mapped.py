@@ -169,8 +169,7 @@ class _MappedCsv(_Mapped):
             if len(cells) != len(columns):
                 yield self.unknown(self.name, f"a row of {len(cells)} cells, not {len(columns)}")
             yield from self.read(dict(zip(columns, cells, strict=False)))
-            yield from self._given_up
-            self._given_up.clear()
+            yield from self.given_up()
 
     def close(self) -> Found:
         """Yield the words of the last turns, and a row that was cut within quotes."""
