@@ -15,7 +15,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from schemas.reason import Reason
 from streams.bridge.bridge import MOST_HELD
-from streams.bridge.rows import PROGRESS, Progress, TraceRow
+from streams.bridge.rows import PROGRESS, Progress, TraceRow, decode, encode
 from streams.domain.unreadable import Unreadable
 from streams.sources.content import Content
 from tests.unit.bridge.partition import (
@@ -327,3 +327,22 @@ def test_no_bytes_stop_the_bridge(values: list[tuple[bytes, int]]) -> None:
         partition.fold([message])
     for name in partition.rows.stored:
         assert isinstance(partition.rows.get(name), TraceRow | Progress)
+
+
+def test_huge_names_leave_rows_small() -> None:
+    partition = Partition()
+    huge = "x" * 100_000
+    for number in range(20):
+        names = {"gen_ai.tool.name": huge, "gen_ai.agent.name": huge, "session.id": huge}
+        partition.fold([at(number, number, request(span(number, **names)))])
+    assert max(map(len, partition.rows.stored.values())) < 100_000
+
+
+def test_a_row_with_the_root_of_its_trace_is_the_same_after_it_was_stored() -> None:
+    partition = Partition()
+    put: list[TraceRow | Progress] = []
+    store = partition.rows.put
+    partition.rows.put = lambda value, name: (put.append(value), store(value, name))[1]  # type: ignore[method-assign]
+    partition.fold([at(0, 0, request(span(1), span(9, root=True)))])
+    assert put
+    assert [decode(encode(row)) for row in put] == put

@@ -48,7 +48,7 @@ class Trace:
         seen: ids of spans, the newest last.
         awaited: parents that have not come, of spans that have.
         held: spans that wait; models, tool calls and the root.
-        rooted: whether its root has come.
+        rooted: whether its root has come. As `awaited`, only files need it.
         released: the order of the last span that went out.
         records: how many went out.
     """
@@ -120,6 +120,7 @@ class Traces:
         self.traces[span.trace_id] = trace
         is_new = span.span_id not in trace.seen
         kept = self.admit(trace, span)
+        trace.rooted |= span.parent_id is None
         if is_new:
             _await(trace, span)
         if kept is None:
@@ -136,9 +137,7 @@ class Traces:
         _remember(trace, span.span_id)
         self._name(trace, span)
         kept = reduced(span)
-        if kept.parent_id is None:
-            trace.rooted = True
-        elif kept.kind not in (SpanKind.TOOL, SpanKind.MODEL):
+        if kept.parent_id is not None and kept.kind not in (SpanKind.TOOL, SpanKind.MODEL):
             self.counted[f"{kept.kind} span"] += 1
             return None
         return kept

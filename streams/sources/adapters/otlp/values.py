@@ -13,6 +13,7 @@ from typing import Any, Final
 from streams.sources.adapters.otlp.envelopes import opened_arguments, opened_result
 from streams.sources.adapters.otlp.span import ERROR, Received, Span, SpanKind
 from streams.sources.adapters.record import (
+    LONGEST_NAME,
     LONGEST_TEXT,
     LONGEST_WORDS,
     argument_text,
@@ -103,16 +104,16 @@ _CALL_PARTS: Final = frozenset({"tool_call", "tool_use", "toolUse", "function_ca
 def reduced(span: Received) -> Span:
     """Return what is kept of a span."""
     kind = kind_of(span)
-    service = text_or_none(span.service.get("service.name")) or "otlp"
+    service = (text_or_none(span.service.get("service.name")) or "otlp")[:LONGEST_NAME]
     kept = Span(
         end=span.end,
         start=span.start,
         span_id=span.span_id,
         parent_id=span.parent_id,
         kind=kind.value,
-        agent_id=_agent(span.attributes) or service,
+        agent_id=(_agent(span.attributes) or service)[:LONGEST_NAME],
         agent_type=service,
-        version=text_or_none(span.service.get("service.version")),
+        version=(text_or_none(span.service.get("service.version")) or "")[:LONGEST_NAME] or None,
     )
     if kind is SpanKind.TOOL:
         return _call(span, kept)
@@ -246,7 +247,7 @@ def _call(span: Received, kept: Span) -> Span:
     flagged = failed(span)
     return kept._replace(
         failed=flagged or answer.failed,
-        tool=next((name for name in names if name is not None), span.name or "tool"),
+        tool=next((name for name in names if name is not None), span.name or "tool")[:LONGEST_NAME],
         arguments=None if arguments is None else argument_text(opened_arguments(arguments)),
         output=_cut(_error(span, answer.text) if flagged else answer.text),
     )
