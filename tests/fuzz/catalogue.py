@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.fuzz import decoding, folding, settings_documents, sources, stored, texts
+from tests.fuzz import adapters, bridging, decoding, folding, settings_documents, sources, stored, texts
 from tests.fuzz.target import Target
 
 TARGETS: dict[str, Target] = {
@@ -21,6 +21,8 @@ TARGETS: dict[str, Target] = {
         sources.RECORDED,
         sources.TRAJECTORIES,
         sources.CONTAINERS,
+        *adapters.ADAPTERS,
+        bridging.BRIDGE,
         texts.RESULTS,
         texts.ARGUMENTS,
     )
