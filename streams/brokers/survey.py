@@ -19,6 +19,10 @@ from streams.errors import InfrastructureError
 
 _POLL_MS = 500
 
+#: How far before its end the newest record of a partition is looked for: marks at the ends of transactions
+#: have offsets, too, and several producers may have ended theirs at one time.
+_LOOK_BACK = 4
+
 
 class Answer(NamedTuple):
     """Whether a bootstrap server lets us in; ``problem`` is None where it does, ``advice`` what to do."""
@@ -111,7 +115,7 @@ async def ends(connection: Connection, partitions: Mapping[str, int]) -> dict[tu
         unread = {tp for tp in tps if begin[tp] < end[tp]}
         consumer.assign(unread)
         for tp in unread:
-            consumer.seek(tp, end[tp] - 1)
+            consumer.seek(tp, max(begin[tp], end[tp] - _LOOK_BACK))
         while unread:
             for tp, records in (await consumer.getmany(*unread, timeout_ms=_POLL_MS)).items():
                 newest[tp] = records[-1].timestamp

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.protocol.admin import DeleteGroupsRequest
 
@@ -161,6 +162,21 @@ async def left_behind(stage: Stage) -> str:
     worker.terminate()
     await worker.ended()
     return str(worker.directory / "data")
+
+
+@pytest.mark.kafka_only("the embedded broker has no transactions")
+async def test_the_newest_record_is_seen_before_the_mark_of_its_transaction(stage: Stage) -> None:
+    producer = AIOKafkaProducer(bootstrap_servers=stage.broker.bootstrap, transactional_id="source")
+    await producer.start()
+    try:
+        async with producer.transaction():
+            await producer.send_and_wait(Topic.DECISION_LOGS, b"{}", partition=0)
+    finally:
+        await producer.stop()
+    # Whether a group can be found yet does not matter.
+    _, printed, _ = await stage.attempt("doctor", "--json", "--timeout", "60")
+    (said,) = [each["said"] for each in json.loads(printed)["checks"] if each["name"] == "clock"]
+    assert "the newest record is" in said
 
 
 @pytest.mark.kafka_only("the embedded broker gives a topic no id")

@@ -12,16 +12,18 @@ from tests.integration.stage import Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, until_reached
 from tests.sources.expected import SDKS, check, records_of
 from tests.sources.running_collector import running
+from tests.sources.script import SCRIPTS
 from tests.sources.sdk import run_agents
 
 pytestmark = pytest.mark.sources
 
 
+@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once"])
 async def test_each_agent_that_loops_raises_an_alert_and_no_other_does(
-    program: Path, stage: Stage, tmp_path: Path
+    program: Path, stage: Stage, tmp_path: Path, guarantee: str
 ) -> None:
-    bridge = stage.worker(command=("eddy", "bridge", "otlp"))
-    worker = stage.worker()
+    bridge = stage.worker(command=("eddy", "bridge", "otlp"), processing_guarantee=guarantee)
+    worker = stage.worker(processing_guarantee=guarantee)
     async with running(program, tmp_path, stage.broker.bootstrap) as endpoint:
         for sdk in SDKS:
             run_agents(sdk, endpoint)
@@ -44,6 +46,10 @@ async def test_each_agent_that_loops_raises_an_alert_and_no_other_does(
     assert looped == {session for session, script in scripts.items() if script == "loops"}
     assert await stage.read(Topic.SPAN_DEAD_LETTERS) == []
     assert await stage.read(Topic.DEAD_LETTERS) == []
+    told = await stage.command("doctor")
+    traces, unnamed = len(SDKS) * len(SCRIPTS), sum(not sdk.named for sdk in SDKS) * len(SCRIPTS)
+    assert f"{unnamed} of {traces} traces have no session" in told
+    assert "not keyed by their trace" not in told
     for process in (bridge, worker):
         process.terminate()
         assert await process.ended() == 0, process.tail()
