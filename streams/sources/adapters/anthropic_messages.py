@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, Final
 
 from streams.sources.adapters.adapter import CERTAIN, NO, PERHAPS, Format, UnitKind
+from streams.sources.adapters.claude_code import call_status
 from streams.sources.adapters.conversation import Conversation
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.log import Found
@@ -53,7 +54,7 @@ class AnthropicMessages(MessageListAdapter):
             case {"type": str(kind), "tool_use_id": str(call_id)} if kind.endswith("tool_result"):
                 output = block_text(block.get("content"))
                 failed = block.get("is_error") is True
-                status = "failure" if failed else self.status(output)
+                status = call_status(failed, output) if failed else self.status(output)
                 yield from conversation.answer(call_id, output, at(index), status)
             case {"type": str(kind)}:
                 self.ignored[f"block {kind}"[:60]] += 1

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from streams.sources.adapters.adapter import CERTAIN, NO, Format, Problem, UnitKind
+from streams.sources.adapters.claude_code import call_status
 from streams.sources.adapters.conversation import EPOCH_MS, Conversation
 from streams.sources.adapters.document import DocumentAdapter, Part, session_of
 from streams.sources.adapters.heads import head_values
@@ -142,8 +143,9 @@ def _answer(conversation: Conversation, call_id: str, result: dict[str, Any], at
     text = block_text(result.get("content"))
     output = None if text is None else agent_output(text)
     extra = result.get("extra")
-    failed = isinstance(extra, dict) and extra.get("tool_result_is_error") is True
-    status = "failure" if failed or (output is not None and output.exit_code) else "success"
+    status = call_status(isinstance(extra, dict) and extra.get("tool_result_is_error"), text)
+    if status == "success" and output is not None and output.exit_code:
+        status = "failure"
     yield from conversation.answer(call_id, None if output is None else output.text, at, status)
 
 

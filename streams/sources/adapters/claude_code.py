@@ -30,6 +30,7 @@ _USAGE: Final = (
     "cache_read_input_tokens",
     "output_tokens",
 )
+_REJECTED: Final = "The user doesn't want to proceed with this tool use."
 _LINES_SNIFFED: Final = 20
 _REMEMBERED: Final = 4096
 
@@ -93,9 +94,10 @@ class ClaudeCode(LogAdapter):
         for block in blocks(message.get("content")):
             match block:
                 case {"type": "tool_result", "tool_use_id": str(call_id)}:
-                    failed = block.get("is_error") is True
                     output = block_text(block.get("content"))
-                    yield from conversation.answer(call_id, output, at, "failure" if failed else "success")
+                    yield from conversation.answer(
+                        call_id, output, at, call_status(block.get("is_error"), output)
+                    )
                 case {"type": "text", "text": str(text)} if words:
                     yield from conversation.conclude()
                     conversation.ask(text)
@@ -133,6 +135,17 @@ def blocks(content: Any) -> Iterator[Any]:
         yield {"type": "text", "text": content}
     elif isinstance(content, list):
         yield from content
+
+
+def call_status(failed: object, output: str | None) -> str:
+    """Return how a call ended by its flag ``is_error``: a call that the user rejected did not run.
+
+    >>> call_status(True, "The user doesn't want to proceed with this tool use. The tool use was rejected.")
+    'skipped'
+    """
+    if failed is not True:
+        return "success"
+    return "skipped" if output is not None and output.startswith(_REJECTED) else "failure"
 
 
 def message_tokens(usage: Any) -> int | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from streams.sources.adapters.adapter import CERTAIN, NO, Format, UnitKind
-from streams.sources.adapters.claude_code import blocks, message_tokens
+from streams.sources.adapters.claude_code import blocks, call_status, message_tokens
 from streams.sources.adapters.conversation import EPOCH_MS, Conversation
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.log import Found, LogAdapter
@@ -68,9 +68,10 @@ class ClaudeStreamJson(LogAdapter):
         for block in blocks(message.get("content")):
             match block:
                 case {"type": "tool_result", "tool_use_id": str(call_id)}:
-                    status = "failure" if block.get("is_error") is True else "success"
                     output = block_text(block.get("content"))
-                    yield from conversation.answer(call_id, output, at, status)
+                    yield from conversation.answer(
+                        call_id, output, at, call_status(block.get("is_error"), output)
+                    )
                 case {"type": "text", "text": str(text)}:
                     conversation.ask(text)
                 case {"type": str(kind)}:

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import orjson
+
+from streams.sources.adapters.adapter import Problem
 from streams.sources.adapters.claude_code import FORMAT
 from tests.unit.sources.adapters.reading import event_ids, logs, reasons
 
@@ -101,3 +104,32 @@ def test_an_image_in_a_result_is_named() -> None:
 
 def test_a_result_without_its_call_and_a_call_without_its_result_are_problems() -> None:
     assert reasons(FORMAT, answered(1, "c9"), called(2, "c1")) == ["orphan_result", "unanswered"]
+
+
+REJECTED = (
+    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file "
+    "edit, the new_string was NOT written to the file). STOP what you are doing and wait for the user."
+)
+
+
+def test_a_call_that_the_user_rejected_is_skipped() -> None:
+    found = logs(FORMAT, called(1, "c1"), answered(2, "c1", REJECTED, is_error=True))
+    assert found[0]["action"]["status"] == "skipped"
+    assert "error" not in found[0]["action"]
+
+
+def test_a_call_that_prints_what_a_rejection_says_has_not_failed() -> None:
+    found = logs(FORMAT, called(1, "c1"), answered(2, "c1", REJECTED))
+    assert found[0]["action"]["status"] == "success"
+
+
+def test_the_last_words_of_an_input_end_its_turn_though_no_reason_to_stop_is_given() -> None:
+    given = [asked(1, "Do it"), called(2, "c1"), answered(3, "c1"), said(4, "Done.", "m2", stop_reason=None)]
+    found = logs(FORMAT, *given)
+    assert event_ids(found) == ["c1", "u4"]
+    assert found[1]["action"] == {"status": "success", "kind": "llm"}
+    adapter = FORMAT.start("run.jsonl")
+    for each in given:
+        list(adapter.feed(orjson.dumps(each)))
+    again = FORMAT.resume("run.jsonl", adapter.state())
+    assert [each.value["event_id"] for each in again.close() if not isinstance(each, Problem)] == ["u4"]
