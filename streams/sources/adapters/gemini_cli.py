@@ -96,7 +96,7 @@ def sniff(head: bytes, _name: str) -> int:
     """Recognise a chat by its first line."""
     for value in head_values(head):
         if isinstance(value, dict) and {"sessionId", "projectHash"} <= value.keys():
-            return CERTAIN
+            return NO if "messages" in value else CERTAIN
     return NO
 
 
@@ -120,5 +120,5 @@ FORMAT: Final = Format(
     sniff,
     GeminiCli,
     GeminiCli.resume,
-    folder=".gemini/tmp/*/chats/session-*.jsonl",
+    folder=".gemini/tmp/*/chats/session-*.json*",  # also the chats of older versions, see `gemini_chat`
 )
