@@ -14,6 +14,7 @@ import click
 
 from streams.cli.input_options import format_option, map_option
 from streams.cli.text.alert_style import mark, style
+from streams.cli.text.intake_report import report_intake
 from streams.cli.text.line import Line, Span
 from streams.cli.text.screen import echo_json, standard_error, standard_output
 from streams.demo.account import Account
@@ -26,6 +27,7 @@ from streams.errors import ConfigurationError
 from streams.explain.presentation import meaning, sentence
 from streams.recordings.replay import messages as recorded
 from streams.sources.adapters.adapter import Format
+from streams.sources.intake import Intake
 from streams.sources.message import Message
 from streams.sources.reading import messages as read
 
@@ -159,9 +161,11 @@ def _reasons(account: Account) -> str:
     return " (" + ", ".join(f"{reason} {count:,}" for reason, count in counted) + ")"
 
 
-def _messages(files: tuple[str, ...], input_format: str, mapped: Format | None) -> Iterable[Message]:
+def _messages(
+    files: tuple[str, ...], input_format: str, mapped: Format | None, intake: Intake
+) -> Iterable[Message]:
     if files:
-        messages = read(files, input_format, mapped)
+        messages = read(files, input_format, intake, mapped)
         # A file that cannot be read is reported before anything starts.
         return chain(list(islice(messages, 1)), messages)
     return recorded(first_timestamp=int(time.time() * 1000) - 3_600_000)
@@ -206,9 +210,11 @@ def demo(
     """
     with _lines(quiet=as_json) as write:
         screen = Screen(write)
-        outcome = asyncio.run(_run(_messages((*files, *more), input_format, mapped), screen))
+        intake = Intake()
+        outcome = asyncio.run(_run(_messages((*files, *more), input_format, mapped, intake), screen))
         for line in summary(outcome):
             write(line)
+    report_intake(intake)
     if as_json:
         echo_json(numbers(outcome))
     if not outcome.account.scored:

@@ -81,14 +81,17 @@ def entries(
 
 
 def messages(
-    names: Iterable[str], input_format: str = InputFormat.AUTO, mapped: Format | None = None
+    names: Iterable[str],
+    input_format: str = InputFormat.AUTO,
+    intake: Intake | None = None,
+    mapped: Format | None = None,
 ) -> Iterator[Message]:
     """The same records as messages to publish: bytes that are not a record are passed on as they are.
 
     Raises:
         ConfigurationError: as for `entries`.
     """
-    return map(message, entries(names, input_format, mapped=mapped))
+    return map(message, entries(names, input_format, intake, mapped))
 
 
 class _Reader:

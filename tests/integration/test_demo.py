@@ -27,6 +27,7 @@ pytestmark = [
 ]
 
 KEYS = ["records", "sessions", "scored", "dead_lettered", "alerts", "lost", "seconds"]
+SAMPLES = Path(__file__).parents[1] / "samples"
 PATIENCE_SECONDS = 300.0
 _MARK = "MARK_OF_A_TEST"
 
@@ -181,6 +182,18 @@ def test_files_for_machines_end_with_one_line_of_numbers(demo: Demo, tmp_path: P
     }
     assert f"{numbers['alerts']} alerts" in stderr
     assert "0 records unaccounted for" in stderr
+
+
+def test_what_is_left_out_of_a_log_is_reported(demo: Demo, tmp_path: Path) -> None:
+    log, stranger = tmp_path / "session.jsonl", tmp_path / "notes.txt"
+    log.write_bytes((SAMPLES / "claude_code" / "loop.jsonl").read_bytes() + b"{broken\n")
+    stranger.write_text("once upon a time")
+    status, stdout, stderr = demo.run("--json", "--input", log, stranger)
+    assert status == 0, stdout + stderr
+    assert json.loads(stdout)["records"] == 7
+    assert "claude-code: 1 file, 7 records; ignored" in stderr
+    assert "could not be read: 1; the first: " in stderr
+    assert "1 file left out because no format fits" in stderr
 
 
 def test_a_file_that_does_not_exist_is_wrong_usage(demo: Demo) -> None:
