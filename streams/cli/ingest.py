@@ -33,12 +33,14 @@ from streams.ingest.opening import Opening
 from streams.ingest.own_formats import EVERY, choice
 from streams.ingest.places import candidates, known_folders
 from streams.ingest.sink import FileSink, LineSink, NoSink, Several, Sink
+from streams.ingest.standard_input import spooled
 from streams.ingest.store import IN_MEMORY, Store
 from streams.ingest.topic_sink import TopicSink
 from streams.settings import ConnectionSettings, load
 from streams.sources.adapters.adapter import Format
 from streams.sources.adapters.sniffing import NAMES
 from streams.sources.content import Content
+from streams.sources.input_file import STANDARD_INPUT
 
 STANDARD_OUTPUT: Final = "-"
 _LARGEST_PORT: Final = 65_535
@@ -117,7 +119,7 @@ class Goal(NamedTuple):
 
 
 @click.command()
-@click.argument("paths", metavar="[PATH]...", nargs=-1)
+@click.argument("paths", metavar="[PATH...|-]", nargs=-1)
 @click.option("--follow", is_flag=True, help="Read on as files grow and come, until it is stopped.")
 @click.option("--to", "topic", metavar="TOPIC", help="Send to this topic [decision-logs].")
 @click.option(
@@ -178,9 +180,9 @@ def ingest(
 ) -> None:
     """Carry what agents write to files on to Kafka, to a file, or to the screen.
 
-    PATHs are logs, exports, folders of them, or patterns; without one, the folders in which known agents
-    keep their logs. Each file is read in its own format, as far as its last whole line, and each finished
-    tool call becomes one decision log.
+    PATHs are logs, exports, folders of them, patterns, or - for standard input; without one, the folders in
+    which known agents keep their logs. Each file is read in its own format, as far as its last whole line,
+    and each finished tool call becomes one decision log.
 
     What was sent is remembered for each destination, after it was sent: a second run continues where the
     first one ended, also if that was killed. A record may come twice then, under the same event id; none is
@@ -196,11 +198,14 @@ def ingest(
     Examples:
       eddy ingest --follow --judge                        watch the agents on this machine
       eddy ingest session.jsonl --out -                   see what becomes of a file
+      ssh host cat session.jsonl | eddy ingest - --out -  or of what another program prints
       eddy ingest ~/.claude/projects --follow --to decision-logs --content hash
       eddy ingest --otlp 127.0.0.1:4318 --judge           watch agents that export spans
     """  # noqa: D301
     if sum((topic is not None, out is not None, dry_run)) > 1:
         raise click.UsageError("--to, --out and --dry-run exclude one another.")
+    if STANDARD_INPUT in paths and (follow or otlp is not None):
+        raise click.UsageError("Standard input is read to its end: it excludes --follow and --otlp.")
     live = Live(standard_output(), settings_in_force(settings_path)) if judge else None
     if judge and out == STANDARD_OUTPUT:
         raise click.UsageError("--judge and --out - both write to standard output.")
@@ -219,6 +224,9 @@ def ingest(
         if goal.file is not None and any(Path(each).expanduser().resolve() == goal.file for each in paths):
             raise ConfigurationError(f"{out} would be read and written at once. Name another file with --out")
         formats = choice(input_format, mapped)
+        if STANDARD_INPUT in paths:
+            copied = stack.enter_context(spooled())
+            paths = tuple(copied if each == STANDARD_INPUT else each for each in paths)
         asked = paths if paths or otlp else tuple(known_folders(EVERY, Path.home()))
         follow = follow or otlp is not None
         account = asyncio.run(

@@ -1,5 +1,7 @@
 """`eddy ingest` as a command: where records go, what it asks, what it says, and how it ends."""
 
+import gzip
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -181,3 +183,34 @@ def test_a_file_in_the_folder_that_is_read_may_be_written_and_is_not_read(tmp_pa
     for _ in range(2):
         assert ingest(tmp_path, "--out", out).exit_code == 0
     assert records(out.read_text()) == expected(LOG)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_standard_input_is_read_like_a_file_and_no_copy_of_it_stays(
+    packed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    given = gzip.compress(LOG.read_bytes()) if packed else LOG.read_bytes()
+    result = CliRunner().invoke(main, ["ingest", "-", "--out", "-"], input=given)
+    assert result.exit_code == 0, result.stderr
+    assert records(result.stdout) == expected(LOG)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_standard_input_that_comes_again_is_sent_once(tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    for _ in range(2):
+        result = CliRunner().invoke(main, ["ingest", "-", "--out", str(out)], input=LOG.read_bytes())
+        assert result.exit_code == 0, result.stderr
+    assert records(out.read_text()) == expected(LOG)
+
+
+@pytest.mark.parametrize("more", [["--follow"], ["--otlp", "127.0.0.1:0"]])
+def test_standard_input_cannot_be_followed(more: list[str]) -> None:
+    result = ingest("-", "--out", "-", *more)
+    assert result.exit_code == 2
+    assert "Standard input is read to its end" in result.stderr
+
+
+def test_empty_standard_input_is_nothing_to_read() -> None:
+    assert ingest("-", "--out", "-").exit_code == 2
