@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from streams.cli.input_options import INPUT_PATH, format_option, map_option
+from streams.cli.input_options import INPUT_PATH, format_option, given_options, map_option
 from streams.cli.lazy_group import PROBLEM_FOUND
 from streams.cli.settings_file import settings_in_force
 from streams.cli.text.intake_report import count, report_intake
@@ -99,7 +99,8 @@ def detect(
         tally = _write_lines(judgements, only_loops=only_loops)
     elif overview and not all_steps:
         named = paths or tuple(sorted({str(Path(each.folder).expanduser()) for each in _places()}))
-        tally = _write_all(judgements, Overview(standard_output(), intake, named, only_loops=only_loops))
+        view = Overview(standard_output(), intake, named, given_options(), only_loops=only_loops)
+        tally = _write_all(judgements, view)
     else:
         tally = _write_all(judgements, Report(standard_output(), every_step=all_steps, only_loops=only_loops))
     report_intake(intake)

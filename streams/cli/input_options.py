@@ -11,6 +11,8 @@ from streams.sources.adapters.adapter import Format
 from streams.sources.adapters.mapped import mapped_format
 from streams.sources.reading import FORMAT_NAMES, InputFormat
 
+_MAP: Final = "eddy.map"
+
 INPUT_PATH: Final = click.Path(exists=True, readable=True, allow_dash=True)
 """A file, a folder, or - for standard input."""
 
@@ -31,7 +33,19 @@ def _mapped(context: click.Context, _parameter: click.Parameter, path: Path | No
         return None
     if context.params.get("input_format", InputFormat.AUTO) != InputFormat.AUTO:
         raise click.UsageError("Give --map or --format, not both.")
+    context.meta[_MAP] = str(path)
     return mapped_format(path.read_bytes())
+
+
+def given_options() -> tuple[str, ...]:
+    """Return the options that say how files are read and judged, for a command that is recommended."""
+    context = click.get_current_context()
+    chosen, settings = context.params["input_format"], context.params.get("settings_path")
+    return (
+        *(() if chosen == InputFormat.AUTO else ("--format", str(chosen))),
+        *(("--map", context.meta[_MAP]) if _MAP in context.meta else ()),
+        *(() if settings is None else ("--settings", str(settings))),
+    )
 
 
 map_option: Final = click.option(

@@ -113,15 +113,22 @@ class Overview:
         write: takes one line to show.
         intake: says which file a record came from.
         paths: what the user named, for the commands that are recommended.
+        options: how files are read, for these commands too.
         only_loops: leave out the sessions that did not loop.
     """
 
     def __init__(
-        self, write: Callable[[Line], None], intake: Intake, paths: tuple[str, ...], *, only_loops: bool
+        self,
+        write: Callable[[Line], None],
+        intake: Intake,
+        paths: tuple[str, ...],
+        options: tuple[str, ...] = (),
+        *,
+        only_loops: bool,
     ) -> None:
         self._write = write
         self._intake = intake
-        self._paths = paths
+        self._paths, self._options = paths, options
         self._only_loops = only_loops
         self._tally = Tally()
         self._courses: dict[str, Course] = {}
@@ -189,10 +196,10 @@ class Overview:
         if looped:
             name, course = looped[0]
             yield Line()
-            yield Line.of(Span("Step by step: ", "bold"), Span(_command(name, course.file)))
+            yield Line.of(Span("Step by step: ", "bold"), Span(_command(name, (*self._options, course.file))))
             if len(looped) > 1:
-                paths = shlex.join(self._paths)
-                yield Line.of(Span(f"Any other one: eddy explain SESSION {paths}"))
+                others = shlex.join((*self._options, *self._paths))
+                yield Line.of(Span(f"Any other one: eddy explain SESSION {others}"))
 
 
 _HEADING: Final = "  tokens in loop  began, UTC           lasted     session"
@@ -226,10 +233,10 @@ def _spent(looped: list[tuple[str, Course]]) -> str:
     return f"{said}. Most wasteful first:" if len(looped) > 1 else f"{said}:"
 
 
-def _command(session_id: str, file: str) -> str:
+def _command(session_id: str, arguments: tuple[str, ...]) -> str:
     """Return the command that shows a session step by step."""
     plain = session_id.isprintable() and not session_id.startswith("-")
-    return f"eddy explain {shlex.quote(session_id) if plain else 'SESSION'} {shlex.quote(file)}"
+    return f"eddy explain {shlex.quote(session_id) if plain else 'SESSION'} {shlex.join(arguments)}"
 
 
 def _call(decision: Decision) -> str:

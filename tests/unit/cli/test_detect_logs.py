@@ -1,5 +1,6 @@
 """`eddy detect` on the logs of other programs: an overview of folders, the known places, what is left out."""
 
+import shlex
 import shutil
 from pathlib import Path
 
@@ -125,3 +126,32 @@ def test_a_mapping_file_is_for_every_command_that_reads_files(tmp_path: Path) ->
     assert run("--map", mapping, "--format", "jsonl", path).exit_code == 2
     both = run("--a", "default", "--b", "default", "--map", mapping, path, command="backtest")
     assert both.exit_code == 0, both.output
+
+
+def recommended(result: Result) -> list[str]:
+    line = next(each for each in result.stdout.splitlines() if each.startswith("Step by step: "))
+    return shlex.split(line.removeprefix("Step by step: eddy explain "))
+
+
+def test_the_command_it_recommends_repeats_the_format_and_the_settings(
+    projects: Path, tmp_path: Path
+) -> None:
+    settings = tmp_path / "my settings.json"
+    settings.write_text("{}")
+    arguments = recommended(run(projects, "--format", "claude-code", "--settings", settings))
+    assert arguments[1:5] == ["--format", "claude-code", "--settings", str(settings)]
+    assert "is considered looping: Bash" in run(*arguments, command="explain").stdout
+
+
+def test_the_command_it_recommends_repeats_the_mapping_file(tmp_path: Path) -> None:
+    mapping, folder = tmp_path / "map.toml", tmp_path / "logs"
+    mapping.write_text('session_id = "run"\ntool = "tool"\narguments = "input"\nresult = "output"\n')
+    folder.mkdir()
+    for name in ("r1", "r2"):
+        rows = [f"{name},search,x,no match"] * 6
+        (folder / f"{name}.csv").write_text("\n".join(["run,tool,input,output", *rows]) + "\n")
+    result = run(folder, "--map", mapping)
+    arguments = recommended(result)
+    assert arguments[1:3] == ["--map", str(mapping)]
+    assert "is considered looping: search" in run(*arguments, command="explain").stdout
+    assert f"eddy explain SESSION --map {mapping} {folder}" in result.stdout
