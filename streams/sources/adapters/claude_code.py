@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from streams.sources.adapters.adapter import CERTAIN, NO, Format, UnitKind
+from streams.sources.adapters.adapter import CERTAIN, NO, Format, Problem, UnitKind
 from streams.sources.adapters.conversation import Conversation
 from streams.sources.adapters.log import Found, LogAdapter
 from streams.sources.adapters.record import (
@@ -69,16 +69,17 @@ class ClaudeCode(LogAdapter):
             conversation.spend(message_tokens(message.get("usage")), text_or_none(message.get("id")))
         calls = False
         for block in blocks(message.get("content")):
-            match block:
-                case {"type": "text", "text": str(text)}:
-                    conversation.say(text)
-                case {"type": "tool_use", "id": str(call_id), "name": str(name)}:
+            kind = block.get("type") if isinstance(block, dict) else None
+            if kind == "tool_use":
+                call_id, name = block.get("id"), block.get("name")
+                if isinstance(call_id, str) and isinstance(name, str):
                     calls = True
                     yield from conversation.call(call_id, name, block.get("input"), parent=uuid, at=at)
-                case {"type": str(kind)}:
-                    self.ignored[f"block {kind}"[:60]] += 1
-                case _:
-                    yield self.unknown(conversation.session_id, "a block without a type")
+                    continue
+            elif kind == "text" and isinstance(text := block.get("text"), str):
+                conversation.say(text)
+                continue
+            yield from self._other(conversation, kind)
         if synthetic:
             yield from conversation.finish(uuid, at, "failure")
         elif not calls and message.get("stop_reason") not in (None, "tool_use", "pause_turn"):
@@ -92,19 +93,22 @@ class ClaudeCode(LogAdapter):
     ) -> Found:
         words = not (line.get("isMeta") is True or line.get("isCompactSummary") is True)
         for block in blocks(message.get("content")):
-            match block:
-                case {"type": "tool_result", "tool_use_id": str(call_id)}:
-                    output = block_text(block.get("content"))
-                    yield from conversation.answer(
-                        call_id, output, at, call_status(block.get("is_error"), output)
-                    )
-                case {"type": "text", "text": str(text)} if words:
-                    yield from conversation.conclude()
-                    conversation.ask(text)
-                case {"type": str(kind)}:
-                    self.ignored[f"block {kind}"[:60]] += 1
-                case _:
-                    yield self.unknown(conversation.session_id, "a block without a type")
+            kind = block.get("type") if isinstance(block, dict) else None
+            if kind == "tool_result" and isinstance(call_id := block.get("tool_use_id"), str):
+                output = block_text(block.get("content"))
+                yield from conversation.answer(call_id, output, at, call_status(block.get("is_error"), output))
+            elif kind == "text" and words and isinstance(text := block.get("text"), str):
+                yield from conversation.conclude()
+                conversation.ask(text)
+            else:
+                yield from self._other(conversation, kind)
+
+    def _other(self, conversation: Conversation, kind: Any) -> Iterator[Problem]:
+        """Count a block that says nothing of a step."""
+        if isinstance(kind, str):
+            self.ignored[f"block {kind}"[:60]] += 1
+        else:
+            yield self.unknown(conversation.session_id, "a block without a type")
 
     def _repeated(self, uuid: Any) -> bool:
         if not isinstance(uuid, str) or not 0 < len(uuid) <= LONGEST_NAME:

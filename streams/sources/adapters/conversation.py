@@ -20,6 +20,7 @@ from streams.sources.adapters.record import (
     Step,
     argument_text,
     decision_log,
+    target,
 )
 from streams.sources.entry import Entry
 
@@ -38,6 +39,7 @@ class Call:
     words: str | None = None
     parent: str | None = None
     at: int | None = None
+    target: str | None = None
 
 
 @dataclass(slots=True)
@@ -112,7 +114,9 @@ class Conversation:
             oldest = next(iter(self.calls))
             yield _unanswered(self, oldest, self.calls.pop(oldest))
         above = None if parent is None else parent[:LONGEST_NAME]
-        self.calls[call_id] = Call(name[:LONGEST_NAME], argument_text(arguments), self.words, above, at)
+        # From the arguments as they came: as text they may be cut, and would have to be read again.
+        about, text = target(arguments) or "", argument_text(arguments)
+        self.calls[call_id] = Call(name[:LONGEST_NAME], text, self.words, above, at, about)
         self.words = self.held_id = None
 
     def answer(
@@ -139,6 +143,7 @@ class Conversation:
                 words=call.words,
                 parent=call.parent,
                 signal=signal,
+                target=call.target,
             )
         )
 

@@ -63,7 +63,7 @@ class Step(NamedTuple):
         cost: of the session up to here, as the source counts it.
         terminal: whether it ends the session.
         signal: the agent's own loop stop.
-        target: the file it is about; None if it is the one that the arguments name, or none.
+        target: the file it is about, empty if there is none; None if the arguments are to be searched for it.
     """
 
     event_id: str
@@ -92,59 +92,83 @@ def decision_log(
     >>> log["cognition"], log["action"]["target"], log["meta"]
     ({'intent': 'Read a.py'}, 'a.py', {'trace_id': 's1', 'timestamp': 5})
     """
+    session = clean(session_id)
+    meta: dict[str, Any] = {
+        "trace_id": clean(trace_id) if trace_id else session,
+        "timestamp": max(0, step.at),
+    }
+    if step.parent:
+        meta["parent_step_id"] = clean(step.parent)
+    identity = {
+        "agent_id": clean(agent.agent_id[:LONGEST_NAME]),
+        "agent_type": clean(agent.agent_type[:LONGEST_NAME]),
+    }
+    if agent.version:
+        identity["capability_version"] = clean(agent.version[:LONGEST_NAME])
     log: dict[str, Any] = {
-        "session_id": clean(session_id),
+        "session_id": session,
         "event_id": clean(step.event_id),
-        "meta": _given(
-            trace_id=clean(trace_id or session_id),
-            timestamp=max(0, step.at),
-            parent_step_id=clean(step.parent) if step.parent else None,
-        ),
-        "identity": _given(
-            agent_id=clean(agent.agent_id[:LONGEST_NAME]),
-            agent_type=clean(agent.agent_type[:LONGEST_NAME]),
-            capability_version=clean(agent.version[:LONGEST_NAME]) if agent.version else None,
-        ),
+        "meta": meta,
+        "identity": identity,
     }
+    tool = arguments = path = None
+    if step.tool is not None:
+        tool, arguments, path = clean(step.tool[:LONGEST_NAME]), argument_text(step.arguments), _target(step)
     if step.kind != "system":
-        log["cognition"] = _cognition(step, goal)
-    log["action"] = _action(step)
-    optional = {
-        "state_delta": _given(tokens_consumed=step.tokens, cumulative_session_cost=step.cost),
-        "control": _given(is_terminal=step.terminal or None, interrupt_signal=step.signal),
-    }
-    return log | {name: group for name, group in optional.items() if group}
+        log["cognition"] = _cognition(step, goal, tool, arguments, path)
+    log["action"] = _action(step, tool, arguments, path)
+    _add_rest(log, step)
+    return log
 
 
-def _cognition(step: Step, goal: str | None) -> dict[str, Any]:
-    words = step.words.strip()[:LONGEST_WORDS] if step.words else ""
-    intent = clean(words) or silent_intent(step.tool, step.arguments, _target(step))
-    about = clean(goal[:LONGEST_TEXT]) if goal and step.kind == "tool" else None
-    return _given(intent=intent, goal=about)
+def _cognition(
+    step: Step, goal: str | None, tool: str | None, arguments: str | None, path: str | None
+) -> dict[str, Any]:
+    intent = clean(step.words.strip()[:LONGEST_WORDS]) if step.words else ""
+    if not intent and tool is not None:
+        intent = tool if is_not_captured(step.arguments) else _about(tool, arguments, path)
+    cognition = {"intent": intent}
+    if goal and step.kind == "tool":
+        cognition["goal"] = clean(goal[:LONGEST_TEXT])
+    return cognition
+
+
+def _action(step: Step, tool: str | None, arguments: str | None, path: str | None) -> dict[str, Any]:
+    action: dict[str, Any] = {"status": step.status, "kind": step.kind}
+    if tool is not None:
+        action["tool_call"] = tool
+    if arguments is not None:
+        action["tool_input"] = arguments
+    if path is not None:
+        action["target"] = path
+    if step.output is not None:
+        name = "error" if step.status == "failure" else "tool_output_summary"
+        action[name] = clean(step.output[:LONGEST_TEXT])
+    return action
+
+
+def _add_rest(log: dict[str, Any], step: Step) -> None:
+    """Add what few steps have."""
+    delta: dict[str, Any] = {}
+    if step.tokens is not None:
+        delta["tokens_consumed"] = step.tokens
+    if step.cost is not None:
+        delta["cumulative_session_cost"] = step.cost
+    if delta:
+        log["state_delta"] = delta
+    control: dict[str, Any] = {}
+    if step.terminal:
+        control["is_terminal"] = True
+    if step.signal is not None:
+        control["interrupt_signal"] = step.signal
+    if control:
+        log["control"] = control
 
 
 def _target(step: Step) -> str | None:
-    return target(step.arguments) if step.target is None else clean(step.target[:LONGEST_TEXT])
-
-
-def _action(step: Step) -> dict[str, Any]:
-    output = None if step.output is None else clean(step.output[:LONGEST_TEXT])
-    failed = step.status == "failure"
-    called = step.tool is not None
-    return _given(
-        status=step.status,
-        kind=step.kind,
-        tool_call=clean(step.tool[:LONGEST_NAME]) if step.tool is not None else None,
-        tool_input=argument_text(step.arguments) if called else None,
-        target=_target(step) if called else None,
-        error=output if failed else None,
-        tool_output_summary=None if failed else output,
-    )
-
-
-def _given(**fields: Any) -> dict[str, Any]:
-    """Return the fields that have a value."""
-    return {name: value for name, value in fields.items() if value is not None}
+    """Return the file that a step is about; one without a name is none."""
+    given = step.target
+    return target(step.arguments) if given is None else clean(given[:LONGEST_TEXT]) or None
 
 
 def clean(text: str) -> str:
@@ -217,22 +241,13 @@ def target(arguments: Any) -> str | None:
     return next((clean(path[:LONGEST_TEXT]) for path in paths if isinstance(path, str) and path), None)
 
 
-def silent_intent(tool: str | None, arguments: Any, path: str | None) -> str:
-    """Return the intent of a step that comes without words (specification 2.3).
+def _about(tool: str, arguments: str | None, path: str | None) -> str:
+    """Return the intent of a step that comes without words (specification 12.2).
 
-    The tool with its target, or with the first 60 characters of its arguments; the tool alone if its
-    arguments were not captured.
-
-    >>> silent_intent("Bash", {"command": "ls"}, None), silent_intent("Read", {}, "a.py")
+    >>> _about("Bash", '{"command":"ls"}', None), _about("Read", "{}", "a.py")
     ('Bash {"command":"ls"}', 'Read a.py')
     """
-    if tool is None:
-        return ""
-    name = clean(tool[:LONGEST_NAME])
-    if is_not_captured(arguments):
-        return name
-    about = path or (argument_text(arguments) or "")[:LONGEST_ARGUMENTS_IN_INTENT]
-    return f"{name} {about}".rstrip()
+    return f"{tool} {path or (arguments or '')[:LONGEST_ARGUMENTS_IN_INTENT]}".rstrip()
 
 
 def not_captured(span_id: str) -> dict[str, str]:
