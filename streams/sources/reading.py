@@ -6,6 +6,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from io import BufferedReader
+from itertools import chain
 from pathlib import Path, PurePath
 from typing import Final
 
@@ -169,12 +170,10 @@ class _Reader:
         damage: Exception | None = None
         held: list[Entry] = []
         most = RECORDS_AT_ONCE if chosen.kind is UnitKind.LINES and Path(name).is_file() else 0
+        found = chain.from_iterable(map(adapter.feed, _units(stream, chosen.kind, share, _shown(name))))
         try:
-            for unit in _units(stream, chosen.kind, share, _shown(name)):
-                if most == 0:
-                    yield from self._found(adapter.feed(unit), share, copied=copied, name=name)
-                    continue
-                held.extend(self._found(adapter.feed(unit), share, copied=copied, name=name))
+            for entry in self._found(found, share, copied=copied, name=name):
+                held.append(entry)
                 if len(held) >= most:
                     yield from held
                     held.clear()

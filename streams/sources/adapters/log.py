@@ -56,7 +56,8 @@ class LogAdapter(ABC):
             yield Problem(self.name, Reason.UNREADABLE, "not JSON")
         elif isinstance(value, dict):
             yield from self.read(value)
-            yield from self.given_up()
+            if self._used:  # else the line was of no session
+                yield from self.given_up()
         else:
             yield Problem(self.name, Reason.UNKNOWN_SHAPE, "not an object")
 
