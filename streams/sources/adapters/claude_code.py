@@ -96,7 +96,9 @@ class ClaudeCode(LogAdapter):
             kind = block.get("type") if isinstance(block, dict) else None
             if kind == "tool_result" and isinstance(call_id := block.get("tool_use_id"), str):
                 output = block_text(block.get("content"))
-                yield from conversation.answer(call_id, output, at, call_status(block.get("is_error"), output))
+                yield from conversation.answer(
+                    call_id, output, at, call_status(block.get("is_error"), output)
+                )
             elif kind == "text" and words and isinstance(text := block.get("text"), str):
                 yield from conversation.conclude()
                 conversation.ask(text)
