@@ -61,7 +61,7 @@ def _foreign(topic: str, count: int, total: int) -> Iterator[Check]:
 
 def _without_content(count: int, total: int) -> Iterator[Check]:
     if count:
-        advice = "Switch content capture on, as docs/sources/frameworks.md says: such calls raise no verdict."
+        advice = "Switch content capture on, as docs/sources/frameworks.md says: such calls equal no other."
         yield warn(_NAME, f"{count} of {total} tool calls have no arguments", advice)
 
 
