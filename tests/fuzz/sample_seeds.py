@@ -84,23 +84,24 @@ def _json(unit: bytes) -> Any:
         return None
 
 
-def _small_line(unit: bytes) -> bytes:
+def _small_line(unit: bytes, longest: int = LONGEST_SEED) -> bytes:
     value = _json(unit)
-    return unit if value is None else _fitted(value)
+    return unit if value is None else _fitted(value, longest)
 
 
 def _document(document: bytes) -> Iterator[bytes]:
     value = _json(document)
     if value is None:
-        yield from _windows(map(_small_line, document.splitlines()), b"\n")
+        # Lines of one document belong together: as many as possible go into a seed.
+        yield from _windows([_small_line(line, LONGEST_SEED // 4) for line in document.splitlines()], b"\n")
     else:
-        yield _fitted(value)
+        yield _fitted(value, LONGEST_SEED)
 
 
-def _fitted(value: Any) -> bytes:
-    """Return a value as JSON that fits into a seed, if need be with fewer items and shorter texts."""
+def _fitted(value: Any, longest: int) -> bytes:
+    """Return a value as JSON that is short enough, if need be with fewer items and shorter texts."""
     written = (orjson.dumps(_small(value, size)) for size in _SIZES)
-    return next((each for each in written if len(each) <= LONGEST_SEED), b"{}")
+    return next((each for each in written if len(each) <= longest), b"{}")
 
 
 def _small(value: Any, size: _Size) -> Any:
