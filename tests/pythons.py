@@ -62,12 +62,13 @@ def environment_of(version: str, python: Path) -> Path:
     """
     folder = ROOT / ".cache" / f"python{version}"
     inside, stamp = folder / "bin" / "python", folder / _INSTALLED_FROM
-    sources = [ROOT / "pyproject.toml", *sorted(FOLDER.glob("*.txt"))]
+    sources = [ROOT / "pyproject.toml", ROOT / "client" / "pyproject.toml", *sorted(FOLDER.glob("*.txt"))]
     wanted = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
     if not stamp.exists() or stamp.read_text() != wanted:
         subprocess.run([python, "-m", "venv", "--clear", folder], check=True)
         install = ["-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-        subprocess.run([inside, *install, "-c", file_of("dev"), "-e", f"{ROOT}[dev]"], check=True)
+        projects = ["-e", f"{ROOT}[dev]", "-e", ROOT / "client"]
+        subprocess.run([inside, *install, "-c", file_of("dev"), *projects], check=True)
         stamp.write_text(wanted)
     return inside
 
