@@ -134,7 +134,7 @@ def test_every_wrong_value_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -> 
         ({"HEARTBEAT_INTERVAL_S": "15"}, ["EDDY_HEARTBEAT_INTERVAL_S", "EDDY_SESSION_TIMEOUT_S"]),
         (
             {"TOPIC_PREFIX": "p" * 100, "APPLICATION_ID": "a" * 127},
-            ["EDDY_TOPIC_PREFIX", "EDDY_APPLICATION_ID", "226 characters"],
+            ["EDDY_TOPIC_PREFIX", "EDDY_APPLICATION_ID", "225 characters"],
         ),
         (
             {"AGGREGATE_PAUSE_S": "5", "STALL_TIMEOUT_S": "5"},
@@ -161,7 +161,7 @@ def test_values_that_do_not_fit_together_are_refused_by_their_names(
 
 
 def test_the_longest_job_has_topic_names_that_kafka_takes() -> None:
-    settings = ConnectionSettings(topic_prefix="p" * 100, application_id="a" * 126)
+    settings = ConnectionSettings(topic_prefix="p" * 100, application_id="a" * 125)
     catalogue = job_topics(settings.job, settings.topic_prefix, partitions=1, replicas=1)
     assert max(len(topic.name) for topic in catalogue.topics) == 249
 
