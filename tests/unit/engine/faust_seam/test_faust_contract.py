@@ -117,6 +117,7 @@ RELIED_ON: dict[str, dict[str, str]] = {
         "mode.services.Service.__init__": "4a44ca859d66",
         "mode.services.Service._crash": "023e36034cd9",
         "mode.services.Service.crash_reason": "34241b53be01",
+        "mode.services.ServiceCallbacks.on_start": "8878cfa83a70",
         "mode.services.ServiceCallbacks.on_stop": "11211872b272",
     },
     "Restoring: who signals a start and an end, and what is declared ready.": {
