@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Any
@@ -16,6 +16,7 @@ from faust.exceptions import ImproperlyConfigured
 from streams import agents
 from streams.aggregation import Aggregation
 from streams.endpoints import connection, open_codec
+from streams.engine.app import RunApp
 from streams.engine.faust_seam.pass_through import check_pass_through
 from streams.engine.faust_seam.transport_options import TransportOptions
 from streams.engine.health.broker_watch import BrokerWatch
@@ -166,6 +167,26 @@ def build(settings: WorkerSettings) -> SessionsApp:
             shadow_versions=app.sessions.shadow_versions,
         )
     )
+    observe(app, settings, brokers, metrics.exposition, lambda health: SessionLookup(app, health))
+    return app
+
+
+def observe(
+    app: RunApp,
+    settings: WorkerSettings,
+    brokers: BrokerWatch,
+    exposition: Callable[[], bytes],
+    new_lookup: Callable[[Health], SessionLookup] | None = None,
+) -> None:
+    """Give an app what answers probes and watches over it, from before the first restore on.
+
+    Args:
+        app: The app.
+        settings: Where to listen, and how long a stall may be.
+        brokers: Knows whether brokers answer.
+        exposition: Returns the metrics.
+        new_lookup: Makes what answers for sessions, where the app has any.
+    """
     health = Health(
         app,
         brokers,
@@ -178,21 +199,16 @@ def build(settings: WorkerSettings) -> SessionsApp:
         settings.web_port,
         live=lambda: status(health.live()),
         ready=lambda: status(health.ready()),
-        metrics=metrics.exposition,
-        session=SessionLookup(app, health),
+        metrics=exposition,
+        session=None if new_lookup is None else new_lookup(health),
         token=None if token is None else token.get_secret_value(),
     )
     watchdog = Watchdog(health, stall_timeout_s=settings.stall_timeout_s)
-    app.companions += (brokers, Observation(server, watchdog, greeting(settings, app.options)))
-    return app
-
-
-def greeting(settings: WorkerSettings, options: EngineOptions) -> str:
-    """Return what a worker says first."""
-    return (
-        f"Eddy {__version__} starts: group {options.application_id} at {settings.bootstrap_servers}, "
-        f"{settings.processing_guarantee.replace('_', ' ')}, state in {options.directory.absolute()}."
+    greeting = (
+        f"Eddy {__version__} starts: group {app.options.application_id} at {settings.bootstrap_servers}, "
+        f"{settings.processing_guarantee.replace('_', ' ')}, state in {app.options.directory.absolute()}."
     )
+    app.companions += (brokers, Observation(server, watchdog, greeting))
 
 
 def __getattr__(name: str) -> Any:

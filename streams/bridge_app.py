@@ -10,20 +10,17 @@ from faust.exceptions import ImproperlyConfigured
 
 from schemas.numbers import INPUT_SUBJECTS
 from streams import agents
-from streams.app import __version__, engine_options, greeting
+from streams.app import __version__, engine_options, observe
 from streams.bridge.bridge import Bridge, BridgeOptions
 from streams.domain.topic import Topic
 from streams.endpoints import connection, open_codec
 from streams.engine.bridge_app import BridgeApp
 from streams.engine.health.broker_watch import BrokerWatch
-from streams.engine.health.liveness import Health, Watchdog, status
-from streams.engine.health.observation import Observation
 from streams.engine.options import BRIDGE_FLOW, EngineOptions
 from streams.errors import ConfigurationError
 from streams.observe.bridge_metrics import BridgeCounts
 from streams.observe.client_errors import ClientErrors
 from streams.observe.readings import Readings
-from streams.observe.web import HealthServer
 from streams.settings import BridgeSettings
 from streams.sources.content import Content
 
@@ -96,19 +93,5 @@ def build(settings: BridgeSettings) -> BridgeApp:
         )
     )
     metrics.watch_held(app.held)
-    health = Health(
-        app,
-        brokers,
-        stall_timeout_s=settings.stall_timeout_s,
-        restore_timeout_s=settings.restore_timeout_s,
-    )
-    server = HealthServer(
-        settings.web_host,
-        settings.web_port,
-        live=lambda: status(health.live()),
-        ready=lambda: status(health.ready()),
-        metrics=metrics.exposition,
-    )
-    watchdog = Watchdog(health, stall_timeout_s=settings.stall_timeout_s)
-    app.companions += (brokers, Observation(server, watchdog, greeting(settings, options)))
+    observe(app, settings, brokers, metrics.exposition)
     return app
