@@ -8,6 +8,7 @@ from streams.domain.topic import Topic
 from streams.engine.crash_point import AT_LEAST_ONCE, EXACTLY_ONCE, CrashPoint
 from tests.integration.spans import Bridges, Sent, agents, expected, shuffled_twice
 from tests.integration.stage import SOON_MISSED, Stage
+from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until
 
 pytestmark = pytest.mark.integration
 kafka_only = pytest.mark.kafka_only("the embedded broker has no transactions")
@@ -24,6 +25,15 @@ TIMES = dict.fromkeys(CrashPoint, 4) | {CrashPoint.SETTINGS_ACKED: 1, CrashPoint
 POINTS = [point for point in AT_LEAST_ONCE if point is not CrashPoint.SETTINGS_ACKED]
 
 
+async def counts(bridge: WorkerProcess, wanted: int, metric: str, **labels: str) -> None:
+    """Wait until a bridge reports a figure. It counts when an epoch ends, after its records are there."""
+
+    async def reported() -> bool:
+        return await bridge.metric(metric, **labels) == wanted
+
+    await until(reported, PATIENCE_SECONDS, f"{metric} of {wanted}", bridge)
+
+
 async def test_spans_become_the_records_of_sessions_though_nothing_comes_after_them(stage: Stage) -> None:
     bridges = Bridges(stage, bridge_hold_ms=500)
     await bridges.send(agents(TRACES, CALLS))
@@ -31,21 +41,21 @@ async def test_spans_become_the_records_of_sessions_though_nothing_comes_after_t
     await bridges.until_there(TRACES * CALLS, bridge)
     assert await bridges.sessions() == expected(TRACES, CALLS)
     assert not await bridges.repeated()
-    assert await bridge.metric("eddy_bridge_spans_total", result="tool") == TRACES * CALLS
-    assert await bridge.metric("eddy_bridge_sessions_total", key="conversation") == TRACES
-    assert await bridge.metric("eddy_bridge_held") == 0
+    await counts(bridge, TRACES * CALLS, "eddy_bridge_spans_total", result="tool")
+    await counts(bridge, TRACES, "eddy_bridge_sessions_total", key="conversation")
+    await counts(bridge, 0, "eddy_bridge_held")
     bridge.terminate()
     assert await bridge.ended() == 0, bridge.tail()
 
 
 async def test_requests_in_any_order_and_twice_give_the_same_records(stage: Stage) -> None:
-    bridges = Bridges(stage, bridge_hold_ms=3_000)
+    bridges = Bridges(stage, bridge_hold_ms=15_000)  # longer than sending all of it can take
     await bridges.send(shuffled_twice(agents(TRACES, CALLS), seed=7))
     bridge = bridges.start()
     await bridges.until_there(TRACES * CALLS, bridge)
     assert await bridges.sessions() == expected(TRACES, CALLS)
     assert not await bridges.repeated()
-    assert await bridge.metric("eddy_bridge_spans_total", result="repeated") == 2 * TRACES * CALLS
+    await counts(bridge, 2 * TRACES * CALLS, "eddy_bridge_spans_total", result="repeated")
 
 
 @pytest.mark.parametrize("point", POINTS)
@@ -93,6 +103,11 @@ async def test_what_cannot_be_read_becomes_a_dead_letter_and_stops_nothing(stage
     await bridges.send([*hostile, *agents(1, CALLS), *hostile])
     bridge = bridges.start()
     await bridges.until_there(CALLS, bridge)
+
+    async def all_letters() -> bool:
+        return len(await stage.read(Topic.SPAN_DEAD_LETTERS)) >= 2 * len(hostile)
+
+    await until(all_letters, PATIENCE_SECONDS, "the dead letters", bridge)
     letters = await stage.read(Topic.SPAN_DEAD_LETTERS)
     assert sorted(letter.value or b"" for letter in letters) == sorted(
         2 * [record.value for record in hostile]
@@ -101,7 +116,7 @@ async def test_what_cannot_be_read_becomes_a_dead_letter_and_stops_nothing(stage
     assert {dict(letter.headers)["x-dlq-consumer-group"] for letter in letters} == {
         f"{stage.application_id}-bridge".encode()
     }
-    assert "undecodable" in bridge.log
+    await until(lambda: "undecodable" in bridge.log, PATIENCE_SECONDS, "a line in the log", bridge)
 
 
 async def test_two_bridges_share_the_partitions(stage: Stage) -> None:
