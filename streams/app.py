@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -155,20 +156,27 @@ def build(settings: WorkerSettings) -> SessionsApp:
     agents.register(app)
     brokers = BrokerWatch(connection(settings), errors)
     metrics.watch(
-        Readings(
-            brokers=brokers.brokers,
-            broker_silence_s=brokers.silent_s,
-            lags=app.lags,
-            waiting=app.waiting,
-            sizes=app.sizes,
-            standby_lags=app.standby_lags,
-            clock_ahead=lambda: app.clock.ahead_s,
+        replace(
+            readings(app, brokers),
             settings_versions=app.sessions.settings_versions,
             shadow_versions=app.sessions.shadow_versions,
         )
     )
     observe(app, settings, brokers, metrics.exposition, lambda health: SessionLookup(app, health))
     return app
+
+
+def readings(app: RunApp, brokers: BrokerWatch) -> Readings:
+    """Return what every app is asked at each scrape."""
+    return Readings(
+        brokers=brokers.brokers,
+        broker_silence_s=brokers.silent_s,
+        lags=app.lags,
+        waiting=app.waiting,
+        sizes=app.sizes,
+        standby_lags=app.standby_lags,
+        clock_ahead=lambda: app.clock.ahead_s,
+    )
 
 
 def observe(

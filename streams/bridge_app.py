@@ -10,7 +10,7 @@ from faust.exceptions import ImproperlyConfigured
 
 from schemas.numbers import INPUT_SUBJECTS
 from streams import agents
-from streams.app import __version__, engine_options, observe
+from streams.app import __version__, engine_options, observe, readings
 from streams.bridge.bridge import Bridge, BridgeOptions
 from streams.domain.topic import Topic
 from streams.endpoints import connection, open_codec
@@ -20,7 +20,6 @@ from streams.engine.options import BRIDGE_FLOW, EngineOptions
 from streams.errors import ConfigurationError
 from streams.observe.bridge_metrics import BridgeCounts
 from streams.observe.client_errors import ClientErrors
-from streams.observe.readings import Readings
 from streams.settings import BridgeSettings
 from streams.sources.content import Content
 
@@ -81,17 +80,7 @@ def build(settings: BridgeSettings) -> BridgeApp:
         raise ConfigurationError(f"Faust refuses a setting: {error}. Check EDDY_FAUST.") from error
     agents.register_bridge(app)
     brokers = BrokerWatch(connection(settings), errors)
-    metrics.watch(
-        Readings(
-            brokers=brokers.brokers,
-            broker_silence_s=brokers.silent_s,
-            lags=app.lags,
-            waiting=app.waiting,
-            sizes=app.sizes,
-            standby_lags=app.standby_lags,
-            clock_ahead=lambda: app.clock.ahead_s,
-        )
-    )
+    metrics.watch(readings(app, brokers))
     metrics.watch_held(app.held)
     observe(app, settings, brokers, metrics.exposition)
     return app

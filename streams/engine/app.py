@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, cast
@@ -108,14 +109,15 @@ class RunApp(faust.App):
         self._open = AsyncExitStack()
         self._epochs: Mapping[str, Process] = {}
 
+    @abstractmethod
     def _new_tables(self) -> Sequence[StateTable[Any]]:
         """Return the tables of the flow."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _new_lanes(self) -> Mapping[str, Lanes]:
         """Return the lanes of the runs that change each table, by its name."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def _begin(
         self, largest: Mapping[str, int], guarantee: Guarantee, opened: AsyncExitStack
     ) -> Mapping[str, Process]:
@@ -126,7 +128,6 @@ class RunApp(faust.App):
             guarantee: How the epochs deliver.
             opened: Closed when the worker has stopped.
         """
-        raise NotImplementedError
 
     @property
     def run_consumer(self) -> RunConsumer:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eddy_client import Eddy
+from eddy_client import Eddy, texts
 from eddy_client.backlog import Backlog
 from eddy_client.texts import LONGEST_TEXT, bounded
 from hypothesis import given
@@ -24,6 +24,7 @@ from streams.detectors.settings import DEFAULTS
 from streams.domain.outcome import Rejected
 from streams.domain.record import Record
 from streams.pipeline import admit
+from streams.sources.adapters.record import PATH_KEYS
 from streams.sources.entry import decode_object
 
 
@@ -316,3 +317,7 @@ def test_an_option_that_kafka_does_not_know_is_refused_at_once() -> None:
 def test_json_of_a_value_is_short_and_its_own_text_stays() -> None:
     assert bounded({"b": [1, "ü"]}).text == '{"b":[1,"ü"]}'
     assert json.loads(bounded({"a": Hostile()}).text) == {"a": "[cannot be written]"}
+
+
+def test_a_file_is_found_by_the_names_that_the_job_knows() -> None:
+    assert texts._PATH_KEYS == PATH_KEYS
