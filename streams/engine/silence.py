@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from typing import Final, NamedTuple
 
-from mode import Service
-
 from streams.engine.faust_seam.job_app import JobApp
 from streams.engine.lifetime.housekeeper import WorkerInCharge
+from streams.engine.lifetime.rounds import Rounds
 from streams.engine.traces_epoch import TracesEpoch
-from streams.errors import DamagedStateError, ProducerFencedError
 
 _TICK_S: Final = 0.25
-
-log = logging.getLogger(__name__)
 
 
 class _Silence(NamedTuple):
@@ -25,8 +20,8 @@ class _Silence(NamedTuple):
     since_s: float
 
 
-class SilenceWatch(Service):
-    """Moves the clock of silent partitions on; an error in that stops the worker.
+class SilenceWatch(Rounds):
+    """Moves the clock of silent partitions on.
 
     A partition is silent if everything in it is processed and nothing comes. Only then a replay may give the
     records of different traces in another order, or sort spans differently that came too late.
@@ -34,40 +29,24 @@ class SilenceWatch(Service):
     Args:
         app: The worker's app.
         worker: What the worker knows of its partitions.
-        late_s: A tick that comes so much later than it should belongs to a worker that was suspended, and may
-            have been taken for dead. It does nothing, so that the group can tell it first.
+        late_s: As `Rounds` takes it.
     """
 
     def __init__(self, app: JobApp, worker: WorkerInCharge, *, late_s: float) -> None:
-        self._app = app
+        super().__init__(app, tick_s=_TICK_S, late_s=late_s)
         self._worker = worker
-        self._late_s = late_s
         self._generation = -1
         self._silent: dict[int, _Silence] = {}
         #: Set when the worker starts.
         self.epoch: TracesEpoch | None = None
-        super().__init__()
 
-    @Service.task
-    async def _watch(self) -> None:
-        before = time.monotonic()
-        while not self.should_stop:
-            await self.sleep(_TICK_S)
-            now = time.monotonic()
-            elapsed_s, before = now - before, now
-            if self.epoch is None or self._app.should_stop or elapsed_s > _TICK_S + self._late_s:
-                continue
-            try:
-                await self._tick(self.epoch, now)
-            except ProducerFencedError:
-                log.info("Another worker owns a partition: held spans wait for the next assignment.")
-            except DamagedStateError as error:
-                self._app.restore_again(error)
-            except Exception as error:  # noqa: BLE001 - whatever it is, nothing may go on as if it was not
-                await self._app.crash(error)
-                return
+    async def tick(self, elapsed_s: float) -> None:
+        """Let go what is due by the clock of the machine."""
+        del elapsed_s
+        if self.epoch is not None:
+            await self._release_due(self.epoch, time.monotonic())
 
-    async def _tick(self, epoch: TracesEpoch, now: float) -> None:
+    async def _release_due(self, epoch: TracesEpoch, now: float) -> None:
         worker = self._worker
         generation, partitions = worker.in_charge()
         if generation != self._generation:

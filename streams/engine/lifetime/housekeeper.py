@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Collection
 from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple
 
 from faust.types import TP
-from mode import Service
 
 from streams.engine.faust_seam.job_app import JobApp
 from streams.engine.lanes import Lanes
 from streams.engine.lifetime.housekeeping import Housekeeping
-from streams.errors import DamagedStateError, ProducerFencedError
+from streams.engine.lifetime.rounds import Rounds
 
 _TICK_S = 1.0
-
-log = logging.getLogger(__name__)
 
 
 class _End(NamedTuple):
@@ -100,42 +95,24 @@ class WorkerInCharge:
         return self._lanes.between_runs(partition)
 
 
-class Housekeeper(Service):
-    """Runs housekeeping every second; an error in it stops the worker.
+class Housekeeper(Rounds):
+    """Runs housekeeping every second.
 
     Args:
         app: The worker's app.
         interval_s: The interval of the searches; ticks are not further apart than that.
-        late_s: A tick that comes so much later than it should belongs to a worker that was suspended, and may
-            have been taken for dead. It does nothing, so that the group can tell it first.
+        late_s: As `Rounds` takes it.
     """
 
     def __init__(self, app: JobApp, *, interval_s: float, late_s: float) -> None:
-        self._app = app
-        self._tick_s = min(_TICK_S, interval_s)
-        self._late_s = late_s
+        super().__init__(app, tick_s=min(_TICK_S, interval_s), late_s=late_s)
         #: Made when the worker starts.
         self.housekeeping: Housekeeping | None = None
-        super().__init__()
 
-    @Service.task
-    async def _keep_house(self) -> None:
-        before = time.monotonic()
-        while not self.should_stop:
-            await self.sleep(self._tick_s)
-            now = time.monotonic()
-            elapsed_s, before = now - before, now
-            if self.housekeeping is None or self._app.should_stop or elapsed_s > self._tick_s + self._late_s:
-                continue
-            try:
-                await self.housekeeping.tick(elapsed_s)
-            except ProducerFencedError:
-                log.info("Another worker owns a partition: housekeeping waits for the next assignment.")
-            except DamagedStateError as error:
-                self._app.restore_again(error)
-            except Exception as error:  # noqa: BLE001 - whatever it is, nothing may go on as if it was not
-                await self._app.crash(error)
-                return
+    async def tick(self, elapsed_s: float) -> None:
+        """Keep house."""
+        if self.housekeeping is not None:
+            await self.housekeeping.tick(elapsed_s)
 
 
 def housekeeper(app: JobApp) -> Housekeeper | None:
