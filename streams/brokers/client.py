@@ -1,4 +1,4 @@
-"""What the tools need of the brokers: describe and change topics, read and write a few records."""
+"""What the tools need of the brokers: describe and change topics, write and read a few records."""
 
 from __future__ import annotations
 
@@ -22,24 +22,22 @@ from aiokafka.errors import (
     TopicAlreadyExistsError,
     for_code,
 )
-from aiokafka.partitioner import murmur2
 
+from streams.brokers.answers import answered
 from streams.brokers.client_fixes.admin_client import admin_client
-from streams.brokers.client_fixes.careful_fetch import CarefulConsumer
 from streams.brokers.client_fixes.redating import Redating
-from streams.brokers.connection import READ_COMMITTED, Connection
-from streams.brokers.readable import readable
+from streams.brokers.connection import Connection
+from streams.brokers.reading import Reading
 from streams.brokers.refusal import refusal
 from streams.brokers.stored import Stored as Stored  # noqa: PLC0414 - what this module returns
 from streams.brokers.topic_identity import topic_ids
+from streams.brokers.write_errors import explained
 from streams.domain.outgoing import Outgoing
 from streams.errors import ConfigurationError, InfrastructureError
 from topics.catalogue import TopicSpec
 from topics.plan import ActualTopic, AddPartitions, AlterConfig, Change, CreateTopic, Refused
 
 log = logging.getLogger(__name__)
-
-_POLL_MS = 500
 
 _SPREAD_SECONDS = 60.0
 _SPREAD_POLL_SECONDS = 0.05
@@ -66,13 +64,15 @@ class BrokerUnreachableError(InfrastructureError):
     """No broker answers. Check EDDY_BOOTSTRAP_SERVERS and the network, then try again."""
 
 
-class Brokers:
+class Brokers(Reading):
     """A connection for tools. Use `connect`."""
 
     def __init__(self, connection: Connection, admin: AIOKafkaAdminClient) -> None:
+        super().__init__(connection, self.partition_counts)
         #: How our topics are called here, see `Connection.topic`.
         self.topic = connection.topic
-        self._connection = connection
+        #: Their addresses, as a command names them.
+        self.servers = connection.bootstrap_servers
         self._admin = admin
         self._producer: AIOKafkaProducer | None = None
 
@@ -96,9 +96,39 @@ class Brokers:
         described = await self._admin.describe_topics(existing) if existing else []
         return {topic["topic"]: len(topic["partitions"]) for topic in described}
 
+    async def group_lag(self, group: str, topic: str) -> dict[int, int | None]:
+        """Return by partition how many records a group has before it; None where it has committed nothing.
+
+        Raises:
+            ConfigurationError: there is no such topic.
+            InfrastructureError: the brokers do not answer, or this user may not read the group.
+        """
+        ends = await self.ends(topic)
+        with answered(f"how far {group} is"):
+            tps = [TopicPartition(topic, partition) for partition in ends]
+            found = await self._admin.list_consumer_group_offsets(group, partitions=tps)
+        committed = {tp.partition: each.offset for tp, each in found.items() if each.offset >= 0}
+        return {
+            partition: max(0, end - committed[partition]) if partition in committed else None
+            for partition, end in sorted(ends.items())
+        }
+
     async def topic_ids(self, names: Iterable[str]) -> dict[str, str | None]:
         """Return the id of each of the topics that exist; None where brokers give none."""
         return await topic_ids(admin_client(self._admin), names)
+
+    async def layout(self, names: Iterable[str]) -> dict[str, tuple[int, str]]:
+        """Return the number of partitions and the id of those of the topics that exist.
+
+        The id is empty where brokers give none.
+
+        Raises:
+            InfrastructureError: the brokers do not answer.
+        """
+        with answered("which topics there are"):
+            counts = await self.partition_counts(names)
+        ids = await self.topic_ids(counts)
+        return {name: (count, ids[name] or "") for name, count in counts.items() if name in ids}
 
     async def describe(self, names: Iterable[str]) -> list[ActualTopic]:
         """Return those of the topics that exist, with their config."""
@@ -210,109 +240,24 @@ class Brokers:
         for _, code, message in response.topic_errors:
             _check(code, message, f"to add partitions to {name}")
 
-    async def read(self, topic: str, partitions: Iterable[int] | None = None) -> AsyncIterator[Stored]:
-        """Yield the records of a topic from its beginning to what was its end at the call, by partition.
-
-        Here and below only what is committed is read: not what an aborted transaction wrote, and of an open
-        one nothing.
-        """
-        tps = await self._partitions(topic)
-        if partitions is not None:
-            tps = [TopicPartition(topic, partition) for partition in sorted(set(partitions))]
-        async with _consumer(self._connection) as consumer:
-            begin, end = await consumer.beginning_offsets(tps), await consumer.end_offsets(tps)
-            for tp in tps:
-                if begin[tp] < end[tp]:  # else it is empty, and a fetch would wait for its first record
-                    async for record in _partition(consumer, tp, end[tp]):
-                        yield record
-
-    async def offsets_at(self, topic: str, timestamp: int) -> dict[int, int]:
-        """Return by partition the offset of the first record from ``timestamp`` (ms) on, or the end."""
-        tps = await self._partitions(topic)
-        async with _consumer(self._connection) as consumer:
-            consumer.assign(tps)
-            found = await consumer.offsets_for_times(dict.fromkeys(tps, timestamp))
-            end = await consumer.end_offsets(tps)
-        return {tp.partition: end[tp] if found[tp] is None else found[tp].offset for tp in tps}
-
-    async def read_range(
-        self, topic: str, partition: int, start: int = 0, stop: int | None = None
-    ) -> AsyncIterator[Stored]:
-        """Yield the records of a partition from ``start`` to before ``stop``, by default what is its end now.
-
-        What the topic no longer holds is left out.
-        """
-        tp = TopicPartition(topic, partition)
-        async with _consumer(self._connection) as consumer:
-            begin = (await consumer.beginning_offsets([tp]))[tp]
-            end = (await consumer.end_offsets([tp]))[tp]
-            if max(start, begin) >= (end if stop is None else min(stop, end)):
-                return  # empty, and a fetch would wait for its first record
-            consumer.assign([tp])
-            consumer.seek(tp, max(start, begin))
-            while True:
-                fetched = await consumer.getmany(tp, timeout_ms=_POLL_MS)
-                # On some brokers the first fetch reports the end better than the look-up; later ones would
-                # chase an end that moves on.
-                known: int | None = consumer.last_stable_offset(tp)
-                end = max(end, known or 0)
-                stop = end if stop is None and known is not None else stop
-                for record in readable(tp, fetched):
-                    if stop is not None and record.offset >= stop:
-                        return
-                    yield record
-                if stop is not None and await consumer.position(tp) >= min(stop, end):
-                    return
-
-    async def _partitions(self, topic: str) -> list[TopicPartition]:
-        # Asked of the admin client: a consumer knows no topic that it is not assigned.
-        counts = await self.partition_counts([topic])
-        if topic not in counts:
-            raise ConfigurationError(
-                f"There is no topic {topic}. Create the topics with `eddy topics apply`."
-            )
-        return [TopicPartition(topic, partition) for partition in range(counts[topic])]
-
-    async def likely_partitions(self, topic: str, key: bytes) -> list[int]:
-        """Return the partitions of a topic, the one first that Kafka's own clients choose for the key."""
-        partitions = [tp.partition for tp in await self._partitions(topic)]
-        chosen = (murmur2(key) & 0x7FFFFFFF) % len(partitions)
-        return [chosen, *(partition for partition in partitions if partition != chosen)]
-
-    async def follow(self, topics: Iterable[str]) -> AsyncIterator[tuple[str, Stored]]:
-        """Yield (topic, record) from the beginning of ``topics`` on, for ever."""
-        counts = await self.partition_counts(topics)
-        async with _consumer(self._connection) as consumer:
-            consumer.assign(
-                [
-                    TopicPartition(topic, partition)
-                    for topic, count in counts.items()
-                    for partition in range(count)
-                ]
-            )
-            while True:
-                fetched = await consumer.getmany(timeout_ms=_POLL_MS)
-                for tp in fetched:
-                    for record in readable(tp, fetched):
-                        yield tp.topic, record
-
     async def write(
         self, topic: str, records: Iterable[tuple[int | None, Outgoing]]
     ) -> list[tuple[int, int]]:
         """Publish (partition or None, record) in order; return the (partition, offset) of each."""
-        producer = await self._started_producer()
-        futures = [
-            await producer.send(
-                topic,
-                value=record.value,
-                key=record.key,
-                partition=partition,
-                timestamp_ms=record.timestamp,
-                headers=record.headers,
-            )
-            for partition, record in records
-        ]
-        done = await asyncio.gather(*futures)
+        with explained(topic):
+            producer = await self._started_producer()
+            futures = [
+                await producer.send(
+                    topic,
+                    value=record.value,
+                    key=record.key,
+                    partition=partition,
+                    timestamp_ms=record.timestamp,
+                    headers=record.headers,
+                )
+                for partition, record in records
+            ]
+            done = await asyncio.gather(*futures)
         return [(metadata.partition, metadata.offset) for metadata in done]
 
 
@@ -346,38 +291,6 @@ async def connect(connection: Connection) -> AsyncIterator[Brokers]:
     finally:
         await brokers.close()
         await admin.close()
-
-
-@asynccontextmanager
-async def _consumer(connection: Connection) -> AsyncIterator[CarefulConsumer]:
-    consumer = CarefulConsumer(
-        max_batch_bytes=connection.max_batch_bytes,
-        **connection.client_options(),
-        group_id=None,
-        enable_auto_commit=False,
-        auto_offset_reset="earliest",
-        isolation_level=READ_COMMITTED,
-        fetch_max_wait_ms=100,
-        max_partition_fetch_bytes=8 << 20,
-    )
-    await consumer.start()
-    try:
-        yield consumer
-    finally:
-        await consumer.stop()
-
-
-async def _partition(consumer: CarefulConsumer, tp: TopicPartition, end: int) -> AsyncIterator[Stored]:
-    consumer.assign([tp])
-    await consumer.seek_to_beginning(tp)
-    while True:
-        fetched = await consumer.getmany(tp, timeout_ms=_POLL_MS)
-        for record in readable(tp, fetched):
-            yield record
-        # Not the high watermark: behind an open transaction nothing is to be read yet.
-        stable = consumer.last_stable_offset(tp)
-        if stable is not None and await consumer.position(tp) >= max(end, stable):
-            return
 
 
 def _set_on_topic(answer: Any, entry: Sequence[Any]) -> bool:
