@@ -10,9 +10,11 @@ from typing import Any
 
 import fastavro
 
-from schemas.numbers import INPUT_SUBJECTS, SUBJECT_NUMBERS
+from schemas.numbers import CONTROL_SUBJECTS, INPUT_SUBJECTS, SUBJECT_NUMBERS
 
-OUTPUT_SUBJECTS = tuple(subject for subject in SUBJECT_NUMBERS if subject not in INPUT_SUBJECTS)
+#: What a job reads and writes; all others are of the control loop.
+JOB_SUBJECTS = tuple(subject for subject in SUBJECT_NUMBERS if subject not in CONTROL_SUBJECTS)
+OUTPUT_SUBJECTS = tuple(subject for subject in JOB_SUBJECTS if subject not in INPUT_SUBJECTS)
 
 FIRST_BUNDLED_ID = 9_000_000
 """Far above the ids any registry has handed out, so that the two cannot be mistaken for each other."""

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Self
 
-from schemas.bundled import OUTPUT_SUBJECTS
+from schemas.bundled import JOB_SUBJECTS, OUTPUT_SUBJECTS
 from schemas.decoder import MAX_VALUE_BYTES, Decoder
 from schemas.encoder import Encoder, OutputFormat, bundled_encoder, json_encoder, registered_encoder
+from schemas.numbers import CONTROL_SUBJECTS
 from schemas.reason import Reason, UndecodableError
 from schemas.registered import RegistryAddress
 from schemas.subjects import ids_of, register_all
@@ -65,7 +66,8 @@ class Codec:
     ) -> Self:
         """Return a codec that takes the ids of its outputs from a registry and reads what others registered.
 
-        With ``register`` the schemas of Eddy are registered first. ``written`` are the subjects of outputs.
+        ``written`` are the subjects that this process writes. With ``register`` the schemas are registered
+        first: those of the control loop for a process that writes them, those of the job for any other.
         Bundled ids are still read, so that switching to a registry leaves no backlog behind.
 
         Raises:
@@ -78,7 +80,8 @@ class Codec:
         registry = Registry(address)
         try:
             if register:
-                await register_all(registry)
+                commands = any(subject in CONTROL_SUBJECTS for subject in written)
+                await register_all(registry, CONTROL_SUBJECTS if commands else JOB_SUBJECTS)
             ids = await ids_of(registry, written) if output_format is OutputFormat.AVRO else {}
         except BaseException:
             await registry.close()

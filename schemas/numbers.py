@@ -15,7 +15,17 @@ SUBJECT_NUMBERS = {
     "task-profiles-value": 8,
     "agent-health-value": 9,
     "shadow-differences-value": 10,
+    "session-commands-value": 11,
+    "session-command-acks-value": 12,
+    "console-actions-value": 13,
 }
 
 #: The subjects that producers write with.
 INPUT_SUBJECTS = ("decision-logs-value",)
+
+#: The subjects of the control loop: people, the console and guards write them, no worker does.
+CONTROL_SUBJECTS = (
+    "session-commands-value",
+    "session-command-acks-value",
+    "console-actions-value",
+)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from schemas.bundled import latest, versions
-from schemas.numbers import INPUT_SUBJECTS, SUBJECT_NUMBERS
+from schemas.numbers import INPUT_SUBJECTS
 from streams.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ def compatibility(subject: str) -> str:
     return "BACKWARD_TRANSITIVE" if subject in INPUT_SUBJECTS else "FULL_TRANSITIVE"
 
 
-async def register_all(registry: Registry) -> dict[str, int]:
-    """Register every version of every subject, oldest first, under its rule; return the newest ids.
+async def register_all(registry: Registry, subjects: Iterable[str]) -> dict[str, int]:
+    """Register every version of the subjects, oldest first, under their rules; return the newest ids.
 
     Doing it again changes nothing.
 
@@ -35,7 +35,7 @@ async def register_all(registry: Registry) -> dict[str, int]:
         InfrastructureError: the registry cannot be reached.
     """
     ids = {}
-    for subject in SUBJECT_NUMBERS:
+    for subject in subjects:
         await registry.require(subject, compatibility(subject))
         for schema in versions(subject):
             ids[subject] = await registry.register(subject, schema.definition)

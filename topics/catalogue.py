@@ -40,6 +40,8 @@ class Role(StrEnum):
     """A command writes and reads it, workers do not."""
     BRIDGE = "bridge"
     """`eddy bridge` reads or writes it, the job does not."""
+    CONTROL = "control"
+    """People, the console and guards write it: what agents are asked to do. No worker does."""
     INTERNAL = "internal"
     """The job alone reads it, and each job has its own."""
 

@@ -58,6 +58,9 @@ def topic_module(topics: Iterable[TopicSpec]) -> str:
         "",
         "#: What a worker reads besides its input.",
         *_tuple("SETTINGS", named, Role.SETTINGS),
+        "",
+        "#: What people, the console and guards write and read, and no worker.",
+        *_tuple("CONTROL", named, Role.CONTROL),
     )
 
 
@@ -100,6 +103,7 @@ def schema_module(topics: Iterable[TopicSpec]) -> str:
     """Return the module of the numbers of subjects."""
     numbered = sorted((topic.schema_number, topic) for topic in topics if topic.schema_number is not None)
     inputs = [f'"{topic.value_schema}"' for _, topic in numbered if topic.role is Role.INPUT]
+    control = [f'    "{topic.value_schema}",' for _, topic in numbered if topic.role is Role.CONTROL]
     return _module(
         '"""The subjects of the bundled schemas, and the numbers that are part of their ids."""',
         "",
@@ -109,6 +113,11 @@ def schema_module(topics: Iterable[TopicSpec]) -> str:
         "",
         "#: The subjects that producers write with.",
         f"INPUT_SUBJECTS = ({', '.join(inputs)},)",
+        "",
+        "#: The subjects of the control loop: people, the console and guards write them, no worker does.",
+        "CONTROL_SUBJECTS = (",
+        *control,
+        ")",
     )
 
 

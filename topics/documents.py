@@ -10,6 +10,7 @@ from topics.catalogue import Role, TopicSpec
 
 RIGHTS_DOCUMENT = "docs/exactly-once.md"
 BRIDGE_DOCUMENT = "docs/bridge.md"
+CONTROL_DOCUMENT = "docs/control.md"
 TOPICS_DOCUMENT = "docs/getting-started.md"
 
 _DAY_MS = 24 * 60 * 60 * 1000
@@ -30,6 +31,30 @@ def bridge_rights(topics: Iterable[TopicSpec]) -> list[str]:
     own = "`EDDY_TOPIC_PREFIX` + `EDDY_APPLICATION_ID` + `-bridge`"
     written = f"`decision-logs`, `{letters.name}`"
     return _rights(f"`{source.name}`", written, group=own, prefix=f"{own} + `-`")
+
+
+def control_rights(topics: Iterable[TopicSpec]) -> list[str]:
+    """Return the table of the rights of a console, of `eddy session` and of a guard, as lines of Markdown."""
+    named = tuple(topics)
+    commands, acks, actions, policy = (f"`{each.name}`" for each in named if each.role is Role.CONTROL)
+    settings = _names(named, Role.SETTINGS)
+    read = _names(named, *(role for role in Role if role not in {Role.BRIDGE, Role.INTERNAL}))
+    source = _names(named, Role.INPUT)
+    redriven = _names(named, Role.TOOL)
+    group = "`EDDY_TOPIC_PREFIX` + `EDDY_APPLICATION_ID`"
+    return [
+        "| for | resource | name | operations |",
+        "|---|---|---|---|",
+        f"| a console of viewers | topic | {read} | Read |",
+        f"| a console of viewers | group | {group} | Describe |",
+        f"| a console of operators, besides | topic | {commands}, {actions}, {policy}, {settings} | Write |",
+        f"| a console that redrives, besides | topic | {source}, {redriven} | Write |",
+        f"| a console for guards that use HTTP, besides | topic | {acks} | Write |",
+        f"| eddy session | topic | {commands}, {actions} | Write |",
+        f"| eddy session | topic | {commands}, {acks} | Read |",
+        f"| a guard that uses Kafka | topic | {commands}, {acks} | Read |",
+        f"| a guard that uses Kafka | topic | {acks} | Write |",
+    ]
 
 
 def _rights(read: str, written: str, *, group: str, prefix: str) -> list[str]:
@@ -63,6 +88,7 @@ _TABLES: Mapping[str, tuple[str, Callable[[Iterable[TopicSpec]], list[str]]]] = 
     {
         RIGHTS_DOCUMENT: ("rights of a worker", rights),
         BRIDGE_DOCUMENT: ("rights of a bridge", bridge_rights),
+        CONTROL_DOCUMENT: ("rights of the control loop", control_rights),
         TOPICS_DOCUMENT: ("topics", topic_table),
     }
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from topics.catalogue import Catalogue, TopicSpec
+from topics.catalogue import Catalogue, Role, TopicSpec
 
 _LISTS = frozenset({"cleanup.policy"})
 """Configs whose order means nothing: brokers may give them back in another one."""
@@ -152,6 +152,8 @@ def _growing_harms(topic: TopicSpec, desired: Catalogue) -> str | None:
             " a session would go to one that does not have its state. Create a topic under a new name with"
             " enough partitions and move the producers there"
         )
+    if topic.role is Role.CONTROL:
+        return "later records of a key would go to another partition, and readers would not see their order"
     if topic.compacted:
         return "it is compacted: the newest record of a key would stay in the old partition for ever"
     return None

@@ -17,6 +17,7 @@ from streams.engine.state.tombstones import lacks_entries, may_have_missed
 from streams.proof import warnings
 from streams.settings_document.document import resolve
 from streams.settings_document.version import follows
+from topics.catalogue import Role
 from topics.plan import AddPartitions, AlterConfig, Change, CreateTopic, Refused
 
 Partitions = Mapping[tuple[str, int], Ends]
@@ -35,12 +36,32 @@ def broker_checks(answers: Sequence[Answer]) -> Iterator[Check]:
 
 def topic_checks(changes: Iterable[Change]) -> Iterator[Check]:
     """Yield what `eddy topics plan` would change; a missing topic is worse than one that is otherwise."""
-    name = "topics"
-    missing, other, refused = [], [], []
+    name, apply = "topics", "Create the topics with `eddy topics apply`."
+    found = tuple(changes)
+    missing = [change.topic for change in found if isinstance(change, CreateTopic)]
+    needed = [topic.name for topic in missing if topic.role is not Role.CONTROL]
+    of_control = [topic.name for topic in missing if topic.role is Role.CONTROL]
+    other, refused = _differing(found)
+    if needed:
+        yield fail(name, f"missing: {', '.join(needed)}", apply)
+    if of_control:
+        said = f"missing: {', '.join(of_control)}; workers need none of them, but no agent can be paused"
+        yield warn(name, said, apply)
+    if other:
+        said = f"not as the catalogue has them: {', '.join(other)}"
+        yield warn(name, said, "Look at `eddy topics plan`, then `eddy topics apply`.")
+    if refused:
+        said = f"not as the catalogue has them, and not for `eddy topics apply`: {'; '.join(refused)}"
+        yield warn(name, said, "For each topic, do what its sentence says.")
+    if not found:
+        yield ok(name, "all there, as the catalogue has them")
+
+
+def _differing(changes: Iterable[Change]) -> tuple[list[str], list[str]]:
+    """Return what `eddy topics apply` would change, and what it would refuse."""
+    other, refused = [], []
     for change in changes:
         match change:
-            case CreateTopic(topic):
-                missing.append(topic.name)
             case AlterConfig(topic_name):
                 differing = ", ".join(f"{entry} {now} -> {wanted}" for entry, now, wanted in change.differing)
                 other.append(f"{topic_name} ({differing})")
@@ -48,16 +69,9 @@ def topic_checks(changes: Iterable[Change]) -> Iterator[Check]:
                 other.append(f"{topic_name} ({now} -> {wanted} partitions)")
             case Refused(topic_name, why):
                 refused.append(f"{topic_name}: {why}")
-    if missing:
-        yield fail(name, f"missing: {', '.join(missing)}", "Create the topics with `eddy topics apply`.")
-    if other:
-        said = f"not as the catalogue has them: {', '.join(other)}"
-        yield warn(name, said, "Look at `eddy topics plan`, then `eddy topics apply`.")
-    if refused:
-        said = f"not as the catalogue has them, and not for `eddy topics apply`: {'; '.join(refused)}"
-        yield warn(name, said, "For each topic, do what its sentence says.")
-    if not missing and not other and not refused:
-        yield ok(name, "all there, as the catalogue has them")
+            case CreateTopic():
+                pass
+    return other, refused
 
 
 def detection_checks(

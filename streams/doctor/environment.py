@@ -12,16 +12,17 @@ import aiohttp
 from streams.app import engine_options
 from streams.doctor.check import Check, fail, ok, warn
 from streams.errors import ConfigurationError
-from streams.settings import BridgeSettings, WorkerSettings
+from streams.settings import BridgeSettings, CommandSettings, WorkerSettings
 
 _PREFIX: Final = "EDDY_"
-#: Not settings: Faust's own, what tests use, and where `eddy hook` writes.
-_KNOWN: Final = ("EDDY_FAUST_", "EDDY_CRASH_POINT", "EDDY_HOOK_FILE")
+#: Not settings of a worker: Faust's own, what tests use, where `eddy hook` writes, and those of a console.
+_KNOWN: Final = ("EDDY_FAUST_", "EDDY_CRASH_POINT", "EDDY_HOOK_FILE", "EDDY_CONSOLE_")
 
 
 def settings_checks(settings: WorkerSettings, environment: Mapping[str, str]) -> Iterator[Check]:
     """Yield whether every variable means something, and whether the options handed through exist."""
-    fields = {f"{_PREFIX}{name.upper()}" for name in BridgeSettings.model_fields}
+    names = {*BridgeSettings.model_fields, *CommandSettings.model_fields}
+    fields = {f"{_PREFIX}{name.upper()}" for name in names}
     given = {name.upper() for name in environment if name.upper().startswith(_PREFIX)}
     unknown = sorted(name for name in given - fields if not name.startswith(_KNOWN))
     try:

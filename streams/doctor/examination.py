@@ -22,6 +22,7 @@ from streams.doctor.cluster import (
     in_force,
     topic_checks,
 )
+from streams.doctor.control import signing_check
 from streams.doctor.environment import port_check, settings_checks
 from streams.doctor.identity import identity_checks, size_checks
 from streams.doctor.place import OFFSETS_RETENTION, RECORDS_RETENTION, lost_place_checks, retention_checks
@@ -35,7 +36,7 @@ from streams.engine.options import AGGREGATES, changelog_topic, repartition_topi
 from streams.engine.preflight.topic_check import check_topics
 from streams.engine.preflight.transaction_check import check_transactions
 from streams.errors import ConfigurationError, EddyError
-from streams.settings import BridgeSettings, WorkerSettings, load
+from streams.settings import BridgeSettings, CommandSettings, WorkerSettings, load
 from topics.plan import plan
 
 
@@ -96,6 +97,7 @@ class _Survey:
         yield "offsets", self._offsets
         yield "local state", self._ages
         yield "spans", self._spans
+        yield "commands", self._commands
 
     async def _topics(self) -> Iterable[Check]:
         group_id = self._settings.job
@@ -172,6 +174,12 @@ class _Survey:
                 start = max(known.begin, known.end - NEWEST)
                 newest += [each async for each in brokers.read_range(topic, partition, start, known.end)]
         return list(span_checks(newest, topic, load(BridgeSettings).session_keys))
+
+    async def _commands(self) -> Iterable[Check]:
+        key = load(CommandSettings).command_key_bytes
+        async with connect(self._to) as brokers:
+            held = await self._ends(brokers, [self._to.topic(Topic.SESSION_COMMANDS)])
+        return [signing_check(key, sum(each.end - each.begin for each in held.values()))]
 
     async def _ends(self, brokers: Brokers, topics: Iterable[str]) -> dict[tuple[str, int], Ends]:
         return await ends(self._to, await brokers.partition_counts(topics))

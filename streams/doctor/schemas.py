@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from schemas.bundled import latest, versions
+from schemas.bundled import JOB_SUBJECTS, latest, versions
 from schemas.codec import Codec
-from schemas.numbers import SUBJECT_NUMBERS
+from schemas.numbers import CONTROL_SUBJECTS, SUBJECT_NUMBERS
 from schemas.registry import Registry
 from streams.doctor.check import Check, fail, ok, warn
 from streams.domain.topic import AGGREGATES, OUTPUTS
@@ -22,6 +22,8 @@ def bundled_check() -> Check:
         codec = Codec.bundled()
         for topic in (*OUTPUTS, *AGGREGATES):
             codec.encoder(f"{topic}-value")
+        for subject in CONTROL_SUBJECTS:
+            codec.encoder(subject)
     except (OSError, ValueError, LookupError, TypeError) as error:
         advice = "Files of the package are missing or damaged: install Eddy again."
         return fail("schemas", f"a bundled schema cannot be used ({error!r})", advice)
@@ -44,7 +46,7 @@ async def _registry_check(settings: WorkerSettings, within: float) -> Check:
     )
     try:
         async with Registry(address) as registry:
-            newest = [latest(subject) for subject in SUBJECT_NUMBERS]
+            newest = [latest(subject) for subject in JOB_SUBJECTS]
             missing = [
                 schema.name
                 for schema in newest

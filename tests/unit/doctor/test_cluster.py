@@ -51,6 +51,14 @@ def test_a_missing_topic_is_a_failure_and_another_config_a_warning():
     assert "retention.ms 1 -> " in found[1].said
 
 
+def test_a_topic_of_the_control_loop_that_is_missing_is_a_warning_as_workers_need_none():
+    found = list(
+        topic_checks(plan(CATALOGUE, [each for each in ACTUAL if each.name != Topic.SESSION_COMMAND_ACKS]))
+    )
+    assert statuses(found) == [Status.WARN]
+    assert found[0].said.startswith("missing: session-command-acks; workers need none")
+
+
 def test_fewer_replicas_than_wanted_are_a_warning():
     wanted = job_topics("eddy", partitions=2, replicas=3)
     assert Status.FAIL not in statuses(topic_checks(plan(wanted, ACTUAL)))

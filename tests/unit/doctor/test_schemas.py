@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from schemas.bundled import latest
+from schemas.bundled import JOB_SUBJECTS, latest
 from schemas.registered import RegistryAddress
 from schemas.registry import Registry
 from schemas.subjects import register_all
@@ -32,7 +32,7 @@ async def test_a_registry_that_holds_everything_is_fine():
     registry = FakeRegistry()
     async with registry.serve() as url:
         async with Registry(RegistryAddress(url=url)) as client:
-            await register_all(client)
+            await register_all(client, JOB_SUBJECTS)
         assert (await checked(url, schema_registry_register=False)).status is Status.OK
 
 

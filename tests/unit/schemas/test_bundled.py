@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import schemas
-from schemas.bundled import OUTPUT_SUBJECTS, by_id, latest, versions
-from schemas.numbers import INPUT_SUBJECTS, SUBJECT_NUMBERS
+from schemas.bundled import JOB_SUBJECTS, OUTPUT_SUBJECTS, by_id, latest, versions
+from schemas.numbers import CONTROL_SUBJECTS, INPUT_SUBJECTS, SUBJECT_NUMBERS
 
 FOLDER = Path(schemas.__file__).parent
 EVERY = [schema for subject in SUBJECT_NUMBERS for schema in versions(subject)]
@@ -50,6 +50,9 @@ def test_ids_are_unique_and_stay():
         9008001: "task-profiles-value/1",
         9009001: "agent-health-value/1",
         9010001: "shadow-differences-value/1",
+        9011001: "session-commands-value/1",
+        9012001: "session-command-acks-value/1",
+        9013001: "console-actions-value/1",
     }
     assert len(by_id()) == len(EVERY)
 
@@ -83,8 +86,12 @@ def test_an_enriched_record_begins_as_a_decision_log():
     assert [field["name"] for field in enriched[len(log) :]] == ["eddy"]
 
 
-def test_inputs_and_outputs_are_all_there_is():
-    assert {*INPUT_SUBJECTS, *OUTPUT_SUBJECTS} == set(SUBJECT_NUMBERS)
+def test_inputs_and_outputs_are_all_a_job_has():
+    assert sorted([*INPUT_SUBJECTS, *OUTPUT_SUBJECTS]) == sorted(JOB_SUBJECTS)
+
+
+def test_what_is_not_of_the_job_is_of_the_control_loop():
+    assert sorted([*JOB_SUBJECTS, *CONTROL_SUBJECTS]) == sorted(SUBJECT_NUMBERS)
 
 
 def test_an_unknown_subject_is_named():

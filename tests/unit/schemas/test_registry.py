@@ -14,10 +14,10 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from schemas.bundled import OUTPUT_SUBJECTS, latest
+from schemas.bundled import JOB_SUBJECTS, OUTPUT_SUBJECTS, latest
 from schemas.codec import Codec, OutputFormat, Reason, RegistryAddress, UndecodableError
 from schemas.decoder import Decoder
-from schemas.numbers import SUBJECT_NUMBERS
+from schemas.numbers import CONTROL_SUBJECTS
 from schemas.registered import AbsentSchema, RegisteredSchema
 from schemas.registry import Registry
 from schemas.writer_schemas import ABSENT_FOR_S, MOST_ABSENT, MOST_READERS, WriterSchemas
@@ -78,8 +78,19 @@ async def read(decoder, value, headers=()):
 
 
 async def test_registers_every_subject_under_its_rule(codec, fake):
-    assert set(fake.subjects) == set(SUBJECT_NUMBERS)
+    assert set(fake.subjects) == set(JOB_SUBJECTS)
     assert fake.rules == dict.fromkeys(OUTPUT_SUBJECTS, "FULL_TRANSITIVE") | {LOGS: "BACKWARD_TRANSITIVE"}
+
+
+async def test_a_writer_of_commands_registers_those_of_the_control_loop_alone(fake, url):
+    codec = await Codec.connect(address(url), register=True, written=CONTROL_SUBJECTS)
+    try:
+        assert fake.rules == dict.fromkeys(CONTROL_SUBJECTS, "FULL_TRANSITIVE")
+        (id_,) = fake.subjects["session-commands-value"]
+        command = fullest(latest("session-commands-value").definition)
+        assert codec.encoder("session-commands-value").encode(command)[:5] == framed(id_, b"")
+    finally:
+        await codec.close()
 
 
 async def test_registering_again_changes_nothing(codec, fake, url):

@@ -28,6 +28,10 @@ NAMES = (
     "otlp_spans",
     "otlp_spans-dlq",
     "decision-logs-redriven",
+    "session-commands",
+    "session-command-acks",
+    "console-actions",
+    "intervention-policy",
     "eddy-sessions-changelog",
     "eddy-aggregates-repartition",
     "eddy-aggregates-changelog",
@@ -80,6 +84,7 @@ def test_partitions_of_another_cluster_leave_the_settings_topic_alone():
     assert {t.name: t.partitions for t in catalogue.topics} == dict.fromkeys(NAMES, 2) | {
         "detector-config": 1,
         "shadow-config": 1,
+        "intervention-policy": 1,
     }
 
 

@@ -113,6 +113,13 @@ def test_partitions_of_a_compacted_topic_are_not_added():
     assert "compacted" in change.why
 
 
+@pytest.mark.parametrize("name", ["session-commands", "console-actions"])
+def test_partitions_are_not_added_where_the_records_of_a_key_need_one_order(desired, name):
+    (change,) = changed(desired, name, partitions=2)
+    assert isinstance(change, Refused)
+    assert "readers would not see their order" in change.why
+
+
 def test_partitions_are_added_where_they_harm_nobody(desired):
     free = dataclasses.replace(desired["decision-logs-dlq"], co_partitioned_with=None)
     actual = ActualTopic(free.name, 1, 1, dict(free.config))

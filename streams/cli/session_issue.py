@@ -1,0 +1,142 @@
+"""Issue a command from a shell, and wait for what the guards say."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import time
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from schemas.numbers import CONTROL_SUBJECTS
+from streams.brokers.client import connect
+from streams.cli.settings_change import user
+from streams.cli.text.command_text import answer_line, asked_line, fields, silence_lines
+from streams.cli.text.screen import echo, echo_json, status
+from streams.control.ack import Ack
+from streams.control.command import Command, Issuer, IssuerKind
+from streams.control.desk import ControlDesk, Place
+from streams.control.identity import uuid7
+from streams.control.issuing import audit_of, issued
+from streams.control.outcome import PRESENT_MS, Answer, Guard, Phase, answers, furthest, present
+from streams.control.rules import checked
+from streams.control.trail import Trail
+from streams.endpoints import connection, open_codec
+from streams.settings import CommandSettings, load
+
+_POLL_SECONDS: Final = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Post:
+    """What the commands work with."""
+
+    desk: ControlDesk
+    trail: Trail
+
+
+@asynccontextmanager
+async def open_post(bootstrap_servers: str | None) -> AsyncIterator[Post]:
+    """Connect to the brokers, and to the registry if there is one.
+
+    Raises:
+        ConfigurationError: a setting is wrong.
+        InfrastructureError: no broker or no registry answers.
+    """
+    settings = load(CommandSettings, bootstrap_servers=bootstrap_servers)
+    async with connect(connection(settings)) as brokers:
+        codec = await open_codec(settings, CONTROL_SUBJECTS)
+        try:
+            desk = ControlDesk(brokers, codec, settings.command_key_bytes)
+            yield Post(desk=desk, trail=Trail(brokers, codec))
+        finally:
+            await codec.close()
+
+
+def issuer() -> Issuer:
+    """Return who issues a command from this shell."""
+    return Issuer(kind=IssuerKind.CLI, name=user(), via=platform.node() or None)
+
+
+def new_id(at: int) -> str:
+    """Return an id that no other command has."""
+    return uuid7(at, os.urandom(10))
+
+
+def now_ms() -> int:
+    """Return the time in ms since 1970."""
+    return int(time.time() * 1000)
+
+
+async def issue(command: Command, *, wait_s: float, as_json: bool, bootstrap_servers: str | None) -> bool:
+    """Publish a command, report what became of it, and return whether no guard refused or was silent.
+
+    Raises:
+        ConfigurationError: the command breaks a rule, or a setting is wrong; nothing is published.
+        InfrastructureError: the brokers failed.
+    """
+    checked(command)
+    async with open_post(bootstrap_servers) as post:
+        following = await post.trail.follow(command.session_id, command.issued_at - PRESENT_MS)
+        guards = _covered(command, await following.advance())
+        record = audit_of([command], new_id(command.issued_at))
+        [place] = await issued(post.desk, [command], record)
+        if not as_json:
+            echo(asked_line(command, place))
+        found: Mapping[Guard, Answer] = {}
+        until = time.monotonic() + wait_s
+        while wait_s:
+            acks = await following.advance()
+            before, found = found, answers(command.command_id, acks)
+            guards = guards | _covered(command, acks)
+            if not as_json:
+                _tell(command, before, found)
+            if guards and all(_settled(found.get(guard)) for guard in guards):
+                break
+            if time.monotonic() >= until:
+                break
+            status(f"{len(found)} of {len(guards)} guards have answered ...")
+            await asyncio.sleep(_POLL_SECONDS)
+        status("")
+    _report(command, place, found, guards, wait_s=wait_s, as_json=as_json)
+    return not wait_s or furthest(found.values()) not in {Phase.ASKED, Phase.REFUSED}
+
+
+def _covered(command: Command, acks: Iterable[Ack]) -> frozenset[Guard]:
+    """Return the guards that are there and have to obey."""
+    return frozenset(
+        guard for guard, each in present(acks, now_ms()).items() if command.concerns(guard[0], each.agent_id)
+    )
+
+
+def _settled(answer: Answer | None) -> bool:
+    return answer is not None and answer.phase is not Phase.RECEIVED
+
+
+def _tell(command: Command, before: Mapping[Guard, Answer], found: Mapping[Guard, Answer]) -> None:
+    """Write a line for each guard whose newest answer is another one."""
+    for guard, answer in found.items():
+        if before.get(guard) != answer:
+            echo(answer_line(command, answer, with_session=command.is_hold))
+
+
+def _report(
+    command: Command,
+    place: Place,
+    found: Mapping[Guard, Answer],
+    guards: Collection[Guard],
+    *,
+    wait_s: float,
+    as_json: bool,
+) -> None:
+    if as_json:
+        echo_json(fields(command, place, found.values(), guards))
+        return
+    if wait_s and not found:
+        for line in silence_lines(command, wait_s, guards):
+            echo(line)
+    elif wait_s and (silent := len([each for each in guards if each not in found])):
+        echo(f"{silent} of {len(guards)} guards did not answer within {wait_s:g} s")

@@ -1,0 +1,147 @@
+"""Publishes commands, acks and audit records: each in the partition that its key has for every writer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, Protocol
+
+from schemas.codec import Codec, Encoder
+from streams.brokers.partition import partition_of
+from streams.control.ack import Ack
+from streams.control.audit import AuditRecord
+from streams.control.command import Command
+from streams.control.rules import checked
+from streams.control.signature import signed
+from streams.domain.outgoing import Outgoing
+from streams.domain.topic import Topic
+from streams.errors import ConfigurationError
+
+LARGEST_VALUE: Final = 60_000
+"""Bytes: below the 64 KiB of the topics, with room for key and headers."""
+
+Place = tuple[int, int]
+"""Partition and offset."""
+
+
+class Brokers(Protocol):
+    """What the desk needs of `streams.brokers.client.Brokers`."""
+
+    def topic(self, topic: Topic, /) -> str:
+        """Return how a topic of ours is called on these brokers."""
+        ...
+
+    async def partition_counts(self, names: Iterable[str]) -> dict[str, int]:
+        """Return the number of partitions of those of the topics that exist."""
+        ...
+
+    async def write(self, topic: str, records: Iterable[tuple[int | None, Outgoing]]) -> list[Place]:
+        """Publish (partition or None, record) in order; return the (partition, offset) of each."""
+        ...
+
+
+class ControlDesk:
+    """Where commands are issued.
+
+    Args:
+        brokers: Connected; the desk does not close it.
+        codec: How this process writes the subjects of the control loop.
+        key: `EDDY_COMMAND_KEY`: commands are signed with it; None leaves them unsigned.
+    """
+
+    def __init__(self, brokers: Brokers, codec: Codec, key: bytes | None) -> None:
+        self._brokers = brokers
+        self._codec = codec
+        self._key = key
+        self._partitions: dict[Topic, int] = {}
+        self._encoders: dict[Topic, Encoder] = {}
+
+    @property
+    def signs(self) -> bool:
+        """Whether commands are signed."""
+        return self._key is not None
+
+    async def issue(self, commands: Iterable[Command]) -> list[Place]:
+        """Publish commands, all or none unless the brokers fail on the way; return the place of each.
+
+        Raises:
+            ConfigurationError: a command breaks a rule, or the topic is missing; nothing is published.
+            InfrastructureError: the brokers do not take them now. Some may be there; a repeat does no harm.
+        """
+        records = [(each.key, each.fields(), each.issued_at) for each in map(checked, commands)]
+        outgoing = [self._outgoing(Topic.SESSION_COMMANDS, *record) for record in records]
+        return await self._publish(Topic.SESSION_COMMANDS, [self._signed(each) for each in outgoing])
+
+    async def acknowledge(self, acks: Iterable[Ack]) -> list[Place]:
+        """Publish the answers of guards that do not write to Kafka themselves.
+
+        Raises:
+            ConfigurationError: an ack is too large, or the topic is missing; nothing is published.
+            InfrastructureError: the brokers do not take them now.
+        """
+        topic = Topic.SESSION_COMMAND_ACKS
+        return await self._publish(
+            topic, [self._outgoing(topic, ack.key, ack.fields(), ack.at) for ack in acks]
+        )
+
+    async def audit(self, record: AuditRecord) -> Place:
+        """Publish an audit record. An action whose record cannot be written is not done.
+
+        Raises:
+            ConfigurationError: the topic is missing.
+            InfrastructureError: the brokers do not take it now.
+        """
+        [place] = await self.audit_all([record])
+        return place
+
+    async def audit_all(self, records: Iterable[AuditRecord]) -> list[Place]:
+        """Publish several audit records, as `audit` does."""
+        topic = Topic.CONSOLE_ACTIONS
+        outgoing = [self._outgoing(topic, each.key, each.fields(), each.at, None) for each in records]
+        return await self._publish(topic, outgoing)
+
+    async def partition(self, topic: Topic, key: bytes) -> int:
+        """Return the partition of a key on a topic of the control loop.
+
+        Raises:
+            ConfigurationError: the topic is missing.
+        """
+        return partition_of(key, await self._count(topic))
+
+    def _outgoing(
+        self,
+        topic: Topic,
+        key: bytes,
+        fields: dict[str, object],
+        at: int,
+        largest: int | None = LARGEST_VALUE,
+    ) -> Outgoing:
+        encoder = self._encoders.get(topic)
+        if encoder is None:
+            encoder = self._encoders[topic] = self._codec.encoder(f"{topic}-value")
+        value = encoder.encode(fields)
+        if largest is not None and len(value) > largest:
+            raise ConfigurationError(
+                f"A record for {topic} has {len(value):,} bytes: {largest:,} are possible. Shorten its texts."
+            )
+        return Outgoing(key, value, at, list(encoder.headers))
+
+    def _signed(self, record: Outgoing) -> Outgoing:
+        if self._key is None or record.value is None:
+            return record
+        return record._replace(headers=[*record.headers, signed(record.value, self._key)])
+
+    async def _publish(self, topic: Topic, records: Sequence[Outgoing]) -> list[Place]:
+        count = await self._count(topic)
+        placed = [(partition_of(each.key or b"", count), each) for each in records]
+        return await self._brokers.write(self._brokers.topic(topic), placed)
+
+    async def _count(self, topic: Topic) -> int:
+        if topic not in self._partitions:
+            name = self._brokers.topic(topic)
+            counts = await self._brokers.partition_counts([name])
+            if name not in counts:
+                raise ConfigurationError(
+                    f"There is no topic {name}. Create the topics with `eddy topics apply`."
+                )
+            self._partitions[topic] = counts[name]
+        return self._partitions[topic]

@@ -1,0 +1,95 @@
+"""The desk: each record in the partition of its key, signed, and nothing that breaks a rule."""
+
+from __future__ import annotations
+
+import pytest
+
+from schemas.codec import Codec, OutputFormat
+from streams.brokers.partition import partition_of
+from streams.control.ack import Ack, Status
+from streams.control.audit import AuditRecord, Kind
+from streams.control.command import Command, Scope
+from streams.control.desk import ControlDesk
+from streams.control.signature import HEADER, Signature, verified
+from streams.errors import ConfigurationError
+from tests.unit.control.samples import NOW, note, pause
+from tests.unit.control.topics import Topics
+
+KEY = b"a key of sixteen"
+
+
+@pytest.fixture
+def topics():
+    return Topics()
+
+
+def desk(topics, key=KEY, codec=None):
+    return ControlDesk(topics, codec or Codec.bundled(), key)
+
+
+async def test_commands_of_a_session_stand_in_the_partition_of_its_key_in_their_order(topics):
+    places = await desk(topics).issue([pause(), note(), pause(session_id="s-18")])
+    first, second = partition_of(b"s-17", 5), partition_of(b"s-18", 5)
+    assert places == [(first, 0), (first, 1), (second, 2 if first == second else 0)]
+    assert [record.key for record in topics.on("session-commands")] == [b"s-17", b"s-17", b"s-18"]
+
+
+@pytest.mark.parametrize("output_format", OutputFormat)
+async def test_a_command_can_be_read_and_its_signature_checked(topics, output_format):
+    codec = Codec.bundled(output_format)
+    await desk(topics, codec=codec).issue([pause()])
+    [record] = topics.on("session-commands")
+    fields = codec.decoder("session-commands-value").decode(record.value, record.headers)
+    assert Command.of(fields) == pause()
+    assert verified(record.value, record.headers, [KEY]) is Signature.VALID
+    assert record.timestamp == NOW
+
+
+async def test_without_a_key_nothing_is_signed_and_the_desk_says_so(topics):
+    unsigned = desk(topics, key=None)
+    await unsigned.issue([pause()])
+    [record] = topics.on("session-commands")
+    assert HEADER not in dict(record.headers)
+    assert (unsigned.signs, desk(topics).signs) == (False, True)
+
+
+async def test_one_command_that_breaks_a_rule_keeps_all_back(topics):
+    with pytest.raises(ConfigurationError, match="Say why"):
+        await desk(topics).issue([pause(), pause(reason="")])
+    assert topics.on("session-commands") == []
+
+
+async def test_the_longest_command_fits_into_the_topic(topics):
+    await desk(topics).issue(
+        [note("\U0001f600" * 4_000, reason="\U0001f600" * 1_000, session_id="😀" * 1_000)]
+    )
+
+
+async def test_a_hold_stands_under_its_own_key(topics):
+    await desk(topics).issue([pause(scope=Scope.AGENT, session_id=None, agent_id="coder-7")])
+    assert [record.key for record in topics.on("session-commands")] == [b"agent/coder-7"]
+
+
+async def test_acks_stand_where_the_commands_of_their_session_do_and_are_not_signed(topics):
+    ack = Ack(id="i", session_id="s-17", status=Status.ATTACHED, at=NOW, guard_id="g")
+    [(partition, _)] = await desk(topics).acknowledge([ack])
+    assert partition == partition_of(b"s-17", 5)
+    assert HEADER not in dict(topics.on("session-command-acks")[0].headers)
+
+
+async def test_an_ack_that_is_too_large_is_refused(topics):
+    ack = Ack(id="i", session_id="s", status=Status.FAILED, at=NOW, guard_id="g", detail="x" * 70_000)
+    with pytest.raises(ConfigurationError, match=r"70,0.* bytes: 60,000 are possible"):
+        await desk(topics).acknowledge([ack])
+
+
+async def test_an_audit_record_says_where_it_stands(topics):
+    record = AuditRecord(id="a", at=NOW, who="ana", kind=Kind.COMMAND, target="s-17", why="loops")
+    assert await desk(topics).audit(record) == (partition_of(b"command", 5), 0)
+    assert [each.key for each in topics.on("console-actions")] == [b"command"]
+
+
+async def test_a_missing_topic_says_how_to_create_it():
+    without = desk(Topics("session-commands"))
+    with pytest.raises(ConfigurationError, match=r"no topic staging\.session-commands.*eddy topics apply"):
+        await without.issue([pause()])
