@@ -1,4 +1,4 @@
-"""Reads the value of an alert: JSON, or Avro in Confluent's frame."""
+"""Reads values that Eddy publishes: JSON, or Avro in Confluent's frame."""
 
 from __future__ import annotations
 
@@ -18,18 +18,20 @@ Headers = Sequence[tuple[str, bytes | None]]
 
 
 class UnreadableAlertError(ValueError):
-    """The value of an alert cannot be read; the message says what to do."""
+    """A value cannot be read; the message says what to do."""
 
 
 class AlertDecoder:
-    """Reads values of `session-alerts`.
+    """Reads values of one subject.
 
     Args:
         registry_url: The Schema Registry of the job, if it has one.
+        subject: Whose values, by default those of `session-alerts`.
     """
 
-    def __init__(self, registry_url: str | None = None) -> None:
+    def __init__(self, registry_url: str | None = None, subject: str = "session-alerts-value") -> None:
         self._registry_url = registry_url
+        self._subject = subject
         self._readers: dict[object, Callable[[bytes], Any]] = {}
 
     def decode(self, value: bytes, headers: Headers) -> dict[str, Any]:
@@ -58,11 +60,10 @@ class AlertDecoder:
             self._readers[key] = _compiled(schema)
         return self._readers[key]
 
-    @staticmethod
-    def _bundled(name: str) -> Any:
+    def _bundled(self, name: str) -> Any:
         subject, _, version = name.partition("/")
-        path = _SCHEMAS / f"v{version}.avsc"
-        if subject != "session-alerts-value" or not version.isdecimal() or not path.exists():
+        path = _SCHEMAS / subject / f"v{version}.avsc"
+        if subject != self._subject or not version.isdecimal() or not path.exists():
             raise UnreadableAlertError(f"Its schema {name} is not known here: install a newer eddy-client.")
         return json.loads(path.read_text(encoding="utf-8"))
 
@@ -80,7 +81,7 @@ def _compiled(schema: Any) -> Callable[[bytes], Any]:
         from fastavro import parse_schema, schemaless_reader
     except ImportError as error:
         raise ImportError(
-            "Alerts in Avro need an extra: pip install 'eddy-client[avro]'. Or let the job write JSON "
+            "Values in Avro need an extra: pip install 'eddy-client[avro]'. Or let Eddy write JSON "
             "(EDDY_OUTPUT_FORMAT=json)."
         ) from error
     parsed = parse_schema(schema)

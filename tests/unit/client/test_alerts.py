@@ -55,10 +55,13 @@ def test_a_schema_that_is_not_known_says_what_to_do() -> None:
 
 def test_the_schemas_are_those_of_the_job() -> None:
     ours = Path(alert_decoder.__file__).parent / "schemas"
-    theirs = Path(__file__).parents[3] / "schemas" / SUBJECT
-    assert {path.name: path.read_text() for path in ours.iterdir()} == {
-        path.name: path.read_text() for path in theirs.iterdir()
-    }
+    theirs = Path(__file__).parents[3] / "schemas"
+    subjects = {path.name for path in ours.iterdir()}
+    assert subjects == {SUBJECT, "session-commands-value", "session-command-acks-value"}
+    for subject in subjects:
+        assert {path.name: path.read_text() for path in (ours / subject).iterdir()} == {
+            path.name: path.read_text() for path in (theirs / subject).iterdir()
+        }
 
 
 def test_an_alert_counts_once_as_long_as_it_is_remembered() -> None:

@@ -1,0 +1,45 @@
+"""The way commands come in and acks go out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from eddy_client.guard.command import Command
+
+
+class Given(NamedTuple):
+    """A message that a guard of the session has handed over before."""
+
+    session_id: str
+    command_id: str
+
+
+Heard = Command | Given
+
+
+class Channel(Protocol):
+    """A way to the operators. One thread uses it; what it raises counts as a lost channel."""
+
+    @property
+    def is_current(self) -> bool:
+        """Whether all that was commanded before is known."""
+
+    def knows(self, session_id: str) -> bool:
+        """Whether all that was commanded before is known for a session."""
+
+    @property
+    def heard_at(self) -> float:
+        """When the other side was last known to be there, by `time.monotonic`."""
+
+    def watch(self, sessions: Collection[tuple[str, str | None]]) -> None:
+        """Listen for these sessions, each with its agent, and for no others."""
+
+    def step(self, within: float) -> Sequence[Heard]:
+        """Wait for so many seconds at most; return what came."""
+
+    def send(self, acks: Sequence[Mapping[str, Any]]) -> None:
+        """Hand acks over. Those that cannot be sent now are sent later, as far as that is possible."""
+
+    def close(self, within: float) -> None:
+        """Send what waits, for so many seconds at most, and end."""

@@ -1,0 +1,252 @@
+"""What the commands for one session lead to. Pure: commands, answers and times in; a state and acks out."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import NamedTuple
+
+from eddy_client.guard.command import LEVELS, SCOPES, Budget, Command, Note
+
+REMEMBERED = 1_000
+REMEMBERED_MS = 48 * 3_600_000
+SKEW_MS = 30_000
+
+
+class Answer(NamedTuple):
+    """What the guard says of a command.
+
+    Attributes:
+        status: as on `session-command-acks`.
+        effective_at: when it took effect.
+    """
+
+    command: Command
+    status: str
+    effective_at: int | None = None
+    detail: str | None = None
+
+
+class Outcome(NamedTuple):
+    """How a session stands.
+
+    Attributes:
+        level: `running`, `paused` or `aborted`.
+        until: when that changes by itself, ms since 1970; None if it does not.
+        by: the command that paused or aborted it.
+        notes: messages that are handed over now, and never again.
+        budget: the newest budget, from when it is first raised.
+        answers: what is to be acknowledged.
+    """
+
+    level: str
+    until: int | None
+    by: Command | None
+    notes: tuple[Note, ...]
+    budget: Budget | None
+    answers: tuple[Answer, ...]
+
+
+class Control:
+    """The commands of one session, and what they lead to.
+
+    Of `pause`, `resume` and `abort` the newest of each scope counts: session, agent and all. The session runs
+    if none of the three pauses it. After an abort nothing is applied. Nothing is applied twice.
+    """
+
+    def __init__(self) -> None:
+        self._handled: OrderedDict[str, tuple[Answer, int]] = OrderedDict()
+        self._waiting: dict[str, Command] = {}
+        #: Messages that came during a pause: they are handed over when it ends.
+        self._held: dict[str, Command] = {}
+        self._newest: dict[str, tuple[int, int]] = {}
+        self._pauses: dict[str, Command] = {}
+        self._aborted: Command | None = None
+        self._budget: Budget | None = None
+        self._given: set[str] = set()
+        self._answers: list[Answer] = []
+        self._skew = 0
+        self._kept: tuple[Note, ...] = ()
+
+    @property
+    def is_calm(self) -> bool:
+        """Whether a check has nothing to do: nothing waits, nothing pauses, nothing is to be acknowledged."""
+        return not (
+            self._waiting or self._held or self._pauses or self._aborted or self._answers or self._kept
+        )
+
+    @property
+    def has_news(self) -> bool:
+        """Whether a check would do more than the one before."""
+        return bool(self._waiting or self._answers)
+
+    @property
+    def budget(self) -> Budget | None:
+        """The newest budget."""
+        return self._budget
+
+    def keep(self, notes: tuple[Note, ...]) -> None:
+        """Keep messages that could not be handed over for the next check."""
+        self._kept += notes
+
+    @property
+    def notes(self) -> int:
+        """How many notes wait."""
+        waiting = sum(each.action == "inject_message" for each in self._waiting.values())
+        return waiting + len(self._held) + len(self._kept)
+
+    def given(self, command_id: str) -> None:
+        """Note that a message was handed over before this guard began: it is not given again."""
+        self._given.add(command_id)
+
+    def take(self, command: Command, now: int) -> None:
+        """Take a command in. It takes effect at the next `check`."""
+        if command.is_live and command.written_at and abs(command.written_at - now) > SKEW_MS:
+            self._skew = command.written_at - now
+        now += self._skew
+        before = self._handled.get(command.command_id)
+        if before is not None:
+            self._answers.append(before[0])
+        elif command.command_id in self._waiting or command.command_id in self._held:
+            self._answers.append(Answer(command, "received"))
+        elif command.refusal is not None:
+            self._settle(Answer(command, "rejected", detail=command.refusal), now)
+        elif not command.is_possible:
+            self._settle(
+                Answer(command, "unsupported", detail=f"no {command.action} of {command.scope}"), now
+            )
+        elif command.action == "inject_message" and command.command_id in self._given:
+            self._settle(Answer(command, "applied", detail="handed over before"), now)
+        elif command.expires_at <= now:
+            self._settle(Answer(command, "expired"), now)
+        else:
+            self._waiting[command.command_id] = command
+            detail = f"the clocks differ by {abs(self._skew) // 1000} s" if self._skew else None
+            self._answers.append(Answer(command, "received", detail=detail))
+
+    def check(self, now: int) -> Outcome:
+        """Apply what waits; return how the session stands."""
+        now += self._skew
+        notes, self._kept = list(self._kept), ()
+        for command in sorted(self._waiting.values(), key=_order):
+            if command.action == "inject_message":
+                self._held[command.command_id] = command
+            else:
+                self._apply(command, now)
+        self._waiting.clear()
+        self._expire(now)
+        standing = self._standing()
+        notes += self._handed_over(standing[0], now)
+        answers, self._answers = tuple(self._answers), []
+        return Outcome(*standing, tuple(notes), self._budget, answers)
+
+    def peek(self, now: int) -> str:
+        """Return the level that a check would find, without applying anything."""
+        now += self._skew
+        pauses, is_aborted = dict(self._pauses), self._aborted is not None
+        for command in sorted(self._waiting.values(), key=_order):
+            is_newest = _order(command) >= self._newest.get(command.scope, (-1, -1))
+            if command.action in LEVELS and command.expires_at > now and is_newest and self._aborted is None:
+                pauses[command.scope] = command
+                is_aborted = command.action == "abort" if command.scope == "session" else is_aborted
+        found = [each for each in pauses.values() if each.action == "pause"]
+        if is_aborted or any(_ends(each, now) for each in found):
+            return "aborted"
+        return "paused" if any(each.expires_at > now for each in found) else "running"
+
+    def _standing(self) -> tuple[str, int | None, Command | None]:
+        if self._aborted is not None:
+            return "aborted", None, self._aborted
+        for scope in SCOPES:
+            if scope in self._pauses:
+                until = min(each.expires_at for each in self._pauses.values()) - self._skew
+                return "paused", until, self._pauses[scope]
+        return "running", None, None
+
+    def _handed_over(self, level: str, now: int) -> list[Note]:
+        """Return the messages for an agent that runs. If it is paused they wait: it may end meanwhile."""
+        notes: list[Note] = []
+        for command in sorted(self._held.values(), key=_order):
+            if command.expires_at <= now:
+                self._settle(Answer(command, "expired"), now)
+            elif level == "aborted":
+                self._settle(Answer(command, "superseded", detail="the session is aborted"), now)
+            elif level == "running":
+                notes.append(Note(command.message, command.origin, command.command_id))
+                self._settle(Answer(command, "applied", now), now)
+            else:
+                continue
+            del self._held[command.command_id]
+        return notes
+
+    def _apply(self, command: Command, now: int) -> None:
+        if command.expires_at <= now:
+            self._settle(Answer(command, "expired"), now)
+        elif self._aborted is not None:
+            self._settle(Answer(command, "superseded", detail="the session is aborted"), now)
+        elif command.action in LEVELS:
+            self._level(command, now)
+        elif self._is_newest("budget", command, now):
+            self._budget = Budget(command.steps_budget, command.tokens_budget)
+            self._settle(Answer(command, "applied", now), now)
+
+    def _level(self, command: Command, now: int) -> None:
+        later = [
+            each
+            for each in self._waiting.values()
+            if each.action in LEVELS and each.scope == command.scope and _order(each) > _order(command)
+        ]
+        if any(each.expires_at > now for each in later):
+            self._settle(Answer(command, "superseded"), now)
+            return
+        if not self._is_newest(command.scope, command, now):
+            return
+        before = self._pauses.pop(command.scope, None)
+        if before is not None:
+            status = "released" if command.action == "resume" else "superseded"
+            self._settle(Answer(before, status, now), now)
+        if command.action == "pause":
+            self._pauses[command.scope] = command
+        elif command.action == "abort":
+            self._aborted = command
+        self._settle(Answer(command, "applied", now), now)
+
+    def _is_newest(self, subject: str, command: Command, now: int) -> bool:
+        """Tell whether nothing newer about a subject was applied, and note this one as the newest."""
+        if _order(command) < self._newest.get(subject, (-1, -1)):
+            self._settle(Answer(command, "superseded"), now)
+            return False
+        self._newest[subject] = _order(command)
+        return True
+
+    def _expire(self, now: int) -> None:
+        for scope, command in list(self._pauses.items()):
+            if command.expires_at > now:
+                continue
+            del self._pauses[scope]
+            if _ends(command, now):
+                self._aborted = command
+                self._settle(
+                    Answer(command, "expired", now, "the session is aborted, as the command says"), now
+                )
+            else:
+                self._settle(Answer(command, "released", now, "the time of the pause is over"), now)
+
+    def _settle(self, answer: Answer, now: int) -> None:
+        first = self._handled.get(answer.command.command_id, (answer, now))
+        # A repeat is answered with the first outcome.
+        self._handled[answer.command.command_id] = first
+        while self._handled:
+            _, (_, at) = next(iter(self._handled.items()))
+            if len(self._handled) <= REMEMBERED and now - at <= REMEMBERED_MS:
+                break
+            self._handled.popitem(last=False)
+        self._answers.append(answer)
+
+
+def _order(command: Command) -> tuple[int, int]:
+    return command.partition, command.offset
+
+
+def _ends(pause: Command, now: int) -> bool:
+    """Tell whether a pause is over and ends its session."""
+    return pause.expires_at <= now and pause.on_timeout == "abort" and pause.scope == "session"

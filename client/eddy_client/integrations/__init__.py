@@ -1,0 +1,1 @@
+"""The guard inside agents, a module for each runtime. A module needs the extra of its name."""

@@ -1,0 +1,205 @@
+"""A guarded agent on a broker: commands of the desk reach its loop, and its answers come back."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from eddy_client import Guard, SessionAborted
+
+from schemas.codec import Codec, OutputFormat
+from streams.brokers.client import connect
+from streams.brokers.connection import Connection
+from streams.control.ack import Ack
+from streams.control.command import Action, Command, Issuer, OnTimeout, Scope
+from streams.control.desk import ControlDesk
+from streams.domain.topic import Topic
+from tests.integration.brokers import Broker
+from tests.integration.stage import Stage
+from tests.integration.worker_process import PATIENCE_SECONDS, until
+
+pytestmark = pytest.mark.integration
+
+KEY = b"a key of sixteen characters"
+
+
+class Agent(threading.Thread):
+    """A loop under a guard."""
+
+    def __init__(self, guard: Guard, session_id: str) -> None:
+        super().__init__(daemon=True)
+        self.session = guard.session(session_id, agent_id="coder-7")
+        self.steps = 0
+        self.notes: list[str] = []
+        self.aborted: SessionAborted | None = None
+        self.enough = threading.Event()
+
+    def run(self) -> None:
+        try:
+            while not self.enough.wait(0.01):
+                self.notes += [note.text for note in self.session.check()]
+                self.steps += 1
+        except SessionAborted as aborted:
+            self.aborted = aborted
+
+
+class Floor:
+    """A desk, guards and agents on one broker."""
+
+    def __init__(self, desk: ControlDesk, brokers: Any, bootstrap: str, options: dict[str, str]) -> None:
+        self._desk, self._brokers, self._bootstrap, self._options = desk, brokers, bootstrap, options
+        self._guards: list[Guard] = []
+        self._agents: list[Agent] = []
+
+    def guard(self, key: bytes | None = KEY) -> Guard:
+        guard = Guard.kafka(self._bootstrap, key=key, kafka=self._options, start_wait=PATIENCE_SECONDS)
+        self._guards.append(guard)
+        return guard
+
+    def agent(self, guard: Guard, session_id: str) -> Agent:
+        agent = Agent(guard, session_id)
+        agent.start()
+        self._agents.append(agent)
+        return agent
+
+    async def issue(self, action: Action, session_id: str, **more: Any) -> str:
+        now = time.time_ns() // 1_000_000
+        command = Command(
+            command_id=uuid.uuid4().hex,
+            scope=more.pop("scope", Scope.SESSION),
+            session_id=session_id,
+            action=action,
+            issued_at=now,
+            expires_at=now + more.pop("for_ms", 3_600_000),
+            reason="it goes in circles",
+            issuer=Issuer(kind="operator", name="ana"),
+            **more,
+        )
+        await self._desk.issue([command])
+        return command.command_id
+
+    async def acks(self, command_id: str) -> list[str]:
+        decoder = Codec.bundled().decoder(f"{Topic.SESSION_COMMAND_ACKS}-value")
+        found = []
+        async for record in self._brokers.read(Topic.SESSION_COMMAND_ACKS):
+            ack = Ack.of(decoder.decode(record.value, tuple(record.headers)))
+            if ack.command_id == command_id:
+                found.append(ack.status)
+        return found
+
+    async def until(self, condition: Callable[[], bool], what: str) -> None:
+        async def holds() -> bool:
+            return condition()
+
+        await until(holds, PATIENCE_SECONDS, what)
+
+    async def until_acked(self, command_id: str, *statuses: str) -> None:
+        async def holds() -> bool:
+            return set(statuses) <= set(await self.acks(command_id))
+
+        await until(holds, PATIENCE_SECONDS, f"{statuses} of a command")
+
+    def close(self) -> None:
+        for agent in self._agents:
+            agent.enough.set()
+        for guard in self._guards:
+            guard.close(PATIENCE_SECONDS)
+
+
+@asynccontextmanager
+async def floor(broker: Broker, form: OutputFormat = OutputFormat.AVRO) -> AsyncIterator[Floor]:
+    options = {"enable.idempotence": str(broker.kind == "kafka").lower()}
+    async with connect(Connection(broker.bootstrap)) as brokers:
+        found = Floor(ControlDesk(brokers, Codec.bundled(form), KEY), brokers, broker.bootstrap, options)
+        try:
+            yield found
+        finally:
+            await asyncio.to_thread(found.close)
+
+
+@pytest.fixture
+async def stood(stage: Stage, stage_broker: Broker) -> Broker:
+    del stage  # it has made the topics
+    return stage_broker
+
+
+@pytest.mark.parametrize("form", list(OutputFormat))
+async def test_an_agent_stops_goes_on_hears_and_ends_as_it_is_told(stood: Broker, form: OutputFormat) -> None:
+    async with floor(stood, form) as here:
+        agent = here.agent(here.guard(), "s-1")
+        await here.until(lambda: agent.steps > 3, "the first steps")
+        pause = await here.issue(Action.PAUSE, "s-1", on_timeout=OnTimeout.RESUME)
+        await here.until_acked(pause, "received", "applied")
+        steps = agent.steps
+        note = await here.issue(Action.INJECT_MESSAGE, "s-1", message="read the log first")
+        budget = await here.issue(Action.RAISE_BUDGET, "s-1", steps_budget=90)
+        await here.until_acked(note, "received")
+        await here.until_acked(budget, "received")
+        assert agent.steps == steps
+        assert agent.session.peek().level == "paused"
+        resume = await here.issue(Action.RESUME, "s-1")
+        await here.until_acked(resume, "applied")
+        await here.until_acked(pause, "released")
+        await here.until(lambda: agent.notes == ["read the log first"], "the note")
+        await here.until_acked(budget, "applied")
+        found = agent.session.peek().budget
+        assert found is not None
+        assert found.steps == 90
+        abort = await here.issue(Action.ABORT, "s-1")
+        await here.until(lambda: agent.aborted is not None, "the end")
+        assert agent.aborted is not None
+        assert agent.aborted.command_id == abort
+        await here.until_acked(abort, "applied")
+
+
+async def test_a_guard_that_begins_again_pauses_again_and_gives_no_note_twice(stood: Broker) -> None:
+    async with floor(stood) as here:
+        first = here.guard()
+        agent = here.agent(first, "s-1")
+        await here.until(lambda: agent.steps > 1, "the first steps")
+        note = await here.issue(Action.INJECT_MESSAGE, "s-1", message="think")
+        await here.until_acked(note, "applied")
+        pause = await here.issue(Action.PAUSE, "s-1", on_timeout=OnTimeout.RESUME)
+        await here.until_acked(pause, "applied")
+        first.close(PATIENCE_SECONDS)
+        again = here.agent(here.guard(), "s-1")
+        await here.until(lambda: again.session.peek().level == "paused", "the pause")
+        assert again.steps == 0
+        await here.issue(Action.RESUME, "s-1")
+        await here.until(lambda: again.steps > 3, "more steps")
+        assert again.notes == []
+
+
+async def test_a_hold_stops_what_runs_and_what_begins_later_and_no_other_agent(stood: Broker) -> None:
+    async with floor(stood) as here:
+        guard = here.guard()
+        agent = here.agent(guard, "s-1")
+        other = Agent(guard, "s-3")
+        other.session.agent_id = "writer-1"
+        hold = await here.issue(
+            Action.PAUSE, None, scope=Scope.AGENT, agent_id="coder-7", on_timeout=OnTimeout.RESUME
+        )
+        await here.until_acked(hold, "applied")
+        later = here.agent(guard, "s-2")
+        await here.until(lambda: later.session.peek().level == "paused", "the second pause")
+        assert later.steps == 0
+        assert await asyncio.to_thread(other.session.check) == ()
+        await here.issue(Action.RESUME, None, scope=Scope.AGENT, agent_id="coder-7")
+        steps = agent.steps
+        await here.until(lambda: agent.steps > steps and later.steps > 0, "more steps")
+
+
+async def test_a_guard_with_another_key_obeys_nothing(stood: Broker) -> None:
+    async with floor(stood) as here:
+        agent = here.agent(here.guard(b"another key of sixteen"), "s-1")
+        await here.until(lambda: agent.steps > 1, "the first steps")
+        abort = await here.issue(Action.ABORT, "s-1")
+        await here.until_acked(abort, "rejected")
+        steps = agent.steps
+        await here.until(lambda: agent.steps > steps, "more steps")

@@ -1,0 +1,239 @@
+"""The guard in a process: checks that wait, raise, hand over, and go on when nobody can be heard."""
+
+import asyncio
+import os
+import threading
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+
+import pytest
+from eddy_client import Guard, GuardUnavailable, SessionAborted
+from eddy_client.guard.session import GuardedSession
+
+from tests.unit.client.guard.commanded import LocalChannel, command
+
+SECONDS = 30.0
+FAR = 10**15
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.005)
+
+
+@pytest.fixture
+def channel() -> LocalChannel:
+    return LocalChannel()
+
+
+@pytest.fixture
+def guard(channel: LocalChannel) -> Iterator[Guard]:
+    with_channel = Guard(lambda: channel, stale_after=0.3, lost_wait=0.2, start_wait=SECONDS)
+    yield with_channel
+    with_channel.close()
+
+
+@pytest.fixture
+def session(guard: Guard, channel: LocalChannel) -> GuardedSession:
+    found = guard.session("s-1", agent_id="a-1")
+    found.check()
+    until(lambda: [ack["status"] for ack in channel.acks] == ["attached"])
+    return found
+
+
+class Agent(threading.Thread):
+    """A loop under the guard."""
+
+    def __init__(self, session: GuardedSession) -> None:
+        super().__init__(daemon=True)
+        self.session = session
+        self.steps = 0
+        self.notes: list[str] = []
+        self.ended: Exception | None = None
+        self.enough = False
+
+    def run(self) -> None:
+        try:
+            while not self.enough:
+                self.notes += [note.text for note in self.session.check()]
+                self.steps += 1
+                time.sleep(0.001)
+        except (SessionAborted, GuardUnavailable) as error:
+            self.ended = error
+
+
+@pytest.fixture
+def agent(session: GuardedSession) -> Iterator[Agent]:
+    running = Agent(session)
+    running.start()
+    until(lambda: running.steps > 3)
+    yield running
+    running.enough = True
+    session._guard.close()
+    session._wake()
+    running.join(SECONDS)
+    assert not running.is_alive()
+
+
+def test_a_paused_agent_makes_no_step_until_it_is_resumed(agent: Agent, channel: LocalChannel) -> None:
+    channel.incoming.put(command("pause", 1, expires_at=FAR))
+    until(lambda: channel.statuses("c-1") == ["received", "applied"])
+    steps = agent.steps
+    until(lambda: agent.session.peek().level == "paused")
+    assert agent.steps <= steps + 1
+    channel.incoming.put(command("resume", 2, expires_at=FAR))
+    until(lambda: agent.steps > steps + 3)
+    until(lambda: channel.statuses("c-1") == ["received", "applied", "released"])
+
+
+def test_an_aborted_agent_ends_with_the_reason(agent: Agent, channel: LocalChannel) -> None:
+    channel.incoming.put(command("abort", 1, expires_at=FAR))
+    until(lambda: agent.ended is not None)
+    assert isinstance(agent.ended, SessionAborted)
+    assert (agent.ended.reason, agent.ended.command_id) == ("it goes in circles", "c-1")
+    with pytest.raises(SessionAborted):
+        agent.session.check()
+
+
+def test_a_note_is_handed_over_once(agent: Agent, channel: LocalChannel) -> None:
+    channel.incoming.put(command("inject_message", 1, expires_at=FAR))
+    until(lambda: agent.notes != [])
+    steps = agent.steps
+    until(lambda: agent.steps > steps + 3)
+    assert agent.notes == ["think of something else"]
+
+
+def test_a_lost_channel_lets_an_agent_go_on_and_says_so_once(
+    agent: Agent, channel: LocalChannel, guard: Guard, caplog: pytest.LogCaptureFixture
+) -> None:
+    channel.broken = True
+    until(lambda: guard.lost)
+    steps = agent.steps
+    until(lambda: agent.steps > steps + 3)
+    assert len([record for record in caplog.records if record.levelname == "WARNING"]) == 1
+    channel.broken = False
+    until(lambda: not guard.lost)
+
+
+def test_a_tool_that_cannot_be_undone_is_refused_while_the_channel_is_lost(channel: LocalChannel) -> None:
+    on_lost = {"default": "open", "deploy_*": "closed"}
+    guard = Guard(lambda: channel, on_lost=on_lost, stale_after=0.2, lost_wait=0.05)
+    try:
+        session = guard.session("s-1")
+        assert session.check(tool="deploy_web") == ()
+        channel.broken = True
+        until(lambda: guard.lost)
+        assert session.check(tool="read_file") == ()
+        with pytest.raises(GuardUnavailable, match="nobody answers"):
+            session.check(tool="deploy_web")
+        channel.broken = False
+        until(lambda: not guard.lost)
+        assert session.check(tool="deploy_web") == ()
+    finally:
+        guard.close()
+
+
+def test_what_was_commanded_before_the_first_step_holds_it(channel: LocalChannel) -> None:
+    channel.is_current = False
+    channel.incoming.put(command("pause", 1, expires_at=FAR))
+    guard = Guard(lambda: channel, start_wait=SECONDS)
+    running = Agent(guard.session("s-1"))
+    running.start()
+    until(channel.incoming.empty)
+    channel.is_current = True
+    until(lambda: "applied" in channel.statuses("c-1"))
+    assert running.steps == 0
+    channel.incoming.put(command("abort", 2, expires_at=FAR))
+    running.join(SECONDS)
+    guard.close()
+    assert isinstance(running.ended, SessionAborted)
+
+
+async def test_a_coroutine_waits_without_holding_the_loop(
+    session: GuardedSession, channel: LocalChannel
+) -> None:
+    channel.incoming.put(command("pause", 1, expires_at=FAR))
+    await asyncio.to_thread(until, lambda: not session._quiet)
+    waiting = asyncio.ensure_future(session.acheck())
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    channel.incoming.put(command("resume", 2, expires_at=FAR))
+    assert await asyncio.wait_for(waiting, SECONDS) == ()
+
+
+def test_notes_are_kept_for_the_next_check_by_what_cannot_pass_them_on(
+    session: GuardedSession, channel: LocalChannel
+) -> None:
+    channel.incoming.put(command("inject_message", 1, expires_at=FAR))
+    until(lambda: session.peek().notes == 1)
+    assert session.guarded(lambda: 7)() == 7
+    assert list(session.steps([1, 2])) == [1, 2]
+    assert [note.command_id for note in session.check()] == ["c-1"]
+
+
+def test_a_check_with_nothing_to_do_allocates_nothing(session: GuardedSession) -> None:
+    until(lambda: session.check() == () and session._quiet)
+    check = session.check
+    check()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.take_snapshot()
+        for _ in range(1_000):
+            check()
+        after = tracemalloc.take_snapshot()
+    finally:
+        tracemalloc.stop()
+    here = tracemalloc.Filter(inclusive=True, filename_pattern="*/guard/session.py")
+    grown = after.filter_traces([here]).compare_to(before.filter_traces([here]), "lineno")
+    assert sum(each.count_diff for each in grown) == 0
+
+
+def test_operators_learn_that_a_session_has_ended(guard: Guard, channel: LocalChannel) -> None:
+    with guard.session("s-2") as session:
+        session.check()
+    until(lambda: [ack["status"] for ack in channel.acks] == ["attached", "detached"])
+
+
+def test_a_child_of_a_fork_has_a_guard_of_its_own(session: GuardedSession, guard: Guard) -> None:
+    first = guard.guard_id
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            is_ours = guard.guard_id != first and guard._thread.is_alive() and session.check() == ()
+            os.write(write, b"1" if is_ours else b"0")
+        finally:
+            os._exit(0)
+    os.close(write)
+    assert os.waitpid(pid, 0)[1] == 0
+    with os.fdopen(read, "rb") as pipe:
+        assert pipe.read() == b"1"
+
+
+def test_nothing_but_open_and_closed_is_possible() -> None:
+    with pytest.raises(ValueError, match='"open" or "closed"'):
+        Guard(LocalChannel, on_lost="maybe")
+
+
+def test_an_agent_that_keeps_a_checkpoint_holds_without_waiting(
+    session: GuardedSession, channel: LocalChannel
+) -> None:
+    channel.incoming.put(command("inject_message", 1, expires_at=FAR))
+    channel.incoming.put(command("pause", 2, expires_at=FAR))
+    until(lambda: session.peek().level == "paused")
+    assert session.hold("checkpoint-7").level == "paused"
+    until(lambda: channel.statuses("c-2") == ["received", "applied"])
+    assert channel.acks[-1]["checkpoint"] == "checkpoint-7"
+    channel.incoming.put(command("resume", 3, expires_at=FAR))
+    assert [note.text for note in session.check()] == ["think of something else"]
+
+
+def test_a_guard_that_comes_back_under_its_name_does_not_report_that_it_leaves(channel: LocalChannel) -> None:
+    for _ in range(2):
+        guard = Guard(lambda: channel, guard_id="hook", start_wait=SECONDS)
+        guard.session("s-1").check()
+        guard.close()
+    assert {(ack["guard_id"], ack["status"]) for ack in channel.acks} == {("hook/s-1", "attached")}
