@@ -4,6 +4,7 @@ The tree:
 
     EddyError
     ├── ConfigurationError      a setting or a file is wrong: nothing was started
+    │   └── ConflictError       another user was first: look, and try again
     ├── InfrastructureError     broker, disk or registry failed: the worker stops, nothing was acknowledged
     ├── StateError              local state cannot be used as it is
     │   └── DamagedStateError   its files are damaged: it is set aside and restored
@@ -19,6 +20,10 @@ class EddyError(Exception):
 
 class ConfigurationError(EddyError):
     """A setting or an input file is wrong. Correct it and start again; nothing was changed."""
+
+
+class ConflictError(ConfigurationError):
+    """Another user changed the same thing first. Look at what is there now, and try again."""
 
 
 class InfrastructureError(EddyError):

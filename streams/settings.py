@@ -290,6 +290,21 @@ class BridgeSettings(WorkerSettings):
         return self
 
 
+class CommandSettings(WorkerSettings):
+    """Everything that a program reads that issues commands to agents."""
+
+    command_key: SecretStr | None = Field(
+        None,
+        min_length=16,
+        description="Commands to agents are signed with it, and a guard with a key obeys no others.",
+    )
+
+    @property
+    def command_key_bytes(self) -> bytes | None:
+        """The key as `streams.control.desk` takes it."""
+        return None if self.command_key is None else self.command_key.get_secret_value().encode()
+
+
 def load(kind: type[S], **overrides: Any) -> S:
     """Read the settings from the environment; ``overrides`` win, those that are None do not count.
 

@@ -12,6 +12,7 @@ from streams.cli.lazy_group import LazyGroup
     commands_in={
         "backtest": "Judge the same records under two settings documents and show what would have changed.",
         "config": "Read and change the detection settings.",
+        "console": "Show in a browser which sessions go in circles, and why.",
         "demo": (
             "Start a broker and two workers here, replay recorded agent sessions, "
             "and show which go in circles."
@@ -24,6 +25,7 @@ from streams.cli.lazy_group import LazyGroup
         "explain": "Show one session, and why it is or is not considered looping.",
         "hook": "Keep what Claude Code gives its hooks, for `eddy ingest` and `eddy detect`.",
         "ingest": "Carry what agents write to files on to Kafka, to a file, or to the screen.",
+        "session": "Pause, resume or abort agents, and see whether they obeyed.",
         "settings": "List the settings of a worker: meaning, default, range, and the value in force here.",
         "topics": "Compare the topics with the catalogue, and create or change them.",
         "worker": "Score decision logs until it is stopped.",

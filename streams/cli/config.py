@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
-from typing import Any
 
 import click
 
-from streams.brokers.client import Brokers, Stored, connect
+from streams.brokers.client import Stored, connect
 from streams.cli.config_explain import explain
 from streams.cli.config_shadow import shadow
 from streams.cli.settings_change import (
@@ -28,58 +26,13 @@ from streams.cli.text.screen import echo, echo_json, echo_lines
 from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.topic import Topic
 from streams.endpoints import connection
-from streams.errors import ConfigurationError
-from streams.explain.settings_topic import differing, in_force, next_document, read, records, write
+from streams.explain.settings_publication import changed_document, publish
+from streams.explain.settings_topic import differing, in_force, read, records
 from streams.proof import warnings
 from streams.settings import ConnectionSettings, load
 from streams.settings_document.document import resolve, to_document
 from streams.settings_document.table import MEANINGS, RANGES
-from streams.settings_document.version import FARTHEST, LARGEST_VERSION, follows, next_version
-
-
-class SettingsConflictError(ConfigurationError):
-    """Somebody else changed the settings at the same moment. Look at them and try again."""
-
-
-def changed_document(
-    settings: DetectionSettings,
-    changes: Mapping[str, Any],
-    changed: Mapping[str, Any],
-    version: int | None = None,
-) -> dict[str, Any]:
-    """Return the next document: the one in force with ``changes``, complete and checked.
-
-    Args:
-        settings: In force.
-        changes: What is to be otherwise.
-        changed: By whom, when and why.
-        version: Instead of the one after that in force.
-
-    Raises:
-        ConfigurationError: names each change that is not acceptable. Nothing was published.
-    """
-    if version is not None and not follows(version, settings.version):
-        raise ConfigurationError(
-            f"Not changed: version {settings.version} is in force, workers would ignore version {version}. "
-            f"Give none, or a higher one that is less than {FARTHEST} ahead."
-        )
-    after = next_version(settings.version) if version is None else version
-    return next_document(settings, after, changes, changed)
-
-
-async def publish(brokers: Brokers, document: Mapping[str, Any]) -> None:
-    """Write the document and make sure that it is the one that counts.
-
-    Raises:
-        SettingsConflictError: another document of the same version, or a later one, came first.
-    """
-    offset = await write(brokers, Topic.DETECTOR_CONFIG, document)
-    before = in_force([record for record in await records(brokers) if record.offset < offset]).version
-    if not follows(document["version"], before):
-        raise SettingsConflictError(
-            f"Another user published version {before} at the same moment, so the workers ignore yours. "
-            "Look at `eddy config history` and try again."
-        )
+from streams.settings_document.version import LARGEST_VERSION
 
 
 @click.group()

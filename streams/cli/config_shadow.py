@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
-from typing import Any
 
 import click
 
-from streams.brokers.client import Brokers, connect
+from streams.brokers.client import connect
 from streams.cli.settings_change import (
     AS_JSON,
     BOOTSTRAP,
@@ -26,34 +24,14 @@ from streams.cli.text.screen import echo, echo_json, echo_lines
 from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.topic import Topic
 from streams.endpoints import connection
-from streams.errors import ConfigurationError
-from streams.explain.settings_topic import differing, in_force, next_document, read, records, tried_out, write
+from streams.explain.settings_publication import publish_shadow, trial_document
+from streams.explain.settings_topic import differing, in_force, read, records, tried_out
 from streams.proof import warnings
 from streams.settings import ConnectionSettings, load
 from streams.settings_document.document import resolve, to_document
 from streams.settings_document.shadow import ShadowDocument
-from streams.settings_document.version import next_version
 
 _NOTHING = "Nothing is tried out."
-
-
-class ShadowConflictError(ConfigurationError):
-    """Another user changed the shadow settings at the same moment. Look at them and try again."""
-
-
-async def publish(brokers: Brokers, document: Mapping[str, Any]) -> None:
-    """Write the document and make sure that it is the one that counts.
-
-    Raises:
-        ShadowConflictError: another document of the same version, or a later one, came first.
-    """
-    offset = await write(brokers, Topic.SHADOW_CONFIG, document)
-    until = [record for record in await records(brokers, Topic.SHADOW_CONFIG) if record.offset <= offset]
-    if tried_out(until).position != offset + 1:
-        raise ShadowConflictError(
-            f"Another user published shadow settings version {document['version']} or later at the same "
-            "moment, so the workers ignore yours. Look at `eddy config shadow history` and try again."
-        )
 
 
 @click.group()
@@ -95,10 +73,10 @@ def set_command(
             live = in_force(await records(brokers))
             tried = tried_out(await records(brokers, Topic.SHADOW_CONFIG))
             before = tried.settings or live
-            document = next_document(before, next_version(tried.version), changes, changed_now(why))
+            document = trial_document(before, tried, changes, changed_now(why))
             after, _ = resolve(document, DEFAULTS, document["version"])
             if not dry_run and differing(before, after):
-                await publish(brokers, document)
+                await publish_shadow(brokers, document)
             return live, tried, after
 
     live, tried, after = asyncio.run(change())
@@ -154,11 +132,7 @@ def clear_command(why: str, bootstrap_servers: str | None) -> None:
             tried = tried_out(await records(brokers, Topic.SHADOW_CONFIG))
             if tried.settings is None:
                 return None
-            # No tombstone: who ended it, when and why would be lost with the versions before.
-            await publish(
-                brokers,
-                {"version": next_version(tried.version), "changed": {**changed_now(why), "settings": []}},
-            )
+            await publish_shadow(brokers, trial_document(DEFAULTS, tried, {}, changed_now(why)))
             return tried.version
 
     version = asyncio.run(clear())

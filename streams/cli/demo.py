@@ -173,6 +173,7 @@ def _messages(
 
 async def _run(messages: Iterable[Message], screen: Screen) -> Outcome:
     async with cluster(screen.say) as stage:
+        await stage.ready(screen.say)
         outcome = await perform(stage, messages, screen)
         screen.say("done; stopping workers and broker")
         return outcome

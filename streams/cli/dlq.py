@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -28,6 +28,7 @@ from streams.endpoints import connection, open_codec
 from streams.errors import ConfigurationError
 from streams.explain.settings_topic import in_force, records
 from streams.redrive.letter import OTHER, DeadLetter, read
+from streams.redrive.places import letters_at
 from streams.redrive.redrive import LetterOutcome, LetterResult, Redrive, RedriveRequest, target
 from streams.redrive.selection import Selection
 from streams.redrive.trial import Trial
@@ -80,12 +81,8 @@ class Asked(NamedTuple):
             ).records(brokers):
                 yield stored
             return
-        named = defaultdict(set)
-        for partition, offset in self.selection.places:
-            named[partition].add(offset)
-        for partition, offsets in sorted(named.items()):
-            async for stored in _at(brokers, partition, offsets):
-                yield stored
+        async for stored in letters_at(brokers, self.selection.places):
+            yield stored
 
 
 class Post(NamedTuple):
@@ -354,26 +351,6 @@ async def _post(bootstrap_servers: str | None) -> AsyncIterator[Post]:
             yield Post(brokers, Trial(codec, in_force(await records(brokers))))
         finally:
             await codec.close()
-
-
-async def _at(brokers: Brokers, partition: int, offsets: set[int]) -> AsyncIterator[Stored]:
-    """Yield the records at some offsets of a partition, as far as they are there."""
-    missing = set(offsets)
-    topic = brokers.topic(Topic.DEAD_LETTERS)
-    counts_by_topic = await brokers.partition_counts([topic])
-    if partition >= counts_by_topic.get(topic, 0):
-        return
-    start, stop = min(offsets), max(offsets) + 1
-    async for stored in brokers.read_range(topic, partition, start, stop):
-        if stored.offset in missing:
-            missing.discard(stored.offset)
-            yield stored
-    if not missing:
-        return
-    # Some brokers say that a partition ends inside its last batch: from the beginning they give it all.
-    async for stored in brokers.read(brokers.topic(Topic.DEAD_LETTERS), [partition]):
-        if stored.offset in missing:
-            yield stored
 
 
 def _decoded(trial: Trial, letter: DeadLetter) -> Any:

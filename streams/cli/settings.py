@@ -1,4 +1,4 @@
-"""`eddy settings`: every setting of a worker and of a bridge, from the code itself."""
+"""`eddy settings`: every setting of a worker, a bridge and a console, from the code itself."""
 
 from __future__ import annotations
 
@@ -14,8 +14,12 @@ from pydantic.fields import FieldInfo
 
 from streams.cli.settings_change import AS_JSON
 from streams.cli.text.screen import echo, echo_json
+from streams.console.settings import ConsoleSettings
 from streams.errors import ConfigurationError
 from streams.settings import BridgeSettings, WorkerSettings, load
+
+#: Those of a worker, then what others have beside them.
+_KINDS: tuple[type[WorkerSettings], ...] = (WorkerSettings, BridgeSettings, ConsoleSettings)
 
 _HIDDEN = "(set, hidden)"
 
@@ -30,18 +34,19 @@ _LOGIN = re.compile(r"(?<=://).*@")
 def settings(names: tuple[str, ...], only_changed: bool, as_json: bool) -> None:
     """List the settings of a worker: meaning, default, range, and the value in force here.
 
-    Those of `eddy bridge` come last. Each setting is an environment variable, or a line of `.env` in this
-    directory. NAME is a variable or a part of one, such as `ssl`. Needs no broker. The settings of detection
-    are another matter, see `eddy config describe`. If a value cannot be used, the list shows the defaults and
-    ends with why.
+    Those of `eddy bridge` and of a console come last. Each setting is an environment variable, or a line of
+    `.env` in this directory. NAME is a variable or a part of one, such as `ssl`. Needs no broker.
+    The settings of detection are another matter, see `eddy config describe`. If a value cannot be used, the
+    list shows the defaults and ends with why.
     """
     wrong: ConfigurationError | None = None
     try:
-        current = load(WorkerSettings)
-        of_bridge = load(BridgeSettings)
+        loaded = [load(kind) for kind in _KINDS]
     except ConfigurationError as error:
-        wrong, current, of_bridge = error, WorkerSettings.model_construct(), BridgeSettings.model_construct()
-    variables = {f"EDDY_{name.upper()}": name for name in BridgeSettings.model_fields}
+        wrong, loaded = error, [kind.model_construct() for kind in _KINDS]
+    # The first that knows a setting shows it: one that others have, too, may have another default there.
+    sources = {name: source for source in reversed(loaded) for name in type(source).model_fields}
+    variables = {f"EDDY_{name.upper()}": name for source in loaded for name in type(source).model_fields}
     chosen = {
         variable: name
         for variable, name in variables.items()
@@ -50,7 +55,7 @@ def settings(names: tuple[str, ...], only_changed: bool, as_json: bool) -> None:
     if not chosen:
         raise click.UsageError(f"There is no setting {' '.join(names)}. `eddy settings` shows all.")
     for variable, name in chosen.items():
-        source = current if name in WorkerSettings.model_fields else of_bridge
+        source = sources[name]
         field = type(source).model_fields[name]
         value, default = getattr(source, name), field.get_default(call_default_factory=True)
         if only_changed and value == default:

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from streams.detectors.settings import DEFAULTS, DetectionSettings
-from streams.settings_document.document import to_document
+from streams.settings_document.document import to_document, typed
 
 BOOTSTRAP = click.option("--bootstrap-servers", help="Brokers [EDDY_BOOTSTRAP_SERVERS].")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="For machines.")
@@ -37,7 +37,7 @@ def assignments(pairs: Sequence[str], unset: Sequence[str]) -> dict[str, Any]:
             raise click.UsageError(f"{pair!r} is no NAME=VALUE.")
         if name in changes:
             raise click.UsageError(f"{name} is named twice. Give one value for it.")
-        changes[name] = _value(text)
+        changes[name] = typed(text)
     for name in unset:
         if name not in defaults:
             raise click.UsageError(f"There is no setting {name}.")
@@ -73,10 +73,3 @@ def user() -> str:
         return getpass.getuser()
     except (KeyError, OSError):  # a container may run under a number that no user has
         return f"user {os.getuid()}"
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text

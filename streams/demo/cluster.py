@@ -49,6 +49,19 @@ class Cluster:
 
     brokers: Brokers
     workers: tuple[Worker, ...]
+    bootstrap: str
+
+    async def ready(self, say: Callable[[str], None]) -> None:
+        """Wait until all workers are ready at the same time: a join moves partitions.
+
+        Raises:
+            InfrastructureError: one died, or takes longer than anybody would wait.
+        """
+        for worker in self.workers:
+            await worker.ready()
+        for worker in self.workers:
+            await worker.ready()
+            say(f"worker {worker.number} is ready")
 
     def check(self) -> None:
         """Raise when a worker has died.
@@ -78,6 +91,11 @@ class Worker:
             },
         )
 
+    @property
+    def url(self) -> str:
+        """Where its probes and metrics are."""
+        return f"http://127.0.0.1:{self._port}"
+
     def check(self) -> None:
         """Raise when it has died."""
         if self._child.ended():
@@ -94,7 +112,7 @@ class Worker:
             while time.monotonic() < deadline:
                 self.check()
                 try:
-                    async with session.get(f"http://127.0.0.1:{self._port}/readyz") as answer:
+                    async with session.get(f"{self.url}/readyz") as answer:
                         if answer.status == 200:
                             return
                 except aiohttp.ClientError:
@@ -113,7 +131,7 @@ class Worker:
 
 @asynccontextmanager
 async def cluster(say: Callable[[str], None]) -> AsyncIterator[Cluster]:
-    """Start everything, report what happens, and stop it all at the end.
+    """Start everything, report what happens, and stop it all at the end. The workers may not be ready yet.
 
     Raises:
         ConfigurationError: the embedded broker is not installed.
@@ -130,13 +148,7 @@ async def cluster(say: Callable[[str], None]) -> AsyncIterator[Cluster]:
         environment = {**inherited, **_SETTINGS, "EDDY_BOOTSTRAP_SERVERS": broker.bootstrap}
         workers = tuple(Worker(number, environment) for number in range(1, WORKERS + 1))
         stack.push_async_callback(_stop, workers)
-        for worker in workers:
-            await worker.ready()
-        # A join moves partitions: all must be ready at the same time.
-        for worker in workers:
-            await worker.ready()
-            say(f"worker {worker.number} is ready")
-        yield Cluster(brokers, workers)
+        yield Cluster(brokers, workers, broker.bootstrap)
 
 
 async def _stop(workers: tuple[Worker, ...]) -> None:

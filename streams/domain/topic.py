@@ -29,6 +29,10 @@ class Topic(StrEnum):
     OTLP_SPANS = "otlp_spans"
     SPAN_DEAD_LETTERS = "otlp_spans-dlq"
     REDRIVEN = "decision-logs-redriven"
+    SESSION_COMMANDS = "session-commands"
+    SESSION_COMMAND_ACKS = "session-command-acks"
+    CONSOLE_ACTIONS = "console-actions"
+    INTERVENTION_POLICY = "intervention-policy"
     REPARTITION = "eddy-aggregates-repartition"
 
 
@@ -53,4 +57,12 @@ AGGREGATES = (
 SETTINGS = (
     Topic.DETECTOR_CONFIG,
     Topic.SHADOW_CONFIG,
+)
+
+#: What people, the console and guards write and read, and no worker.
+CONTROL = (
+    Topic.SESSION_COMMANDS,
+    Topic.SESSION_COMMAND_ACKS,
+    Topic.CONSOLE_ACTIONS,
+    Topic.INTERVENTION_POLICY,
 )

@@ -1,4 +1,4 @@
-"""The connections of the worker's web server: none stays for long, and there are never many.
+"""The connections of a web server: none stays for too long, and there are never many.
 
 A probe, a scrape and a lookup each take one short request. A client that opens connections and sends
 nothing, sends slowly, or does not read its answer must keep neither the others from being answered nor
@@ -19,6 +19,9 @@ LIFE_S: Final = 10.0
 
 #: At the same time. One more ends the oldest one of the client that has most.
 MOST_CONNECTIONS: Final = 64
+
+#: Between accepting a connection and its having a transport.
+_CONNECTING_S: Final = 5.0
 
 
 class Connections:
@@ -41,9 +44,11 @@ class Connections:
 
     def __call__(self) -> RequestHandler:
         """Return the protocol of a new connection, for `asyncio.loop.create_server`."""
+        now = self._loop.time()
+        self._forget_ended(now)
         self._make_room()
         protocol = self._server()
-        self._began[protocol] = self._loop.time()
+        self._began[protocol] = now
         if self._sweep is None:
             self._sweep = self._loop.call_later(self._life_s / 10, self._end_old)
         return protocol
@@ -75,13 +80,17 @@ class Connections:
         for protocol, _ in connections:
             if now - self._began[protocol] > self._life_s:
                 self._end(protocol)
-        # One that is not connected yet has no transport; it is younger than this sweep.
+        self._forget_ended(now)
+        self._sweep = self._loop.call_later(self._life_s / 10, self._end_old) if self._began else None
+
+    def _forget_ended(self, now: float) -> None:
+        # One that is not connected yet has no transport either.
+        youngest = min(self._life_s / 10, _CONNECTING_S)
         self._began = {
             protocol: began
             for protocol, began in self._began.items()
-            if protocol.transport is not None or now - began < self._life_s / 10
+            if protocol.transport is not None or now - began < youngest
         }
-        self._sweep = self._loop.call_later(self._life_s / 10, self._end_old) if self._began else None
 
     def _end(self, protocol: RequestHandler) -> None:
         transport = protocol.transport

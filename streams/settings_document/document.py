@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
+import orjson
+
 from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.settings_document.table import ORDERED_GROUPS, RANGES
 
@@ -78,6 +80,18 @@ def is_empty(document: Mapping[str, object]) -> bool:
 def to_document(settings: DetectionSettings) -> dict[str, object]:
     """Return every setting, without the version, in values that JSON can write; `resolve` reads them back."""
     return {name: allowed.write(getattr(settings, name)) for name, allowed in RANGES.items()}
+
+
+def typed(text: str) -> Any:
+    """Return a value as people type it: JSON, or text where it is none.
+
+    >>> typed("8"), typed('["a"]'), typed("max"), typed("[" * 9_000)[:2]
+    (8, ['a'], 'max', '[[')
+    """
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
 
 
 def _unknown(name: str, suggest: bool) -> str:

@@ -21,12 +21,14 @@ class Range:
     """The values a setting may take, and how they travel in a JSON document.
 
     ``wanted`` completes "must be ...". ``read`` turns a value of a document into the value in force, or into
-    None (which no setting is) when it does not fit; it never raises. ``write`` turns it back.
+    None (which no setting is) when it does not fit; it never raises. ``write`` turns it back. ``choices`` are
+    all there is to choose from, as people type it; empty if there is more.
     """
 
     wanted: str
     read: Callable[[object], Any | None]
     write: Callable[[Any], object] = _as_it_is
+    choices: tuple[str, ...] = ()
 
 
 def whole(low: int, high: int) -> Range:
@@ -65,7 +67,7 @@ def flag() -> Range:
     def read(value: object) -> bool | None:
         return value if isinstance(value, bool) else None
 
-    return Range("true or false", read)
+    return Range("true or false", read, choices=("true", "false"))
 
 
 def word(words: Iterable[str]) -> Range:
@@ -75,7 +77,7 @@ def word(words: Iterable[str]) -> Range:
     def read(value: object) -> str | None:
         return known.get(value) if isinstance(value, str) else None
 
-    return Range(f"one of {', '.join(known)}", read, str)
+    return Range(f"one of {', '.join(known)}", read, str, tuple(known))
 
 
 def subset(words: Iterable[str]) -> Range:

@@ -1,0 +1,99 @@
+"""What every action has: the fields of its request, who asked, its audit, and the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Final, Protocol
+
+import orjson
+from aiohttp import web
+
+from streams.console.access import Identity
+from streams.console.access.exchange import own_path
+from streams.console.asked import Form, Who, form_of
+from streams.console.console import Console, wants_json
+from streams.console.known import Known
+from streams.control.command import Issuer, IssuerKind
+from streams.control.desk import ControlDesk, Place
+from streams.control.identity import uuid7
+from streams.domain.topic import Topic
+from streams.errors import ConfigurationError
+
+_CHANCE_BYTES: Final = 10
+
+
+class Passed(Protocol):
+    """Waits until the console has folded a record."""
+
+    async def __call__(self, topic: Topic, partition: int, offset: int) -> bool:
+        """Return whether that is so, after a short wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Acting:
+    """What actions are done with.
+
+    Attributes:
+        desk: Where commands and audit records are published.
+        known: What is known of the sessions.
+        passed: Waits for the console's own fold, so that who acts sees what they did.
+        chance: Returns so many random bytes.
+    """
+
+    desk: ControlDesk
+    known: Known
+    passed: Passed
+    chance: Callable[[int], bytes] = os.urandom
+
+    def who(self, request: web.Request, now: int) -> Who:
+        """Return who acts now."""
+        who: Identity = request["who"]
+        issuer = Issuer(kind=IssuerKind.OPERATOR, name=who.name, role=who.role, via=who.via)
+        return Who(issuer=issuer, now=now, new_id=lambda: uuid7(now, self.chance(_CHANCE_BYTES)))
+
+    async def visible(self, topic: Topic, places: Iterable[Place]) -> bool:
+        """Tell whether the console's own fold has all of it, after a short wait."""
+        newest: dict[int, int] = {}
+        for partition, offset in places:
+            newest[partition] = max(offset, newest.get(partition, offset))
+        waits: list[Awaitable[bool]] = [
+            self.passed(topic, partition, offset) for partition, offset in newest.items()
+        ]
+        return all(await asyncio.gather(*waits))
+
+
+async def form_sent(request: web.Request) -> Form:
+    """Return the fields of a request.
+
+    Raises:
+        ConfigurationError: the body is neither a form nor JSON.
+    """
+    if request.content_type == "application/json":
+        try:
+            return form_of(orjson.loads(await request.read()))
+        except orjson.JSONDecodeError as error:
+            raise ConfigurationError("The body is no JSON.") from error
+    try:
+        fields = await request.post()
+    except (LookupError, ValueError) as error:  # a charset that is unknown, or is not that of the bytes
+        raise ConfigurationError("The form cannot be read. Send it in UTF-8.") from error
+    form: dict[str, list[str]] = {}
+    for name, value in fields.items():
+        if isinstance(value, str):
+            form.setdefault(name, []).append(value)
+    return form
+
+
+def done(
+    console: Console, request: web.Request, form: Form, content: dict[str, Any], page: str
+) -> web.Response:
+    """Return the answer: JSON, or the way to a page for a form without a script."""
+    if wants_json(request):
+        return web.json_response({"status": "accepted", **content})
+    given = next(iter(form.get("next", ())), "")
+    address = console.pages.url("") + own_path(given) if given else page
+    return web.Response(status=HTTPStatus.SEE_OTHER, headers={"Location": address})

@@ -1,0 +1,63 @@
+"""The audit as a list: who did what, when and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import orjson
+
+from streams.console.fold.model import ReadModel
+from streams.console.fold.rows import ActionRow
+from streams.console.inbox.terms import duration_of
+from streams.console.paging import newest_first
+from streams.control.audit import Kind
+from streams.domain.text.printable import printable
+from streams.domain.topic import Topic
+from streams.errors import ConfigurationError
+
+KINDS: Final = tuple(map(str, Kind))
+
+
+def action_list(model: ReadModel, query: Mapping[str, str], now: int) -> dict[str, Any]:
+    """Return the actions that a query asks for, newest first.
+
+    Args:
+        model: What is known.
+        query: ``who``, a whole name; ``kind``; ``since``, a length of time such as 2h; ``cursor``.
+        now: Milliseconds since 1970.
+
+    Raises:
+        ConfigurationError: names what is wrong with the query.
+    """
+    who, kind = query.get("who", "").strip(), query.get("kind", "").strip()
+    if kind and kind not in KINDS:
+        raise ConfigurationError(f'Unknown kind "{printable(kind, 40)}". Known are {", ".join(KINDS)}.')
+    since = now - duration_of("since", query["since"].strip()) if query.get("since", "").strip() else None
+    found = [
+        row
+        for row in model.ledger.actions.values()
+        if (not who or row.who == who)
+        and (not kind or row.kind == kind)
+        and (since is None or row.at >= since)
+    ]
+    shown, paged = newest_first(found, lambda row: row.at, lambda row: row.id, query.get("cursor", ""))
+    return {"rows": list(map(_row, shown)), **paged._asdict(), "kinds": KINDS}
+
+
+def _row(row: ActionRow) -> dict[str, Any]:
+    said = orjson.loads(row.body)
+    return {
+        "id": row.id,
+        "at": row.at,
+        "who": row.who,
+        "role": row.role,
+        "via": said.get("via"),
+        "kind": row.kind,
+        "target": row.target,
+        "why": row.why,
+        "request": said.get("request"),
+        "result": row.result,
+        "result_place": said.get("result_place"),
+        "place": {"topic": str(Topic.CONSOLE_ACTIONS), "partition": row.partition, "offset": row.offset},
+    }

@@ -1,0 +1,90 @@
+"""The actions of operators: commands to agents, and triage. Nothing is done that the audit does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import orjson
+from aiohttp import web
+
+from streams.console.acting import Acting, done, form_sent
+from streams.console.asked import commands_of, triage_of
+from streams.console.console import Console
+from streams.console.views import hold
+from streams.control.command import Command
+from streams.control.issuing import audit_of, issued
+from streams.domain.topic import Topic
+
+
+def routes(console: Console, acting: Acting) -> Sequence[web.RouteDef]:
+    """Return the routes of the actions, which `Access` lets operators through to, and the page of holds."""
+
+    async def command(request: web.Request) -> web.Response:
+        form, who = await form_sent(request), acting.who(request, console.clock())
+        commands = commands_of(form, who, acting.known.live)
+        if refused := console.access.commands(len(commands)):
+            return await console.access.refuse(request, refused)
+        record = audit_of(commands, who.new_id())
+        places = await issued(acting.desk, commands, record)
+        visible = await acting.visible(Topic.SESSION_COMMANDS, places)
+        return done(
+            console,
+            request,
+            form,
+            {
+                "id": record.id if len(commands) > 1 else commands[0].command_id,
+                "place": places[-1],
+                "visible": visible,
+                "commands": len(commands),
+                "said": said_of(commands),
+            },
+            _page_of(console, commands),
+        )
+
+    async def triage(request: web.Request) -> web.Response:
+        form, who = await form_sent(request), acting.who(request, console.clock())
+        records = triage_of(form, who, acting.known.seen)
+        places = await acting.desk.audit_all(records)
+        visible = await acting.visible(Topic.CONSOLE_ACTIONS, places)
+        content = {
+            "id": records[-1].id,
+            "place": places[-1],
+            "visible": visible,
+            "episodes": len(records),
+            "said": _DONE[orjson.loads(records[0].request or "{}")["do"]],
+        }
+        return done(console, request, form, content, console.pages.url("/alerts"))
+
+    return [
+        web.post("/actions/commands", command),
+        web.post("/actions/triage", triage),
+        *hold.routes(console, acting.known),
+    ]
+
+
+_DONE: Final = {
+    "ack": "Acknowledged.",
+    "unack": "Taken back.",
+    "snooze": "Snoozed.",
+    "assign": "Assigned.",
+    "note": "Noted.",
+}
+
+
+def said_of(commands: Sequence[Command]) -> str:
+    """Return what to say of commands that were published: that they were asked for, no more."""
+    first, count = commands[0], len(commands)
+    action = first.action.replace("_", " ")
+    if first.is_hold:
+        whose = f"agent {first.agent_id}" if first.agent_id else "every agent"
+        return f"Asked: {action} {whose}."
+    return f"Asked: {action}." if count == 1 else f"Asked: {action} {count:,} sessions."
+
+
+def _page_of(console: Console, commands: Sequence[Command]) -> str:
+    """Return the address to go to after commands."""
+    first = commands[0]
+    if len(commands) > 1 or first.session_id is None:
+        return console.pages.url("/alerts")
+    return console.pages.url("/session", id=first.session_id)

@@ -1,0 +1,139 @@
+"""The console's web application: wires screens, files and access, and decides nothing."""
+
+from __future__ import annotations
+
+import gzip
+import logging
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final
+
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+
+from streams.console import probes
+from streams.console.console import Console, wants_json
+from streams.console.live import Live
+from streams.errors import ConfigurationError, ConflictError, InfrastructureError
+
+log = logging.getLogger(__name__)
+
+_COMPRESSIBLE = 1_000
+
+
+def application(console: Console, beside: Iterable[web.RouteDef] = ()) -> web.Application:
+    """Return the application with every screen.
+
+    Args:
+        console: What the screens are made from.
+        beside: Routes beside those of the screens, such as those of `streams.console.actions`.
+    """
+    app = web.Application(middlewares=[_problems(console), _compressed], client_max_size=256 * 1024)
+    for screen in console.screens:
+        app.add_routes(screen.routes(console))
+    live: Live | None = None
+    if console.board.live:
+        views = {screen.path: screen.live for screen in console.screens if screen.live is not None}
+        live = Live(console, views)
+        app.add_routes(live.routes())
+        app.cleanup_ctx.append(live.running)
+        app.on_shutdown.append(live.end)
+    app.add_routes(probes.routes(console, live))
+    app.add_routes(beside)
+    app.add_routes([web.get("/static/{build}/{name:.+}", _static(console)), web.get("/", _first(console))])
+    console.access.protect(app)
+    return app
+
+
+def _first(console: Console) -> Handler:
+    async def handle(_: web.Request) -> web.Response:
+        return web.Response(status=302, headers={"Location": console.pages.url(console.board.first_page)})
+
+    return handle
+
+
+def _static(console: Console) -> Handler:
+    assets = console.pages.assets
+
+    async def handle(request: web.Request) -> web.Response:
+        asset = assets.files.get(request.match_info["name"])
+        if asset is None:
+            raise web.HTTPNotFound
+        is_current = request.match_info["build"] == assets.build
+        return web.Response(
+            body=asset.content,
+            content_type=asset.content_type,
+            charset="utf-8",
+            headers={"Cache-Control": "public, max-age=31536000, immutable" if is_current else "no-store"},
+        )
+
+    return handle
+
+
+@web.middleware
+async def _compressed(request: web.Request, handler: Handler) -> web.StreamResponse:
+    response = await handler(request)
+    if (
+        isinstance(response, web.Response)
+        and isinstance(response.body, bytes)
+        and len(response.body) > _COMPRESSIBLE
+        and "gzip" in request.headers.get("Accept-Encoding", "")
+    ):
+        # Files are the same for all; a page is sent once, and to keep it would only fill memory.
+        kept = request.path.startswith("/static/")
+        response.body = compressed_file(response.body) if kept else _gzipped(response.body)
+        response.headers["Content-Encoding"] = "gzip"
+        response.headers["Vary"] = "Accept, Accept-Encoding"
+    return response
+
+
+def _gzipped(body: bytes) -> bytes:
+    return gzip.compress(body, 6, mtime=0)
+
+
+compressed_file: Final = lru_cache(maxsize=64)(_gzipped)
+"""Compresses a file once for all who ask for it."""
+
+
+def _problems(console: Console) -> Middleware:
+    """Return a middleware that turns what goes wrong into a page or a problem document (RFC 9457)."""
+
+    @web.middleware
+    async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
+        try:
+            return await handler(request)
+        except ConflictError as error:
+            status, title, detail = 409, "Another user was first", str(error)
+        except ConfigurationError as error:
+            status, title, detail = 400, "This cannot be done", str(error)
+        except InfrastructureError as error:
+            status, title, detail = 503, "Kafka does not answer", str(error)
+        except web.HTTPNotFound:
+            status, title, detail = (
+                404,
+                "There is no such page",
+                f"{request.path} is no page of this console.",
+            )
+        except web.HTTPMethodNotAllowed:
+            status, title, detail = 405, "This is no action", f"{request.path} takes no {request.method}."
+        except (web.HTTPException, ConnectionError):
+            raise
+        except Exception:
+            log.exception("A request for %s failed", request.path)
+            status, title = 500, "The console failed"
+            detail = "Its log says where. The other pages may still work."
+        return problem(console, request, status, title, detail)
+
+    return middleware
+
+
+def problem(
+    console: Console, request: web.Request, status: int, title: str, detail: str, do: str = ""
+) -> web.Response:
+    """Return a problem as the client wants it."""
+    if wants_json(request) or "who" not in request:
+        content = {"type": "about:blank", "title": title, "status": status, "detail": detail, "do": do}
+        return web.json_response(content, status=status, content_type="application/problem+json")
+    return console.answer(
+        request, "problem.html.j2", "", {"title": title, "detail": detail, "do": do}, status=status
+    )

@@ -1,0 +1,164 @@
+"""The archive: rows and how far each topic was read, written together, read back by screens and at start."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Final, TypeVar
+
+from streams.console.archive.damage import is_damage
+from streams.console.archive.file import ArchiveFile
+from streams.console.archive.retention import remove_old
+from streams.console.archive.schema import selection, upsert
+from streams.console.archive.writer import WritePoint, Writer, going_on
+from streams.console.fold.rows import TABLES, WATERMARK, Row, WatermarkRow
+from streams.console.fold.table import Table, Value
+
+_READERS: Final = 4
+_T = TypeVar("_T")
+
+
+class ArchiveDamagedError(Exception):
+    """The file of the archive is of no use: `Archive.rebuild` begins with an empty one."""
+
+
+class Archive:
+    """Rows on disk. Use `save`, and `select` or a method below from screens; close it at the end.
+
+    Args:
+        directory: For this console alone.
+        reached: Called at each statement of a transaction, for tests.
+
+    Raises:
+        ConfigurationError: the directory cannot be used.
+    """
+
+    def __init__(self, directory: Path, reached: Callable[[WritePoint], None] = going_on) -> None:
+        self._file = ArchiveFile(directory)
+        self._reached = reached
+        self._pool = ThreadPoolExecutor(_READERS, "archive-reader")
+        self._idle: queue.SimpleQueue[sqlite3.Connection] = queue.SimpleQueue()
+        try:
+            self._open()
+        except BaseException:
+            self._file.release()
+            raise
+
+    def _open(self) -> None:
+        self._file.prepare()
+        self._writer = Writer(self._file.connect(writes=True), self._reached)
+        self._own = self._file.connect(writes=False)
+        for _ in range(_READERS):
+            self._idle.put(self._file.connect(writes=False))
+
+    def _close(self) -> None:
+        self._writer.close()
+        self._own.close()
+        for _ in range(_READERS):
+            self._idle.get().close()
+
+    def close(self) -> None:
+        """Finish what was asked for, and let others have the directory."""
+        self._close()
+        self._pool.shutdown()
+        self._file.release()
+
+    def rebuild(self, problem: Exception) -> None:
+        """Set a damaged file aside and begin with an empty one."""
+        self._close()
+        self._file.set_aside(problem)
+        self._open()
+
+    # -- writing
+
+    def save(self, rows: Iterable[tuple[Table, Row]], marks: Iterable[WatermarkRow]) -> Future[int]:
+        """Write rows, and with them how far each partition was read: all or nothing.
+
+        Returns:
+            When it is done, the number of rows. Or the error: `sqlite3.DatabaseError` of a damaged file.
+        """
+        by_table: dict[Table, list[Row]] = {}
+        for table, row in rows:
+            by_table.setdefault(table, []).append(row)
+        marks = list(marks)
+
+        def work(connection: sqlite3.Connection) -> int:
+            for table, group in by_table.items():
+                connection.executemany(upsert(table), group)
+            self._reached(WritePoint.ROWS_WRITTEN)
+            connection.executemany(upsert(WATERMARK), marks)
+            self._reached(WritePoint.MARKS_WRITTEN)
+            return sum(map(len, by_table.values()))
+
+        return self._writer.submit(work)
+
+    def drop(self, tables: Iterable[Table], topics: Iterable[str]) -> Future[int]:
+        """Delete all rows of some tables, and how far some topics were read."""
+        tables, topics = list(tables), list(topics)
+
+        def work(connection: sqlite3.Connection) -> int:
+            dropped = 0
+            for table in tables:
+                dropped += connection.execute(f'DELETE FROM "{table.name}"').rowcount  # noqa: S608
+                self._reached(WritePoint.DROPPED)
+            for topic in topics:
+                connection.execute(f'DELETE FROM "{WATERMARK.name}" WHERE topic = ?', (topic,))  # noqa: S608
+            return dropped
+
+        return self._writer.submit(work)
+
+    def remove_old(self, now: int, history_days: int) -> Future[int]:
+        """Delete some rows that are older than they are kept; return how many, 0 when none is left."""
+        return self._writer.submit(lambda connection: remove_old(connection, now, history_days))
+
+    # -- reading
+
+    def rows(self, table: Table, rest: str = "", values: Sequence[Value] = ()) -> list[Row]:
+        """Return rows of a table, here and now; for few rows, or at the start.
+
+        Args:
+            table: The table.
+            rest: What stands behind the table in the statement: ``WHERE ...``, ``ORDER BY ...``, ``LIMIT``.
+            values: For the question marks in it.
+
+        Raises:
+            ArchiveDamagedError: the file is damaged.
+        """
+        return _read(self._own, table, rest, values)
+
+    async def select(self, table: Table, rest: str = "", values: Sequence[Value] = ()) -> list[Row]:
+        """Return rows of a table as `rows`, read by a thread."""
+        return await self._in_thread(lambda connection: _read(connection, table, rest, values))
+
+    async def starting_with(self, table: Table, column: str, prefix: str, limit: int) -> list[Row]:
+        """Return rows whose column begins with a text, in the order of that column."""
+        # The last character there is stands behind everything that begins with the prefix.
+        rest = f'WHERE "{column}" >= ? AND "{column}" < ? ORDER BY "{column}" LIMIT ?'
+        return await self.select(table, rest, (prefix, f"{prefix}\U0010ffff", limit))
+
+    async def _in_thread(self, ask: Callable[[sqlite3.Connection], _T]) -> _T:
+        def answer() -> _T:
+            connection = self._idle.get()
+            try:
+                return ask(connection)
+            finally:
+                self._idle.put(connection)
+
+        return await asyncio.get_running_loop().run_in_executor(self._pool, answer)
+
+
+_TABLE_OF: Final = {table.row: table for table in TABLES}
+
+
+def _read(connection: sqlite3.Connection, table: Table, rest: str, values: Sequence[Value]) -> list[Row]:
+    make = table.row
+    try:
+        return [make(*row) for row in connection.execute(f"{selection(table)} {rest}", values)]  # type: ignore[misc]
+    except sqlite3.DatabaseError as error:
+        if is_damage(error):
+            raise ArchiveDamagedError(str(error)) from error
+        raise

@@ -1,0 +1,124 @@
+"""What the screens read: everything that is known, wherever it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from streams.console.step import Step
+from streams.detectors.settings import DetectionSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The steps of a session that are at hand, oldest first.
+
+    Attributes:
+        steps: the newest, or those before a place.
+        lost_before: time before which no step is held any more, ms since 1970; None if none is lost.
+        why_lost: in words.
+        earlier: whether there are earlier ones that were not asked for.
+        gaps: how many steps are known of but not there, or are not what a step must be.
+        from_topic: whether the topic was searched, because the index does not know the steps.
+    """
+
+    steps: tuple[Step, ...]
+    lost_before: int | None = None
+    why_lost: str = ""
+    earlier: bool = False
+    gaps: int = 0
+    from_topic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the frame of each page says.
+
+    Attributes:
+        source: which cluster or files.
+        newest: time of the newest record, ms since 1970.
+        lag: records that are not read yet.
+        history_from: how far back the history goes, in words, until it is complete.
+        counts: how many need somebody, by screen.
+        holds: what is on hold: `what`, `until`, `by`, `why`, `obeyed`.
+    """
+
+    source: str
+    newest: int | None = None
+    lag: int = 0
+    history_from: str | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    holds: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FeedReadings:
+    """How far the reading is.
+
+    Attributes:
+        lag: records that are not folded yet, by topic.
+        folded, unreadable: records, by topic.
+        seconds: that folding took.
+        begun: whether the brokers have told where the topics end.
+    """
+
+    lag: Mapping[str, int] = field(default_factory=dict)
+    folded: Mapping[str, int] = field(default_factory=dict)
+    unreadable: Mapping[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+    begun: bool = True
+
+
+class Board(Protocol):
+    """What is known of the sessions."""
+
+    @property
+    def live(self) -> bool:
+        """Whether it follows a stream; else it shows files, and nothing can be done."""
+
+    def facts(self, now: int) -> Facts:
+        """Return what the frame of each page says."""
+
+    def alerts(self, query: Mapping[str, str], now: int) -> Mapping[str, Any]:
+        """Return the inbox.
+
+        Raises:
+            ConfigurationError: the query has a word that is not known.
+        """
+
+    def sessions(self, query: Mapping[str, str], now: int) -> Mapping[str, Any]:
+        """Return a list of sessions.
+
+        Raises:
+            ConfigurationError: as for `alerts`.
+        """
+
+    def readings(self) -> FeedReadings:
+        """Return how far the reading is."""
+
+    def look_at(self, sessions: frozenset[str]) -> None:
+        """Note whose pages are open: everything about these sessions is read."""
+
+    def version(self, session_id: str) -> object:
+        """Return what changes whenever the page of a session does."""
+
+    def session(self, session_id: str, now: int) -> Mapping[str, Any] | None:
+        """Return what is known of a session beside its steps; None if nothing is."""
+
+    @property
+    def first_page(self) -> str:
+        """The page to begin with."""
+
+    def missing(self, session_id: str) -> str:
+        """Say that there is no such session."""
+
+    def explained_by(self, session_id: str) -> str:
+        """Return the command that explains a session."""
+
+    @property
+    def settings(self) -> DetectionSettings:
+        """The settings of detection in force."""
+
+    async def steps(self, session_id: str, *, before: int | None, limit: int) -> Steps:
+        """Return steps of a session; none if the session is not known."""

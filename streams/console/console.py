@@ -1,0 +1,179 @@
+"""What every screen has: the board, the pages, the clock, and the one way to answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+from aiohttp import web
+
+from streams.console.access import Access, Identity
+from streams.console.board import Board
+from streams.console.pages import Pages
+from streams.console.redaction import Redaction
+from streams.console.settings import ConsoleSettings
+from streams.console.view import View
+from streams.console.wording import ago
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """A screen as the navigation shows it.
+
+    Attributes:
+        name: what templates call it.
+        title: what people call it.
+        path: where it is.
+        icon: of `icons.html.j2`.
+        routes: Makes its routes.
+        live: Computes what changes on its page.
+        needs_broker: Whether it is left out where the console shows files.
+    """
+
+    name: str
+    title: str
+    path: str
+    icon: str
+    routes: Callable[[Console], Sequence[web.RouteDef]]
+    live: Callable[[Console, Mapping[str, str], Identity, int], Awaitable[View | None]] | None = None
+    needs_broker: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """What the screens are made from.
+
+    Attributes:
+        settings: as read at start.
+        board: what is known of the sessions.
+        pages: the templates.
+        access: who may do what.
+        redaction: what is never shown.
+        clock: milliseconds since 1970.
+        screens: those the navigation shows.
+        memo: views as they were made last, with what they were made from.
+        judging: held while a session is judged again: one at a time.
+    """
+
+    settings: ConsoleSettings
+    board: Board
+    pages: Pages
+    access: Access
+    redaction: Redaction
+    clock: Callable[[], int]
+    screens: tuple[Screen, ...]
+    memo: dict[object, tuple[object, View]] = field(default_factory=dict)
+    judging: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def answer(
+        self,
+        request: web.Request,
+        template: str,
+        screen: str,
+        content: Mapping[str, Any],
+        status: int = HTTPStatus.OK,
+    ) -> web.Response:
+        """Return a page, or the same content as JSON if the client asks for that.
+
+        Args:
+            request: The request.
+            template: Name of a template.
+            screen: Name of the screen, for the navigation.
+            content: What the page shows: values that JSON knows.
+            status: The status of HTTP.
+        """
+        who: Identity = request["who"]
+        shown = self.redaction.applied(content, who.role)
+        if wants_json(request):
+            body = orjson.dumps(shown, default=_plain, option=orjson.OPT_NON_STR_KEYS)
+            return web.Response(body=body, content_type="application/json", status=status)
+        page = self.pages.render(
+            template, {**shown, "shell": self.shell(request, screen), "now": self.clock()}
+        )
+        return web.Response(text=page, content_type="text/html", status=status)
+
+    def remember(self, key: object, version: object, view: View) -> None:
+        """Keep a view as it was made; of many, the newest."""
+        self.memo[key] = version, view
+        while len(self.memo) > MOST_REMEMBERED:
+            del self.memo[next(iter(self.memo))]
+
+    def header_parts(self, now: int) -> dict[str, str]:
+        """Return the parts of the frame that change, by their ids."""
+        facts = self.board.facts(now)
+        shown = {
+            "live": self.board.live,
+            "fresh": facts.newest is not None and now - facts.newest < SILENT_MS,
+            "pulse": pulse(facts, now),
+        }
+        counts = {
+            f"count-{name}": self.pages.fragment("parts.html.j2", "count_badge", name, count)
+            for name, count in facts.counts.items()
+        }
+        return {"pulse": self.pages.fragment("parts.html.j2", "pulse_line", shown), **counts}
+
+    def shell(self, request: web.Request, screen: str) -> dict[str, Any]:
+        """Return what the frame around every page shows."""
+        who: Identity = request["who"]
+        now, facts = self.clock(), self.board.facts(self.clock())
+        return {
+            "screen": screen,
+            "theme": request.cookies.get("eddy-theme") if request.cookies.get("eddy-theme") in THEMES else "",
+            "csrf": self.access.csrf(request),
+            "live": self.board.live,
+            "live_url": self.pages.url("/live") if self.board.live else "",
+            "fresh": facts.newest is not None and now - facts.newest < SILENT_MS,
+            "pulse": pulse(facts, now),
+            "who": who.name,
+            "role": who.role,
+            "role_means": _ROLES[who.role],
+            "can_log_out": who.via == "cookie",
+            "may_act": self.board.live and who.may_act,
+            "holds": facts.holds,
+            "screens": [
+                {
+                    "name": each.name,
+                    "title": each.title,
+                    "path": each.path,
+                    "icon": each.icon,
+                    "counted": each.name in facts.counts,
+                    "count": facts.counts.get(each.name, 0),
+                }
+                for each in self.screens
+            ],
+        }
+
+
+#: Views that are kept to be sent again.
+MOST_REMEMBERED = 100
+
+#: Older than this, the newest record says that nothing comes any more: silence is not health.
+SILENT_MS = 300_000
+THEMES = ("dark", "light")
+
+_ROLES = {"viewer": "may look", "operator": "may look and act", "agent": "may not look"}
+
+
+def pulse(facts: Any, now: int) -> str:
+    """Return the line of the header: what is known, and how fresh it is."""
+    parts = [facts.source]
+    if facts.newest is not None:
+        parts.append(f"newest record {ago(facts.newest, now)}")
+    if facts.lag:
+        parts.append(f"{facts.lag:,} records behind")
+    if facts.history_from is not None:
+        parts.append(facts.history_from)
+    return " · ".join(parts)
+
+
+def wants_json(request: web.Request) -> bool:
+    """Tell whether a client asks for JSON before a page."""
+    return request.headers.get("Accept", "").split(",")[0].split(";")[0].strip() == "application/json"
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, set | frozenset | tuple) else str(value)

@@ -1,0 +1,314 @@
+"""How the console reads Kafka and remembers: follows its topics, reads history, and writes its archive."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, Protocol
+
+from schemas.codec import Codec
+from streams.brokers.client import Brokers
+from streams.brokers.clock import now_ms
+from streams.console.archive.archive import Archive, ArchiveDamagedError
+from streams.console.archive.restoring import restored
+from streams.console.backfill import Backfill
+from streams.console.fold.rows import WATERMARK, Row, WatermarkRow
+from streams.console.fold.table import Table
+from streams.console.intake import Fold, Intake
+from streams.console.keeping import Keeping
+from streams.console.marks import Marks
+from streams.console.ways import SOURCES, WAYS, Way
+from streams.domain.topic import Topic
+from streams.errors import InfrastructureError
+
+log = logging.getLogger(__name__)
+
+#: How far back the first reading begins, so that the board is of use soon.
+_RECENT_MS: Final = 600_000
+_DAY_MS: Final = 86_400_000
+_PAUSE_SECONDS: Final = 2.0
+_LAST_FLUSH_SECONDS: Final = 10.0
+#: How often it looks whether there are new topics or partitions, or a topic was created again.
+_LOOK_SECONDS: Final = 5.0
+
+
+class Model(Fold, Protocol):
+    """The part of the read model that the feed needs."""
+
+    def draining(self) -> Iterator[tuple[Table, Row]]:
+        """Return the rows that changed since the last time."""
+
+    def restore(self, rows: Iterable[Row]) -> None:
+        """Take rows back."""
+
+    def rows(self) -> Iterator[Row]:
+        """Yield every row."""
+
+    def clear(self) -> None:
+        """Forget everything."""
+
+    def forget(self, now: int) -> int:
+        """Forget what nobody needs and the archive has."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeedSettings:
+    """How much is read and kept.
+
+    Attributes:
+        history_days: How far back history goes.
+        live_minutes, live_max: Which sessions are in memory from the start.
+        index: ``all`` reads the topic of enriched records; else sessions are known by what is told of them.
+        from_beginning: Whether everything is read that there is, as on brokers that find no offset by time.
+    """
+
+    history_days: int = 7
+    live_minutes: int = 15
+    live_max: int = 200_000
+    index: Literal["all", "alerts", "off"] = "all"
+    from_beginning: bool = False
+
+
+class _TopicsChangedError(Exception):
+    """There are other topics or partitions than before: the reading has to begin again."""
+
+
+class Feed:
+    """Reads for ever. Any number of instances may do so: none takes anything from another.
+
+    Args:
+        brokers: What to read from.
+        codec: Reads the values.
+        model: Takes the records in.
+        archive: Keeps rows, and how far each partition was read.
+        settings: How much is read.
+        clock: Milliseconds since 1970.
+
+    Attributes:
+        intake: What was folded and what could not be, in numbers.
+        history_from: How far back the history goes, ms since 1970; None if it is complete.
+        listeners: Called whenever something was folded.
+        archive: Keeps rows that are no longer in memory.
+    """
+
+    def __init__(
+        self,
+        brokers: Brokers,
+        codec: Codec,
+        model: Model,
+        archive: Archive,
+        settings: FeedSettings,
+        clock: Callable[[], int] = now_ms,
+    ) -> None:
+        self._brokers = brokers
+        self._model = model
+        self.archive = archive
+        self._settings = settings
+        self._clock = clock
+        self._topics = {brokers.topic(topic): topic for topic in WAYS if self._reads(topic)}
+        self._names = {topic: name for name, topic in self._topics.items()}
+        self._marks = Marks()
+        self._restored = False
+        self._recent = 0
+        self.intake = Intake(model, codec, self._topics)
+        self._keeping = Keeping(model, archive, lambda: list(self._marks.rows(self._names)), settings, clock)
+        self.history_from: int | None = None
+        self.listeners: list[Callable[[], None]] = []
+        self._ends: dict[tuple[Topic, int], int] = {}
+        self._advanced = asyncio.Event()
+
+    def _reads(self, topic: Topic) -> bool:
+        return topic is not Topic.ENRICHED or self._settings.index == "all"
+
+    # -- questions
+
+    @property
+    def positions(self) -> Mapping[tuple[Topic, int], int]:
+        """By topic and partition, the offset after what was folded."""
+        return {place: span.next for place, span in self._marks.spans.items()}
+
+    def lag(self) -> dict[Topic, int]:
+        """Return how many records of each topic are not folded yet, as the brokers told last."""
+        behind: dict[Topic, int] = {}
+        for place, end in self._ends.items():
+            if (span := self._marks.spans.get(place)) is not None:
+                behind[place[0]] = behind.get(place[0], 0) + max(0, end - span.next)
+        return behind
+
+    async def passed(self, topic: Topic, partition: int, offset: int, *, seconds: float = 2.0) -> bool:
+        """Wait until a record is folded, so that its writer sees it; False if that takes too long."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while not self._has_passed(topic, partition, offset):
+                    await self._advanced.wait()
+                return True
+        return False
+
+    def _has_passed(self, topic: Topic, partition: int, offset: int) -> bool:
+        span = self._marks.spans.get((topic, partition))
+        return span is not None and span.next > offset
+
+    async def caught_up(self, topics: Iterable[Topic]) -> None:
+        """Wait until all that stands on some topics by now is folded.
+
+        Raises:
+            InfrastructureError: the brokers do not say where they end.
+        """
+        for topic in topics:
+            for partition, end in (await self._brokers.ends(self._names[topic])).items():
+                while end > 0 and not self._has_passed(topic, partition, end - 1):
+                    await self._advanced.wait()
+
+    async def kept(self) -> None:
+        """Bring what was folded into the archive, now."""
+        await self._keeping.flush()
+
+    # -- reading
+
+    async def run(self) -> None:
+        """Read until cancelled.
+
+        Raises:
+            InfrastructureError: the brokers do not let this user read a topic.
+        """
+        while True:
+            try:
+                await self._follow(await self._begin())
+            except _TopicsChangedError:
+                log.info("There are other topics or partitions than before: the console reads them, too.")
+            except ArchiveDamagedError as error:
+                self._rebuild(error)
+
+    async def _begin(self) -> dict[str, tuple[int, str]]:
+        """Get ready to read: drop what is of other topics, restore, and choose where to begin."""
+        while True:
+            try:
+                layout = await self._brokers.layout(self._topics)
+                if not self._restored:
+                    watermarks = self.archive.rows(WATERMARK)
+                    kept = (row for row in watermarks if isinstance(row, WatermarkRow))
+                    self._marks = Marks.of(kept, self._topics)
+                await self._drop_old(layout)
+                await self._restore()
+                await self._choose(layout)
+            except InfrastructureError as error:
+                log.warning("%s The console asks again.", error)
+                await asyncio.sleep(_PAUSE_SECONDS)
+            else:
+                return layout
+
+    async def _drop_old(self, layout: Mapping[str, tuple[int, str]]) -> None:
+        again = self._marks.created_again({self._topics[name]: tid for name, (_, tid) in layout.items()})
+        for source in SOURCES:
+            if not again & source.topics:
+                continue
+            log.warning(
+                "%s was created again: what is known from there is dropped and read again.",
+                ", ".join(sorted(self._names[topic] for topic in again & source.topics)),
+            )
+            dropped = [topic for topic in source.topics if topic in self._names]
+            await self._keeping.drop(source.tables, [self._names[topic] for topic in dropped])
+            self._marks.drop(dropped)
+            self._restored = False
+
+    async def _restore(self) -> None:
+        if self._restored:
+            return
+        settings = self._settings
+        self._model.clear()
+        for rows in restored(self.archive, self._clock(), settings.live_minutes, settings.live_max):
+            self._model.restore(rows)
+            await asyncio.sleep(0)
+        self._restored = True
+
+    async def _choose(self, layout: Mapping[str, tuple[int, str]]) -> None:
+        self._recent = self._clock() - _RECENT_MS
+        for name, (count, topic_id) in layout.items():
+            topic = self._topics[name]
+            new = [partition for partition in range(count) if (topic, partition) not in self._marks.spans]
+            if not new:
+                continue
+            offsets = dict.fromkeys(new, 0)
+            if WAYS[topic] is Way.NEWEST_FIRST and not self._settings.from_beginning:
+                recent = await self._brokers.offsets_at(name, self._recent)
+                offsets |= {partition: recent.get(partition, 0) for partition in new}
+            self._marks.begin(topic, topic_id, offsets)
+
+    async def _follow(self, layout: Mapping[str, tuple[int, str]]) -> None:
+        """Read until something has to begin again."""
+        reading = [
+            asyncio.create_task(each)
+            for each in (self._tail(layout), self._backfill(), self._watch(layout), self._keeping.run())
+        ]
+        try:
+            done, _ = await asyncio.wait(reading, return_when=asyncio.FIRST_EXCEPTION)
+        finally:
+            for task in reading:
+                task.cancel()
+            await asyncio.gather(*reading, return_exceptions=True)
+            # Damage shows again where it is dealt with; a disk that takes nothing must not keep the process.
+            with contextlib.suppress(ArchiveDamagedError, TimeoutError):
+                await asyncio.wait_for(self._keeping.flush(), _LAST_FLUSH_SECONDS)
+        for task in done:
+            task.result()
+
+    async def _tail(self, layout: Mapping[str, tuple[int, str]]) -> None:
+        tail = self._brokers.tail(
+            {
+                (self._names[topic], partition): span.next
+                for (topic, partition), span in self._marks.spans.items()
+                if partition < layout.get(self._names[topic], (0, ""))[0]
+            }
+        )
+        try:
+            async for batch in tail:
+                await self.intake.take(batch, is_new=True)
+                self.intake.leave_out(tail.unreadable)
+                self._marks.advance(
+                    {(self._topics[name], at): to for (name, at), to in tail.positions.items()}
+                )
+                self._ends = {(self._topics[name], at): to for (name, at), to in tail.ends.items()}
+                self._tell()
+        finally:
+            await tail.aclose()
+
+    async def _backfill(self) -> None:
+        if self._settings.from_beginning or self._settings.history_days == 0:
+            return
+        oldest = max(0, self._recent - self._settings.history_days * _DAY_MS)
+        backfill = Backfill(self._brokers, self.intake, self._marks, self._topics, self._went_back)
+        self._went_back(self._recent)
+        while True:
+            try:
+                await backfill.run(self._recent, oldest)
+            except InfrastructureError as error:
+                log.warning("%s The console reads history again in a moment.", error)
+                await asyncio.sleep(_PAUSE_SECONDS)
+            else:
+                return
+
+    def _went_back(self, to: int | None) -> None:
+        self.history_from = to
+        self._tell()
+
+    async def _watch(self, layout: Mapping[str, tuple[int, str]]) -> None:
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            with contextlib.suppress(InfrastructureError):
+                if await self._brokers.layout(self._topics) != layout:
+                    raise _TopicsChangedError
+
+    def _rebuild(self, error: ArchiveDamagedError) -> None:
+        """Begin with an empty archive: what is in memory is written, and history is read again."""
+        self.archive.rebuild(error)
+        self._keeping.start_over()
+        self._marks = Marks()
+
+    def _tell(self) -> None:
+        self._advanced.set()
+        self._advanced = asyncio.Event()
+        for listener in self.listeners:
+            listener()

@@ -1,0 +1,328 @@
+"""The console's side of guards that use HTTP: a stream of commands for their sessions, and their acks."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, Protocol
+
+import orjson
+from aiohttp import web
+
+from streams.console.access import AgentToken
+from streams.console.app import problem
+from streams.console.console import Console
+from streams.console.feed import Feed
+from streams.console.fold.model import ReadModel
+from streams.console.fold.rows import CommandRow
+from streams.console.live import frame
+from streams.control.ack import Ack
+from streams.control.desk import ControlDesk
+from streams.control.reading import MalformedError
+from streams.control.signature import Signature, verified
+from streams.domain.text.printable import printable
+from streams.domain.topic import Topic
+from streams.errors import ConfigurationError, InfrastructureError
+
+log = logging.getLogger(__name__)
+
+MOST_TOGETHER: Final = 200
+"""Acks in one request."""
+
+MOST_SESSIONS: Final = 1_000
+MOST_STREAMS: Final = 1_000
+
+_BEAT_S: Final = 10.0
+_LONGEST_LIFE_MS: Final = 24 * 3_600_000
+"""No command is in force for longer."""
+
+
+class Stored(Protocol):
+    """A record as it stands on its topic."""
+
+    @property
+    def value(self) -> bytes | None:
+        """Its value."""
+
+    @property
+    def headers(self) -> Sequence[tuple[str, bytes | None]]:
+        """Its headers."""
+
+
+class Brokers(Protocol):
+    """What the door needs of `streams.brokers.client.Brokers`."""
+
+    def topic(self, topic: Topic, /) -> str:
+        """Return how a topic of ours is called on these brokers."""
+
+    def read_range(
+        self, topic: str, partition: int, start: int = 0, stop: int | None = None
+    ) -> AsyncIterator[Stored]:
+        """Yield the records of a partition from an offset to before another."""
+
+
+class Commanded(Protocol):
+    """What the door needs of what the console has read."""
+
+    def is_complete(self) -> bool:
+        """Tell whether every command that may be in force is known."""
+
+    def agent_of(self, session_id: str) -> str | None:
+        """Return the agent of a session, None if that is not known."""
+
+    def commands(self, session_id: str, agent_id: str | None) -> Sequence[CommandRow]:
+        """Return the commands in force for a session, and the holds that concern it."""
+
+    def given(self, session_id: str) -> Sequence[str]:
+        """Return the commands that a guard of the session has applied."""
+
+    def listening(self, wake: Callable[[], None]) -> Any:
+        """Call back whenever something was read, for as long as a block lasts."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadCommands:
+    """`Commanded`, of the read model."""
+
+    model: ReadModel
+    feed: Feed
+    clock: Callable[[], int]
+
+    def is_complete(self) -> bool:
+        """Tell whether the feed has reached the end, and went back as far as a command may last."""
+        lag, since = self.feed.lag(), self.feed.history_from
+        control = (Topic.SESSION_COMMANDS, Topic.SESSION_COMMAND_ACKS)
+        at_end = all(lag.get(topic) == 0 for topic in control)
+        return at_end and (since is None or since <= self.clock() - _LONGEST_LIFE_MS)
+
+    def agent_of(self, session_id: str) -> str | None:
+        """Return the agent of a session."""
+        case = self.model.cases.get(session_id)
+        return None if case is None else case.session.agent_id
+
+    def commands(self, session_id: str, agent_id: str | None) -> Sequence[CommandRow]:
+        """Return the commands in force, in the order of their places."""
+        now, case = self.clock(), self.model.cases.get(session_id)
+        found = [] if case is None else list(case.commands.values())
+        for key in ("all", f"agent/{agent_id}"):
+            found += self.model.holds.get(key, {}).values()
+        return sorted(
+            (each for each in found if each.expires_at > now), key=lambda each: (each.partition, each.offset)
+        )
+
+    def given(self, session_id: str) -> Sequence[str]:
+        """Return the commands that a guard has applied."""
+        case = self.model.cases.get(session_id)
+        acks = () if case is None else case.acks.values()
+        return [each.command_id for each in acks if each.status == "applied"]
+
+    @contextmanager
+    def listening(self, wake: Callable[[], None]) -> Iterator[None]:
+        """Call back whenever the feed has folded something."""
+        self.feed.listeners.append(wake)
+        try:
+            yield
+        finally:
+            self.feed.listeners.remove(wake)
+
+
+class Watched(NamedTuple):
+    """A session that a guard listens for, and the agent it says it is."""
+
+    session_id: str
+    agent_id: str | None
+
+
+class GuardDoor:
+    """What guards are answered with.
+
+    Args:
+        commanded: What the console has read.
+        desk: Publishes acks.
+        brokers: Have the commands as they were signed.
+        key: `EDDY_COMMAND_KEY`: a command without its signature is not handed over. None hands over all.
+    """
+
+    def __init__(
+        self, commanded: Commanded, desk: ControlDesk, brokers: Brokers, key: bytes | None = None
+    ) -> None:
+        self.commanded = commanded
+        self.desk = desk
+        self._brokers = brokers
+        self._key = key
+        self._valid: dict[tuple[int, int, str], bool] = {}
+        self.streams = 0
+
+    async def obeys(self, row: CommandRow) -> bool:
+        """Tell whether a command is signed, if the console has a key."""
+        if self._key is None:
+            return True
+        # With its id: a topic that is created again has other commands at the same places.
+        place = row.partition, row.offset, row.command_id
+        if place not in self._valid:
+            topic = self._brokers.topic(Topic.SESSION_COMMANDS)
+            is_valid = False
+            async for stored in self._brokers.read_range(topic, row.partition, row.offset, row.offset + 1):
+                found = verified(stored.value or b"", stored.headers, [self._key])
+                is_valid = found is Signature.VALID
+            if len(self._valid) >= MOST_SESSIONS * 10:
+                self._valid.clear()
+            self._valid[place] = is_valid
+            if not is_valid:
+                log.warning(
+                    "Command %s is not handed over: it is not signed with EDDY_COMMAND_KEY.",
+                    printable(row.command_id, 80),
+                )
+        return self._valid[place]
+
+    def may(self, agent: AgentToken, watched: Watched) -> bool:
+        """Tell whether a token may watch over a session: as far as it is known, and as the guard says."""
+        known = self.commanded.agent_of(watched.session_id)
+        names = {each for each in (known, watched.agent_id) if each is not None} or {""}
+        return all(agent.may_be(name) for name in names)
+
+    async def news(self, watched: Sequence[Watched], sent: set[str], *, is_live: bool) -> bytes:
+        """Return the commands that were not sent yet as events, and note them as sent."""
+        rows = {
+            row.command_id: row
+            for session_id, agent_id in watched
+            for row in self.commanded.commands(session_id, agent_id or self.commanded.agent_of(session_id))
+            if row.command_id not in sent
+        }
+        frames = b""
+        for row in sorted(rows.values(), key=lambda each: (each.partition, each.offset)):
+            if await self.obeys(row):
+                frames += frame("command", _event(row, is_live=is_live))
+            sent.add(row.command_id)
+        return frames
+
+
+def routes(console: Console, door: GuardDoor) -> Sequence[web.RouteDef]:
+    """Return the routes for guards, which `Access` lets agents through to."""
+
+    async def stream(request: web.Request) -> web.StreamResponse:
+        agent, watched = _agent(console, request), _watched(request)
+        if foreign := next((each for each in watched if not door.may(agent, each)), None):
+            return _foreign(console, request, foreign.session_id)
+        if door.streams >= MOST_STREAMS:
+            return problem(
+                console, request, 503, "Too many guards listen", f"{MOST_STREAMS} are possible.", "Use Kafka."
+            )
+        response = web.StreamResponse(
+            headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"}
+        )
+        await response.prepare(request)
+        door.streams += 1
+        try:
+            await _follow(console, request, response, door, watched)
+        except InfrastructureError as error:  # the answer has begun: the guard sees the end and asks again
+            log.warning("The stream of a guard ends: %s", error)
+        finally:
+            door.streams -= 1
+        return response
+
+    async def acks(request: web.Request) -> web.StreamResponse:
+        agent, found = _agent(console, request), _acks(await request.read())
+        for each in found:
+            if not door.may(agent, Watched(each.session_id, each.agent_id)):
+                return _foreign(console, request, each.session_id)
+        await door.desk.acknowledge(found)
+        return web.Response(status=204)
+
+    return [web.get("/api/guard/stream", stream), web.post("/api/guard/acks", acks)]
+
+
+async def _follow(
+    console: Console,
+    request: web.Request,
+    response: web.StreamResponse,
+    door: GuardDoor,
+    watched: Sequence[Watched],
+) -> None:
+    """Send what is in force, then what comes, until the guard leaves or its token ends."""
+    sent: set[str] = set()
+    is_current = False
+    woken = asyncio.Event()
+    with door.commanded.listening(woken.set):
+        while True:
+            woken.clear()
+            agent = console.access.agent(request)
+            if agent is None or not all(door.may(agent, each) for each in watched):
+                return
+            frames = b""
+            if is_current:
+                frames = await door.news(watched, sent, is_live=True)
+            elif door.commanded.is_complete():
+                for each in watched:
+                    for command_id in door.commanded.given(each.session_id):
+                        frames += frame("given", {"session_id": each.session_id, "command_id": command_id})
+                frames += await door.news(watched, sent, is_live=False) + frame("current", {})
+                is_current = True
+            if frames:
+                await response.write(frames)
+            try:
+                await asyncio.wait_for(woken.wait(), _BEAT_S)
+            except TimeoutError:
+                await response.write(frame("beat", {}))
+
+
+def _event(row: CommandRow, *, is_live: bool) -> dict[str, Any]:
+    return {
+        "fields": orjson.loads(row.body),
+        "partition": row.partition,
+        "offset": row.offset,
+        "written_at": row.ts,
+        "is_live": is_live,
+        "refusal": None,
+    }
+
+
+def _agent(console: Console, request: web.Request) -> AgentToken:
+    agent = console.access.agent(request)
+    if agent is None:  # its line has left the file since the door let it through
+        raise web.HTTPUnauthorized
+    return agent
+
+
+def _watched(request: web.Request) -> list[Watched]:
+    """Return the sessions of a request.
+
+    Raises:
+        ConfigurationError: there is none, there are too many, or an agent is missing.
+    """
+    sessions, agents = request.query.getall("session", []), request.query.getall("agent", [])
+    if not sessions or len(sessions) > MOST_SESSIONS or len(agents) != len(sessions):
+        raise ConfigurationError(
+            f"Name 1 to {MOST_SESSIONS:,} sessions, and for each in the same order its agent: "
+            "?session=s-17&agent=coder-7. Leave the agent empty if there is none."
+        )
+    return [Watched(*each) for each in zip(sessions, (agent or None for agent in agents), strict=True)]
+
+
+def _acks(body: bytes) -> list[Ack]:
+    """Return the acks of a request.
+
+    Raises:
+        ConfigurationError: they are none.
+    """
+    try:
+        given = orjson.loads(body)["acks"]
+        if not isinstance(given, list) or len(given) > MOST_TOGETHER:
+            raise ConfigurationError(f'Send {{"acks": [...]}} with at most {MOST_TOGETHER} of them.')
+        return [Ack.of(each) for each in given]
+    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError, MalformedError) as error:
+        raise ConfigurationError(f"These are no acks: {error}.") from error
+
+
+def _foreign(console: Console, request: web.Request, session_id: str) -> web.Response:
+    return problem(
+        console,
+        request,
+        403,
+        "This session is not yours",
+        f"The token is not for the agent of the session {session_id[:200]}.",
+        "Check the pattern of agent_id in EDDY_CONSOLE_AGENT_TOKENS.",
+    )

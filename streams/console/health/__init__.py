@@ -1,0 +1,1 @@
+"""How agents and tools fare: their ranking, and their samples as series. Pure."""

@@ -1,0 +1,41 @@
+"""Reads samples of agents and tools: what is in memory, and older ones from the archive."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from streams.console.archive.archive import Archive
+from streams.console.fold.ledger import Ledger
+from streams.console.fold.rows import HEALTH, HealthRow
+from streams.console.health.series import merged
+
+
+async def samples(
+    archive: Archive, ledger: Ledger, scope: str, names: Sequence[str], since: int, step_ms: int
+) -> dict[str, list[HealthRow]]:
+    """Return the newest sample of each step of time, by name, oldest first.
+
+    Args:
+        archive: Has all samples of 30 days, but perhaps not yet the newest.
+        ledger: Has the newest.
+        scope: Agent or tool.
+        names: At most a page of them.
+        since: Milliseconds since 1970.
+        step_ms: The length of a step, whole samples of five minutes.
+    """
+    marks = ", ".join("?" * len(names))
+    newest = (
+        'WHERE ("scope", "name", "bucket") IN (SELECT "scope", "name", max("bucket") FROM "health" '  # noqa: S608
+        f'WHERE "scope" = ? AND "name" IN ({marks}) AND "bucket" >= ? GROUP BY "name", "bucket" / ?)'
+    )
+    kept = await archive.select(HEALTH, newest, (scope, *names, since, step_ms)) if names else []
+    wanted = set(names)
+    held = [
+        row
+        for row in ledger.health.values()
+        if row.scope == scope and row.name in wanted and row.bucket >= since
+    ]
+    found: dict[str, list[HealthRow]] = {name: [] for name in names}
+    for row in merged((row for row in kept if isinstance(row, HealthRow)), held):
+        found[row.name].append(row)
+    return found

@@ -1,0 +1,78 @@
+"""Rows of one cause together: the same rule with the same signatures, in whatever sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from streams.console.fold.attention import RANK, Attention
+from streams.console.inbox.terms import tools
+
+#: How many sessions one action reaches at most.
+MOST_SESSIONS: Final = 1_000
+
+_HOW: Final = {
+    "R1": "with the same call",
+    "R2": "in the same steps",
+    "R3": "with the same error",
+    "R4": "with the same result",
+    "R5": "with nearly the same call",
+    "R6": "with nothing new",
+}
+
+
+def groups(found: Iterable[Attention]) -> list[dict[str, Any]]:
+    """Return the groups, worst first; a row without an episode is a group of its own."""
+    by_cause: dict[str, list[Attention]] = {}
+    for about in found:
+        cause = about.episode.cause_key if about.episode else f"session:{about.session_id}"
+        by_cause.setdefault(cause, []).append(about)
+    made = [_group(cause, members) for cause, members in by_cause.items()]
+    return sorted(made, key=lambda group: (RANK[group["class"]], -group["tokens"], group["cause_key"]))
+
+
+def _group(cause: str, members: list[Attention]) -> dict[str, Any]:
+    ranked = sorted(members, key=lambda about: (about.rank, -about.tokens, about.session_id))
+    worst = ranked[0]
+    tokens = sum(about.tokens for about in members)
+    agents = {about.case.session.agent_id for about in members}
+    names = sorted({tool or "no tool" for about in members for tool in tools(about)})
+    rule = worst.episode.rule if worst.episode else None
+    return {
+        "cause_key": cause,
+        "class": worst.class_,
+        "rule": rule,
+        "tools": names,
+        "sessions": len(members),
+        "agents": len(agents),
+        "tokens": tokens,
+        "cost": sum(about.cost for about in members),
+        "what": _what(names, rule),
+        "sentence": _sentence(len(members), len(agents), _what(names, rule), tokens),
+        "session_ids": [about.session_id for about in ranked[:MOST_SESSIONS]],
+        "subjects": [about.subject for about in ranked[:MOST_SESSIONS]],
+        "worst": worst.session_id,
+    }
+
+
+def _what(names: list[str], rule: str | None) -> str:
+    """Return what the sessions do, empty if they have no episode.
+
+    >>> _what(["web_search"], "R4")
+    'web_search with the same result (R4)'
+    """
+    return "" if rule is None else f"{', '.join(names)} {_HOW.get(rule, '')} ({rule})"
+
+
+def _sentence(sessions: int, agents: int, what: str, tokens: float) -> str:
+    """Return the line of a group.
+
+    >>> _sentence(14, 3, "web_search with the same result (R4)", 380_000)
+    '14 sessions of 3 agents: web_search with the same result (R4); 380,000 tokens'
+    """
+    said = f"{_many(sessions, 'session')} of {_many(agents, 'agent')}"
+    return f"{said}: {what}; {tokens:,.0f} tokens" if what else said
+
+
+def _many(count: int, word: str) -> str:
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"

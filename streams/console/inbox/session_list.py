@@ -1,0 +1,135 @@
+"""The list of the sessions in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from heapq import nsmallest
+from typing import Any, Final
+
+from streams.console.fold.attention import Position, control_at
+from streams.console.fold.case import Case
+from streams.console.fold.model import ReadModel
+from streams.console.inbox.query import cursor_of, position_of
+from streams.console.inbox.row import node
+from streams.console.inbox.terms import duration_of
+from streams.domain.node import NodeState
+from streams.errors import ConfigurationError
+
+ROWS: Final = 100
+
+#: The states of a session that lists and the map know.
+NODES: Final = (*map(str, NodeState), "paused")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionQuery:
+    """A question to the list: a part of an id or an agent, an agent, a state, and how long back."""
+
+    text: str = ""
+    agent: str = ""
+    node: str = ""
+    since_ms: float | None = None
+    after: Position | None = None
+
+    @classmethod
+    def parse(cls, params: Mapping[str, str]) -> SessionQuery:
+        """Read the parameters of the page.
+
+        Raises:
+            ConfigurationError: names what is wrong.
+        """
+        wanted = params.get("node", "")
+        if wanted and wanted not in NODES:
+            raise ConfigurationError(f'Unknown node "{wanted}". Known are {", ".join(NODES)}.')
+        return cls(
+            text=params.get("q", "").casefold(),
+            agent=params.get("agent", ""),
+            node=wanted,
+            since_ms=duration_of("since", params["since"]) if params.get("since") else None,
+            after=position_of(params.get("cursor", "")),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPage:
+    """A page of the list, newest first."""
+
+    rows: list[dict[str, Any]]
+    matching: int
+    live: int
+    next: str | None
+    as_of: int
+
+    def content(self) -> dict[str, Any]:
+        """Return the page as JSON has it."""
+        return {
+            "rows": self.rows,
+            "matching": self.matching,
+            "live": self.live,
+            "next": self.next,
+            "as_of": self.as_of,
+        }
+
+
+def sessions(model: ReadModel, query: SessionQuery, now: int) -> SessionPage:
+    """Return the sessions in memory that a query asks for, newest first; the archive has older ones."""
+    found = [case for case in model.cases.values() if _passes(model, case, query, now)]
+    placed = [((0, -(case.session.last_ts or 0), case.session.session_id), case) for case in found]
+    if query.after is not None:
+        placed = [each for each in placed if each[0] > query.after]
+    first = nsmallest(ROWS + 1, placed, key=lambda each: each[0])
+    return SessionPage(
+        rows=[session_row(model, case, now) for _, case in first[:ROWS]],
+        matching=len(found),
+        live=model.live(now),
+        next=cursor_of(first[ROWS - 1][0]) if len(first) > ROWS else None,
+        as_of=now,
+    )
+
+
+def _passes(model: ReadModel, case: Case, query: SessionQuery, now: int) -> bool:
+    session = case.session
+    if query.agent and session.agent_id != query.agent:
+        return False
+    if query.since_ms is not None and (session.last_ts or 0) < now - query.since_ms:
+        return False
+    if query.text and query.text not in f"{session.session_id}\n{session.agent_id}".casefold():
+        return False
+    return not query.node or node_at(model, case, now) == query.node
+
+
+def node_at(model: ReadModel, case: Case, now: int) -> str:
+    """Return the state of a session at a moment: paused if a guard holds it, idle if it is silent."""
+    if case.commands or model.holds:
+        state = node(case.session, control_at(case, model.holds, now))
+        if state == "paused":
+            return state
+    if (case.session.last_ts or 0) < now - model.live_ms:
+        return str(NodeState.IDLE)
+    return case.session.shown_node
+
+
+def session_row(model: ReadModel, case: Case, now: int) -> dict[str, Any]:
+    """Return what the list says of a session."""
+    session, control = case.session, control_at(case, model.holds, now)
+    episode = case.newest_episode(is_open=True)
+    return {
+        "session_id": session.session_id,
+        "agent_id": session.agent_id,
+        "agent_type": session.agent_type,
+        "task_type": session.task_type,
+        "goal": session.goal,
+        "trace_id": session.trace_id,
+        "cluster_id": session.cluster_id,
+        "node": node_at(model, case, now),
+        "level": episode.level if episode else "NORMAL",
+        "drift": session.drift_level,
+        "first_ts": session.first_ts,
+        "last_ts": session.last_ts,
+        "records": session.records,
+        "tokens": session.tokens,
+        "cost": session.cost,
+        "control": {"state": str(control.state), "label": control.label(now), "since": control.since},
+        "ended": session.ended,
+    }

@@ -1,0 +1,54 @@
+"""What actions have to know of the sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from streams.console.fold.control import Hold
+from streams.console.fold.model import ReadModel
+from streams.console.fold.triage import Seen
+
+
+class Known(Protocol):
+    """The part of the read model that actions ask."""
+
+    def seen(self, subject: str) -> Seen:
+        """Return how an episode is now; one that is not known as if nothing had happened."""
+
+    def live(self, agent_id: str | None) -> int:
+        """Return how many sessions of an agent are live, or of all for None."""
+
+    def holds(self) -> Sequence[Hold]:
+        """Return the holds in force."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelKnown:
+    """Asks the read model.
+
+    Attributes:
+        model: What is known.
+        clock: Milliseconds since 1970.
+    """
+
+    model: ReadModel
+    clock: Callable[[], int]
+
+    def seen(self, subject: str) -> Seen:
+        """Return how an episode is now."""
+        return Seen.of(self.model.episode(subject))
+
+    def live(self, agent_id: str | None) -> int:
+        """Return how many sessions are live."""
+        now = self.clock()
+        if agent_id is None:
+            return self.model.live(now)
+        since = now - self.model.live_ms
+        sessions = (case.session for case in self.model.cases.values())
+        return sum(each.agent_id == agent_id and (each.last_ts or 0) >= since for each in sessions)
+
+    def holds(self) -> Sequence[Hold]:
+        """Return the holds in force."""
+        return self.model.holds_in_force(self.clock())

@@ -1,0 +1,1 @@
+"""The steps of a session as a person compares them: letters, rounds, folds, differences. Pure."""

@@ -1,0 +1,187 @@
+"""The steps of a session with letters, rounds and folds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from streams.console.lens.letters import Letter, letters
+from streams.console.lens.rounds import Episode, episodes
+from streams.console.step import Step
+from streams.domain.text.canonical import canonical
+from streams.explain.presentation import meaning, sentence
+
+LONGEST: Final = 8_000
+"""Characters of a text of an agent that are shown."""
+
+_SHOWN_ROUNDS: Final = 2
+"""Rounds of an episode that stay when it is folded: the first and the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lens:
+    """What the page of a session shows of its steps.
+
+    Attributes:
+        steps: each step as `content` has it; where rounds are folded, one entry `fold` for them.
+        rounds: each episode: its rule, its period, its first and last step, what stays and what varies.
+    """
+
+    steps: tuple[Mapping[str, Any], ...]
+    rounds: tuple[Mapping[str, Any], ...]
+
+    def content(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        return {"steps": list(self.steps), "rounds": list(self.rounds)}
+
+
+def lens(steps: Sequence[Step], *, folded: bool) -> Lens:
+    """Return steps as a person compares them.
+
+    Args:
+        steps: Those of one session, oldest first.
+        folded: Whether rounds between the first and the newest of an episode become one entry.
+    """
+    named, told = letters(steps), episodes(steps)
+    place = {
+        number: (each, index) for each in told for index, turn in enumerate(each.rounds) for number in turn
+    }
+    hidden = _hidden(told) if folded else {}
+    return Lens(
+        tuple(_entries(steps, named, place, hidden)),
+        tuple(_round(each) for each in told),
+    )
+
+
+def _hidden(told: Sequence[Episode]) -> dict[int, tuple[int, int, int]]:
+    """Return of each step that is folded away the first and last one of its fold, and its rounds."""
+    found: dict[int, tuple[int, int, int]] = {}
+    for each in told:
+        if len(each.rounds) <= _SHOWN_ROUNDS:
+            continue
+        first, last = each.rounds[1][0], each.rounds[-2][-1]
+        if any(number in found for number in range(first, last + 1)):
+            continue  # episodes overlap: one fold is enough
+        for number in range(first, last + 1):
+            found[number] = (first, last, len(each.rounds) - _SHOWN_ROUNDS)
+    return found
+
+
+def _entries(
+    steps: Sequence[Step],
+    named: Mapping[int, Letter],
+    place: Mapping[int, tuple[Episode, int]],
+    hidden: Mapping[int, tuple[int, int, int]],
+) -> Iterator[Mapping[str, Any]]:
+    before: Step | None = None
+    fold: dict[str, Any] | None = None
+    for step in steps:
+        number = step.number
+        if number in hidden:
+            first, last, rounds = hidden[number]
+            if fold is None or fold["from"] != first:
+                fold = {"from": first, "to": last, "rounds": rounds, "tokens": 0, "events": []}
+                yield {"fold": fold}
+            fold["tokens"] += _tokens(step) or 0
+            fold["events"] += [{"n": number, **event} for event in _news(step) if event["level"] is not None]
+        else:
+            yield _step(step, before, named.get(number), place.get(number))
+        before = step
+
+
+def _step(
+    step: Step, before: Step | None, letter: Letter | None, place: tuple[Episode, int] | None
+) -> dict[str, Any]:
+    record = step.record
+    eddy, action = record["eddy"], record.get("action") or {}
+    verdict = eddy.get("verdict") or {}
+    at = _at(step)
+    arguments = action.get("tool_input")
+    return {
+        "n": step.number,
+        "place": {
+            "partition": step.partition,
+            "offset": step.offset,
+            "enriched_offset": step.enriched_offset,
+        },
+        "at": at,
+        "gap_ms": None if before is None or at is None else max(0, at - (_at(before) or at)),
+        "kind": action.get("kind"),
+        "tool": action.get("tool_call"),
+        "intent": (record.get("cognition") or {}).get("intent"),
+        "line": _line(action),
+        "arguments": None if arguments is None else str(arguments)[:LONGEST],
+        "result": str(action.get("error") or action.get("tool_output_summary") or "")[:LONGEST] or None,
+        "status": action.get("status"),
+        "tokens": _tokens(step),
+        "letter": letter.letter if letter else None,
+        "twin": letter.twin if letter else None,
+        "round": place[1] + 1 if place else None,
+        "opens": bool(place and place[0].rounds[0][0] == step.number),
+        "closes": bool(place and place[0].rounds[-1][-1] == step.number),
+        "episode_id": place[0].newest["episode_id"] if place else None,
+        "visible": bool(verdict.get("visible", True)),
+        "why": verdict.get("why"),
+        "signature": verdict.get("signature"),
+        "uniqueness": (eddy.get("uniqueness") or {}).get("score"),
+        "run_length": (eddy.get("repeat") or {}).get("run_length"),
+        "drift": (eddy.get("drift") or {}).get("overall"),
+        "level": verdict.get("level"),
+        "events": list(_news(step)),
+    }
+
+
+def _news(step: Step) -> Iterator[dict[str, Any]]:
+    for fields in step.record["eddy"]["events"]:
+        found = meaning(fields)
+        if found.news:
+            yield {
+                "event_type": fields["event_type"],
+                "level": found.level.value if found.level is not None else None,
+                "over": found.over,
+                "serious": found.serious,
+                "what": sentence(fields),
+            }
+
+
+def _round(each: Episode) -> dict[str, Any]:
+    return {
+        "episode_id": each.newest["episode_id"],
+        "rule": each.newest["rule"],
+        "period": each.newest["period"],
+        "level": each.newest["level"],
+        "from": each.rounds[0][0],
+        "to": each.rounds[-1][-1],
+        "count": len(each.rounds),
+        "constant": list(each.constant),
+        "varies": list(each.varies),
+    }
+
+
+def _line(action: Mapping[str, Any]) -> str:
+    """Return what a call was about, in one line."""
+    if target := action.get("target"):
+        return str(target)[:400]
+    arguments = action.get("tool_input")
+    if arguments is None:
+        return ""
+    text = canonical(str(arguments))
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text[:400]
+    if not isinstance(value, dict):
+        return text[:400]
+    if len(value) == 1:
+        return str(next(iter(value.values())))[:400]
+    return ", ".join(f"{name}: {each}" for name, each in value.items())[:400]
+
+
+def _at(step: Step) -> int | None:
+    return (step.record.get("meta") or {}).get("timestamp")
+
+
+def _tokens(step: Step) -> int | None:
+    return (step.record.get("state_delta") or {}).get("tokens_consumed")

@@ -1,0 +1,90 @@
+"""The rounds of an episode: which steps belong to it, cut where its pattern begins again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from streams.console.lens.letters import signature_of
+from streams.console.step import Step
+from streams.domain.event import EventKind
+
+Fields = Mapping[str, Any]
+
+_BY_SIGNATURE: Final = frozenset({"R1", "R2"})
+"""Rules whose rounds consist of equal steps; the others compare only the tool's results, errors or words."""
+
+_COMPARED: Final = ("tool", "arguments", "target", "status", "result", "error")
+
+
+class Episode(NamedTuple):
+    """An episode as far as its events tell it.
+
+    Attributes:
+        newest: fields of its newest event.
+        rounds: numbers of the steps of each round, oldest first. Of R2 a round has as many steps as the
+            period, of the other rules one.
+        constant, varies: what stays the same in all steps at the same place of a round, and what does not.
+    """
+
+    newest: Fields
+    rounds: tuple[tuple[int, ...], ...]
+    constant: tuple[str, ...]
+    varies: tuple[str, ...]
+
+
+def episodes(steps: Sequence[Step]) -> list[Episode]:
+    """Return the episodes that the steps tell of, in the order in which they began."""
+    newest: dict[str, Fields] = {}
+    for step in steps:
+        for fields in step.record["eddy"]["events"]:
+            if fields["event_type"] == EventKind.LOOP_EPISODE:
+                newest[fields["episode_id"]] = fields
+    found = [_episode(fields, steps) for fields in newest.values()]
+    return sorted((each for each in found if each.rounds), key=lambda each: each.rounds[0])
+
+
+def _episode(fields: Fields, steps: Sequence[Step]) -> Episode:
+    members = [step for step in steps if _belongs(step, fields)]
+    period = fields["period"] if fields["rule"] == "R2" and fields["period"] else 1
+    # Cut from the end: a window that slides forgets the first steps, never the last.
+    spare = len(members) % period
+    cut = [members[index : index + period] for index in range(spare, len(members), period)]
+    constant, varies = _compared(cut)
+    rounds = tuple(tuple(step.number for step in each) for each in cut)
+    return Episode(fields, rounds, constant, varies)
+
+
+def _belongs(step: Step, fields: Fields) -> bool:
+    if step.partition != fields["partition"]:
+        return False
+    if not fields["first_offset"] <= step.offset <= fields["last_offset"]:
+        return False
+    if fields["rule"] in _BY_SIGNATURE:
+        return signature_of(step) in fields["signatures"]
+    return signature_of(step) is not None and _said(step)["tool"] in fields["tools"]
+
+
+def _compared(rounds: Sequence[Sequence[Step]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    if len(rounds) < 2:
+        return (), ()
+    constant: list[str] = []
+    varies: list[str] = []
+    for name in _COMPARED:
+        places = [{str(_said(step)[name]) for step in column} for column in zip(*rounds, strict=True)]
+        if places == [{"None"}] * len(places):
+            continue
+        (constant if all(len(values) == 1 for values in places) else varies).append(name)
+    return tuple(constant), tuple(varies)
+
+
+def _said(step: Step) -> dict[str, Any]:
+    action = step.record.get("action") or {}
+    return {
+        "tool": action.get("tool_call"),
+        "arguments": action.get("tool_input"),
+        "target": action.get("target"),
+        "status": action.get("status"),
+        "result": action.get("tool_output_summary"),
+        "error": action.get("error"),
+    }

@@ -1,0 +1,43 @@
+"""The scores of a session, a column each, for strips below one another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from streams.console.step import Step
+from streams.detectors.settings import DetectionSettings
+
+_LEVELS: Final = {"NORMAL": 0, "WARNING": 1, "LOOP": 2}
+_SIGNALS: Final = ("goal_dna_drift", "loop_risk", "budget_velocity", "quality_degradation", "stuck_time")
+
+
+def scores(steps: Sequence[Step], settings: DetectionSettings) -> dict[str, Any]:
+    """Return the columns, each as long as there are steps; None where a step has no such score.
+
+    Args:
+        steps: Those at hand, oldest first.
+        settings: Those in force, for the lines of the thresholds.
+    """
+
+    def column(block: str, name: str) -> list[Any]:
+        return [(step.record["eddy"].get(block) or {}).get(name) for step in steps]
+
+    drift: list[Mapping[str, Any]] = [step.record["eddy"].get("drift") or {} for step in steps]
+    return {
+        "n": [step.number for step in steps],
+        "at": [(step.record.get("meta") or {}).get("timestamp") for step in steps],
+        "uniqueness": column("uniqueness", "score"),
+        "run_length": column("repeat", "run_length"),
+        "run_threshold": column("repeat", "threshold"),
+        "drift": [block.get("overall") for block in drift],
+        "signals": {name: [(block.get("signals") or {}).get(name) for block in drift] for name in _SIGNALS},
+        "steps_remaining": column("budget", "steps_remaining"),
+        "tokens_remaining": column("budget", "tokens_remaining"),
+        "cost": [(step.record.get("state_delta") or {}).get("cumulative_session_cost") for step in steps],
+        "level": [
+            _LEVELS.get((step.record["eddy"].get("verdict") or {}).get("level") or "") for step in steps
+        ],
+        "thresholds": {"uniqueness": [settings.entropy_warning_threshold, settings.entropy_loop_threshold]},
+        "settings_versions": sorted({step.record["eddy"]["settings_version"] for step in steps}),
+    }

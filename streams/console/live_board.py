@@ -1,0 +1,276 @@
+"""A board over the stream: what the console has read of Eddy's topics, and steps from the topic itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any, Final
+
+import orjson
+
+from streams.console.board import Facts, FeedReadings, Steps
+from streams.console.feed import Feed
+from streams.console.fold.attention import Tab
+from streams.console.fold.case import Case
+from streams.console.fold.model import ReadModel
+from streams.console.honeycomb.picture import Honeycomb
+from streams.console.inbox import Query, SessionQuery, page, sessions, tabs
+from streams.console.interventions.decided import WITHHELD, decided
+from streams.console.interventions.scoreboard import open_breakers
+from streams.console.interventions.versions import in_force, policy_versions
+from streams.console.settings_versions import Settings, settings_of
+from streams.console.timeline import Timeline
+from streams.console.watch.watch import Watch
+from streams.console.wording import moment
+from streams.detectors.settings import DetectionSettings
+from streams.domain.event_kind import EventKind
+from streams.domain.text.printable import printable
+from streams.domain.topic import Topic
+
+_TABS: Final = (
+    (Tab.NEEDS_YOU, "Needs you"),
+    (Tab.WATCHING, "Watching"),
+    (Tab.HANDLED, "Handled"),
+    (Tab.RECOVERED, "Recovered"),
+)
+_EMPTY: Final = {
+    Tab.WATCHING: ("Nothing to watch", "No session is near a loop, or drifts far."),
+    Tab.HANDLED: ("Nothing is handled", "Sessions that were acknowledged, snoozed or paused stand here."),
+    Tab.RECOVERED: ("No session has recovered", "Loops that ended in the last 24 hours stand here."),
+}
+
+
+class LiveBoard:
+    """What is known of the sessions of a job.
+
+    Args:
+        model: What was folded.
+        feed: What folds it.
+        timeline: Reads steps.
+        watch: Asks the workers.
+        cluster: Its name for people.
+    """
+
+    live = True
+    first_page = "/alerts"
+
+    def __init__(self, model: ReadModel, feed: Feed, timeline: Timeline, watch: Watch, cluster: str) -> None:
+        self.model, self.feed, self.watch, self.cluster = model, feed, watch, cluster
+        self.honeycomb = Honeycomb()
+        self._timeline = timeline
+        self._versions = Settings()
+        self._newest_version: object = None
+
+    @property
+    def settings(self) -> DetectionSettings:
+        """The settings of detection in force."""
+        return self.versions.in_force
+
+    @property
+    def versions(self) -> Settings:
+        """What is in force and tried out, and how it came to that."""
+        rows = self.model.ledger.versions
+        newest = len(rows), next(reversed(rows), None)
+        if newest != self._newest_version:
+            self._versions, self._newest_version = settings_of(rows), newest
+        return self._versions
+
+    def facts(self, now: int) -> Facts:
+        """Return what the frame of each page says."""
+        lag = sum(self.feed.lag().values())
+        needed = tabs(self.model, now)
+        holds = tuple(
+            {
+                "what": "Everything" if hold.agent_id is None else f"Agent {hold.agent_id}",
+                "until": hold.until,
+                "by": hold.by,
+                "why": hold.why,
+                "obeyed": f"{hold.holding} of {hold.guards} guards hold.",
+            }
+            for hold in self.model.holds_in_force(now)
+        )
+        since = self.feed.history_from
+        return Facts(
+            f"{self.cluster} · {self.model.live(now):,} live",
+            self.model.newest_ts,
+            lag,
+            None if since is None else f"history back to {moment(since)}",
+            {"alerts": needed[Tab.NEEDS_YOU]},
+            holds,
+        )
+
+    def alerts(self, query: Mapping[str, str], now: int) -> Mapping[str, Any]:
+        """Return the inbox.
+
+        Raises:
+            ConfigurationError: the query has a word that is not known.
+        """
+        asked = Query.parse(query)
+        found = page(self.model, asked, now).behind(sum(self.feed.lag().values())).content()
+        title, text = _EMPTY.get(asked.tab, ("All quiet", found["empty"]["sentence"]))
+        if asked.chips:
+            title, text = "Nothing matches", "Remove a word of the filter, or look at another tab."
+        return {
+            **found,
+            "tab": str(asked.tab),
+            "tabs": [
+                {"name": str(tab), "title": title_, "count": found["tabs"][tab], "hot": tab is Tab.NEEDS_YOU}
+                for tab, title_ in _TABS
+            ],
+            "groups": found.get("groups") or [],
+            "summary": _summary(found),
+            "breakers": open_breakers(
+                decided(row for row in self.model.ledger.actions.values() if row.result == WITHHELD),
+                in_force(policy_versions(self.model.ledger.versions.values())).version,
+            ),
+            "stale": "not known" in found["empty"]["sentence"],
+            "empty_title": title,
+            "empty_text": text,
+        }
+
+    def sessions(self, query: Mapping[str, str], now: int) -> Mapping[str, Any]:
+        """Return a list of sessions.
+
+        Raises:
+            ConfigurationError: as for `alerts`.
+        """
+        found = sessions(self.model, SessionQuery.parse(_named(query)), now).content()
+        return {
+            **found,
+            "lead": f"{found['matching']:,} sessions, {found['live']:,} of them live.",
+            "empty_text": "No session matches. Remove a word of the filter."
+            if query.get("q")
+            else "No session has been seen yet. Agents that send decision logs appear here.",
+        }
+
+    def session(self, session_id: str, now: int) -> Mapping[str, Any] | None:
+        """Return what is known of a session beside its steps."""
+        case = self.model.cases.get(session_id)
+        if case is None:
+            return None
+        state, control = case.session, self.model.control(session_id, now)
+        return {
+            "session_id": session_id,
+            "agent_id": state.agent_id,
+            "agent_type": state.agent_type,
+            "task_type": state.task_type,
+            "goal": state.goal,
+            "trace_id": state.trace_id,
+            "node": state.shown_node,
+            "control": {
+                "state": str(control.state),
+                "label": control.label(now) or "under a guard",
+                "after_pause": control.after_pause,
+                "expires_at": control.expires_at,
+                "guards": control.guards,
+            },
+            "guards": [
+                {
+                    "guard_id": guard.guard_id,
+                    "integration": guard.integration,
+                    "version": guard.version,
+                    "seen": guard.seen,
+                    "detached": bool(guard.detached),
+                }
+                for guard in case.guards.values()
+            ],
+            "commands": _commands(case),
+            "episode": _episode(case),
+        }
+
+    def readings(self) -> FeedReadings:
+        """Return how far the reading is."""
+        intake = self.feed.intake
+        return FeedReadings(
+            {str(topic): count for topic, count in self.feed.lag().items()},
+            {str(topic): count for topic, count in intake.records.items()},
+            {str(topic): count for topic, count in intake.unread.items()},
+            intake.seconds,
+            bool(self.feed.positions),
+        )
+
+    def look_at(self, sessions: frozenset[str]) -> None:
+        """Note whose pages are open: everything about these sessions is read."""
+        self.model.pages = sessions
+
+    def version(self, session_id: str) -> object:
+        """Return what changes whenever the page of a session does."""
+        case = self.model.cases.get(session_id)
+        if case is None:
+            return None
+        places = list(case.session.places)
+        return len(places), places[-1:], len(case.commands), len(case.acks), len(case.guards)
+
+    async def steps(self, session_id: str, *, before: int | None, limit: int) -> Steps:
+        """Return steps of a session, read from the topic of enriched records."""
+        return await self._timeline.steps(session_id, before=before, limit=limit)
+
+    def missing(self, session_id: str) -> str:
+        """Say that there is no such session."""
+        near = get_close_matches(session_id[:200], list(self.model.cases)[:20_000], n=3, cutoff=0.4)
+        names = f" The nearest: {', '.join(printable(name, 80) for name in near)}." if near else ""
+        return f"Nothing is known of session {printable(session_id, 80)}.{names}"
+
+    def explained_by(self, session_id: str) -> str:
+        """Return the command that explains a session."""
+        return f"eddy explain {session_id} --topic"
+
+
+def _named(query: Mapping[str, str]) -> dict[str, str]:
+    """Return a query with the words ``agent:`` and ``node:`` of its text as parameters."""
+    named, rest = dict(query), []
+    for word in query.get("q", "").split():
+        name, colon, value = word.partition(":")
+        if colon and name in ("agent", "node", "since"):
+            named[name] = value
+        else:
+            rest.append(word)
+    return {**named, "q": " ".join(rest)}
+
+
+def _summary(found: Mapping[str, Any]) -> str:
+    totals = found["totals"]
+    urgent = totals["critical"] + totals["high"]
+    if not urgent:
+        said: str = found["empty"]["sentence"]
+        return said if not found["rows"] else f"{found['empty']['live']:,} sessions live."
+    tokens = f"{totals['tokens']:,.0f} tokens since they began."
+    return f"{urgent:,} {'session needs' if urgent == 1 else 'sessions need'} you: {tokens}"
+
+
+def _commands(case: Case) -> list[dict[str, Any]]:
+    """Return the commands of a session, newest first, each with the answers to it."""
+    return [
+        {
+            **orjson.loads(row.body),
+            "place": {"topic": str(Topic.SESSION_COMMANDS), "partition": row.partition, "offset": row.offset},
+            "acks": [
+                {"status": ack.status, "at": ack.at, "guard_id": ack.guard_id, **_said(ack.body)}
+                for ack in sorted(case.acks.values(), key=lambda each: each.at)
+                if ack.command_id == row.command_id
+            ],
+        }
+        for row in sorted(case.commands.values(), key=lambda each: -each.issued_at)
+    ]
+
+
+def _said(body: str) -> dict[str, Any]:
+    return {"detail": orjson.loads(body).get("detail")}
+
+
+def _episode(case: Case) -> dict[str, Any] | None:
+    episode = case.newest_episode(is_open=True)
+    if episode is None:
+        return None
+    cause = {
+        "event_type": str(EventKind.LOOP_EPISODE),
+        "episode_id": episode.episode_id,
+        "partition": episode.partition,
+        "offset": episode.seen_offset,
+    }
+    return {
+        "episode_id": episode.episode_id,
+        "rule": episode.rule,
+        "level": episode.level,
+        "cause": orjson.dumps(cause).decode(),
+    }

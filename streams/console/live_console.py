@@ -1,0 +1,134 @@
+"""A console on brokers: reads, shows and acts, for as long as it is wanted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Final
+
+from aiohttp import web
+
+from schemas.codec import Codec
+from streams.brokers.client import Brokers
+from streams.console import actions, guard_door
+from streams.console.acting import Acting
+from streams.console.archive.archive import Archive
+from streams.console.archive.restoring import recall
+from streams.console.backtests import Backtests
+from streams.console.composition import console_on
+from streams.console.console import Console
+from streams.console.feed import Feed, FeedSettings
+from streams.console.fold.model import ReadModel
+from streams.console.guard_door import GuardDoor, ReadCommands
+from streams.console.interventions.deciding import Deciding
+from streams.console.known import ModelKnown
+from streams.console.live_board import LiveBoard
+from streams.console.raw_records import RawRecords
+from streams.console.settings import ConsoleSettings
+from streams.console.settings_actions import Changing
+from streams.console.timeline import Timeline
+from streams.console.views import backtest, dead_letter, policy, record
+from streams.console.views.redrive import Redriving
+from streams.console.watch.watch import Watch
+from streams.control.audit import AuditRecord
+from streams.control.desk import ControlDesk
+from streams.domain.topic import Topic
+
+LARGEST_OUTPUT: Final = 8 << 20
+"""Bytes of the largest value that a topic of the job takes."""
+
+
+@asynccontextmanager
+async def live_console(
+    settings: ConsoleSettings,
+    brokers: Brokers,
+    codec: Codec,
+    cluster: str,
+    clock: Callable[[], int],
+    *,
+    from_beginning: bool = False,
+) -> AsyncIterator[tuple[Console, Sequence[web.RouteDef], asyncio.Task[None]]]:
+    """Read and act as long as the block lasts.
+
+    Yields the console, the routes of its actions and for guards, and the task that reads.
+
+    Args:
+        settings: As read at start.
+        brokers: Connected.
+        codec: Reads what is on the topics, and writes commands.
+        cluster: What to call the brokers.
+        clock: Milliseconds since 1970.
+        from_beginning: Whether the topics are read from their beginning, as on brokers that keep nothing.
+
+    Raises:
+        ConfigurationError: the settings would let in whoever asks.
+    """
+    archive = Archive(settings.console_dir)
+    try:
+        model = ReadModel(
+            recall=recall(archive),
+            live_minutes=settings.console_live_minutes,
+            live_max=settings.console_live_max,
+        )
+        read = FeedSettings(
+            history_days=settings.console_history_days,
+            live_minutes=settings.console_live_minutes,
+            live_max=settings.console_live_max,
+            index=settings.console_index,
+            from_beginning=from_beginning,
+        )
+        feed = Feed(brokers, codec, model, archive, read, clock)
+        timeline = Timeline(
+            brokers,
+            codec,
+            model,
+            archive,
+            searches=settings.console_index != "off",
+            from_beginning=from_beginning,
+        )
+        watch = Watch(archive, brokers, settings.job, settings.worker_urls, clock)
+        board = LiveBoard(model, feed, timeline, watch, cluster)
+        desk = _desk(settings, brokers, codec)
+
+        async def audit(done: AuditRecord) -> None:
+            await desk.audit(done)
+
+        console = console_on(settings, board, clock, audit=audit)
+        acting = Acting(desk, ModelKnown(model, clock), feed.passed)
+        guards = GuardDoor(ReadCommands(model, feed, clock), desk, brokers, _key(settings))
+        backtests = Backtests(brokers, brokers.servers, clock)
+        reading = asyncio.create_task(feed.run())
+        beside = [asyncio.create_task(watch.run())]
+        if settings.console_automatic:
+            deciding = Deciding(model, desk, feed, clock)
+            feed.intake.listeners[Topic.SESSION_ALERTS] = deciding.told
+            beside.append(asyncio.create_task(deciding.run()))
+        try:
+            acts = actions.routes(console, acting)
+            records = RawRecords(brokers, codec)
+            letters = dead_letter.routes(console, records, audit)
+            raw = record.routes(console, records, audit)
+            changing = Changing(console, acting, brokers, backtests).routes()
+            tests = backtest.routes(console, acting, backtests)
+            doors = guard_door.routes(console, guards)
+            policies = policy.actions(console, acting, brokers)
+            again = Redriving(console, acting, brokers, records).routes()
+            yield console, [*acts, *changing, *tests, *letters, *again, *policies, *raw, *doors], reading
+        finally:
+            await backtests.cancel()
+            reading.cancel()
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(reading, *beside, return_exceptions=True)
+    finally:
+        archive.close()
+
+
+def _desk(settings: ConsoleSettings, brokers: Brokers, codec: Codec) -> ControlDesk:
+    return ControlDesk(brokers, codec, _key(settings))
+
+
+def _key(settings: ConsoleSettings) -> bytes | None:
+    key = settings.command_key
+    return key.get_secret_value().encode() if key else None

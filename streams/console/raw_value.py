@@ -1,0 +1,119 @@
+"""The value of a record for a page: as text, as bytes in pages, decoded, or as a file. Each look is audited.
+
+What must not be shown is hidden before the value is cut into pages, so that no cut runs through it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, NamedTuple
+
+import orjson
+from aiohttp import web
+
+from schemas.codec import UndecodableError
+from streams.brokers.stored import Stored
+from streams.console.access import Identity
+from streams.console.access.headers import SANDBOXED
+from streams.console.console import Console
+from streams.console.raw_records import PAGE_BYTES, RawRecords, hex_dump
+from streams.control.audit import AuditRecord, Kind, Result
+from streams.control.identity import uuid7
+from streams.domain.text.printable import printable
+from streams.domain.topic import Topic
+from streams.errors import ConfigurationError
+
+Audited = Callable[[AuditRecord], Awaitable[None]]
+
+WAYS: Final = ("text", "hex", "json", "file")
+_CHANCE_BYTES: Final = 10
+
+
+class Raw(NamedTuple):
+    """A value that is looked at.
+
+    Attributes:
+        place: topic/partition/offset.
+        value: its bytes.
+        topic: whose values it is like.
+        stored: the record.
+    """
+
+    place: str
+    value: bytes | None
+    topic: Topic
+    stored: Stored
+
+
+async def shown_value(
+    console: Console, request: web.Request, records: RawRecords, raw: Raw, audited: Audited
+) -> dict[str, Any] | web.Response:
+    """Return what a page shows of a value, or the file that was asked for.
+
+    Raises:
+        ConfigurationError: the address is wrong, or this person may not have the file.
+        InfrastructureError: the look cannot be audited.
+    """
+    who: Identity = request["who"]
+    way, page = request.query.get("as", "text"), request.query.get("page", "1")
+    if way not in WAYS:
+        raise ConfigurationError(f"as in the address is one of {', '.join(WAYS)}, not {printable(way, 40)}.")
+    if not (page.isascii() and page.isdecimal() and len(page) < 7 and int(page)):
+        raise ConfigurationError("page in the address must be the number of a page, from 1.")
+    if way == "file" and console.redaction.hides(who.role):
+        raise ConfigurationError("Only an operator may have raw values here (EDDY_CONSOLE_VIEWER_SEES).")
+    await audited(_look(who, console.clock(), raw.place, way))
+    value = _without_hidden(console, raw.value or b"")
+    if way == "file":
+        return _file(raw.place, value)
+    pages = max(1, -(-len(value) // PAGE_BYTES))
+    number = min(int(page), pages)
+    first = (number - 1) * PAGE_BYTES
+    part = value[first : first + PAGE_BYTES]
+    text = hex_dump(part, first) if way == "hex" else part.decode("utf-8", "backslashreplace")
+    if way == "json":
+        pages, number, text = 1, 1, await _decoded(console, records, raw)
+    return {"as": way, "text": text, "page": number, "pages": pages, "is_null": raw.value is None}
+
+
+def _look(who: Identity, now: int, place: str, way: str) -> AuditRecord:
+    return AuditRecord(
+        id=uuid7(now, os.urandom(_CHANCE_BYTES)),
+        at=now,
+        who=who.name,
+        role=who.role,
+        via=who.via,
+        kind=Kind.VIEW_RAW,
+        target=place,
+        request=orjson.dumps({"as": way}).decode(),
+        result=Result.ACCEPTED,
+    )
+
+
+def _without_hidden(console: Console, value: bytes) -> bytes:
+    """Return a value without what is never shown; equal bytes if there is nothing to hide."""
+    text = value.decode("utf-8", "surrogateescape")
+    return console.redaction.text(text).encode("utf-8", "surrogateescape")
+
+
+async def _decoded(console: Console, records: RawRecords, raw: Raw) -> str:
+    try:
+        fields = await records.decoded(raw.topic, raw.stored)
+    except UndecodableError as error:
+        return f"The value cannot be decoded: {error}"
+    text = orjson.dumps(fields, option=orjson.OPT_INDENT_2, default=str).decode()
+    return console.redaction.text(text)[: 4 * PAGE_BYTES]
+
+
+def _file(place: str, value: bytes) -> web.Response:
+    name = place.replace("/", "-") + ".bin"
+    return web.Response(
+        body=value,
+        content_type="application/octet-stream",
+        headers={
+            "Content-Disposition": f'attachment; filename="{name}"',
+            "Content-Security-Policy": SANDBOXED,
+            "X-Content-Type-Options": "nosniff",
+        },
+    )

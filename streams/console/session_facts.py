@@ -1,0 +1,87 @@
+"""The head of a session's page, from its steps: who, what for, how far, at what cost, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from streams.console.step import Step
+from streams.explain.explanation import Explanation
+from streams.explain.session_topic import scored_again
+from streams.explain.verdict import verdict_sentence
+from streams.offline import Judgement
+
+
+def session_facts(session_id: str, steps: Sequence[Step]) -> dict[str, Any]:
+    """Return what the head of the page shows.
+
+    Args:
+        session_id: The session.
+        steps: Its steps, oldest first; the newest alone say most of it.
+    """
+    told = explanation(session_id, steps)
+    if not steps:
+        return {"session_id": session_id, "known": False, "verdict": verdict_sentence(told, None)}
+    first, last = steps[0].record, steps[-1].record
+    eddy = last["eddy"]
+    budget, verdict, drift = (eddy.get(name) or {} for name in ("budget", "verdict", "drift"))
+    identity, meta = last.get("identity") or {}, last.get("meta") or {}
+    return {
+        "session_id": session_id,
+        "known": True,
+        "agent_id": identity.get("agent_id"),
+        "agent_type": identity.get("agent_type"),
+        "version": identity.get("capability_version"),
+        "task_type": last.get("task_type"),
+        "goal": _newest(steps, "cognition", "goal"),
+        "trace_id": meta.get("trace_id"),
+        "cluster": meta.get("cluster_id"),
+        "first_ts": (first.get("meta") or {}).get("timestamp"),
+        "last_ts": meta.get("timestamp"),
+        "records": steps[-1].number,
+        "cost": _newest(steps, "state_delta", "cumulative_session_cost"),
+        "tokens": _spent(budget),
+        "tokens_at_least": bool(budget.get("exhausted")),
+        "budget": {
+            name: budget.get(name)
+            for name in (
+                "steps_budget",
+                "steps_remaining",
+                "tokens_budget",
+                "tokens_remaining",
+                "exhausted",
+                "emergency",
+            )
+        },
+        "level": verdict.get("level"),
+        "rule": verdict.get("rule"),
+        "uniqueness": (eddy.get("uniqueness") or {}).get("score"),
+        "drift": drift.get("level"),
+        "drift_overall": drift.get("overall"),
+        "ended": bool((last.get("control") or {}).get("is_terminal")),
+        "settings_version": eddy.get("settings_version"),
+        "loops": told.loops,
+        "verdict": verdict_sentence(told, None),
+    }
+
+
+def explanation(session_id: str, steps: Sequence[Step]) -> Explanation:
+    """Return what `eddy explain` would gather from the steps."""
+    told = Explanation(session_id)
+    for step in steps:
+        scored = scored_again(dict(step.record))
+        told.add(Judgement(step.offset, session_id, scored.decision.event_id, scored))
+    return told
+
+
+def _spent(budget: Mapping[str, Any]) -> int | None:
+    whole, left = budget.get("tokens_budget"), budget.get("tokens_remaining")
+    return None if whole is None or left is None else whole - left
+
+
+def _newest(steps: Sequence[Step], block: str, name: str) -> Any:
+    for step in reversed(steps):
+        value = (step.record.get(block) or {}).get(name)
+        if value is not None:
+            return value
+    return None

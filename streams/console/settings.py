@@ -1,0 +1,105 @@
+"""The settings of a console: each is an environment variable."""
+
+from __future__ import annotations
+
+import re
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, SecretStr
+
+from streams.settings import CommandSettings
+
+
+def _networks(value: str) -> str:
+    for part in _parts(value):
+        try:
+            ip_network(part)
+        except ValueError:
+            raise ValueError("must be networks such as 10.0.0.0/8, separated by commas") from None
+    return value
+
+
+def _patterns(value: str) -> str:
+    for part in value.split():
+        try:
+            re.compile(part)
+        except re.error:
+            raise ValueError("must be regular expressions separated by blanks") from None
+    return value
+
+
+def _parts(value: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in value.split(",") if part.strip())
+
+
+class ConsoleSettings(CommandSettings):
+    """Everything a console reads at start."""
+
+    console_host: str = Field(
+        "127.0.0.1",
+        description="Where the console listens. Elsewhere it needs EDDY_CONSOLE_TOKENS or a trusted proxy.",
+    )
+    console_port: int = Field(8070, ge=0, le=65_535, description="0 chooses a free one and prints it.")
+    console_dir: Path = Field(
+        Path("eddy-console"), description="The console's archive, a cache: delete it and it is built again."
+    )
+    console_history_days: int = Field(
+        7, ge=0, le=365, description="How far back it reads, and what it keeps."
+    )
+    console_live_minutes: int = Field(
+        15, ge=1, le=1_440, description="A session without a record for so long is idle."
+    )
+    console_live_max: int = Field(200_000, ge=100, description="Sessions kept in memory at most.")
+    console_index: Literal["all", "alerts", "off"] = Field(
+        "all", description="Which sessions the board knows: all, those with alerts, or no steps at all."
+    )
+    console_workers: str = Field(
+        "", description="URLs of workers separated by commas, or dns:NAME:8066, to show how they fare."
+    )
+    console_tokens: Path | None = Field(
+        None, description="File of people: name:role:sha256 of the token, a line each. Read again on change."
+    )
+    console_agent_tokens: Path | None = Field(
+        None, description="File of agents that use HTTP: name:agent_id pattern:sha256 of the token."
+    )
+    console_secret: SecretStr | None = Field(
+        None, min_length=32, description="Key of the cookies, the same for all instances; else one at random."
+    )
+    console_trusted_proxies: Annotated[str, AfterValidator(_networks)] = Field(
+        "", description="Networks whose proxies may say who the user is, such as 10.0.0.0/8."
+    )
+    console_proxy_secret: SecretStr | None = Field(
+        None, min_length=16, description="What a trusted proxy sends as X-Eddy-Proxy-Secret."
+    )
+    console_proxy_user_header: str = Field("X-Forwarded-User", description="Who the user is.")
+    console_proxy_groups_header: str = Field("X-Forwarded-Groups", description="Their groups.")
+    console_operator_groups: str = Field("", description="Groups that may act, separated by commas.")
+    console_base_path: str = Field(
+        "", pattern=r"^(/[A-Za-z0-9._~-]+)*$", description="Path in front of every page, such as /eddy."
+    )
+    console_read_only: bool = Field(False, description="Hide and refuse every action.")
+    console_viewer_sees: Literal["text", "digests"] = Field(
+        "text", description="digests: viewers see no arguments, results, goals or raw values."
+    )
+    console_redact: Annotated[str, AfterValidator(_patterns)] = Field(
+        "", description="Regular expressions separated by blanks; what they match is never shown."
+    )
+    console_currency: str = Field("$", max_length=8, description="Shown with costs.")
+    console_automatic: bool = Field(False, description="Whether automatic policies are computed.")
+
+    @property
+    def worker_urls(self) -> tuple[str, ...]:
+        """The parts of `EDDY_CONSOLE_WORKERS`."""
+        return _parts(self.console_workers)
+
+    @property
+    def trusted_proxies(self) -> tuple[str, ...]:
+        """The networks of `EDDY_CONSOLE_TRUSTED_PROXIES`."""
+        return _parts(self.console_trusted_proxies)
+
+    @property
+    def operator_groups(self) -> tuple[str, ...]:
+        """The groups of `EDDY_CONSOLE_OPERATOR_GROUPS`."""
+        return _parts(self.console_operator_groups)

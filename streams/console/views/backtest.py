@@ -1,0 +1,80 @@
+"""A backtest of a proposal: begun, watched, cancelled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from aiohttp import web
+
+from streams.console.acting import Acting, done, form_sent
+from streams.console.asked import one
+from streams.console.backtests import Backtest, Backtests
+from streams.console.console import Console
+from streams.console.proposal import as_typed, proposal, sent
+from streams.console.views.following import board_of
+from streams.console.views.settings import changes_of
+from streams.errors import ConfigurationError
+
+
+def routes(console: Console, acting: Acting, backtests: Backtests) -> Sequence[web.RouteDef]:
+    """Return the routes that begin, show and cancel a backtest.
+
+    Args:
+        console: The console.
+        acting: What actions are done with.
+        backtests: Runs them.
+    """
+
+    async def backtest(request: web.Request) -> web.Response:
+        form, who = await form_sent(request), acting.who(request, console.clock())
+        found = proposal(board_of(console).settings, sent(one(form, "changes")))
+        if not found.acceptable:
+            raise ConfigurationError("There is nothing to compare: no setting would change, or one is wrong.")
+        hours = one(form, "hours") or "1"
+        begun = await backtests.begin(
+            found, int(hours) if hours.isascii() and hours.isdecimal() else 0, who.issuer.name
+        )
+        page = console.pages.url("/settings/backtest", id=begun.id)
+        return done(console, request, form, {"id": begun.id}, page)
+
+    async def cancel(request: web.Request) -> web.Response:
+        form = await form_sent(request)
+        await backtests.cancel()
+        return done(console, request, form, {}, console.pages.url("/settings/backtest", id=one(form, "id")))
+
+    async def shown(request: web.Request) -> web.Response:
+        found = backtests.kept.get(request.query.get("id", ""))
+        if found is None:
+            raise ConfigurationError(
+                "There is no such backtest: this console was started again, or ran twenty others since. Run "
+                "it again from /settings/propose."
+            )
+        return console.answer(request, "settings_backtest.html.j2", "settings", _told(found))
+
+    return [
+        web.post("/actions/settings/backtest", backtest),
+        web.post("/actions/settings/backtest/cancel", cancel),
+        web.get("/settings/backtest", shown),
+    ]
+
+
+def _told(found: Backtest) -> dict[str, Any]:
+    return {
+        "backtest": {
+            "id": found.id,
+            "by": found.by,
+            "at": found.at,
+            "ended": found.ended,
+            "hours": found.hours,
+            "based_on": found.based_on,
+            "records": found.records,
+            "held": found.held,
+            "judged": found.judged,
+            "problem": found.problem,
+            "summary": found.summary,
+            "sessions": found.sessions,
+        },
+        "changes": changes_of({name: (None, value) for name, value in found.changes.items()}),
+        "typed": {name: as_typed(value) for name, value in found.changes.items()},
+    }

@@ -1,0 +1,198 @@
+"""The automatic policy: what is in force, what it decided in dry run, and what would have come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import orjson
+from aiohttp import web
+
+from streams.brokers.client import Brokers
+from streams.console.acting import Acting, done, form_sent
+from streams.console.asked import based_on_of, one, why_of
+from streams.console.console import Console
+from streams.console.fold.rows import FINDING, FindingRow
+from streams.console.fold.source import Fields
+from streams.console.interventions.decided import Decided, decided
+from streams.console.interventions.publishing import held, publish
+from streams.console.interventions.scoreboard import Fate, Outcome, open_breakers, outcomes, scores
+from streams.console.interventions.versions import PolicyVersion, in_force, next_document, policy_versions
+from streams.console.live_board import LiveBoard
+from streams.console.views.following import board_of
+from streams.control.audit import AuditRecord, Kind
+from streams.control.issuing import recorded
+from streams.domain.event_kind import EventKind
+from streams.domain.topic import Topic
+from streams.errors import ConfigurationError, ConflictError
+from streams.policy.intervention import Policy
+from streams.policy.intervention_document import document
+from streams.settings_document.version import next_version
+
+MOST_SHOWN: Final = 100
+_AT_ONCE: Final = 500
+_LARGEST: Final = 64 << 10
+
+#: What the form begins with if there is no policy yet.
+EXAMPLE: Final[Mapping[str, Any]] = {
+    "mode": "dry_run",
+    "rules": [
+        {
+            "name": "pause-costly-loops",
+            "when": {
+                "phase": ["escalated", "still_open"],
+                "level": "LOOP",
+                "min_tokens_since_onset": 20_000,
+                "agents": ["*"],
+            },
+            "do": {"action": "pause", "ttl_ms": 1_800_000},
+            "limits": {"per_10_min": 10, "max_share_of_live": 0.05},
+        }
+    ],
+}
+
+
+def routes(console: Console) -> Sequence[web.RouteDef]:
+    """Return the route of the page."""
+
+    async def show(request: web.Request) -> web.Response:
+        board = board_of(console)
+        versions = policy_versions(board.model.ledger.versions.values())
+        policy = in_force(versions)
+        known = decided(board.model.ledger.actions.values())
+        found = outcomes(known, await _events(board, known))
+        content = {
+            "automatic": console.settings.console_automatic,
+            "version": policy.version,
+            "mode": str(policy.mode),
+            "rules": document(policy)["rules"],
+            "text": orjson.dumps(
+                document(policy) if versions else EXAMPLE, option=orjson.OPT_INDENT_2
+            ).decode(),
+            "newest": next((_told(each) for each in reversed(versions) if not each.ignored), None),
+            "breakers": open_breakers(known, policy.version),
+            "scores": [each._asdict() for each in scores(known, found)],
+            "in_vain": [_shown(each) for each in found if each.fate is Fate.RECOVERED][:MOST_SHOWN],
+            "outcomes": [_shown(each) for each in found[:MOST_SHOWN]],
+            "decisions": len(found),
+            "versions": [_told(each) for each in reversed(versions)],
+        }
+        return console.answer(request, "policy.html.j2", "policy", content)
+
+    return [web.get("/policy", show)]
+
+
+def actions(console: Console, acting: Acting, brokers: Brokers) -> Sequence[web.RouteDef]:
+    """Return the route that publishes a version."""
+
+    async def change(request: web.Request) -> web.Response:
+        form, who = await form_sent(request), acting.who(request, console.clock())
+        why, based_on, given = why_of(form), based_on_of(form), _document(one(form, "document"))
+        before = await held(brokers)
+        if before.version != based_on:
+            raise ConflictError(
+                f"Version {before.version} is in force by now; this change is based on version {based_on}. "
+                "Load the page again."
+            )
+        version = next_version(before.version)
+        changed = {"at": who.now, "by": who.issuer.name, "why": why}
+        document_, problems = next_document(before, given, version, changed)
+        if problems:
+            raise ConfigurationError(f"Not changed. {' '.join(problems)}")
+        record = AuditRecord(
+            id=who.new_id(),
+            at=who.now,
+            who=who.issuer.name,
+            role=who.issuer.role,
+            via=who.issuer.via,
+            kind=Kind.POLICY,
+            target=f"version {version}",
+            why=why,
+            request=orjson.dumps({"based_on": based_on, "document": given}).decode(),
+        )
+        offset = await recorded(
+            acting.desk,
+            record,
+            lambda: publish(brokers, document_),
+            lambda place: f"{Topic.INTERVENTION_POLICY}/0/{place}",
+        )
+        visible = await acting.visible(Topic.INTERVENTION_POLICY, [(0, offset)])
+        content = {
+            "id": record.id,
+            "place": (0, offset),
+            "visible": visible,
+            "said": f"Version {version} is in force.",
+        }
+        return done(console, request, form, content, console.pages.url("/policy"))
+
+    return [web.post("/actions/policy", change)]
+
+
+def _document(text: str | None) -> dict[str, Any]:
+    if text is None or len(text.encode("utf-8", "replace")) > _LARGEST:
+        raise ConfigurationError(
+            f"The field document holds the policy as JSON, in at most {_LARGEST:,} bytes."
+        )
+    try:
+        found = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise ConfigurationError(f"The policy is no JSON: {error}.") from error
+    if not isinstance(found, dict):
+        raise ConfigurationError('The policy is no JSON object, such as {"mode": "off", "rules": []}.')
+    return found
+
+
+async def _events(board: LiveBoard, known: Sequence[Decided]) -> dict[str, list[Fields]]:
+    """Return the events of each episode that was decided about, from memory and from the archive."""
+    episodes = {each.done.episode_id for each in known}
+    sessions = sorted({each.done.session_id for each in known})
+    rows = [
+        row
+        for session_id in sessions
+        if (case := board.model.cases.get(session_id)) is not None
+        for row in case.findings.values()
+    ]
+    for start in range(0, len(sessions), _AT_ONCE):
+        part = sessions[start : start + _AT_ONCE]
+        where = f"WHERE kind = ? AND session_id IN ({', '.join('?' * len(part))})"
+        held = await board.feed.archive.select(FINDING, where, (str(EventKind.LOOP_EPISODE), *part))
+        rows += [row for row in held if isinstance(row, FindingRow)]
+    found: dict[str, list[Fields]] = {}
+    for row in {row.id: row for row in rows if row.kind == EventKind.LOOP_EPISODE}.values():
+        event = orjson.loads(row.body)
+        if event["episode_id"] in episodes:
+            found.setdefault(event["episode_id"], []).append(event)
+    return found
+
+
+def _told(version: PolicyVersion) -> dict[str, Any]:
+    row, policy = version.row, version.after
+    return {
+        "version": row.version,
+        "at": row.at if row.at is not None else row.ts,
+        "by": row.by,
+        "why": row.why,
+        "ignored": version.ignored,
+        "mode": str(policy.mode),
+        "rules": _names(policy),
+    }
+
+
+def _names(policy: Policy) -> list[str]:
+    return [rule.name for rule in policy.rules]
+
+
+def _shown(outcome: Outcome) -> dict[str, Any]:
+    known = outcome.decided
+    return {
+        "session_id": known.done.session_id,
+        "rule": known.done.rule,
+        "version": known.version,
+        "action": known.action,
+        "at": known.done.at,
+        "why": known.why,
+        "fate": str(outcome.fate),
+        "records": outcome.records,
+        "tokens": outcome.tokens,
+        "cost": outcome.cost,
+    }

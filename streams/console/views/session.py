@@ -1,0 +1,228 @@
+"""One session: steps with their rounds, scores, evidence, what other settings would say, commands."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import isfinite
+from typing import Any, Final
+
+import orjson
+from aiohttp import web
+
+from streams.console.access import Identity
+from streams.console.board import Steps
+from streams.console.console import Console
+from streams.console.lens.evidence import evidence
+from streams.console.lens.lens import lens
+from streams.console.lens.scores import scores
+from streams.console.lens.twin import twin
+from streams.console.proposal import as_typed
+from streams.console.session_facts import explanation, session_facts
+from streams.console.view import View
+from streams.console.views.session_content import control_bar, described, saved, shown_fold, shown_step, toned
+from streams.console.whatif import MOST_RECORDS, SLIDERS, changed, judge_again
+from streams.console.wording import moment
+from streams.domain.text.printable import printable
+from streams.errors import ConfigurationError
+from streams.explain.settings_topic import differing
+
+MOST_STEPS: Final = 200
+"""Steps of a page; the earlier ones are a link away."""
+
+_TABS: Final = (
+    ("steps", "Steps"),
+    ("scores", "Scores"),
+    ("evidence", "Evidence"),
+    ("what-if", "What if"),
+    ("commands", "Commands"),
+)
+
+
+def routes(console: Console) -> Sequence[web.RouteDef]:
+    """Return the routes of the session page."""
+
+    async def show(request: web.Request) -> web.Response:
+        query = request.query
+        session_id = query.get("id", "")
+        if not session_id:
+            raise ConfigurationError("The address names no session: /session?id=... does.")
+        tab = query.get("tab", "steps")
+        if tab not in dict(_TABS):
+            raise ConfigurationError(f"There is no tab {printable(tab, 40)}.")
+        now = console.clock()
+        before = _number(query.get("before"), "before")
+        # Scores and evidence are about all that is held; a page of steps is enough to read.
+        limit = MOST_STEPS if tab == "steps" else 2_000
+        held = await console.board.steps(session_id, before=before, limit=limit)
+        # Other settings judge what the detectors saw; everything else is made from what this person may see.
+        found = replace(held, steps=console.redaction.steps(held.steps, request["who"].role))
+        known = console.board.session(session_id, now)
+        if not found.steps and known is None:
+            raise ConfigurationError(console.board.missing(session_id))
+        content = {
+            **_head(console, request, session_id, found, known),
+            "tab": tab,
+            "dialog": query.get("dialog") if query.get("dialog") == "pause" and console.board.live else None,
+            "before": before,
+        }
+        match tab:
+            case "steps":
+                content |= _steps(console, query, session_id, found)
+            case "scores":
+                content["scores"] = found_scores = scores(found.steps, console.board.settings)
+                content["scores_json"] = orjson.dumps(found_scores).decode()
+            case "evidence":
+                content["evidence"] = toned(evidence(explanation(session_id, found.steps)))
+            case "what-if":
+                content |= await _what_if(console, query, held)
+            case _:
+                content |= {name: (known or {}).get(name, ()) for name in ("commands", "guards")}
+        return console.answer(request, "session.html.j2", "sessions", content)
+
+    return [web.get("/session", show)]
+
+
+async def live(console: Console, query: Mapping[str, str], who: Identity, now: int) -> View | None:
+    """Return the part of the page that changes: the head, and the newest steps."""
+    session_id = query.get("id", "")
+    known = console.board.session(session_id, now)
+    if known is None:
+        return None  # what the page shows was found elsewhere, and does not change
+    key, version = (session_id, query.get("lens"), who.role), console.board.version(session_id)
+    before = console.memo.get(key)
+    if before is not None and before[0] == version:
+        made = before[1]
+    else:
+        made = await _live_steps(console, query, who, known)
+        console.remember(key, version, made)
+    bar = console.pages.fragment("session_parts.html.j2", "control_bar", control_bar(known, ""))
+    return View(made.order, made.rows, {**made.parts, "control": bar, **console.header_parts(now)})
+
+
+async def _live_steps(
+    console: Console, query: Mapping[str, str], who: Identity, known: Mapping[str, Any]
+) -> View:
+    session_id = known["session_id"]
+    found = await console.board.steps(session_id, before=None, limit=MOST_STEPS)
+    facts = session_facts(session_id, found.steps)
+    content = console.redaction.applied(
+        {
+            "session": facts,
+            "saved": saved(found.steps, console.settings.console_currency),
+            **_steps(console, {"lens": query.get("lens", "")}, session_id, found),
+        },
+        who.role,
+    )
+    folded = bool(content["folded"])
+    rows = {
+        f"fold-{each['fold']['from']}" if "fold" in each else str(each["n"]): console.pages.fragment(
+            "steps.html.j2", "fold_row", each["fold"], session_id
+        )
+        if "fold" in each
+        else console.pages.fragment("steps.html.j2", "step_row", each, session_id, None, False, folded)
+        for each in content["lens"]["steps"]
+    }
+    pages = console.pages
+    parts = {
+        "verdict": pages.fragment(
+            "session_parts.html.j2", "verdict_bar", content["session"], content["saved"]
+        )
+    }
+    if facts["known"]:
+        parts["figures"] = pages.fragment("session_parts.html.j2", "figures", content["session"], None, True)
+    return View(tuple(rows), rows, parts)
+
+
+def _head(
+    console: Console, request: web.Request, session_id: str, found: Steps, known: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    facts = session_facts(session_id, found.steps)
+    if known is not None:
+        facts |= {name: value for name, value in known.items() if facts.get(name) is None}
+    counts = {"commands": len((known or {}).get("commands", ()))}
+    live = console.board.live
+    return {
+        "session": facts,
+        "saved": saved(found.steps, console.settings.console_currency),
+        "control": control_bar(known, console.access.csrf(request)) if live else None,
+        "guarded": bool((known or {}).get("control", {}).get("guards")),
+        "episode": (known or {}).get("episode"),
+        "reason": facts.get("verdict", ""),
+        "tabs": [
+            {"name": name, "title": title, "count": counts.get(name, 0)}
+            for name, title in _TABS
+            if live or name != "commands"
+        ],
+        "page_url": console.pages.url("/session", id=session_id),
+        "command": console.board.explained_by(shlex.quote(printable(session_id, 200))),
+    }
+
+
+def _steps(console: Console, query: Mapping[str, str], session_id: str, found: Steps) -> dict[str, Any]:
+    folded = query.get("lens") != "all"
+    seen = lens(found.steps, folded=folded).content()
+    selected, diff = _number(query.get("at"), "at"), _number(query.get("diff"), "diff")
+    seen["steps"] = [shown_fold(each) if "fold" in each else shown_step(each) for each in seen["steps"]]
+    first, total = (found.steps[0].number, found.steps[-1].number) if found.steps else (0, 0)
+    return {
+        "lens": seen,
+        "folded": folded,
+        "selected": selected,
+        "diff": None if diff is None else _diff(console, found, diff),
+        "showing": f"{first:,} to {total:,}" if first > 1 else f"{total:,}",
+        "lost": ""
+        if found.lost_before is None
+        else f"Steps before {moment(found.lost_before)} are no longer held ({found.why_lost}).",
+        "gaps": f"{found.gaps:,} steps are not shown: they are no longer held, or cannot be read."
+        if found.gaps and found.lost_before is None
+        else "",
+        "earlier_url": console.pages.url("/session", id=session_id, before=first) if found.earlier else "",
+    }
+
+
+def _diff(console: Console, found: Steps, number: int) -> dict[str, Any] | None:
+    pair = twin(found.steps, number, least=console.board.settings.near_duplicate_similarity)
+    return None if pair is None else described(pair)
+
+
+async def _what_if(console: Console, query: Mapping[str, str], found: Steps) -> dict[str, Any]:
+    """Judge the steps again under the settings in the address."""
+    settings, problem = console.board.settings, ""
+    asked = {each.name: _value(query[each.name]) for each in SLIDERS if query.get(each.name)}
+    try:
+        tried = changed(settings, asked)
+    except ConfigurationError as error:
+        tried, problem = settings, str(error)
+    # Two thousand steps take a second, in which all other pages would wait.
+    async with console.judging:
+        judged = await asyncio.to_thread(judge_again, found.steps, tried)
+    return {
+        "sliders": [{**each.content(settings), "chosen": each.content(tried)["value"]} for each in SLIDERS],
+        "what_if": judged.content(),
+        "problem": problem,
+        "proposed": {name: as_typed(after) for name, (_, after) in differing(settings, tried).items()}
+        if console.board.live
+        else {},
+        "cut": len(found.steps) > MOST_RECORDS,
+    }
+
+
+def _value(text: str) -> float | int | str:
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    if not isfinite(number):
+        return text
+    return int(number) if number.is_integer() and "." not in text else number
+
+
+def _number(text: str | None, name: str) -> int | None:
+    if not text:
+        return None
+    if not text.isdecimal() or len(text) > 12:
+        raise ConfigurationError(f"{name} in the address must be the number of a step.")
+    return int(text)

@@ -1,0 +1,40 @@
+"""The list of sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from aiohttp import web
+
+from streams.console.access import Identity
+from streams.console.console import Console
+from streams.console.view import View
+from streams.console.wording import row_key
+from streams.errors import ConfigurationError
+
+
+async def live(console: Console, query: Mapping[str, str], who: Identity, now: int) -> View:
+    """Return the part of the list that changes."""
+    found = console.redaction.applied(console.board.sessions(query, now), who.role)
+    pages = console.pages
+    rows = {
+        row_key(row["session_id"]): pages.fragment("session_row.html.j2", "session_row", row, None)
+        for row in found["rows"]
+    }
+    lead = pages.fragment("session_row.html.j2", "sessions_lead", found["lead"])
+    return View(tuple(rows), rows, {"lead": lead, **console.header_parts(now)})
+
+
+def routes(console: Console) -> Sequence[web.RouteDef]:
+    """Return the routes of the list."""
+
+    async def show(request: web.Request) -> web.Response:
+        now, problem = console.clock(), ""
+        try:
+            found = console.board.sessions(request.query, now)
+        except ConfigurationError as error:
+            found, problem = console.board.sessions({}, now), str(error)
+        content = {**found, "query": dict(request.query), "problem": problem}
+        return console.answer(request, "sessions.html.j2", "sessions", content)
+
+    return [web.get("/sessions", show)]

@@ -1,0 +1,87 @@
+"""Which topics the console reads, from where on, and which rows come from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum, auto
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from streams.console.fold import rows
+from streams.console.fold.table import Table
+from streams.domain.topic import Topic
+
+
+class Way(Enum):
+    """Where the reading of a topic begins."""
+
+    NEWEST_FIRST = auto()
+    """A few minutes ago; what came before is read backwards, as far as history goes."""
+    FROM_BEGINNING = auto()
+    """The topic is compacted or small, and what it holds counts whatever its age."""
+
+
+#: How each topic is read.
+WAYS: Final[Mapping[Topic, Way]] = MappingProxyType(
+    dict.fromkeys(
+        (
+            Topic.SESSION_ALERTS,
+            Topic.ENTROPY_ALERTS,
+            Topic.ENRICHED,
+            Topic.SHADOW_DIFFERENCES,
+            Topic.DEAD_LETTERS,
+        ),
+        Way.NEWEST_FIRST,
+    )
+    | dict.fromkeys(
+        (
+            Topic.SESSION_COMMANDS,
+            Topic.SESSION_COMMAND_ACKS,
+            Topic.CONSOLE_ACTIONS,
+            Topic.INTERVENTION_POLICY,
+            Topic.TOPOLOGY,
+            Topic.SESSION_BUDGETS,
+            Topic.SESSION_RESPONSES,
+            Topic.AGENT_HEALTH,
+            Topic.TASK_PROFILES,
+            Topic.REDRIVEN,
+            Topic.DETECTOR_CONFIG,
+            Topic.SHADOW_CONFIG,
+        ),
+        Way.FROM_BEGINNING,
+    )
+)
+
+
+class Source(NamedTuple):
+    """Topics whose records are folded into the same tables: if one is created again, all are read again."""
+
+    topics: frozenset[Topic]
+    tables: tuple[Table, ...]
+
+
+SOURCES: Final = (
+    Source(
+        frozenset(
+            {
+                Topic.ENRICHED,
+                Topic.SESSION_ALERTS,
+                Topic.ENTROPY_ALERTS,
+                Topic.TOPOLOGY,
+                Topic.SESSION_BUDGETS,
+                Topic.SESSION_RESPONSES,
+                Topic.SESSION_COMMANDS,
+                Topic.SESSION_COMMAND_ACKS,
+            }
+        ),
+        (rows.SESSION, rows.EPISODE, rows.FINDING, rows.COMMAND, rows.ACK, rows.GUARD),
+    ),
+    Source(frozenset({Topic.CONSOLE_ACTIONS}), (rows.ACTION, rows.TRIAGE)),
+    Source(frozenset({Topic.DEAD_LETTERS, Topic.REDRIVEN}), (rows.LETTER, rows.REDRIVEN)),
+    Source(frozenset({Topic.AGENT_HEALTH}), (rows.HEALTH,)),
+    Source(frozenset({Topic.TASK_PROFILES}), (rows.PROFILE,)),
+    Source(frozenset({Topic.SHADOW_DIFFERENCES}), (rows.DIFFERENCE, rows.SHADOW)),
+    Source(
+        frozenset({Topic.DETECTOR_CONFIG, Topic.SHADOW_CONFIG, Topic.INTERVENTION_POLICY}), (rows.VERSION,)
+    ),
+)

@@ -1,0 +1,81 @@
+"""A console over a stream that was read already: its pages are asked over HTTP, its brokers never."""
+
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+from aiokafka.admin import AIOKafkaAdminClient
+
+from schemas.codec import Codec
+from streams.brokers.client import Brokers
+from streams.brokers.connection import Connection
+from streams.console.archive.archive import Archive
+from streams.console.composition import console_on
+from streams.console.console import Console
+from streams.console.feed import Feed, FeedSettings
+from streams.console.live_board import LiveBoard
+from streams.console.server import Routes, served
+from streams.console.timeline import Timeline
+from streams.console.watch.watch import Watch
+from tests.unit.console.access.door_server import ANA, VIC, Answer, Asking, settings
+from tests.unit.console.told import Told, folded
+
+ADDRESS = "127.0.0.1:9"
+"""Where no broker listens."""
+
+
+class Reader(NamedTuple):
+    """Somebody who has logged in."""
+
+    asking: Asking
+    cookie: dict[str, str]
+    feed: Feed
+
+    async def page(self, path: str) -> str:
+        """Return a page."""
+        answer = await self.answer(path, "text/html")
+        assert answer.status == 200, (path, answer.text)
+        return answer.text
+
+    async def json(self, path: str) -> dict[str, object]:
+        """Return the content of a page."""
+        found: dict[str, object] = orjson.loads((await self.answer(path, "application/json")).text)
+        return found
+
+    async def answer(self, path: str, accept: str = "text/html") -> Answer:
+        """Return whatever comes."""
+        return await self.asking("GET", path, {**self.cookie, "Accept": accept})
+
+
+@asynccontextmanager
+async def following(
+    folder: Path,
+    records: Iterable[Told],
+    now: int,
+    *,
+    viewer: bool = False,
+    beside: Callable[[Console], Routes] = lambda _: (),
+    **given: object,
+) -> AsyncIterator[Reader]:
+    """Serve what records add up to, and log in."""
+    model, codec, connection = folded(records), Codec.bundled(), Connection(ADDRESS)
+    brokers = Brokers(connection, AIOKafkaAdminClient(bootstrap_servers=ADDRESS))
+    archive = Archive(folder / "archive")
+    try:
+        feed = Feed(brokers, codec, model, archive, FeedSettings(), lambda: now)
+        read = settings(folder, console_port=0, console_dir=folder / "archive", **given)
+        watch = Watch(archive, brokers, read.job, read.worker_urls, lambda: now)
+        board = LiveBoard(model, feed, Timeline(brokers, codec, model, archive), watch, "test")
+        console = console_on(read, board, lambda: now)
+        async with served(console, beside(console)) as address:
+            asking = Asking(address, "127.0.0.1")
+            try:
+                login = await asking("POST", "/login", {"Origin": address}, token=VIC if viewer else ANA)
+                cookie = {"Cookie": login.headers["Set-Cookie"].partition(";")[0]}
+                yield Reader(asking, cookie, feed)
+            finally:
+                await asking.close()
+    finally:
+        archive.close()

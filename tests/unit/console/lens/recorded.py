@@ -1,0 +1,29 @@
+"""The steps of a recording, judged."""
+
+from collections.abc import Iterable
+
+from streams.console.step import Step
+from streams.detectors.settings import DEFAULTS
+from streams.domain.outcome import Scored
+from streams.offline import judge
+from streams.recordings.catalogue import RECORDINGS
+from streams.sources.entry import Entry
+from streams.sources.reading import entries
+
+NAMES = [recording.name for recording in RECORDINGS]
+
+
+def steps_of(found: Iterable[Entry]) -> list[Step]:
+    """Judge entries under the defaults; return the steps of the session with most records."""
+    by_session: dict[str, list[Step]] = {}
+    for judgement in judge(found, DEFAULTS):
+        if isinstance(judgement.outcome, Scored):
+            steps = by_session.setdefault(judgement.outcome.decision.session_id, [])
+            steps.append(Step(0, judgement.offset, None, judgement.outcome.enriched, len(steps) + 1))
+    return max(by_session.values(), key=len)
+
+
+def recorded(name: str) -> list[Step]:
+    """Return the steps of a recording."""
+    [recording] = [each for each in RECORDINGS if each.name == name]
+    return steps_of(entries([str(recording.path)], recording.input_format))

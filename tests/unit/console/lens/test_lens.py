@@ -1,0 +1,84 @@
+"""The lens: letters for equal steps, rounds of an episode, folds that hide nothing else."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams.console.lens.lens import lens
+from streams.console.lens.letters import letters, signature_of
+from streams.console.lens.rounds import episodes
+from streams.console.step import Step
+from tests.unit.console.lens.recorded import NAMES, recorded
+
+STEPS = {name: recorded(name) for name in NAMES}
+
+
+def shown(steps: list[Step], *, folded: bool) -> list[str]:
+    """Write a lens down: numbers, letters, rounds, and folds in brackets."""
+    found = []
+    for each in lens(steps, folded=folded).content()["steps"]:
+        if "fold" in each:
+            fold = each["fold"]
+            found.append(f"[{fold['from']}-{fold['to']}: {fold['rounds']} rounds, {fold['tokens']} tokens]")
+        else:
+            found.append(" ".join(str(part) for part in (each["n"], each["letter"], each["round"]) if part))
+    return found
+
+
+def test_the_rounds_between_the_first_and_the_newest_of_one_call_are_folded() -> None:
+    assert shown(STEPS["read_loop"], folded=True) == [
+        "1",
+        "2 A",
+        "3",
+        "4",
+        "5 A",
+        "6",
+        "7 A 1",
+        "[8-17: 9 rounds, 32156 tokens]",
+        "18 A 11",
+    ]
+
+
+def test_a_cycle_of_two_steps_has_rounds_of_two_steps() -> None:
+    [episode] = episodes(STEPS["flip_flop"])
+    period = episode.newest["period"]
+    assert episode.newest["rule"] == "R2"
+    assert {len(each) for each in episode.rounds} == {period}
+    for each in episode.rounds[1:]:
+        by_number = {step.number: signature_of(step) for step in STEPS["flip_flop"]}
+        assert [by_number[number] for number in each] == [by_number[number] for number in episode.rounds[0]]
+
+
+def test_a_loop_of_other_words_says_what_stays_and_what_varies() -> None:
+    [episode] = episodes(STEPS["paraphrased_loop"])
+    assert "result" in episode.constant
+    assert "arguments" in episode.varies
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_twin_has_the_same_signature_and_stands_before(name: str) -> None:
+    steps = STEPS[name]
+    by_number = {step.number: step for step in steps}
+    for number, letter in letters(steps).items():
+        if letter.twin is not None:
+            assert letter.twin < number
+            assert signature_of(by_number[letter.twin]) == signature_of(by_number[number])
+
+
+@given(name=st.sampled_from(NAMES), begin=st.integers(0, 40), length=st.integers(0, 40))
+def test_each_step_is_shown_or_in_exactly_one_fold(name: str, begin: int, length: int) -> None:
+    steps = STEPS[name][begin : begin + length]
+    numbers = []
+    for each in lens(steps, folded=True).content()["steps"]:
+        fold = each.get("fold")
+        numbers += list(range(fold["from"], fold["to"] + 1)) if fold else [each["n"]]
+    assert numbers == [step.number for step in steps]
+    unfolded = lens(steps, folded=False).content()["steps"]
+    assert [each["n"] for each in unfolded] == numbers
+
+
+def test_a_fold_tells_when_the_loop_was_found_in_it() -> None:
+    [fold] = [
+        each["fold"] for each in lens(STEPS["read_loop"], folded=True).content()["steps"] if "fold" in each
+    ]
+    assert [event["level"] for event in fold["events"]][:2] == ["WARNING", "LOOP"]

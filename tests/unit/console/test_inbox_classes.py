@@ -1,0 +1,179 @@
+"""Which sessions need an operator, and how badly, in the words of the specification."""
+
+import pytest
+
+from tests.unit.console.agents import HOUR_MS, Board
+from tests.unit.console.told import MINUTE_MS
+
+#: Every episode is published, also one that only may become a loop.
+WARNINGS = {"episode_min_level": "WARNING"}
+#: A little drift leads to each level.
+DRIFTS = {"nudge_threshold": 0.01, "replan_threshold": 0.02, "checkpoint_threshold": 0.03}
+STUCK = {"tokens_consumed": 500, "progress_delta": 0}
+
+
+def of(board: Board, session: str, seconds: float = 0) -> tuple[str, str] | None:
+    row = board.row(session, seconds)
+    return None if row is None else (row["class"], row["tab"])
+
+
+def test_a_session_that_gets_on_has_no_row() -> None:
+    board = Board()
+    board.work("s", 30)
+    assert board.row("s") is None
+
+
+def test_a_loop_with_a_record_within_five_minutes_is_critical_and_one_that_is_silent_is_high() -> None:
+    board = Board()
+    board.loop("s")
+    assert of(board, "s") == ("critical", "needs_you")
+    assert of(board, "s", seconds=299) == ("critical", "needs_you")
+    assert of(board, "s", seconds=1) == ("high", "needs_you")
+    board.loop("s", steps=1)
+    assert of(board, "s") == ("critical", "needs_you")
+
+
+def test_a_session_that_goes_on_after_a_pause_is_critical_whatever_else() -> None:
+    board = Board()
+    board.work("s", 3)
+    board.take(board.topics.ack("attached", None, "s", board.now))
+    pause = board.take(board.topics.command("pause", "s", board.now))
+    board.take(board.topics.ack("applied", pause, "s", board.now))
+    assert of(board, "s") is None
+    board.work("s", 3, seconds=3)
+    row = board.row("s")
+    assert row is not None
+    assert (row["class"], row["tab"]) == ("critical", "needs_you")
+    assert row["control"]["label"] == row["what"] == "goes on after pause: 2 records"
+
+
+def test_a_session_that_should_ask_its_user_is_high() -> None:
+    board = Board(**DRIFTS, stop_threshold=0.04, verdict_enabled=False)
+    for _ in range(8):
+        board.act("s", tool=None, state_delta=STUCK)
+    row = board.row("s")
+    assert row is not None
+    assert (row["drift"], row["class"], row["tab"]) == ("ASK_USER", "high", "needs_you")
+    assert "Ask the user for help" in row["what"]
+
+
+def test_a_budget_that_is_used_up_and_was_not_extended_is_high() -> None:
+    board = Board(initial_tokens=2_000)
+    board.work("s", 5)
+    row = board.row("s")
+    assert row is not None
+    assert (row["class"], row["budget"]["exhausted"]) == ("high", True)
+    assert row["what"] == "the budget is used up, and was not extended"
+
+
+def test_a_session_that_asks_for_a_person_is_high() -> None:
+    board = Board()
+    board.work("s", 3)
+    board.act("s", status="success", control={"hitl_required": True})
+    row = board.row("s")
+    assert row is not None
+    assert (row["class"], row["what"]) == ("high", "the agent asks for a person")
+
+
+def test_an_episode_at_warning_is_medium() -> None:
+    board = Board(**WARNINGS)
+    board.loop("s", 2)
+    row = board.row("s")
+    assert row is not None
+    assert (row["level"], row["class"], row["tab"]) == ("WARNING", "medium", "watching")
+
+
+def test_an_entropy_alert_is_medium_while_the_verdict_is_normal_and_ends_with_the_repetition() -> None:
+    board = Board()
+    board.work("s", 2)
+    for number in range(8):
+        board.act("s", status="success", tool="search", tool_input=f'{{"q": "{number * 97}"}}')
+    row = board.row("s")
+    assert row is not None
+    assert (row["class"], row["rule"], row["level"]) == ("medium", "A1", None)
+    assert "of the last 5 steps are the same" in row["what"]
+    board.work("s", 6)
+    row = board.row("s")
+    assert row is None or row["rule"] != "A1"
+
+
+def test_a_session_that_should_return_to_a_checkpoint_is_medium() -> None:
+    board = Board(**DRIFTS, stop_threshold=1.0)
+    for number in range(8):
+        board.act("s", intent=f"step {number}", tool=f"tool_{number}", status="success", state_delta=STUCK)
+    row = board.row("s")
+    assert row is not None
+    assert (row["drift"], row["class"], row["tab"]) == ("CHECKPOINT_RESET", "medium", "watching")
+
+
+@pytest.mark.parametrize("kind", ["divergence_suspected", "drift_pattern"])
+def test_a_suspicion_alone_is_low_and_stands_for_an_hour(kind: str) -> None:
+    board = Board(alert_families=[kind])
+    if kind == "divergence_suspected":
+        for number in range(3):
+            board.act("s", status="success", tool="read", intent=f"read {number}", target=f"{number}.py")
+    else:
+        for number in range(4):
+            board.act("s", tool="read_file", status="success", intent=f"look {number}", target="same.py")
+            board.work("s", 1)
+    assert of(board, "s") == ("low", "watching")
+    for _ in range(6):
+        board.work("s", 1, seconds=600)
+    assert of(board, "s") is None
+
+
+def test_what_needs_nobody_any_more_leaves_the_inbox_when_the_session_is_silent() -> None:
+    board = Board()
+    for number in range(3):
+        board.act("s", status="success", tool="read", intent=f"read {number}", target=f"{number}.py")
+    assert of(board, "s", seconds=15 * 60 - 1) == ("low", "watching")
+    assert of(board, "s", seconds=1) is None
+
+
+def test_an_episode_that_is_over_is_recovered_for_a_day() -> None:
+    board = Board()
+    board.work("s", 5)
+    board.loop("s", 5)
+    board.work("s", 12)
+    board.work("s", 12, seconds=600)
+    row = board.row("s")
+    assert row is not None
+    assert (row["class"], row["tab"], row["phase"]) == ("recovered", "recovered", "recovered")
+    assert of(board, "s", seconds=21 * 3600) is not None
+    assert of(board, "s", seconds=2 * 3600) is None
+
+
+def test_a_session_has_one_row_however_many_alerts_it_has() -> None:
+    board = Board()
+    board.loop("s", 30)
+    rows = board.inbox().rows
+    assert [row["session_id"] for row in rows] == ["s"]
+    assert rows[0]["others"] == 2, "the entropy alerts, which are one, and the repeats"
+    assert rows[0]["tokens"] > 10_000
+
+
+def test_the_row_is_about_the_newest_open_episode() -> None:
+    board = Board()
+    board.loop("s", 5)
+    board.work("s", 12)
+    for _ in range(6):
+        board.act("s", tool="browse", tool_input="{}", error="forbidden")
+    row = board.row("s")
+    assert row is not None
+    assert (row["class"], row["tools"]) == ("critical", ["browse"])
+    assert row["others"] >= 1
+
+
+def test_a_session_whose_pause_is_in_effect_is_handled() -> None:
+    board = Board()
+    board.loop("s")
+    board.take(board.topics.ack("attached", None, "s", board.now))
+    pause = board.take(board.topics.command("pause", "s", board.now))
+    assert of(board, "s") == ("critical", "needs_you")
+    board.take(board.topics.ack("applied", pause, "s", board.now))
+    assert of(board, "s", seconds=60) == ("critical", "handled")
+    row = board.row("s")
+    assert row is not None
+    assert (row["node"], row["control"]["label"]) == ("paused", "paused 1:00")
+    assert of(board, "s", seconds=HOUR_MS // 1000) == ("high", "needs_you"), "the pause has expired"
+    assert pause.stored.timestamp < board.now - 15 * MINUTE_MS

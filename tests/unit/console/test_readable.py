@@ -1,0 +1,92 @@
+"""What may stand on the topic of enriched records: either a screen shows it, or it is passed over."""
+
+import copy
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams.console.lens.evidence import evidence
+from streams.console.lens.lens import lens
+from streams.console.lens.scores import scores
+from streams.console.lens.twin import twin
+from streams.console.readable import misfit
+from streams.console.session_facts import explanation, session_facts
+from streams.console.step import Step
+from streams.console.views.session_content import saved, toned
+from streams.console.whatif import judge_again
+from streams.detectors.settings import DEFAULTS
+from streams.domain.topic import Topic
+from tests.unit.console.told import everything
+
+Path = tuple[Any, ...]
+GONE = object()
+VALUES = st.sampled_from(
+    [None, 5, -1, 2**70, 1.5, float("nan"), "x", "", [], {}, ["x"], {"a": 1}, True, "a/b", GONE]
+)
+
+
+def sessions() -> list[list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for told in everything():
+        if told.topic is Topic.ENRICHED and told.fields is not None:
+            found[told.fields["session_id"]].append(dict(told.fields))
+    return [records for records in found.values() if len(records) > 8]
+
+
+SESSIONS = sessions()
+
+
+def places(value: Any, path: Path = ()) -> Iterator[Path]:
+    items: Any = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, inner in items:
+        yield (*path, key)
+        if isinstance(inner, dict | list):
+            yield from places(inner, (*path, key))
+
+
+def changed(record: dict[str, Any], path: Path, value: object) -> dict[str, Any]:
+    record = copy.deepcopy(record)
+    inner: Any = record
+    for key in path[:-1]:
+        inner = inner[key]
+    if value is GONE:
+        del inner[path[-1]]
+    else:
+        inner[path[-1]] = value
+    return record
+
+
+@st.composite
+def with_an_odd_record(draw: st.DrawFn) -> tuple[list[Step], int]:
+    records = list(draw(st.sampled_from(SESSIONS)))
+    at = draw(st.integers(0, len(records) - 1))
+    path = draw(st.sampled_from(list(places(records[at]))))
+    records[at] = changed(records[at], path, draw(VALUES))
+    return [Step(0, number, number, record, number + 1) for number, record in enumerate(records)], at
+
+
+@given(with_an_odd_record())
+def test_what_is_not_passed_over_is_shown_on_every_tab(given_steps: tuple[list[Step], int]) -> None:
+    steps, at = given_steps
+    if misfit(steps[at]) is not None:
+        return
+    session_facts("s", steps)
+    for folded in (True, False):
+        lens(steps, folded=folded).content()
+    scores(steps, DEFAULTS)
+    toned(evidence(explanation("s", steps)))
+    saved(steps, "EUR")
+    twin(steps, at + 1, least=0.8)
+    judge_again(steps, DEFAULTS)
+
+
+def test_whatever_the_job_writes_is_shown() -> None:
+    wrong = [
+        misfit(Step(0, number, number, record))
+        for records in SESSIONS
+        for number, record in enumerate(records)
+    ]
+    assert set(wrong) == {None}
