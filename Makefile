@@ -3,11 +3,12 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks demo test test-pythons test-kafka test-hostile test-faults test-sources test-registry collector lint bench fuzz pins clean
+.PHONY: help setup hooks console demo test test-pythons test-kafka test-hostile test-faults test-sources test-guard test-registry test-browser collector lint lint-js bench fuzz pins vendor clean
 
 VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := .cache/sources
+GUARD := .cache/guard
 PIP_INSTALL = $(BIN)/python -m pip --disable-pip-version-check install --quiet
 # By its path: the other way to install what is edited imports a module that takes longer than `eddy hook` may.
 AS_PATH := --config-settings editable_mode=compat
@@ -20,6 +21,9 @@ setup: $(VENV)/.installed ## install Eddy and its tools into .venv
 
 hooks: $(VENV)/.installed-hooks ## run what `make lint` runs before each commit, by pre-commit
 	$(BIN)/pre-commit install
+
+console: setup ## watch agents go in circles in a browser, and stop them (ARGS="--speed 2")
+	$(BIN)/eddy console --demo --open $(ARGS)
 
 demo: setup ## catch a looping agent session, with a broker of its own (ARGS="--help" for options)
 	$(BIN)/eddy demo $(ARGS)
@@ -45,8 +49,14 @@ test-faults: setup ## kill, cut and fill whatever the job needs, on Apache Kafka
 test-sources: setup $(SOURCES)/.installed ## find loops of agents that are built with real SDKs, on a stub of a model
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -m sources tests/sources $(ARGS)
 
+test-guard: setup $(GUARD)/.installed ## pause, abort and advise agents that are built with real SDKs, on stubs of models
+	PYTHONDONTWRITEBYTECODE= $(GUARD)/bin/python -m pytest -m guard tests/guard $(ARGS)
+
 test-registry: setup ## run the job on Apache Kafka with Apicurio Registry, fetched from Maven Central
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -m registry tests/integration --broker kafka $(ARGS)
+
+test-browser: $(VENV)/.installed-browser ## look at the console in Chromium, which must be installed (ARGS="-k name" for some)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 2 --dist loadfile -m browser tests/browser $(ARGS)
 
 collector: setup ## build the OpenTelemetry Collector for `make test-sources`, with Go: minutes to half an hour
 	$(BIN)/python -m tests.sources.collector
@@ -57,6 +67,9 @@ lint: setup ## check style, format, types and who imports whom
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+lint-js: setup ## check the types of the console's scripts, with TypeScript that npm fetches
+	$(BIN)/python -m tests.typescript
+
 bench: $(VENV)/.installed-bench ## measure, beside plain aiokafka and Quix Streams
 	$(BIN)/python -m benchmarks $(ARGS)
 
@@ -66,6 +79,10 @@ fuzz: $(VENV)/.installed-fuzz ## attack the decoders, a minute each (ARGS="wire 
 pins: setup ## write the installed versions to constraints/
 	$(BIN)/python -m tests.pins
 	if [ -x $(SOURCES)/bin/python ]; then $(SOURCES)/bin/python -m tests.pins sources; fi
+	if [ -x $(GUARD)/bin/python ]; then $(GUARD)/bin/python -m tests.pins guard; fi
+
+vendor: setup ## fetch the scripts of others with npm, as vendor.lock names them (ARGS="uplot@1.6.33" for another version)
+	$(BIN)/python -m tests.vendored $(ARGS)
 
 clean: ## remove everything make has made
 	rm -rf $(VENV) build dist *.egg-info .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .grimp_cache
@@ -80,12 +97,24 @@ $(VENV)/.installed-bench: $(VENV)/.installed
 	$(PIP_INSTALL) $(AS_PATH) -c constraints/bench.txt -e '.[bench]'
 	@touch $@
 
+$(VENV)/.installed-browser: $(VENV)/.installed
+	$(PIP_INSTALL) $(AS_PATH) -c constraints/browser.txt -e '.[browser]'
+	@touch $@
+
 $(VENV)/.installed-fuzz: $(VENV)/.installed
 	$(PIP_INSTALL) $(AS_PATH) -c constraints/fuzz.txt -e '.[fuzz]'
 	@touch $@
 
 $(VENV)/.installed-hooks: $(VENV)/.installed
 	$(PIP_INSTALL) $(AS_PATH) -c constraints/hooks.txt -e '.[hooks]'
+	@touch $@
+
+# With Eddy, so that a test may hold both ends of the channel.
+$(GUARD)/.installed: pyproject.toml client/pyproject.toml $(wildcard constraints/*.txt) | $(BIN)/python
+	@echo "Installing the SDKs of agents, with Eddy, into $(GUARD). 800 MB: this takes minutes."
+	$(BIN)/python -m venv --clear $(GUARD)
+	$(GUARD)/bin/python -m pip --disable-pip-version-check install --quiet $(AS_PATH) \
+	  -c constraints/guard.txt -e '.[guard]' -e client
 	@touch $@
 
 # Without Eddy, as agents run. The file names every package, so that pip has nothing to decide.

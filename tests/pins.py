@@ -22,8 +22,10 @@ ADDS_TO = {
     "demo": "run",
     "dev": "demo",
     "bench": "dev",
+    "browser": "dev",
     "fuzz": "dev",
     "hooks": "dev",
+    "guard": "dev",
     "sources": None,
 }
 

@@ -17,18 +17,23 @@ ROOT = Path(__file__).parents[1]
 FAILED = ".pytest_cache/v/cache/lastfailed"
 
 
-def run_ci(directory: Path, *, fetched: int = 0, **recipes: str) -> subprocess.CompletedProcess[str]:
-    """Run it where `make` follows the given recipes and fetching the jars ends with the given exit code."""
+def run_ci(
+    directory: Path, *, fetched: int = 0, browser: int = 0, compiler: int = 0, **recipes: str
+) -> subprocess.CompletedProcess[str]:
+    """Run it where `make` follows the given recipes, and what is fetched ends with the given exit codes."""
     shutil.copytree(ROOT / ".ci", directory / ".ci")
     steps = {"setup": "true", "lint": "true", "test": "true", "test-kafka": "true", "test-hostile": "true"}
+    steps["test-browser"] = "true"
     steps |= {name.replace("_", "-"): recipe for name, recipe in recipes.items()}
     makefile = "".join(f".PHONY: {name}\n{name}:\n\t@{recipe}\n" for name, recipe in steps.items())
     (directory / "Makefile").write_text(makefile)
     (directory / ".venv" / "bin").mkdir(parents=True)
     (directory / ".venv" / "bin" / "python").symlink_to(sys.executable)
-    fetch = directory / "tests" / "integration" / "kafka_jars.py"
-    fetch.parent.mkdir(parents=True)
-    fetch.write_text(f"raise SystemExit({fetched})\n")
+    found = {"integration/kafka_jars": fetched, "browser/chromium": browser, "typescript": compiler}
+    for module, status in found.items():
+        fetch = directory / "tests" / f"{module}.py"
+        fetch.parent.mkdir(parents=True, exist_ok=True)
+        fetch.write_text(f"raise SystemExit({status})\n")
     return subprocess.run(
         [directory / ".ci" / "run"], cwd="/", capture_output=True, text=True, timeout=170, check=False
     )
@@ -40,7 +45,7 @@ def test_it_succeeds_when_every_step_does(tmp_path: Path) -> None:
     assert "kafka was tested" in result.stdout
 
 
-@pytest.mark.parametrize("step", ["setup", "lint", "test", "test_kafka", "test_hostile"])
+@pytest.mark.parametrize("step", ["setup", "lint", "test", "test_browser", "test_kafka", "test_hostile"])
 def test_it_fails_with_any_step(tmp_path: Path, step: str) -> None:
     assert run_ci(tmp_path, **{step: "false"}).returncode != 0
 
@@ -51,8 +56,31 @@ def test_it_goes_on_without_maven_central_and_says_so(tmp_path: Path) -> None:
     assert "NOTHING WAS TESTED ON APACHE KAFKA" in result.stderr
 
 
+def test_it_goes_on_without_a_browser_and_says_so(tmp_path: Path) -> None:
+    result = run_ci(
+        tmp_path, browser=os.EX_TEMPFAIL, test_browser="false", test_kafka="echo kafka was tested"
+    )
+    assert result.returncode == 0
+    assert "NO PAGE WAS OPENED" in result.stderr
+    assert "kafka was tested" in result.stdout
+
+
+def test_it_goes_on_without_a_compiler_and_says_so(tmp_path: Path) -> None:
+    result = run_ci(tmp_path, compiler=os.EX_TEMPFAIL)
+    assert result.returncode == 0
+    assert "NO SCRIPT WAS CHECKED" in result.stderr
+
+
+def test_a_script_of_wrong_types_is_a_failure(tmp_path: Path) -> None:
+    assert run_ci(tmp_path, compiler=2).returncode == 2
+
+
 def test_any_other_failure_to_fetch_is_a_failure(tmp_path: Path) -> None:
     assert run_ci(tmp_path, fetched=1).returncode == 1
+
+
+def test_any_other_failure_to_find_a_browser_is_a_failure(tmp_path: Path) -> None:
+    assert run_ci(tmp_path, browser=1).returncode == 1
 
 
 def test_the_steps_fit_in_the_time() -> None:

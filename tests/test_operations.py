@@ -8,11 +8,18 @@ from pathlib import Path
 import pytest
 
 from streams.cli.lazy_group import BROKER_UNREACHABLE, PROBLEM_FOUND, WRONG_INPUT
+from streams.console import probes
+from streams.console.composition import console_on
+from streams.console.file_board import FileBoard
+from streams.console.probes import ConsoleMetrics
+from streams.console.settings import ConsoleSettings
+from streams.detectors.settings import DEFAULTS
 from streams.engine.health.liveness import EXIT_STALLED
 from streams.observe import bridge_metrics, engine_counts, metrics
 from streams.observe.bridge_metrics import BridgeCounts
 from streams.observe.metrics import WorkerMetrics
 from streams.observe.readings import Readings
+from streams.settings import load
 from tests.pages import ROOT
 
 PAGE = ROOT / "docs" / "operations.md"
@@ -30,9 +37,15 @@ def emitted() -> set[str]:
     bridge.watch_held(dict)
     return {
         f"{family.name}_total" if family.type == "counter" else family.name
-        for counts in (worker, bridge)
+        for counts in (worker, bridge, of_console())
         for family in counts.registry.collect()
     }
+
+
+def of_console() -> ConsoleMetrics:
+    """Return the metrics of a console that shows no file."""
+    board = FileBoard("no file", "", DEFAULTS)
+    return ConsoleMetrics(console_on(load(ConsoleSettings), board, lambda: 0), None)
 
 
 def rows(heading: str) -> Iterator[list[str]]:
@@ -67,8 +80,10 @@ def test_every_exit_status_of_a_worker_is_explained_and_no_other() -> None:
 def test_every_metric_is_listed_and_every_listed_one_is_emitted() -> None:
     listed = {name for cells in rows("Every metric") for name in METRIC.findall(cells[0])}
     assert listed == emitted()
-    documented = "".join(module.__doc__ or "" for module in (metrics, engine_counts, bridge_metrics))
-    assert set(METRIC.findall(documented)) - {"eddy_bridge"} == emitted()  # for readers of the code
+    documented = "".join(module.__doc__ or "" for module in (metrics, engine_counts, bridge_metrics, probes))
+    assert (
+        set(METRIC.findall(documented)) - {"eddy_bridge", "eddy_console"} == emitted()
+    )  # for readers of the code
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))

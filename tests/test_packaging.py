@@ -47,7 +47,8 @@ def test_the_job_runs_without_what_tests_and_tools_need() -> None:
 def test_the_makefile_installs_each_purpose_with_its_own_versions() -> None:
     makefile = (ROOT / "Makefile").read_text()
     installs = re.findall(r"-c constraints/(\w+)\.txt -e '\.\[(\w+)\]'", makefile)
-    assert installs == [(purpose, purpose) for purpose in ("dev", "bench", "fuzz", "hooks")]
+    purposes = ("dev", "bench", "browser", "fuzz", "hooks", "guard")
+    assert installs == [(purpose, purpose) for purpose in purposes]
     assert re.findall(r"-r constraints/(\w+)\.txt", makefile) == ["sources"]
 
 

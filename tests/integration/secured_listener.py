@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric import rsa
@@ -20,9 +21,11 @@ class SecuredListener:
 
     Args:
         directory: for keys and certificates; an existing one.
+        others: more users, who log in by PLAIN with the same password.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, others: Iterable[str] = ()) -> None:
+        self._users = (USER, *others)
         authority_key = rsa.generate_private_key(65537, 2048)
         key = rsa.generate_private_key(65537, 2048)
         authority = signed_certificate("authority", authority_key, "authority", authority_key, authority=True)
@@ -40,7 +43,8 @@ class SecuredListener:
     def properties(self) -> dict[str, str]:
         """The broker's properties for it, without addresses."""
         listener = "listener.name.sasl_ssl"
-        plain = f'{_MODULE}.plain.PlainLoginModule required user_{USER}="{PASSWORD}";'
+        users = " ".join(f'user_{user}="{PASSWORD}"' for user in self._users)
+        plain = f"{_MODULE}.plain.PlainLoginModule required {users};"
         return {
             "ssl.keystore.type": "PEM",
             "ssl.keystore.location": str(self._key_store),

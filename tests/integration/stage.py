@@ -21,12 +21,11 @@ from schemas.codec import Codec
 from streams.brokers.client import Stored, connect
 from streams.brokers.client_fixes.coordinators import find_coordinators
 from streams.brokers.connection import Connection
-from streams.cli.config import changed_document, publish
-from streams.cli.config_shadow import publish as publish_tried
 from streams.cli.topics import compare
 from streams.detectors.settings import DEFAULTS
 from streams.domain.topic import Topic
 from streams.engine.options import repartition_topic
+from streams.explain.settings_publication import changed_document, publish, publish_shadow
 from streams.explain.settings_topic import in_force, next_document, tried_out
 from streams.explain.settings_topic import records as settings_records
 from streams.settings import ConnectionSettings, load
@@ -220,7 +219,7 @@ class Stage:
             tried = tried_out(await settings_records(brokers, Topic.SHADOW_CONFIG))
             version = tried.version + 1
             document = next_document(tried.settings or DEFAULTS, version, changes, {}) if changes else {}
-            await publish_tried(brokers, {"version": version, **document})
+            await publish_shadow(brokers, {"version": version, **document})
 
     def close(self) -> None:
         """End every worker."""

@@ -11,11 +11,11 @@ from click.testing import CliRunner, Result
 from streams.brokers.client import Brokers, connect
 from streams.brokers.connection import Connection
 from streams.cli import main
-from streams.cli.config_shadow import ShadowConflictError, publish
 from streams.cli.lazy_group import WRONG_INPUT
 from streams.detectors.settings import DEFAULTS
 from streams.domain.outgoing import Outgoing
 from streams.domain.topic import Topic
+from streams.explain.settings_publication import ShadowConflictError, publish_shadow
 from streams.explain.settings_topic import KEY, next_document, records
 from tests.integration.brokers import Broker
 
@@ -122,9 +122,9 @@ def test_what_is_not_acceptable_is_not_published(operator: Operator) -> None:
 
 def test_of_two_trials_begun_at_the_same_moment_one_is_told_that_it_lost(operator: Operator) -> None:
     async def race(brokers: Brokers) -> None:
-        await publish(brokers, next_document(DEFAULTS, 1, {"cycle_loop": 4}, {}))
+        await publish_shadow(brokers, next_document(DEFAULTS, 1, {"cycle_loop": 4}, {}))
         with pytest.raises(ShadowConflictError, match="Another user published"):
-            await publish(brokers, next_document(DEFAULTS, 1, {"cycle_loop": 5}, {}))
+            await publish_shadow(brokers, next_document(DEFAULTS, 1, {"cycle_loop": 5}, {}))
 
     operator.with_brokers(race)
     assert operator.sees("shadow", "get", "cycle_loop") == "4\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 
 from streams.brokers.client import connect
 from streams.brokers.connection import Connection
+from streams.brokers.partition import partition_of
 from streams.cli import main
 from streams.domain.outgoing import Outgoing
 from streams.domain.topic import Topic
@@ -62,6 +64,8 @@ ALONE = {
         [NAME, "--dry-run"],
     ],
     "explain": [[SESSION, "FILE"], [SESSION, "FILE", "--json"], ["nobody", "FILE"], [NAME, NAME]],
+    # With a file it serves until it is stopped; what its pages show of such a file is tested in a browser.
+    "console": [["--port", NAME, "FILE"], [NAME]],
     "demo": [["--input", "FILE"], ["--input", NAME]],
     "worker": [["--data-dir", "FILE"], ["--log-level", NAME]],
     "bridge otlp": [["--data-dir", "FILE"], ["--log-level", NAME], ["--content", NAME]],
@@ -87,6 +91,16 @@ ASKING = {
     "dlq show": [["0:0"], ["0:0", "--json"], [NAME]],
     "doctor": [[], ["--json"]],
     "explain": [[SESSION, "--topic"], [SESSION, "--topic", "--json"]],
+    "session abort": [[SESSION, "--why", NAME, "--wait", "0"], [SESSION, "--why", NAME, "--ttl", NAME]],
+    "session budget": [[SESSION, "--why", NAME, "--steps", "9", "--wait", "0"]],
+    "session commands": [[SESSION], [SESSION, "--json"], [SESSION, "--all"]],
+    "session note": [[SESSION, "--why", NAME, "--message", NAME, "--wait", "0"]],
+    "session pause": [
+        [SESSION, "--why", NAME, "--wait", "0.1"],
+        [SESSION, "--why", NAME, "--wait", "0.1", "--json"],
+        ["--agent", NAME, "--why", NAME, "--wait", "0.1"],
+    ],
+    "session resume": [[SESSION, "--why", NAME, "--wait", "0"]],
     "topics plan": [[], ["--partitions", NAME]],
     "topics apply": [[], ["--bootstrap-servers", NAME]],
 }
@@ -118,6 +132,41 @@ def hostile_acts(session: str) -> list[dict[str, Any]]:
     refused = decision(session, 9, tool_call=EVIL)
     refused["action"]["status"] = EVIL
     return [*acts, refused]
+
+
+def hostile_control(now: int) -> list[tuple[Topic, dict[str, Any]]]:
+    """Return a command to the hostile session and what a guard says of it."""
+    command = {
+        "command_id": EVIL,
+        "scope": "session",
+        "session_id": SESSION,
+        "agent_id": EVIL,
+        "action": EVIL,
+        "issued_at": now,
+        "expires_at": now + 60_000,
+        "on_timeout": EVIL,
+        "message": EVIL,
+        "reason": EVIL,
+        "issuer": {"kind": EVIL, "name": EVIL, "role": EVIL, "via": EVIL},
+    }
+    facts = {"version": EVIL, "integration": EVIL, "host": EVIL}
+    acks = [
+        {
+            "id": f"{EVIL}{status}",
+            "session_id": SESSION,
+            "agent_id": EVIL,
+            "command_id": EVIL,
+            "status": status,
+            "at": now,
+            "guard_id": f"{EVIL}{status}",
+            "guard": facts,
+            "detail": EVIL,
+        }
+        for status in ("attached", "received", "applied", "rejected", EVIL)
+    ]
+    paused = {**command, "command_id": "p", "action": "pause"}
+    commands = [(Topic.SESSION_COMMANDS, each) for each in (command, paused)]
+    return [*commands, *((Topic.SESSION_COMMAND_ACKS, ack) for ack in acks)]
 
 
 @pytest.fixture(scope="module")
@@ -217,6 +266,10 @@ async def test_a_command_that_asks_brokers_obeys_nothing(
     async with connect(Connection(stage.broker.bootstrap)) as brokers:
         for topic in (Topic.DETECTOR_CONFIG, Topic.SHADOW_CONFIG):
             await brokers.write(topic, [(0, Outgoing(b"settings", orjson.dumps(document), 0))])
+        for topic, fields in hostile_control(int(time.time() * 1000)):
+            partition = partition_of(SESSION.encode(), PARTITIONS)
+            record = Outgoing(SESSION.encode(), orjson.dumps(fields), 0)
+            await brokers.write(topic, [(partition, record)])
         await brokers.write(Topic.DEAD_LETTERS, [(0, Outgoing(EVIL.encode(), EVIL.encode(), 0, letter))])
     environment = {**stage.environment(), "EDDY_" + NAME.replace("=", ""): NAME}
     wrong = {}

@@ -1,5 +1,6 @@
-"""A worker with the rights that docs/exactly-once.md lists, and no others, does all it has to."""
+"""With the rights that the documents list, and no others, each program does all it has to."""
 
+import asyncio
 import itertools
 import re
 import uuid
@@ -7,14 +8,25 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from schemas.codec import Codec
+from streams.brokers.client import connect
+from streams.cli import main
 from streams.cli.lazy_group import BROKER_UNREACHABLE, WRONG_INPUT
+from streams.control.ack import Ack, Status
+from streams.control.command import Command
+from streams.control.desk import ControlDesk
+from streams.domain.topic import Topic
+from streams.endpoints import connection
+from streams.errors import InfrastructureError
+from streams.settings import CommandSettings
 from tests.integration.apache_kafka import ApacheKafka
 from tests.integration.load import load
 from tests.integration.rights import AUTHORIZED, Kind, Operation, Right, grant
 from tests.integration.secured_listener import PASSWORD, USER, SecuredListener
 from tests.integration.spans import Bridges, agents
-from tests.integration.stage import Stage
+from tests.integration.stage import Stage, delete_topics
 
 pytestmark = [pytest.mark.integration, pytest.mark.kafka_only("rights")]
 
@@ -52,9 +64,29 @@ def listed(application_id: str, page: str = "exactly-once.md") -> list[Right]:
     return found
 
 
+#: Users of the control loop, and what docs/control.md calls them.
+ROLES = {"shell": "eddy session", "guard": "a guard that uses Kafka", "viewer": "a console of viewers"}
+
+
+def of_role(role: str) -> list[Right]:
+    """Return the rights of the table in docs/control.md for one role."""
+    rows = re.findall(
+        r"^\| (.+?) \| (topic|group) \| (.+?) \| ([A-Za-z, ]+) \|$",
+        (DOCS / "control.md").read_text(),
+        re.MULTILINE,
+    )
+    return [
+        Right(_KINDS[kind], name, _OPERATIONS[operation])
+        for whose, kind, names, operations in rows
+        if whose == role
+        for name in names.replace("`", "").split(", ")
+        for operation in operations.split(", ")
+    ]
+
+
 @pytest.fixture(scope="module")
 def listener(tmp_path_factory: pytest.TempPathFactory) -> SecuredListener:
-    return SecuredListener(tmp_path_factory.mktemp("certificates"))
+    return SecuredListener(tmp_path_factory.mktemp("certificates"), ROLES)
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +113,7 @@ def access(broker: ApacheKafka, listener: SecuredListener) -> dict[str, object]:
 @pytest.fixture
 async def stage(broker: ApacheKafka, tmp_path: Path) -> AsyncIterator[Stage]:
     stage = Stage(broker, tmp_path, application_id=f"eddy-{uuid.uuid4().hex[:8]}", partitions=2)
+    await delete_topics(broker)  # what another test of this broker has sent would be judged, too
     await stage.create_topics()
     yield stage
     stage.close()
@@ -123,6 +156,39 @@ async def test_with_the_rights_that_are_listed_a_bridge_does_all_it_has_to(
     bridge.terminate()
     assert await bridge.ended() == 0, bridge.tail()
     assert "uthorization" not in bridge.log
+
+
+async def test_a_shell_and_a_guard_need_the_rights_that_are_listed_and_no_guard_may_command(
+    stage: Stage, broker: ApacheKafka, access: dict[str, object]
+) -> None:
+    for user, role in ROLES.items():
+        rights = of_role(role)
+        assert rights, role
+        await grant(broker.bootstrap, user, rights)
+    environment = {f"EDDY_{name.upper()}": str(value) for name, value in access.items()}
+    shell = CliRunner(env={**environment, "EDDY_SASL_USERNAME": "shell"})
+    words = ["session", "pause", "s-17", "--why", "it loops", "--wait", "0"]
+    asked = await asyncio.to_thread(shell.invoke, main, words)
+    assert asked.exit_code == 0, asked.output
+
+    settings = CommandSettings(**{**access, "sasl_username": "guard"})  # type: ignore[arg-type]
+    async with connect(connection(settings)) as brokers:
+        desk = ControlDesk(brokers, Codec.bundled(), None)
+        [read] = [each async for each in brokers.read(Topic.SESSION_COMMANDS)]
+        await desk.acknowledge([Ack(id="a", session_id="s-17", status=Status.ATTACHED, at=0, guard_id="g")])
+        fields = Codec.bundled().decoder("session-commands-value").decode(read.value, tuple(read.headers))
+        with pytest.raises(InfrastructureError, match="whether this user may write there"):
+            await desk.issue([Command.of(fields)])
+
+    shown = await asyncio.to_thread(shell.invoke, main, ["session", "commands", "s-17"])
+    assert (shown.exit_code, shown.stderr) == (0, ""), shown.output
+    assert "it loops" in shown.stdout
+
+    viewer = CommandSettings(**{**access, "sasl_username": "viewer"})  # type: ignore[arg-type]
+    async with connect(connection(viewer)) as brokers:
+        assert len([each async for each in brokers.read(Topic.SESSION_COMMANDS)]) == 1
+        with pytest.raises(InfrastructureError, match="whether this user may write there"):
+            await ControlDesk(brokers, Codec.bundled(), None).issue([Command.of(fields)])
 
 
 async def test_without_the_right_to_its_group_a_worker_ends_and_says_so(

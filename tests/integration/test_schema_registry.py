@@ -13,9 +13,8 @@ from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerialize
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 from confluent_kafka.serialization import MessageField, SerializationContext
 
-from schemas.bundled import latest
+from schemas.bundled import JOB_SUBJECTS, latest
 from schemas.codec import Codec, RegistryAddress
-from schemas.numbers import SUBJECT_NUMBERS
 from schemas.registry import Registry
 from streams.domain.topic import Topic
 from streams.errors import ConfigurationError
@@ -62,7 +61,7 @@ async def test_the_job_reads_and_writes_by_the_ids_of_the_registry(
     stage: Stage, registry: str, client: SchemaRegistryClient
 ) -> None:
     worker = await stage.worker(schema_registry_url=registry, output_format="avro").ready()
-    assert set(client.get_subjects()) == set(SUBJECT_NUMBERS)
+    assert set(client.get_subjects()) == set(JOB_SUBJECTS)
 
     # One producer writes by our schema, one registers its own, while the worker runs.
     ours = latest(LOGS).definition

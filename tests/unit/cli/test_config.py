@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from streams.brokers.client import Stored
 from streams.brokers.settings_feed import apply_document
 from streams.cli import main
-from streams.cli.config import changed_document, in_force
 from streams.cli.settings_change import user
 from streams.cli.settings_history import history, line
 from streams.detectors.settings import DEFAULTS
 from streams.errors import ConfigurationError
+from streams.explain.settings_publication import changed_document
+from streams.explain.settings_topic import in_force
 from streams.settings_document.document import to_document
 from streams.settings_document.version import LARGEST_VERSION
 

@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from streams.cli import main
+from streams.console.settings import ConsoleSettings
 from streams.detectors.settings import DEFAULTS
 from streams.settings import BridgeSettings
 from streams.settings_document.document import to_document
@@ -22,10 +23,11 @@ def rows(*words: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in result.stdout.splitlines()]
 
 
-def test_every_setting_of_a_worker_and_of_a_bridge_is_listed_with_its_meaning() -> None:
+def test_every_setting_of_a_worker_a_bridge_and_a_console_is_listed_with_its_meaning() -> None:
     found = rows("settings")
     assert [row["variable"] for row in found] == [
-        f"EDDY_{name.upper()}" for name in BridgeSettings.model_fields
+        f"EDDY_{name.upper()}"
+        for name in dict.fromkeys([*BridgeSettings.model_fields, *ConsoleSettings.model_fields])
     ]
     assert all(row["meaning"] for row in found)
 

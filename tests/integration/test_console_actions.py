@@ -1,0 +1,180 @@
+"""Commands and triage from the console, on a broker: the audit first, and who acts sees what they did."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from aiohttp.test_utils import TestServer
+
+from schemas.codec import Codec
+from streams.brokers.client import Brokers, connect
+from streams.brokers.clock import now_ms
+from streams.brokers.connection import Connection
+from streams.console import actions
+from streams.console.acting import Acting
+from streams.console.app import application
+from streams.console.composition import console_on
+from streams.console.feed import FeedSettings
+from streams.console.file_board import FileBoard
+from streams.console.fold.model import ReadModel
+from streams.console.known import ModelKnown
+from streams.console.settings import ConsoleSettings
+from streams.control.audit import AuditRecord
+from streams.control.command import Command
+from streams.control.desk import ControlDesk
+from streams.control.signature import Signature, verified
+from streams.detectors.settings import DEFAULTS
+from streams.domain.topic import Topic
+from tests.integration.console_feed import running
+from tests.integration.console_operator import Operator, logged_in
+from tests.integration.stage import Stage
+
+pytestmark = pytest.mark.integration
+
+KEY = b"a key of sixteen characters"
+PAUSE = {"session_ids": "s-17", "action": "pause", "reason": "it loops"}
+
+
+class Following(FileBoard):
+    """No session to look at, on a console where people may act."""
+
+    live = True
+
+
+class Deck:
+    """A running console: its read model, its brokers, and its operator."""
+
+    def __init__(self, model: ReadModel, brokers: Brokers, operator: Operator) -> None:
+        self.model = model
+        self.operator = operator
+        self._brokers = brokers
+
+    async def commands(self) -> list[Command]:
+        decoder = Codec.bundled().decoder("session-commands-value")
+        return [
+            Command.of(decoder.decode(each.value, tuple(each.headers)))
+            async for each in self._brokers.read(Topic.SESSION_COMMANDS)
+        ]
+
+    async def audit(self) -> list[AuditRecord]:
+        decoder = Codec.bundled().decoder("console-actions-value")
+        return [
+            AuditRecord.of(decoder.decode(each.value, tuple(each.headers)))
+            async for each in self._brokers.read(Topic.CONSOLE_ACTIONS)
+        ]
+
+
+@pytest.fixture
+async def brokers(stage: Stage) -> AsyncIterator[Brokers]:
+    async with connect(Connection(stage.broker.bootstrap)) as connected:
+        yield connected
+
+
+@pytest.fixture
+async def deck(brokers: Brokers, tmp_path: Path) -> AsyncIterator[Deck]:
+    settings = ConsoleSettings(_env_file=None, console_dir=tmp_path, web_port=0)
+    console = console_on(settings, Following("", "", DEFAULTS), now_ms)
+    following = running(brokers, tmp_path / "archive", FeedSettings(from_beginning=True), clock=now_ms)
+    async with following as board:
+        desk = ControlDesk(brokers, Codec.bundled(), KEY)
+        acting = Acting(desk, ModelKnown(board.model, now_ms), board.feed.passed)
+        async with (
+            TestServer(application(console, actions.routes(console, acting))) as server,
+            logged_in(console, str(server.make_url("")).rstrip("/")) as operator,
+        ):
+            yield Deck(board.model, brokers, operator)
+
+
+async def test_a_pause_is_audited_first_signed_and_visible_to_who_asked(deck: Deck, brokers: Brokers) -> None:
+    answer = await deck.operator.posts("/actions/commands", {**PAUSE, "ttl_ms": "900000"})
+    said = await answer.json()
+    assert answer.status == 200, said
+    [command] = await deck.commands()
+    [stored] = [each async for each in brokers.read(Topic.SESSION_COMMANDS)]
+    assert said == {
+        "status": "accepted",
+        "id": command.command_id,
+        "place": [stored.partition, stored.offset],
+        "visible": True,
+        "commands": 1,
+        "said": "Asked: pause.",
+    }
+    assert verified(stored.value or b"", stored.headers, [KEY]) is Signature.VALID
+    assert (command.issuer.name, command.issuer.role, command.issuer.via) == ("local", "operator", "cookie")
+    assert deck.model.control("s-17", now_ms()).state == "asked"
+    before, after = await deck.audit()
+    assert (before.id, before.result, after.id, after.result) == (after.id, None, before.id, "accepted")
+    assert after.result_place == f"session-commands/{stored.partition}/{stored.offset}"
+    assert json.loads(before.request or "")["command_id"] == command.command_id
+
+
+async def test_a_form_without_a_script_leads_to_a_page_of_the_console(deck: Deck) -> None:
+    for fields, page in (
+        (PAUSE, "/session?id=s-17"),
+        ({**PAUSE, "next": "/session?id=s-17&tab=scores"}, "/session?id=s-17&tab=scores"),
+        ({**PAUSE, "next": "//evil.example"}, "/"),
+        ({**PAUSE, "scope": "all", "session_ids": "", "confirm": "0"}, "/alerts"),
+    ):
+        answer = await deck.operator.posts("/actions/commands", fields, accept="text/html")
+        assert (answer.status, answer.headers["Location"]) == (303, page)
+
+
+async def test_an_action_on_many_sessions_is_one_audit_record_and_a_command_for_each(deck: Deck) -> None:
+    sessions = [f"s-{number}" for number in range(12)]
+    fields = [("session_ids", each) for each in sessions]
+    fields += [("action", "resume"), ("reason", "the sandbox is up")]
+    refused = await deck.operator.posts("/actions/commands", fields)
+    assert refused.status == 400
+    assert "type 12 in the field confirm" in (await refused.json())["detail"]
+    assert await deck.audit() == []
+
+    document = {"session_ids": sessions, "action": "resume", "reason": "the sandbox is up", "confirm": 12}
+    answer = await deck.operator.posts_json("/actions/commands", document)
+    said = await answer.json()
+    assert (answer.status, said["commands"], said["visible"]) == (200, 12, True), said
+    assert {each.session_id for each in await deck.commands()} == set(sessions)
+    records = await deck.audit()
+    assert [(each.target, each.result) for each in records] == [
+        ("12 sessions", None),
+        ("12 sessions", "accepted"),
+    ]
+    assert json.loads(records[0].request or "")["session_ids"] == sessions
+
+
+async def test_a_hold_is_confirmed_shown_and_released_on_its_page(deck: Deck) -> None:
+    page = await deck.operator.reads("/hold")
+    assert "Type 0 to confirm" in page
+    assert "Nothing is on hold" in page
+    hold = {"scope": "agent", "agent_id": "coder-7", "action": "pause", "reason": "<b>wrong</b> branch"}
+    answer = await deck.operator.posts(
+        "/actions/commands", {**hold, "confirm": "0", "next": "/hold"}, "text/html"
+    )
+    assert (answer.status, answer.headers["Location"]) == (303, "/hold")
+    page = await deck.operator.reads("/hold?agent=coder-7")
+    assert "Agent coder-7" in page
+    assert "&lt;b&gt;wrong&lt;/b&gt; branch" in page
+    release = {"scope": "agent", "agent_id": "coder-7", "action": "resume", "reason": "done", "next": "/hold"}
+    await deck.operator.posts("/actions/commands", release, "text/html")
+    assert "Nothing is on hold" in await deck.operator.reads("/hold")
+
+
+async def test_triage_is_an_audit_record_that_is_folded_before_the_answer(deck: Deck) -> None:
+    fields = [("episode_ids", "e1"), ("episode_ids", "e2"), ("do", "ack")]
+    said = await (await deck.operator.posts("/actions/triage", fields)).json()
+    assert (said["status"], said["visible"], said["episodes"]) == ("accepted", True, 2), said
+    assert {name: row.state for name, row in deck.model.ledger.triage.items()} == {
+        "e1": "acknowledged",
+        "e2": "acknowledged",
+    }
+    await deck.operator.posts("/actions/triage", {"episode_ids": "e1", "do": "unack"})
+    assert deck.model.ledger.triage["e1"].state == "open"
+    wrong = await deck.operator.posts("/actions/triage", {"episode_ids": "e1", "do": "close"})
+    assert wrong.status == 400
+
+
+async def test_an_action_needs_the_token_of_the_page(deck: Deck) -> None:
+    deck.operator._headers.pop("X-CSRF-Token")
+    answer = await deck.operator.posts("/actions/commands", PAUSE)
+    assert answer.status == 403
+    assert await deck.commands() == []

@@ -1,0 +1,152 @@
+"""Guards over HTTP: a console on a broker hands commands to the real client, and publishes its answers."""
+
+import asyncio
+import hashlib
+import threading
+import uuid
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from aiohttp.test_utils import TestServer
+from eddy_client import Guard, SessionAborted
+
+from schemas.codec import Codec
+from streams.brokers.client import Brokers, connect
+from streams.brokers.clock import now_ms
+from streams.brokers.connection import Connection
+from streams.console.app import application
+from streams.console.live_console import live_console
+from streams.console.settings import ConsoleSettings
+from streams.control.ack import Ack
+from streams.control.command import Action, Command, Issuer, OnTimeout, Scope
+from streams.control.desk import ControlDesk
+from streams.domain.topic import Topic
+from tests.integration.stage import Stage
+from tests.integration.worker_process import PATIENCE_SECONDS, until
+
+pytestmark = pytest.mark.integration
+
+KEY = "a key of sixteen characters"
+TOKEN = "the-token-of-an-agent"
+
+
+class Counter:
+    """A console with guards, and an operator."""
+
+    def __init__(self, brokers: Brokers, url: str) -> None:
+        self._brokers = brokers
+        self.url = url
+
+    async def issue(self, action: Action, key: str | None = KEY, message: str | None = None) -> str:
+        now = now_ms()
+        command = Command(
+            command_id=uuid.uuid4().hex,
+            scope=Scope.SESSION,
+            session_id="s-17",
+            action=action,
+            issued_at=now,
+            expires_at=now + 3_600_000,
+            reason="it goes in circles",
+            issuer=Issuer(kind="operator", name="ana"),
+            on_timeout=OnTimeout.RESUME if action is Action.PAUSE else None,
+            message=message,
+        )
+        await ControlDesk(self._brokers, Codec.bundled(), key.encode() if key else None).issue([command])
+        return command.command_id
+
+    async def has(self, wanted: Callable[[Ack], bool]) -> bool:
+        return any(map(wanted, await self.acks()))
+
+    async def acks(self) -> list[Ack]:
+        decoder = Codec.bundled().decoder("session-command-acks-value")
+        return [
+            Ack.of(decoder.decode(each.value, tuple(each.headers)))
+            async for each in self._brokers.read(Topic.SESSION_COMMAND_ACKS)
+        ]
+
+
+@pytest.fixture
+async def counter(stage: Stage, tmp_path: Path) -> AsyncIterator[Counter]:
+    tokens = tmp_path / "agents"
+    tokens.write_text(f"ci:coder-*:{hashlib.sha256(TOKEN.encode()).hexdigest()}\n")
+    settings = ConsoleSettings(
+        _env_file=None,
+        console_dir=tmp_path / "console",
+        web_port=0,
+        console_agent_tokens=tokens,
+        command_key=KEY,
+    )
+    async with (
+        connect(Connection(stage.broker.bootstrap)) as brokers,
+        live_console(settings, brokers, Codec.bundled(), "here", now_ms, from_beginning=True) as live,
+        TestServer(application(live[0], live[1])) as server,
+    ):
+        yield Counter(brokers, str(server.make_url("")).rstrip("/"))
+
+
+async def test_a_guard_over_http_obeys_what_is_signed_and_answers(counter: Counter) -> None:
+    steps, notes, ended = 0, list[str](), list[str]()
+    enough = threading.Event()
+    guard = Guard.connect(counter.url, token=TOKEN, start_wait=PATIENCE_SECONDS)
+
+    def work() -> None:
+        nonlocal steps
+        try:
+            with guard.session("s-17", agent_id="coder-7") as session:
+                while not enough.wait(0.01):
+                    notes.extend(note.text for note in session.check())
+                    steps += 1
+        except SessionAborted as aborted:
+            ended.append(aborted.command_id)
+
+    async def answered(command_id: str, status: str) -> None:
+        def is_answer(ack: Ack) -> bool:
+            return (ack.command_id, ack.status) == (command_id, status)
+
+        await until(lambda: counter.has(is_answer), PATIENCE_SECONDS, f"an ack that is {status}")
+
+    agent = threading.Thread(target=work)
+    agent.start()
+    try:
+        unsigned = await counter.issue(Action.ABORT, key=None)
+        note = await counter.issue(Action.INJECT_MESSAGE, message="Look at the test first.")
+        await answered(note, "applied")
+        pause = await counter.issue(Action.PAUSE)
+        await answered(pause, "applied")
+        stood = steps
+        resume = await counter.issue(Action.RESUME)
+        await answered(resume, "applied")
+        await until(lambda: steps > stood, PATIENCE_SECONDS, "another step")
+        abort = await counter.issue(Action.ABORT)
+        await answered(abort, "applied")
+    finally:
+        enough.set()
+        await asyncio.to_thread(guard.close)
+        await asyncio.to_thread(agent.join)
+    assert (notes, ended) == (["Look at the test first."], [abort])
+    assert unsigned not in {ack.command_id for ack in await counter.acks()}
+
+
+@pytest.mark.parametrize(
+    ("token", "agent", "status"),
+    [("wrong", "coder-7", 401), (TOKEN, "writer-1", 403), (TOKEN, "", 403)],
+)
+async def test_a_token_is_for_its_own_agents(counter: Counter, token: str, agent: str, status: int) -> None:
+    ack: dict[str, Any] = {"id": "1", "session_id": "s-1", "status": "attached", "at": 1, "guard_id": "g"}
+    headers = {"Authorization": f"Bearer {token}"}
+    async with aiohttp.ClientSession(counter.url, headers=headers) as session:
+        listens = await session.get("/api/guard/stream", params={"session": "s-1", "agent": agent})
+        assert listens.status == status
+        speaks = await session.post("/api/guard/acks", json={"acks": [{**ack, "agent_id": agent or None}]})
+        assert speaks.status == status
+    assert await counter.acks() == []
+
+
+@pytest.mark.parametrize("body", ["[]", "{", '{"acks": 1}', '{"acks": [{}]}', '{"acks": [1]}'])
+async def test_what_is_no_ack_is_refused(counter: Counter, body: str) -> None:
+    async with aiohttp.ClientSession(counter.url, headers={"Authorization": f"Bearer {TOKEN}"}) as session:
+        answer = await session.post("/api/guard/acks", data=body)
+        assert answer.status == 400, await answer.text()
