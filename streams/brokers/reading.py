@@ -64,8 +64,9 @@ class Reading:
             tps = await self._partitions(topic)
             async with groupless_consumer(self._connection) as consumer:
                 consumer.assign(tps)
-                found = await consumer.offsets_for_times(dict.fromkeys(tps, timestamp))
+                # The ends first: what is written between the two questions must not be passed over.
                 end = await consumer.end_offsets(tps)
+                found = await consumer.offsets_for_times(dict.fromkeys(tps, timestamp))
         return {tp.partition: end[tp] if found[tp] is None else found[tp].offset for tp in tps}
 
     async def read_range(

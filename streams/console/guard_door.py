@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol
@@ -22,12 +21,9 @@ from streams.console.live import frame
 from streams.control.ack import Ack
 from streams.control.desk import ControlDesk
 from streams.control.reading import MalformedError
-from streams.control.signature import Signature, verified
-from streams.domain.text.printable import printable
+from streams.control.signature import HEADER, Signature, verified
 from streams.domain.topic import Topic
-from streams.errors import ConfigurationError, InfrastructureError
-
-log = logging.getLogger(__name__)
+from streams.errors import ConfigurationError
 
 MOST_TOGETHER: Final = 200
 """Acks in one request."""
@@ -39,29 +35,12 @@ _BEAT_S: Final = 10.0
 _LONGEST_LIFE_MS: Final = 24 * 3_600_000
 """No command is in force for longer."""
 
-
-class Stored(Protocol):
-    """A record as it stands on its topic."""
-
-    @property
-    def value(self) -> bytes | None:
-        """Its value."""
-
-    @property
-    def headers(self) -> Sequence[tuple[str, bytes | None]]:
-        """Its headers."""
-
-
-class Brokers(Protocol):
-    """What the door needs of `streams.brokers.client.Brokers`."""
-
-    def topic(self, topic: Topic, /) -> str:
-        """Return how a topic of ours is called on these brokers."""
-
-    def read_range(
-        self, topic: str, partition: int, start: int = 0, stop: int | None = None
-    ) -> AsyncIterator[Stored]:
-        """Yield the records of a partition from an offset to before another."""
+_REFUSALS: Final = {
+    Signature.VALID: None,
+    Signature.ABSENT: "it is not signed",
+    Signature.UNKNOWN_KEY: "it is signed with another key",
+    Signature.WRONG: "its signature is wrong",
+}
 
 
 class Commanded(Protocol):
@@ -142,41 +121,21 @@ class GuardDoor:
     Args:
         commanded: What the console has read.
         desk: Publishes acks.
-        brokers: Have the commands as they were signed.
-        key: `EDDY_COMMAND_KEY`: a command without its signature is not handed over. None hands over all.
+        key: `EDDY_COMMAND_KEY`: guards reject a command without its signature. None lets them obey every one.
     """
 
-    def __init__(
-        self, commanded: Commanded, desk: ControlDesk, brokers: Brokers, key: bytes | None = None
-    ) -> None:
+    def __init__(self, commanded: Commanded, desk: ControlDesk, key: bytes | None = None) -> None:
         self.commanded = commanded
         self.desk = desk
-        self._brokers = brokers
         self._key = key
-        self._valid: dict[tuple[int, int, str], bool] = {}
         self.streams = 0
 
-    async def obeys(self, row: CommandRow) -> bool:
-        """Tell whether a command is signed, if the console has a key."""
+    def refusal(self, row: CommandRow) -> str | None:
+        """Return why no guard may obey a command, None if the console has no key or it is signed with it."""
         if self._key is None:
-            return True
-        # With its id: a topic that is created again has other commands at the same places.
-        place = row.partition, row.offset, row.command_id
-        if place not in self._valid:
-            topic = self._brokers.topic(Topic.SESSION_COMMANDS)
-            is_valid = False
-            async for stored in self._brokers.read_range(topic, row.partition, row.offset, row.offset + 1):
-                found = verified(stored.value or b"", stored.headers, [self._key])
-                is_valid = found is Signature.VALID
-            if len(self._valid) >= MOST_SESSIONS * 10:
-                self._valid.clear()
-            self._valid[place] = is_valid
-            if not is_valid:
-                log.warning(
-                    "Command %s is not handed over: it is not signed with EDDY_COMMAND_KEY.",
-                    printable(row.command_id, 80),
-                )
-        return self._valid[place]
+            return None
+        headers = [(HEADER, row.mac)] if row.mac is not None else []
+        return _REFUSALS[verified(row.value, headers, [self._key])]
 
     def may(self, agent: AgentToken, watched: Watched) -> bool:
         """Tell whether a token may watch over a session: as far as it is known, and as the guard says."""
@@ -184,7 +143,7 @@ class GuardDoor:
         names = {each for each in (known, watched.agent_id) if each is not None} or {""}
         return all(agent.may_be(name) for name in names)
 
-    async def news(self, watched: Sequence[Watched], sent: set[str], *, is_live: bool) -> bytes:
+    def news(self, watched: Sequence[Watched], sent: set[str], *, is_live: bool) -> bytes:
         """Return the commands that were not sent yet as events, and note them as sent."""
         rows = {
             row.command_id: row
@@ -194,8 +153,7 @@ class GuardDoor:
         }
         frames = b""
         for row in sorted(rows.values(), key=lambda each: (each.partition, each.offset)):
-            if await self.obeys(row):
-                frames += frame("command", _event(row, is_live=is_live))
+            frames += frame("command", _event(row, is_live=is_live, refusal=self.refusal(row)))
             sent.add(row.command_id)
         return frames
 
@@ -218,8 +176,6 @@ def routes(console: Console, door: GuardDoor) -> Sequence[web.RouteDef]:
         door.streams += 1
         try:
             await _follow(console, request, response, door, watched)
-        except InfrastructureError as error:  # the answer has begun: the guard sees the end and asks again
-            log.warning("The stream of a guard ends: %s", error)
         finally:
             door.streams -= 1
         return response
@@ -254,12 +210,12 @@ async def _follow(
                 return
             frames = b""
             if is_current:
-                frames = await door.news(watched, sent, is_live=True)
+                frames = door.news(watched, sent, is_live=True)
             elif door.commanded.is_complete():
                 for each in watched:
                     for command_id in door.commanded.given(each.session_id):
                         frames += frame("given", {"session_id": each.session_id, "command_id": command_id})
-                frames += await door.news(watched, sent, is_live=False) + frame("current", {})
+                frames += door.news(watched, sent, is_live=False) + frame("current", {})
                 is_current = True
             if frames:
                 await response.write(frames)
@@ -269,14 +225,14 @@ async def _follow(
                 await response.write(frame("beat", {}))
 
 
-def _event(row: CommandRow, *, is_live: bool) -> dict[str, Any]:
+def _event(row: CommandRow, *, is_live: bool, refusal: str | None) -> dict[str, Any]:
     return {
         "fields": orjson.loads(row.body),
         "partition": row.partition,
         "offset": row.offset,
         "written_at": row.ts,
         "is_live": is_live,
-        "refusal": None,
+        "refusal": refusal,
     }
 
 

@@ -96,7 +96,7 @@ async def live_console(
 
         console = console_on(settings, board, clock, audit=audit)
         acting = Acting(desk, ModelKnown(model, clock), feed.passed)
-        guards = GuardDoor(ReadCommands(model, feed, clock), desk, brokers, _key(settings))
+        guards = GuardDoor(ReadCommands(model, feed, clock), desk, _key(settings))
         backtests = Backtests(brokers, brokers.servers, clock)
         reading = asyncio.create_task(feed.run())
         beside = [asyncio.create_task(watch.run())]

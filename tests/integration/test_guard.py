@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import confluent_kafka
 import pytest
 from eddy_client import Guard, SessionAborted
 
@@ -193,6 +194,27 @@ async def test_a_hold_stops_what_runs_and_what_begins_later_and_no_other_agent(s
         await here.issue(Action.RESUME, None, scope=Scope.AGENT, agent_id="coder-7")
         steps = agent.steps
         await here.until(lambda: agent.steps > steps and later.steps > 0, "more steps")
+
+
+async def test_a_command_that_is_written_while_a_guard_looks_where_to_begin_is_obeyed(
+    stood: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with floor(stood) as here:
+        loop = asyncio.get_running_loop()
+        issued: list[str] = []
+
+        class Interrupted(confluent_kafka.Consumer):
+            def offsets_for_times(self, *args: Any, **options: Any) -> Any:
+                found = super().offsets_for_times(*args, **options)
+                pause = here.issue(Action.PAUSE, "s-1", on_timeout=OnTimeout.RESUME)
+                issued.append(asyncio.run_coroutine_threadsafe(pause, loop).result(PATIENCE_SECONDS))
+                return found
+
+        monkeypatch.setattr(confluent_kafka, "Consumer", Interrupted)
+        agent = here.agent(here.guard(), "s-1")
+        await here.until(lambda: agent.session.peek().level == "paused", "the pause")
+        assert agent.steps == 0
+        assert len(issued) == 1
 
 
 async def test_a_guard_with_another_key_obeys_nothing(stood: Broker) -> None:

@@ -112,6 +112,9 @@ async def test_a_guard_over_http_obeys_what_is_signed_and_answers(counter: Count
     agent.start()
     try:
         unsigned = await counter.issue(Action.ABORT, key=None)
+        await answered(unsigned, "rejected")
+        foreign = await counter.issue(Action.ABORT, key="a key that nobody has given")
+        await answered(foreign, "rejected")
         note = await counter.issue(Action.INJECT_MESSAGE, message="Look at the test first.")
         await answered(note, "applied")
         pause = await counter.issue(Action.PAUSE)
@@ -127,7 +130,8 @@ async def test_a_guard_over_http_obeys_what_is_signed_and_answers(counter: Count
         await asyncio.to_thread(guard.close)
         await asyncio.to_thread(agent.join)
     assert (notes, ended) == (["Look at the test first."], [abort])
-    assert unsigned not in {ack.command_id for ack in await counter.acks()}
+    answers = {(ack.command_id, ack.status) for ack in await counter.acks()}
+    assert {(unsigned, "applied"), (foreign, "applied")}.isdisjoint(answers)
 
 
 @pytest.mark.parametrize(

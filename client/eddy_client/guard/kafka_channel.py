@@ -148,10 +148,11 @@ class KafkaChannel:
             if found is None or found.error is not None:
                 raise KafkaException(f"There is no topic {topic}: `eddy topics apply` creates it.")
             wanted += [TopicPartition(topic, partition, since) for partition in found.partitions]
+        # The ends first: what is written between the two questions lies behind these ends, and is read.
+        watermarks = [self._consumer.get_watermark_offsets(place, timeout=_REQUEST_S) for place in wanted]
         begins = self._consumer.offsets_for_times(wanted, timeout=_REQUEST_S)
         ends: dict[tuple[str, int], int] = {}
-        for place in begins:
-            low, high = self._consumer.get_watermark_offsets(place, timeout=_REQUEST_S)
+        for place, (low, high) in zip(begins, watermarks, strict=True):
             # Without a record since then, the answer is the end.
             begin = high if place.offset in (OFFSET_END, -1) else max(place.offset, low)
             place.offset = begin

@@ -16,6 +16,7 @@ from streams.console.fold.place import NOWHERE, place
 from streams.console.fold.points import Points
 from streams.console.fold.rows import AckRow, CommandRow, GuardRow
 from streams.console.fold.source import Fields, Source
+from streams.control.signature import HEADER
 
 #: A guard says every five minutes that it is there; one that missed two of them is not.
 PRESENT_MS: Final = 600_000
@@ -166,6 +167,8 @@ def command_of(fields: Fields, source: Source) -> CommandRow:
         agent_id=fields.get("agent_id"),
         on_timeout=fields.get("on_timeout"),
         ts=source.timestamp,
+        value=source.value or b"",
+        mac=next((content for name, content in source.headers if name == HEADER), None),
     )
 
 

@@ -139,6 +139,7 @@ class CommandRow(NamedTuple):
     """A command. ``partition`` and ``offset`` are its first place on session-commands, ``ts`` is Kafka's.
 
     A hold has no ``session_id``: ``scope`` is then ``agent`` or ``all``. ``body`` has all fields, JSON.
+    ``value`` is the record as it was signed, ``mac`` its signature.
     """
 
     command_id: str
@@ -155,6 +156,8 @@ class CommandRow(NamedTuple):
     agent_id: str | None
     on_timeout: str | None
     ts: int
+    value: bytes
+    mac: bytes | None
 
 
 class AckRow(NamedTuple):
