@@ -12,6 +12,7 @@ from streams.cli.text.screen import echo, echo_lines
 from streams.domain.topic import Topic
 from streams.endpoints import connection
 from streams.settings import ConnectionSettings, load
+from topics.catalogue import Catalogue
 from topics.plan import Change, Refused, plan, render
 
 
@@ -23,22 +24,29 @@ async def compare(settings: ConnectionSettings, *, carry_out: bool) -> tuple[Cha
     have created it.
     """
     async with connect(connection(settings)) as brokers:
-        partitions = settings.partitions
         decisions, spans = map(brokers.topic, (Topic.DECISION_LOGS, Topic.OTLP_SPANS))
-        counts = await brokers.partition_counts([decisions, spans])
-        if "partitions" not in settings.model_fields_set:
-            partitions = counts.get(decisions, partitions)
-        wanted = job_topics(
-            settings.job,
-            settings.topic_prefix,
-            partitions=partitions,
-            replicas=settings.replicas,
-            span_partitions=counts.get(spans),
-        )
+        wanted = _wanted(settings, settings.partitions, None)
         while True:
-            changes = plan(wanted, await brokers.describe(topic.name for topic in wanted.topics))
+            found = await brokers.describe(topic.name for topic in wanted.topics)
+            # From the same answer: a topic whose news had not spread at an earlier look must not be refused.
+            counts = {topic.name: topic.partitions for topic in found}
+            partitions = settings.partitions
+            if "partitions" not in settings.model_fields_set:
+                partitions = counts.get(decisions, partitions)
+            wanted = _wanted(settings, partitions, counts.get(spans))
+            changes = plan(wanted, found)
             if not carry_out or await brokers.apply(changes):
                 return changes
+
+
+def _wanted(settings: ConnectionSettings, partitions: int, span_partitions: int | None) -> Catalogue:
+    return job_topics(
+        settings.job,
+        settings.topic_prefix,
+        partitions=partitions,
+        replicas=settings.replicas,
+        span_partitions=span_partitions,
+    )
 
 
 @click.group()

@@ -1,7 +1,7 @@
 """`eddy topics` on a broker: what it would do, what it does, what it refuses to do."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 import pytest
@@ -9,7 +9,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from click.testing import CliRunner, Result
 
-from streams.brokers.client import connect
+from streams.brokers.client import Brokers, connect
 from streams.brokers.connection import Connection
 from streams.brokers.job_topics import job_topics
 from streams.cli import main
@@ -139,10 +139,33 @@ def test_another_number_of_partitions_is_refused_topic_by_topic(operator: Operat
 def test_the_topic_of_spans_keeps_the_partitions_that_a_collector_gave_it(operator: Operator) -> None:
     operator.administer(lambda admin: admin.create_topics([NewTopic("otlp_spans", 5, 1)]))
     applied = operator.topics("apply")
-    assert applied.exit_code == 0, applied.stderr
+    assert applied.exit_code == 0, applied.output
     found = operator.found(NAMES)
     assert found["otlp_spans"].partitions == found["eddy-bridge-traces-changelog"].partitions == 5
     assert found["decision-logs"].partitions == 2
+
+
+@pytest.mark.kafka_only("the embedded broker does not carry out a change of a topic's config")
+def test_a_topic_of_spans_that_the_first_look_does_not_show_keeps_its_partitions(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operator.administer(lambda admin: admin.create_topics([NewTopic("otlp_spans", 5, 1)]))
+    looks: list[list[str]] = []
+
+    async def blind_at_first(brokers: Brokers, names: Iterable[str]) -> list[ActualTopic]:
+        found = [] if not looks else await describe(brokers, names)
+        looks.append([topic.name for topic in found])
+        return found
+
+    async def blind_counts(brokers: Brokers, names: Iterable[str]) -> dict[str, int]:
+        return {} if not looks else await counts(brokers, names)
+
+    describe, counts = Brokers.describe, Brokers.partition_counts
+    monkeypatch.setattr(Brokers, "describe", blind_at_first)
+    monkeypatch.setattr(Brokers, "partition_counts", blind_counts)
+    applied = operator.topics("apply")
+    assert applied.exit_code == 0, applied.output
+    assert looks[:2] == [[], ["otlp_spans"]]
 
 
 def test_one_refused_change_leaves_all_others_undone(operator: Operator) -> None:
