@@ -81,21 +81,22 @@ class Reading:
             async with groupless_consumer(self._connection) as consumer:
                 begin = (await consumer.beginning_offsets([tp]))[tp]
                 end = (await consumer.end_offsets([tp]))[tp]
-                if max(start, begin) >= (end if stop is None else min(stop, end)):
+                if begin == end or (stop is not None and stop <= max(start, begin)):
                     return  # empty, and a fetch would wait for its first record
                 consumer.assign([tp])
-                consumer.seek(tp, max(start, begin))
+                # Some brokers tell the beginning of the last batch for its end: a fetch there tells better.
+                consumer.seek(tp, max(begin, min(start, end - 1)))
                 while True:
                     fetched = await consumer.getmany(tp, timeout_ms=_POLL_MS)
-                    # On some brokers the first fetch reports the end better than the look-up; later ones
-                    # would chase an end that moves on.
+                    # Later fetches would chase an end that moves on.
                     known: int | None = consumer.last_stable_offset(tp)
                     end = max(end, known or 0)
                     stop = end if stop is None and known is not None else stop
                     for record in readable(tp, fetched):
                         if stop is not None and record.offset >= stop:
                             return
-                        yield record
+                        if record.offset >= start:
+                            yield record
                     if stop is not None and await consumer.position(tp) >= min(stop, end):
                         return
 

@@ -15,8 +15,9 @@ from streams.brokers.clock import now_ms
 from streams.console.archive.archive import Archive, ArchiveDamagedError
 from streams.console.archive.restoring import restored
 from streams.console.backfill import Backfill
-from streams.console.fold.rows import WATERMARK, Row, WatermarkRow
+from streams.console.fold.rows import Row, WatermarkRow
 from streams.console.fold.table import Table
+from streams.console.fold.tables import WATERMARK
 from streams.console.intake import Fold, Intake
 from streams.console.keeping import Keeping
 from streams.console.marks import Marks

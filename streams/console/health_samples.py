@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from streams.console.archive.archive import Archive
 from streams.console.fold.ledger import Ledger
-from streams.console.fold.rows import HEALTH, HealthRow
+from streams.console.fold.rows import HealthRow
+from streams.console.fold.tables import HEALTH
 from streams.console.health.series import merged
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from streams.console.fold.control import Hold
+from streams.console.fold.hold import Hold
 from streams.console.fold.model import ReadModel
 from streams.console.fold.triage import Seen
 

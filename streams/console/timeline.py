@@ -21,8 +21,9 @@ from streams.console.byte_cache import ByteCache
 from streams.console.fold.memory import Memory
 from streams.console.fold.offsets import Places
 from streams.console.fold.place import offset_of, partition_of
-from streams.console.fold.rows import SESSION, SessionRow
+from streams.console.fold.rows import SessionRow
 from streams.console.fold.session import KEPT_PLACES, enriched_place
+from streams.console.fold.tables import SESSION
 from streams.console.readable import misfit
 from streams.console.step import Step
 from streams.domain.text.printable import printable

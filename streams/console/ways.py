@@ -7,7 +7,7 @@ from enum import Enum, auto
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from streams.console.fold import rows
+from streams.console.fold import tables
 from streams.console.fold.table import Table
 from streams.domain.topic import Topic
 
@@ -74,14 +74,14 @@ SOURCES: Final = (
                 Topic.SESSION_COMMAND_ACKS,
             }
         ),
-        (rows.SESSION, rows.EPISODE, rows.FINDING, rows.COMMAND, rows.ACK, rows.GUARD),
+        (tables.SESSION, tables.EPISODE, tables.FINDING, tables.COMMAND, tables.ACK, tables.GUARD),
     ),
-    Source(frozenset({Topic.CONSOLE_ACTIONS}), (rows.ACTION, rows.TRIAGE)),
-    Source(frozenset({Topic.DEAD_LETTERS, Topic.REDRIVEN}), (rows.LETTER, rows.REDRIVEN)),
-    Source(frozenset({Topic.AGENT_HEALTH}), (rows.HEALTH,)),
-    Source(frozenset({Topic.TASK_PROFILES}), (rows.PROFILE,)),
-    Source(frozenset({Topic.SHADOW_DIFFERENCES}), (rows.DIFFERENCE, rows.SHADOW)),
+    Source(frozenset({Topic.CONSOLE_ACTIONS}), (tables.ACTION, tables.TRIAGE)),
+    Source(frozenset({Topic.DEAD_LETTERS, Topic.REDRIVEN}), (tables.LETTER, tables.REDRIVEN)),
+    Source(frozenset({Topic.AGENT_HEALTH}), (tables.HEALTH,)),
+    Source(frozenset({Topic.TASK_PROFILES}), (tables.PROFILE,)),
+    Source(frozenset({Topic.SHADOW_DIFFERENCES}), (tables.DIFFERENCE, tables.SHADOW)),
     Source(
-        frozenset({Topic.DETECTOR_CONFIG, Topic.SHADOW_CONFIG, Topic.INTERVENTION_POLICY}), (rows.VERSION,)
+        frozenset({Topic.DETECTOR_CONFIG, Topic.SHADOW_CONFIG, Topic.INTERVENTION_POLICY}), (tables.VERSION,)
     ),
 )

@@ -17,7 +17,8 @@ from streams.console.archive.restoring import recall
 from streams.console.archive.writer import WritePoint, going_on
 from streams.console.feed import Feed, FeedSettings
 from streams.console.fold.model import ReadModel
-from streams.console.fold.rows import TABLES, WATERMARK, Row
+from streams.console.fold.rows import Row
+from streams.console.fold.tables import TABLES, WATERMARK
 from streams.console.intake import Intake
 from streams.console.ways import WAYS
 from streams.domain.outgoing import Outgoing

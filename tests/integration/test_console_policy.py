@@ -192,7 +192,11 @@ async def test_a_limit_opens_the_breaker_until_a_version_is_published_again(
         first, second = await audit(brokers)
         assert (first.result, second.result) == ("dry_run", "withheld")
         assert second.why == "it decided 1 times in ten minutes, which is its limit"
-        assert "The breaker of costly is open" in await operator.reads("/policy")
+
+        async def told() -> bool:
+            return "The breaker of costly is open" in await operator.reads("/policy")
+
+        await until(told, PATIENCE_SECONDS, "the breaker on the page")
         assert "The breaker of costly is open" in await operator.reads("/alerts")
         await publishes(operator, POLICY, 1)
         await alerts(brokers, "s-9")

@@ -19,7 +19,7 @@ from streams.brokers.connection import Connection
 from streams.brokers.partition import partition_of
 from streams.console.archive.archive import Archive
 from streams.console.fold.model import ReadModel
-from streams.console.fold.rows import SESSION
+from streams.console.fold.tables import SESSION
 from streams.console.timeline import Progress, Timeline
 from streams.domain.outgoing import Outgoing
 from streams.domain.topic import Topic

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from typing import Final, NamedTuple
 
-from streams.console.fold import rows
+from streams.console.fold import tables
 from streams.console.fold.table import Table
 
 _DAY_MS: Final = 86_400_000
@@ -24,18 +24,18 @@ class Age(NamedTuple):
 
 #: Tables that are not here are kept whole: they are small, or the newest row of each key counts for ever.
 AGES: Final = (
-    Age(rows.SESSION, "last_ts"),
-    Age(rows.EPISODE, "last_ts"),
-    Age(rows.FINDING, "ts"),
-    Age(rows.COMMAND, "ts"),
-    Age(rows.ACK, "at"),
-    Age(rows.GUARD, "seen"),
-    Age(rows.LETTER, "ts"),
-    Age(rows.SHADOW, "ts"),
-    Age(rows.ACTION, "at", 90),
-    Age(rows.TRIAGE, "at", 90),
-    Age(rows.HEALTH, "bucket", 30),
-    Age(rows.SAMPLE, "bucket", 2),
+    Age(tables.SESSION, "last_ts"),
+    Age(tables.EPISODE, "last_ts"),
+    Age(tables.FINDING, "ts"),
+    Age(tables.COMMAND, "ts"),
+    Age(tables.ACK, "at"),
+    Age(tables.GUARD, "seen"),
+    Age(tables.LETTER, "ts"),
+    Age(tables.SHADOW, "ts"),
+    Age(tables.ACTION, "at", 90),
+    Age(tables.TRIAGE, "at", 90),
+    Age(tables.HEALTH, "bucket", 30),
+    Age(tables.SAMPLE, "bucket", 2),
 )
 
 

@@ -8,23 +8,10 @@ from typing import Any, Final, TypeVar
 from streams.console.fold.control import first_of, merged_guards, newest_level, watched_until
 from streams.console.fold.episode import merged, merged_findings
 from streams.console.fold.place import NOWHERE, place
-from streams.console.fold.rows import (
-    ACK,
-    COMMAND,
-    EPISODE,
-    FINDING,
-    GUARD,
-    SESSION,
-    AckRow,
-    CommandRow,
-    EpisodeRow,
-    FindingRow,
-    GuardRow,
-    Row,
-    SessionRow,
-)
+from streams.console.fold.rows import AckRow, CommandRow, EpisodeRow, FindingRow, GuardRow, Row, SessionRow
 from streams.console.fold.session import SessionState
 from streams.console.fold.table import Table
+from streams.console.fold.tables import ACK, COMMAND, EPISODE, FINDING, GUARD, SESSION
 
 #: Findings of a session that stay in memory: the newest. The archive has all.
 KEPT_FINDINGS: Final = 200

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from streams.console.fold.rows import TABLES, Row
+from streams.console.fold.rows import Row
+from streams.console.fold.tables import TABLES
 
 _LARGEST: Final = 2**63
 

@@ -8,15 +8,6 @@ from typing import Any, Final
 from streams.console.fold import health, letters, triage
 from streams.console.fold.case import merge_into
 from streams.console.fold.rows import (
-    ACTION,
-    HEALTH,
-    LETTER,
-    PROFILE,
-    REDRIVEN,
-    SHADOW,
-    TABLES,
-    TRIAGE,
-    VERSION,
     ActionRow,
     HealthRow,
     LetterRow,
@@ -28,6 +19,17 @@ from streams.console.fold.rows import (
     VersionRow,
 )
 from streams.console.fold.table import Table
+from streams.console.fold.tables import (
+    ACTION,
+    HEALTH,
+    LETTER,
+    PROFILE,
+    REDRIVEN,
+    SHADOW,
+    TABLES,
+    TRIAGE,
+    VERSION,
+)
 
 KEPT_ACTIONS: Final = 5_000
 KEPT_LETTERS: Final = 10_000

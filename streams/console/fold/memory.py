@@ -11,13 +11,6 @@ from streams.console.fold.control import watched_until
 from streams.console.fold.fitting import check
 from streams.console.fold.ledger import Ledger
 from streams.console.fold.rows import (
-    ACK,
-    COMMAND,
-    DIFFERENCE,
-    EPISODE,
-    FINDING,
-    GUARD,
-    SESSION,
     AckRow,
     CommandRow,
     DifferenceRow,
@@ -30,6 +23,7 @@ from streams.console.fold.rows import (
 )
 from streams.console.fold.source import Fields
 from streams.console.fold.table import Table
+from streams.console.fold.tables import ACK, COMMAND, DIFFERENCE, EPISODE, FINDING, GUARD, SESSION
 
 Recall = Callable[[str], Iterable[Row]]
 """Returns the archived rows of a session that is not in memory, and of its triage."""

@@ -14,7 +14,8 @@ from zlib import crc32
 from streams.console.fold import control, episode, health, letters, settings, triage
 from streams.console.fold.attention import Attention, Surroundings, attention, control_at
 from streams.console.fold.case import FOREVER, Case
-from streams.console.fold.control import ControlState, Hold, hold_of
+from streams.console.fold.control import ControlState
+from streams.console.fold.hold import Hold, hold_of
 from streams.console.fold.memory import Memory, Recall, nothing
 from streams.console.fold.place import NOWHERE
 from streams.console.fold.session import enriched_place, source_place

@@ -36,7 +36,7 @@ class Table:
     def columns(self) -> Iterator[Column]:
         """Yield the columns in the order of the row.
 
-        >>> from streams.console.fold.rows import SESSION
+        >>> from streams.console.fold.tables import SESSION
         >>> next(SESSION.columns())
         Column(name='session_id', type=<class 'str'>, nullable=False)
         """
@@ -47,7 +47,8 @@ class Table:
     def key_of(self, row: tuple[Value, ...]) -> tuple[Value, ...]:
         """Return the primary key of a row.
 
-        >>> from streams.console.fold.rows import GUARD, GuardRow
+        >>> from streams.console.fold.rows import GuardRow
+        from streams.console.fold.tables import (GUARD)
         >>> GUARD.key_of(GuardRow("s-1", "g-1", 0, None, None, 0, 17))
         ('s-1', 'g-1')
         """

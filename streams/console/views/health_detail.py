@@ -10,7 +10,7 @@ from aiohttp import web
 
 from streams.console.access import Identity
 from streams.console.console import Console
-from streams.console.fold.rows import HEALTH
+from streams.console.fold.tables import HEALTH
 from streams.console.health.detail import open_sessions, settings_changes, shared_loops
 from streams.console.health.ranking import Scope
 from streams.console.health.report import Report

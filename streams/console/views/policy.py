@@ -12,8 +12,9 @@ from streams.brokers.client import Brokers
 from streams.console.acting import Acting, done, form_sent
 from streams.console.asked import based_on_of, one, why_of
 from streams.console.console import Console
-from streams.console.fold.rows import FINDING, FindingRow
+from streams.console.fold.rows import FindingRow
 from streams.console.fold.source import Fields
+from streams.console.fold.tables import FINDING
 from streams.console.interventions.decided import Decided, decided
 from streams.console.interventions.publishing import held, publish
 from streams.console.interventions.scoreboard import Fate, Outcome, open_breakers, outcomes, scores

@@ -10,7 +10,8 @@ from typing import Final
 
 from streams.brokers.client import Brokers
 from streams.console.archive.archive import Archive
-from streams.console.fold.rows import SAMPLE, SampleRow
+from streams.console.fold.rows import SampleRow
+from streams.console.fold.tables import SAMPLE
 from streams.console.watch.history import MINUTE_MS, History, samples_of
 from streams.console.workers import WorkerState, workers
 from streams.domain.topic import Topic

@@ -15,19 +15,8 @@ from streams.console.archive.schema import version
 from streams.console.archive.writer import WritePoint, going_on
 from streams.console.fold.ledger import table_of
 from streams.console.fold.model import ReadModel
-from streams.console.fold.rows import (
-    ACTION,
-    EPISODE,
-    FINDING,
-    SESSION,
-    TABLES,
-    WATERMARK,
-    ActionRow,
-    Row,
-    SampleRow,
-    SessionRow,
-    WatermarkRow,
-)
+from streams.console.fold.rows import ActionRow, Row, SampleRow, SessionRow, WatermarkRow
+from streams.console.fold.tables import ACTION, EPISODE, FINDING, SESSION, TABLES, WATERMARK
 from streams.errors import ConfigurationError, InfrastructureError
 from tests.unit.console.told import everything, folded
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from streams.console.archive.archive import Archive
 from streams.console.fold.health import BUCKET_MS
 from streams.console.fold.ledger import Ledger
-from streams.console.fold.rows import HEALTH, HealthRow
+from streams.console.fold.rows import HealthRow
+from streams.console.fold.tables import HEALTH
 from streams.console.health.series import HOUR_MS, RANGES, Range, by_hour, merged, points, range_of, strips
 from streams.console.health_samples import samples
 
