@@ -28,7 +28,15 @@ TABS = ({"lens": "all", "at": 3, "diff": 3}, {"tab": "scores"}, {"tab": "evidenc
 #: Elements and attributes that no page of the console has.
 FOREIGN = ", ".join(
     [
-        *("iframe", "base", "meta[http-equiv]", "style:not(head style)", "animate", "noscript", "textarea"),
+        *(
+            "iframe",
+            "base",
+            "meta[http-equiv]",
+            "style:not(head style)",
+            "animate",
+            "noscript",
+            "textarea:not([name])",
+        ),
         *(
             "script:not([src])",
             "[onload]",
