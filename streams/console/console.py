@@ -87,14 +87,18 @@ class Console:
             status: The status of HTTP.
         """
         who: Identity = request["who"]
-        shown = self.redaction.applied(content, who.role)
         if wants_json(request):
+            shown = self.redaction.applied(content, who.role)
             body = orjson.dumps(shown, default=_plain, option=orjson.OPT_NON_STR_KEYS)
             return web.Response(body=body, content_type="application/json", status=status)
-        page = self.pages.render(
-            template, {**shown, "shell": self.shell(request, screen), "now": self.clock()}
-        )
+        page = self.page(request, template, screen, content)
         return web.Response(text=page, content_type="text/html", status=status)
+
+    def page(self, request: web.Request, template: str, screen: str, content: Mapping[str, Any]) -> str:
+        """Return a page. The arguments are those of `answer`."""
+        who: Identity = request["who"]
+        frame = {"shell": self.shell(request, screen), "now": self.clock()}
+        return self.pages.render(template, {**self.redaction.applied(content, who.role), **frame})
 
     def remember(self, key: object, version: object, view: View) -> None:
         """Keep a view as it was made; of many, the newest."""

@@ -24,7 +24,7 @@ from streams.console.access.origin import host_refusal, origin_refusal
 from streams.console.access.pages import AccessPages, PlainPages
 from streams.console.access.policy import AccessPolicy
 from streams.console.access.proxy import Through, through
-from streams.console.access.rates import AUDITED, COMMANDS, LOGINS, Rate, Rates, place_of
+from streams.console.access.rates import AUDITED, COMMANDS, LOGINS, WHAT_IF, Rate, Rates, place_of
 from streams.console.access.refusal import Refusal
 from streams.console.access.token_file import TokenFile
 from streams.console.access.tokens import AgentToken, agents_of, people_of, whose
@@ -142,6 +142,11 @@ class Access:
     def commands(self, count: int) -> Refusal | None:
         """Count commands that an action is about to issue; refuse them if there were too many."""
         return self._too_many(COMMANDS, "", count)
+
+    def judges(self, request: web.Request, records: int) -> Refusal | None:
+        """Count records that are about to be judged again for someone; refuse it if there were too many."""
+        who: Identity = request["who"]
+        return self._too_many(WHAT_IF, _user(who), records)
 
     def still(self, request: web.Request) -> bool:
         """Tell whether someone may go on reading a stream that began with this request.
@@ -268,7 +273,7 @@ class Access:
             token = await csrf_of(request)
             if token is None or not self._logins.has_csrf(token, who, self._clock()):
                 return refusal.wrong_csrf()
-        return self._too_many(need.rate, f"{who.via} {who.name}") if need.rate else None
+        return self._too_many(need.rate, _user(who)) if need.rate else None
 
     def _agent_refusal(self, request: web.Request, need: Need) -> Refusal | None:
         agent = self.agent(request)
@@ -307,6 +312,10 @@ class Access:
 
     def _id(self) -> str:
         return uuid7(self._clock(), secrets.token_bytes(10))
+
+
+def _user(who: Identity) -> str:
+    return f"{who.via} {who.name}"
 
 
 def _target(request: web.Request) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from streams.console.access.identity import Role
-from streams.console.access.rates import ACTIONS, WHAT_IF, Rate
+from streams.console.access.rates import ACTIONS, Rate
 
 
 class Need(NamedTuple):
@@ -40,7 +40,6 @@ _LISTED: Final = {
     ("POST", "/login"): Need(None, same_origin=True),
     ("POST", "/logout"): Need(Role.VIEWER, same_origin=True, csrf=True),
     ("POST", "/live/views"): Need(Role.VIEWER, same_origin=True, csrf=True),
-    ("POST", "/session/judge"): Need(Role.VIEWER, same_origin=True, csrf=True, rate=WHAT_IF),
     ("GET", "/api/guard/stream"): Need(Role.AGENT),
     ("POST", "/api/guard/acks"): Need(Role.AGENT, acts=True),
 }

@@ -28,7 +28,7 @@ class Rate(NamedTuple):
 LOGINS: Final = Rate("logins", 5, "5 logins a minute from one address")
 ACTIONS: Final = Rate("actions", 30, "30 actions a minute for each user")
 COMMANDS: Final = Rate("commands", 300, "300 commands a minute from one console")
-WHAT_IF: Final = Rate("what-if", 6, "6 judgements a minute for each user")
+WHAT_IF: Final = Rate("what-if", 12_000, "12,000 records judged again in a minute for each user")
 AUDITED: Final = Rate("audited", 60, "60 refusals a minute in the audit")
 
 

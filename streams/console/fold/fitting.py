@@ -14,7 +14,8 @@ _COLUMNS: Final = {table.row: tuple(table.columns()) for table in TABLES}
 
 def check(row: Row) -> None:
     """Raise a TypeError if a value is of another type than its column, or a number larger than one holds."""
-    for column, value in zip(_COLUMNS[type(row)], row, strict=True):
+    values: tuple[object, ...] = row
+    for column, value in zip(_COLUMNS[type(row)], values, strict=True):
         kind = type(value)
         if isinstance(value, int) and not -_LARGEST <= value < _LARGEST:
             raise TypeError(f"{column.name} is too large")

@@ -13,6 +13,7 @@ import orjson
 from aiohttp import web
 
 from streams.console.access import Identity
+from streams.console.access.refusal import Refusal
 from streams.console.board import Steps
 from streams.console.console import Console
 from streams.console.lens.evidence import evidence
@@ -77,7 +78,11 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
             case "evidence":
                 content["evidence"] = toned(evidence(explanation(session_id, found.steps)))
             case "what-if":
-                content |= await _what_if(console, query, held)
+                refused = console.access.judges(request, min(len(held.steps), MOST_RECORDS))
+                content |= await _what_if(console, query, held, refused)
+                if refused:
+                    page = console.page(request, "session.html.j2", "sessions", content)
+                    return await console.access.refuse(request, refused, page)
             case _:
                 content |= {name: (known or {}).get(name, ()) for name in ("commands", "guards")}
         return console.answer(request, "session.html.j2", "sessions", content)
@@ -188,20 +193,24 @@ def _diff(console: Console, found: Steps, number: int) -> dict[str, Any] | None:
     return None if pair is None else described(pair)
 
 
-async def _what_if(console: Console, query: Mapping[str, str], found: Steps) -> dict[str, Any]:
-    """Judge the steps again under the settings in the address."""
-    settings, problem = console.board.settings, ""
+async def _what_if(
+    console: Console, query: Mapping[str, str], found: Steps, refused: Refusal | None
+) -> dict[str, Any]:
+    """Judge the steps again under the settings in the address, unless that is refused."""
+    settings, problem = console.board.settings, refused.detail if refused else ""
     asked = {each.name: _value(query[each.name]) for each in SLIDERS if query.get(each.name)}
     try:
         tried = changed(settings, asked)
     except ConfigurationError as error:
         tried, problem = settings, str(error)
-    # Two thousand steps take a second, in which all other pages would wait.
-    async with console.judging:
-        judged = await asyncio.to_thread(judge_again, found.steps, tried)
+    judged = None
+    if not refused:
+        # Two thousand steps take a second, in which all other pages would wait.
+        async with console.judging:
+            judged = await asyncio.to_thread(judge_again, found.steps, tried)
     return {
         "sliders": [{**each.content(settings), "chosen": each.content(tried)["value"]} for each in SLIDERS],
-        "what_if": judged.content(),
+        "what_if": judged.content() if judged else None,
         "problem": problem,
         "proposed": {name: as_typed(after) for name, (_, after) in differing(settings, tried).items()}
         if console.board.live

@@ -30,7 +30,7 @@ ACTIONS = (
     "/actions/settings/shadow", "/actions/settings/shadow/clear", "/actions/settings/apply",
     "/actions/dead-letters/redrive", "/actions/policy",
 )  # fmt: skip
-VIEWERS_ACTIONS = ("/session/judge", "/live/views")
+VIEWERS_ACTIONS = ("/live/views",)
 OPEN = ("/livez", "/readyz", "/metrics", "/static/5f/console.css")
 
 

@@ -175,8 +175,8 @@ async def test_a_read_only_console_refuses_every_action_and_shows_every_page(tmp
             assert (refused.status, '"urn:eddy:problem:read-only"' in refused.text) == (403, True)
         for path in (*PAGES, *OPEN):
             assert (await server.ask("GET", path, operator)).status == 200
-        judged = await server.ask("POST", "/session/judge", {**operator, **server.origin}, csrf=csrf)
-        assert judged.status == 200
+        viewed = await server.ask("POST", "/live/views", {**operator, **server.origin}, csrf=csrf)
+        assert viewed.status == 200
         agent = {"Authorization": f"Bearer {AGENT}"}
         assert (await server.ask("GET", "/api/guard/stream", agent)).status == 200
         assert (await server.ask("POST", "/api/guard/acks", agent)).status == 403

@@ -39,7 +39,7 @@ def test_every_refusal_is_explained_and_no_other() -> None:
 
 def test_the_limits_are_those_of_the_code() -> None:
     (limits,) = (when for name, _, when in ROW.findall(PAGE) if name == "too-many")
-    told = [int(number) for number in re.findall(r"\d+", limits)]
+    told = [int(number) for number in re.findall(r"\d+", limits.replace(",", ""))]
     assert told == [LOGINS.most, ACTIONS.most, WHAT_IF.most, COMMANDS.most]
     assert f"of refusals at most {AUDITED.most} a minute" in PAGE
 
