@@ -1,4 +1,4 @@
-"""`eddy evaluate`: what the detectors find of what people marked."""
+"""`eddy evaluate`: what the detectors find of what somebody marked."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ _DETECTORS = "\n".join(f"  {name:16} {detector.asks}" for name, detector in DETE
     type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
     help="A second document: show what changes from it to --settings, pair by pair.",
 )
-@click.option("--rules", "with_rules", is_flag=True, help="Tell what each rule contributes.")
+@click.option("--rules", "with_rules", is_flag=True, help="Show each rule by itself.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document instead of tables.")
 def evaluate(
     *,
@@ -85,20 +85,28 @@ def evaluate(
     with_rules: bool,
     as_json: bool,
 ) -> None:
-    """Compare what the detectors raise with what people marked.
+    """Compare what the detectors raise with what is known of the sessions.
 
-    LABELLED are JSON lines, gzipped or not, or folders of them: recorded trajectories, one event per line,
-    and label lines, which have a label_source. A label line of a person has action_action: one word for each
-    pair of consecutive events; the word Repetition marks the later of the two.
+    LABELLED are JSON lines, gzipped or not, or folders of them. Records are decision logs, or recorded
+    trajectories, one event per line. A label line names a session_id and says one or more of these:
 
-    The tables give precision, recall and F1 over records and over sessions, alarms of healthy sessions, the
-    delay in records, and, with --rules, what each rule contributes; for all sources and for each. Intervals
-    are 95 %. A session without labels counts neither as looping nor as healthy, unless its source is named
-    by --loop-free. With --against there is a last table: each figure under --settings less that under the
-    other document, for the same sessions. The same files give the same bytes.
+    \b
+      "stuck": "yes", "onset": 12           stuck since that record, counted from 0
+      "stuck": "no"                         not stuck
+      "solved": true                        whether it solved its task
+      "label_source": "human",              a word for each pair of records;
+      "action_action": ["Repetition", ...]  Repetition marks the later of the two
+
+    The tables give, for all sources and for each: stuck sessions found, false alarms, the delay from the
+    onset, and the stuck records after the alarm; alarms of solved and of failed sessions; precision, recall
+    and F1 over records and sessions whose steps are labelled. --rules adds each rule. Every figure has its
+    95 % interval. A session without a label counts neither as looping nor as healthy, unless its source is
+    named by --loop-free. With --against the last tables show each figure under --settings less that under
+    the other document, for the same sessions. The same files give the same bytes.
 
     \b
     Examples:
+      eddy evaluate records.jsonl labels.jsonl
       eddy evaluate trajectories/ --loop-free 'tau_*'
       eddy evaluate trajectories/ --detector verdict-warning --rules --settings strict.json
     """  # noqa: D301
@@ -108,7 +116,7 @@ def evaluate(
         echo(f"warning: {printable(problem, 200)}", err=True)
     if not gathered.sessions:
         raise ConfigurationError(
-            "Nothing was scored: LABELLED holds no event that is a decision log. Check the files."
+            "Nothing was scored: LABELLED holds no decision log and no event. Check the files."
         )
     # In the order of the tables, each once.
     names = [name for name in DETECTORS if name in detectors or not detectors]

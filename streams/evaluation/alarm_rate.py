@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from streams.evaluation.counts import ratio
-from streams.evaluation.intervals import Interval, wilson
+from streams.evaluation.estimate import Estimate, bootstrapped, proportion
 
 
 class AlarmRate(NamedTuple):
@@ -16,33 +17,34 @@ class AlarmRate(NamedTuple):
         sessions: how many there were.
         alarmed: those with at least one alarm.
         alarms: alarms in all; records in a row that hold one up are one alarm.
+        alarmed_share: share of sessions with an alarm. Sessions are independent, so with Wilson's interval.
+        alarms_per_session: mean number of alarms of a session, bootstrapped.
     """
 
     sessions: int
     alarmed: int
     alarms: int
-
-    @property
-    def alarmed_share(self) -> float | None:
-        """Share of sessions with an alarm."""
-        return ratio(self.alarmed, self.sessions)
-
-    @property
-    def interval(self) -> Interval | None:
-        """95 % of `alarmed_share`: sessions are independent, so Wilson's."""
-        return wilson(self.alarmed, self.sessions)
-
-    @property
-    def alarms_per_session(self) -> float | None:
-        """Mean number of alarms of a session."""
-        return ratio(self.alarms, self.sessions)
+    alarmed_share: Estimate
+    alarms_per_session: Estimate
 
 
-def alarm_rate(sessions: Sequence[frozenset[int]]) -> AlarmRate:
-    """Count the alarms of sessions given as the positions raised.
+def alarm_rate(sessions: Sequence[AbstractSet[int]], drawn: Sequence[Sequence[int]]) -> AlarmRate:
+    """Count the alarms of sessions given as the positions raised; ``drawn`` are resamples of them.
 
-    >>> alarm_rate([frozenset({1, 2, 5}), frozenset()])
-    AlarmRate(sessions=2, alarmed=1, alarms=2)
+    >>> rate = alarm_rate([{1, 2, 5}, set()], [(0, 1)])
+    >>> rate.sessions, rate.alarmed, rate.alarms, rate.alarms_per_session.value
+    (2, 1, 2, 1.0)
     """
-    alarms = sum(1 for raised in sessions for at in raised if at - 1 not in raised)
-    return AlarmRate(len(sessions), sum(map(bool, sessions)), alarms)
+    alarms = [sum(at - 1 not in raised for at in raised) for raised in sessions]
+    alarmed = sum(map(bool, alarms))
+    return AlarmRate(
+        len(sessions),
+        alarmed,
+        sum(alarms),
+        proportion(alarmed, len(sessions)),
+        bootstrapped(alarms, _mean, drawn),
+    )
+
+
+def _mean(alarms: Sequence[int]) -> float | None:
+    return ratio(sum(alarms), len(alarms))

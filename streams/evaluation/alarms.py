@@ -7,12 +7,12 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from streams.domain.level import Level
+from streams.evaluation.baselines import BASELINES
 
 Block: TypeAlias = Mapping[str, Any]
 Rules: TypeAlias = tuple[str, ...]
 """The rules that hold on one record, none when nothing is raised."""
 
-BASELINE: Final = "baseline"
 EVIDENCE: Final = "evidence"
 
 
@@ -21,8 +21,8 @@ class Detector(NamedTuple):
 
     Attributes:
         asks: the question, for people.
-        rules: which rules hold, from the block `eddy` of the record. `Watch` answers for the two detectors
-            that need more than one record; theirs gives none.
+        rules: which rules hold, from the block `eddy` of the record. `Watch` answers for those that need
+            more than one record; theirs gives none.
     """
 
     asks: str
@@ -98,7 +98,7 @@ _RAISED = (Level.WARNING, Level.LOOP)
 
 DETECTORS: Final = MappingProxyType(
     {
-        BASELINE: Detector("the same call as the record before", _none),
+        **{name: Detector(asks, _none) for name, asks in BASELINES.items()},
         "seen-before": Detector("the same call and result stood in the verdict's window", _seen_before),
         "entropy-warning": Detector("A1 at WARNING or LOOP", _severity(*_RAISED)),
         "entropy-loop": Detector("A1 at LOOP", _severity(Level.LOOP)),
@@ -114,3 +114,5 @@ DETECTORS: Final = MappingProxyType(
     }
 )
 """By name, in the order of the tables."""
+LIVE: Final = tuple(name for name in DETECTORS if name != EVIDENCE)
+"""Those that say what they say when the record comes: only they have a delay."""

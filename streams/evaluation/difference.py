@@ -5,24 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from streams.evaluation.counts import Counts, counts_of, total
+from streams.evaluation.alarms import LIVE
+from streams.evaluation.counts import counts_of, ratio, total
+from streams.evaluation.delay import MEDIAN, quartile
+from streams.evaluation.estimate import Estimate, Sides, difference
 from streams.evaluation.evaluation import Evaluated, is_healthy
-from streams.evaluation.intervals import Interval, percentiles, redrawn, resamples
+from streams.evaluation.intervals import resamples
 from streams.evaluation.scores import session_counts
-
-Figure = Callable[[Counts], float | None]
+from streams.evaluation.spared import spared_share
+from streams.evaluation.stuck import Seen, Told, free_counts, seen, stuck_counts
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """A figure under one document less that under the other, and its interval; None where one has none.
+class StuckChange:
+    """What changes against labels that say since when an agent was stuck, as `StuckScores` has it.
 
-    Both figures of a resample are of the same sessions, so the interval says how far the change depends on
-    which sessions were recorded. One that does not reach 0 is a change worth the name.
+    Attributes:
+        found, false, precision, median_delay, spared: each under the one document less under the other.
     """
 
-    value: float | None
-    interval: Interval | None
+    found: Estimate
+    false: Estimate
+    precision: Estimate
+    median_delay: Estimate
+    spared: Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +37,20 @@ class Difference:
 
     Attributes:
         detector: its name.
+        stuck: over the sessions that are labelled stuck or not; None for a detector that speaks later.
         precision, recall, f1: over the records of the labelled sessions.
         sessions_f1: over the labelled sessions.
-        healthy: healthy sessions with an alarm, under the first document and under the second.
+        healthy, solved: such sessions with an alarm, under the first document and under the second.
     """
 
     detector: str
-    precision: Change
-    recall: Change
-    f1: Change
-    sessions_f1: Change
+    stuck: StuckChange | None
+    precision: Estimate
+    recall: Estimate
+    f1: Estimate
+    sessions_f1: Estimate
     healthy: tuple[int, int]
+    solved: tuple[int, int]
 
 
 def differences(
@@ -66,38 +75,67 @@ def differences(
     first, second = (sorted(each, key=lambda session: session.label.session_id) for each in (ours, theirs))
     if [each.label for each in first] != [each.label for each in second]:
         raise ValueError("the two sides hold different sessions")
-    labelled = [at for at, each in enumerate(first) if each.label.repetitions is not None]
-    healthy = [at for at, each in enumerate(first) if is_healthy(each.label, is_loop_free)]
-    drawn = resamples(len(labelled))
+    pairs = list(zip(first, second, strict=True))
+    labelled = _sides(pairs, lambda each: each.label.repetitions is not None)
+    healthy = _sides(pairs, lambda each: is_healthy(each.label, is_loop_free))
+    solved = _sides(pairs, lambda each: each.label.solved is True)
+    stuck = _sides(pairs, lambda each: each.label.stuck is not None and each.label.stuck.stuck is True)
+    free = _sides(pairs, lambda each: each.label.stuck is not None and each.label.stuck.stuck is False)
+    drawn = resamples(len(labelled.ours))
 
-    def difference(detector: str) -> Difference:
-        records, sessions, alarmed = [], [], []
-        for side in (first, second):
-            raised = [(side[at].watch.positions(detector), side[at].label.repetitions) for at in labelled]
-            pairs = [(positions, marked or frozenset()) for positions, marked in raised]
-            records.append([counts_of(*pair) for pair in pairs])
-            sessions.append([session_counts(at, len(marked) >= least_repetitions) for at, marked in pairs])
-            alarmed.append(sum(bool(side[at].watch.positions(detector)) for at in healthy))
+    def compared(detector: str) -> Difference:
+        def raised(each: Evaluated) -> frozenset[int]:
+            return each.watch.positions(detector)
+
+        def alarmed(sides: Sides[Evaluated]) -> tuple[int, int]:
+            return sum(map(bool, map(raised, sides.ours))), sum(map(bool, map(raised, sides.theirs)))
+
+        records = labelled.of(lambda each: counts_of(raised(each), each.label.repetitions or frozenset()))
+        sessions = labelled.of(
+            lambda each: session_counts(raised(each), len(each.label.repetitions or ()) >= least_repetitions)
+        )
         return Difference(
             detector,
-            _change(lambda counts: counts.precision, records, drawn),
-            _change(lambda counts: counts.recall, records, drawn),
-            _change(lambda counts: counts.f1, records, drawn),
-            _change(lambda counts: counts.f1, sessions, drawn),
-            (alarmed[0], alarmed[1]),
+            _stuck_change(stuck, free, detector) if detector in LIVE else None,
+            difference(records, lambda each: total(each).precision, drawn),
+            difference(records, lambda each: total(each).recall, drawn),
+            difference(records, lambda each: total(each).f1, drawn),
+            difference(sessions, lambda each: total(each).f1, drawn),
+            alarmed(healthy),
+            alarmed(solved),
         )
 
-    return tuple(map(difference, detectors))
+    return tuple(map(compared, detectors))
 
 
-def _change(figure: Figure, sides: Sequence[Sequence[Counts]], drawn: Sequence[Sequence[int]]) -> Change:
-    ours, theirs = sides
-    resampled = zip(redrawn(ours, drawn), redrawn(theirs, drawn), strict=True)
-    return Change(
-        _less(figure(total(ours)), figure(total(theirs))),
-        percentiles(_less(figure(one), figure(other)) for one, other in resampled),
+def _sides(
+    pairs: Sequence[tuple[Evaluated, Evaluated]], belongs: Callable[[Evaluated], bool]
+) -> Sides[Evaluated]:
+    """Return the pairs of one group; both halves of a pair have the same label."""
+    of = [(one, other) for one, other in pairs if belongs(one)]
+    return Sides([one for one, _ in of], [other for _, other in of])
+
+
+def _stuck_change(stuck: Sides[Evaluated], free: Sides[Evaluated], detector: str) -> StuckChange:
+    def told(each: Evaluated) -> Told:
+        if each.label.stuck is None:
+            raise ValueError(f"{each.label.session_id} is not labelled")
+        return Told(each.label.stuck, each.watch)
+
+    found = stuck.of(lambda each: seen(told(each), lambda watch: watch.positions(detector)))
+    false = free.of(lambda each: free_counts(told(each), lambda watch: watch.positions(detector)))
+    counts = found.of(stuck_counts)
+    every = Sides([*counts.ours, *false.ours], [*counts.theirs, *false.theirs])
+    of_stuck, of_free = resamples(len(found.ours)), resamples(len(false.ours))
+    of_every = resamples(len(every.ours))
+    return StuckChange(
+        difference(counts, lambda each: total(each).recall, of_stuck),
+        difference(false, lambda each: ratio(total(each).false, len(each)), of_free),
+        difference(every, lambda each: total(each).precision, of_every),
+        difference(found, _median_wait, of_stuck),
+        difference(found, lambda each: spared_share([session.spared for session in each]), of_stuck),
     )
 
 
-def _less(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one - other
+def _median_wait(sessions: Sequence[Seen]) -> float | None:
+    return quartile(MEDIAN)([each.wait for each in sessions])

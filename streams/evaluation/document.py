@@ -1,4 +1,4 @@
-"""An evaluation as a JSON document: every figure, rounded to 4 decimals."""
+"""An evaluation as a JSON document: every figure with its interval, rounded to 4 decimals."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from streams.evaluation.alarm_rate import AlarmRate
 from streams.evaluation.contribution import Contribution
 from streams.evaluation.counts import Counts
 from streams.evaluation.delay import Delay
-from streams.evaluation.difference import Change, Difference
+from streams.evaluation.difference import Difference, StuckChange
+from streams.evaluation.estimate import Estimate
 from streams.evaluation.evaluation import Part, Row
 from streams.evaluation.intervals import Interval
 from streams.evaluation.scores import Scores
+from streams.evaluation.stuck import StuckScores
 
 
 def part_document(part: Part) -> dict[str, Any]:
@@ -21,6 +23,11 @@ def part_document(part: Part) -> dict[str, Any]:
         "source": part.source,
         "sessions": part.sessions,
         "records": part.records,
+        "stuck_sessions": part.stuck,
+        "not_stuck_sessions": part.free,
+        "disputed_sessions": part.disputed,
+        "solved_sessions": part.solved,
+        "failed_sessions": part.failed,
         "labelled_sessions": part.labelled,
         "labelled_transitions": part.transitions,
         "repetitions": part.repetitions,
@@ -34,24 +41,55 @@ def difference_document(each: Difference) -> dict[str, Any]:
     """Return the document of what changes for one detector."""
     return {
         "detector": each.detector,
+        "stuck": None if each.stuck is None else _stuck_change(each.stuck),
         "precision": _change(each.precision),
         "recall": _change(each.recall),
         "f1": _change(each.f1),
         "sessions_f1": _change(each.sessions_f1),
         "healthy_sessions_with_alarm": list(each.healthy),
+        "solved_sessions_with_alarm": list(each.solved),
     }
 
 
 def _row(row: Row) -> dict[str, Any]:
     return {
         "detector": row.detector,
+        "stuck": None if row.stuck is None else _stuck(row.stuck),
+        "stuck_by_rule": {rule: _stuck(scores) for rule, scores in row.stuck_by_rule.items()},
+        "solved": _rate(row.solved),
+        "failed": _rate(row.failed),
+        "failed_records_after_alarm": None if row.failed_spared is None else _estimate(row.failed_spared),
         "steps": _scores(row.steps),
         "sessions": _scores(row.sessions),
         "healthy": _rate(row.healthy),
         "every_session": _rate(row.every),
         "delay": _delay(row.delay),
         "rules": [_contribution(each) for each in row.rules],
-        "kinds": {kind.value: _counts(counts) for kind, counts in row.kinds.items()},
+        "kinds": {kind.value: _scores(scores) for kind, scores in row.kinds.items()},
+    }
+
+
+def _stuck(scores: StuckScores) -> dict[str, Any]:
+    return {
+        "found": scores.counts.hits,
+        "missed": scores.counts.missed,
+        "false": scores.counts.false,
+        "early": scores.early,
+        "found_share": _estimate(scores.found),
+        "false_share": _estimate(scores.false),
+        "precision": _estimate(scores.precision),
+        "delay": _delay(scores.delay),
+        "stuck_records_after_alarm": _estimate(scores.spared),
+    }
+
+
+def _stuck_change(change: StuckChange) -> dict[str, Any]:
+    return {
+        "found_share": _change(change.found),
+        "false_share": _change(change.false),
+        "precision": _change(change.precision),
+        "median_delay": _change(change.median_delay),
+        "stuck_records_after_alarm": _change(change.spared),
     }
 
 
@@ -72,19 +110,24 @@ def _scores(scores: Scores) -> dict[str, Any]:
     }
 
 
-def _change(change: Change) -> dict[str, Any]:
+def _estimate(estimate: Estimate) -> dict[str, Any]:
+    return {"value": _rounded(estimate.value), "interval": _interval(estimate.interval)}
+
+
+def _change(change: Estimate) -> dict[str, Any]:
     return {"change": _rounded(change.value), "interval": _interval(change.interval)}
 
 
 def _rate(rate: AlarmRate) -> dict[str, Any]:
-    interval = rate.interval
+    share, alarms = (_hundredfold(each) for each in (rate.alarmed_share, rate.alarms_per_session))
     return {
         "sessions": rate.sessions,
         "sessions_with_alarm": rate.alarmed,
-        "sessions_with_alarm_per_100": _hundredfold(rate.alarmed_share),
-        "interval": None if interval is None else [_hundredfold(end) for end in interval],
+        "sessions_with_alarm_per_100": share["value"],
+        "interval": share["interval"],
         "alarms": rate.alarms,
-        "alarms_per_100": _hundredfold(rate.alarms_per_session),
+        "alarms_per_100": alarms["value"],
+        "alarms_interval": alarms["interval"],
     }
 
 
@@ -92,8 +135,9 @@ def _delay(delay: Delay) -> dict[str, Any]:
     return {
         "noticed": delay.noticed,
         "unnoticed": delay.unnoticed,
-        "median_records": delay.median,
-        "longest_records": delay.longest,
+        "lower_quartile_records": _estimate(delay.lower),
+        "median_records": _estimate(delay.median),
+        "upper_quartile_records": _estimate(delay.upper),
     }
 
 
@@ -114,5 +158,9 @@ def _rounded(figure: float | None) -> float | None:
     return None if figure is None else r4(figure)
 
 
-def _hundredfold(figure: float | None) -> float | None:
-    return None if figure is None else r4(100 * figure)
+def _hundredfold(estimate: Estimate) -> dict[str, Any]:
+    value, interval = estimate
+    return {
+        "value": None if value is None else r4(100 * value),
+        "interval": None if interval is None else [r4(100 * end) for end in interval],
+    }

@@ -1,19 +1,24 @@
-"""The whole comparison: what detectors raise against what people marked, per source and in all."""
+"""The whole comparison: what detectors raise against what is known of the sessions, per source and in all."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from streams.evaluation.alarm_rate import AlarmRate, alarm_rate
+from streams.evaluation.alarm_rate import AlarmRate
+from streams.evaluation.alarms import LIVE
 from streams.evaluation.contribution import Contribution, contributions
-from streams.evaluation.counts import Counts, counts_of, total
-from streams.evaluation.delay import Delay, delay
+from streams.evaluation.counts import Counts, counts_of
+from streams.evaluation.delay import Delay, delay, wait
+from streams.evaluation.estimate import Estimate
+from streams.evaluation.group import Group
 from streams.evaluation.intervals import resamples
 from streams.evaluation.kind import Kind
 from streams.evaluation.labels import SessionLabel
 from streams.evaluation.scores import Scores, session_scores, step_scores
+from streams.evaluation.stuck import StuckScores, StuckSessions, Told
 from streams.evaluation.watch import Watch
 
 ALL: Final = "all"
@@ -33,8 +38,14 @@ class Row:
 
     Attributes:
         detector: its name.
-        steps: over the records of the labelled sessions.
-        sessions: over the labelled sessions.
+        stuck: over the sessions that are labelled stuck or not; None for a detector that speaks later.
+        stuck_by_rule: the same for each of its rules, if it has several.
+        solved: alarms of the sessions that solved their task.
+        failed: alarms of those that did not.
+        failed_spared: share of the records of failed sessions that come after the first alarm of theirs; None
+            for a detector that speaks later.
+        steps: over the records of the sessions with labelled transitions.
+        sessions: over these sessions.
         healthy: alarms of the healthy sessions; every one of these is false.
         every: alarms of all sessions, labelled or not; which are false is unknown.
         delay: over the sessions with labelled repetitions.
@@ -43,13 +54,18 @@ class Row:
     """
 
     detector: str
+    stuck: StuckScores | None
+    stuck_by_rule: Mapping[str, StuckScores]
+    solved: AlarmRate
+    failed: AlarmRate
+    failed_spared: Estimate | None
     steps: Scores
     sessions: Scores
     healthy: AlarmRate
     every: AlarmRate
     delay: Delay
     rules: tuple[Contribution, ...]
-    kinds: Mapping[Kind, Counts]
+    kinds: Mapping[Kind, Scores]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +75,8 @@ class Part:
     Attributes:
         source: name of the data set, or `ALL`.
         sessions, records: what was read.
+        stuck, free, disputed: sessions that readers call stuck, not stuck, or disagree about.
+        solved, failed: sessions whose end is known.
         labelled, transitions, repetitions: sessions with labels of people, and those labels.
         looping: labelled sessions with enough repetitions.
         healthy: labelled sessions without a repetition, and all sessions of the sources said to be loop-free.
@@ -68,6 +86,11 @@ class Part:
     source: str
     sessions: int
     records: int
+    stuck: int
+    free: int
+    disputed: int
+    solved: int
+    failed: int
     labelled: int
     transitions: int
     repetitions: int
@@ -106,25 +129,38 @@ def _part(
     least: int,
 ) -> Part:
     labelled = [(watch, label.repetitions) for label, watch in sessions if label.repetitions is not None]
-    healthy = [each.watch for each in sessions if is_healthy(each.label, is_loop_free)]
     looping = [len(marked) >= least for _, marked in labelled]
+    told = StuckSessions([Told(label.stuck, watch) for label, watch in sessions if label.stuck is not None])
+    every = Group([each.watch for each in sessions])
+    healthy = Group([each.watch for each in sessions if is_healthy(each.label, is_loop_free)])
+    solved, failed = (
+        Group([watch for label, watch in sessions if label.solved is end]) for end in (True, False)
+    )
     drawn = resamples(len(labelled))
+    repeating = [(watch, min(marked)) for watch, marked in labelled if marked]
+    repeating_drawn = resamples(len(repeating))
 
     def row(detector: str) -> Row:
         raised = [(watch.positions(detector), marked) for watch, marked in labelled]
+        live = detector in LIVE
         return Row(
             detector,
+            told.scores(lambda watch: watch.positions(detector)) if live else None,
+            _by_rule(told, detector) if live else {},
+            solved.rate(detector),
+            failed.rate(detector),
+            failed.spared(detector) if live else None,
             step_scores([counts_of(*each) for each in raised], drawn),
             session_scores([bool(positions) for positions, _ in raised], looping, drawn),
-            alarm_rate([watch.positions(detector) for watch in healthy]),
-            alarm_rate([each.watch.positions(detector) for each in sessions]),
-            delay(raised),
+            healthy.rate(detector),
+            every.rate(detector),
+            delay([wait(watch.positions(detector), onset) for watch, onset in repeating], repeating_drawn),
             contributions(
                 [(watch.raised[detector], marked) for watch, marked in labelled],
-                [watch.raised[detector] for watch in healthy],
+                [watch.raised[detector] for watch in healthy.watches],
             ),
             {
-                kind: total(_of_kind(kind, watch, detector, marked) for watch, marked in labelled)
+                kind: step_scores([_of_kind(kind, detector, *each) for each in labelled], drawn)
                 for kind in Kind
             },
         )
@@ -133,16 +169,31 @@ def _part(
         source,
         len(sessions),
         sum(each.watch.records for each in sessions),
+        len(told.stuck),
+        len(told.free),
+        told.disputed,
+        len(solved.watches),
+        len(failed.watches),
         len(labelled),
         sum(each.label.transitions for each in sessions),
         sum(len(marked) for _, marked in labelled),
         sum(looping),
-        len(healthy),
+        len(healthy.watches),
         tuple(row(detector) for detector in detectors),
     )
 
 
-def _of_kind(kind: Kind, watch: Watch, detector: str, marked: frozenset[int]) -> Counts:
+def _by_rule(told: StuckSessions, detector: str) -> dict[str, StuckScores]:
+    """Score each rule of a detector that has several."""
+    rules = sorted({rule for each in (*told.stuck, *told.free) for rule in each.watch.raised[detector]})
+    return {rule: told.scores(_of_rule(detector, rule)) for rule in rules} if len(rules) > 1 else {}
+
+
+def _of_rule(detector: str, rule: str) -> Callable[[Watch], AbstractSet[int]]:
+    return lambda watch: watch.raised[detector].get(rule, frozenset())
+
+
+def _of_kind(kind: Kind, detector: str, watch: Watch, marked: frozenset[int]) -> Counts:
     of_kind = watch.kinds.get(kind, set())
     return counts_of(watch.positions(detector) & of_kind, marked & of_kind)
 

@@ -11,6 +11,8 @@ from streams.evaluation.counts import Counts, total
 
 Z: Final = 1.959963984540054
 """97.5 % of a standard normal variable lie below this."""
+TAIL: Final = 0.025
+"""Share that an interval leaves out on each side."""
 DRAWS: Final = 1_000
 SEED: Final = 20_251_122
 
@@ -67,11 +69,11 @@ def percentiles(values: Iterable[float | None]) -> Interval | None:
     ordered = sorted(value for value in values if value is not None)
     if not ordered:
         return None
-    return Interval(_quantile(ordered, 0.025), _quantile(ordered, 0.975))
+    return Interval(quantile(ordered, TAIL), quantile(ordered, 1 - TAIL))
 
 
-def _quantile(ordered: Sequence[float], share: float) -> float:
-    """Interpolate between the two nearest of some ordered values."""
+def quantile(ordered: Sequence[float], share: float) -> float:
+    """Interpolate between the two nearest of some ordered values, of which there is at least one."""
     place = share * (len(ordered) - 1)
     below = math.floor(place)
     above = min(below + 1, len(ordered) - 1)

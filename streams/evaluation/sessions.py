@@ -23,7 +23,8 @@ def gather(judgements: Iterable[Judgement], label_lines: Iterable[Mapping[str, A
     """Bring records and labels together. A session without a label line counts as unlabelled.
 
     Left out, and named among the problems: labels without records, labels of another number of records, a
-    second label line for a session. Records that are refused raise nothing and are named, too.
+    second line that labels the same, a line that cannot be. Records that are refused raise nothing and are
+    named, too.
     """
     watches: dict[str, Watch] = {}
     records, refused = 0, list[Rejected]()
@@ -43,11 +44,11 @@ def gather(judgements: Iterable[Judgement], label_lines: Iterable[Mapping[str, A
         problems.append(_refusal(refused, records))
     sessions = []
     for session_id, watch in watches.items():
-        label = labels.get(session_id) or SessionLabel(session_id, source_of(session_id), None, 0)
-        if label.fits(watch.records):
+        label = labels.get(session_id) or SessionLabel(session_id, source_of(session_id))
+        if (misfit := label.misfit(watch.records)) is None:
             sessions.append(Evaluated(label, watch))
         else:
-            problems.append(f"{session_id}: {label.transitions} labels for {watch.records} records; left out")
+            problems.append(f"{session_id}: {misfit}; left out")
     problems += [f"{name}: labels without records" for name in labels if name not in watches]
     return Gathered(tuple(sessions), tuple(problems))
 
@@ -56,18 +57,20 @@ def _refusal(refused: Sequence[Rejected], records: int) -> str:
     said = f"{len(refused)} of {records} records are refused, the first for {', '.join(refused[0].problems)}"
     if len(refused) < records:
         return said
-    return f"{said}: these are no recorded trajectories. Decision logs are for `eddy detect`"
+    return f"{said}: neither events of trajectories nor decision logs. `eddy ingest` converts other formats"
 
 
 def _labels(lines: Iterable[Mapping[str, Any]]) -> tuple[dict[str, SessionLabel], list[str]]:
     labels: dict[str, SessionLabel] = {}
     problems = []
     for line in lines:
-        label = session_label(line)
-        if label is None:
-            problems.append("a label line without a session_id")
-        elif label.session_id in labels:
-            problems.append(f"{label.session_id}: labelled twice; the first line counts")
-        else:
-            labels[label.session_id] = label
+        try:
+            label = session_label(line)
+            if label is None:
+                problems.append("a label line without a session_id")
+                continue
+            known = labels.get(label.session_id)
+            labels[label.session_id] = label if known is None else known.joined(label)
+        except ValueError as error:
+            problems.append(f"{line['session_id']}: {error}")
     return labels, problems

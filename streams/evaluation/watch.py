@@ -7,7 +7,8 @@ from typing import Any, Final, NamedTuple
 
 from streams.domain.decision import Decision
 from streams.domain.level import Level
-from streams.evaluation.alarms import BASELINE, DETECTORS, EVIDENCE, fired
+from streams.evaluation.alarms import DETECTORS, EVIDENCE, fired
+from streams.evaluation.baselines import Baselines
 from streams.evaluation.kind import Kind, Kinds
 
 #: Rules whose records need not have one tool.
@@ -35,11 +36,13 @@ class Watch:
         self.raised: dict[str, dict[str, set[int]]] = {name: {} for name in DETECTORS}
         self.kinds: dict[Kind, set[int]] = {}
         self._kinds = Kinds()
+        self._baselines = Baselines()
         self._judged: list[_Visible] = []
 
     def skip(self) -> None:
         """Take a record that was refused: it has its place, and there is no judgement on it."""
         self.records += 1
+        self._baselines.skip()
 
     def add(self, decision: Decision, eddy: Mapping[str, Any]) -> None:
         """Take the next record with its block."""
@@ -50,8 +53,8 @@ class Watch:
                 self._raise(name, rule, at)
         kind = self._kinds.next(decision)
         self.kinds.setdefault(kind, set()).add(at)
-        if kind is Kind.SAME_CALL:
-            self._raise(BASELINE, "same_call", at)
+        for name in self._baselines.next(decision):
+            self._raise(name, name, at)
         verdict = eddy.get("verdict")
         if verdict is not None and verdict["visible"]:
             self._judged.append(_Visible(at, decision.tool))

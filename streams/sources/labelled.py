@@ -1,14 +1,15 @@
 """Recorded sessions together with what people said about them.
 
-Two kinds of lines, in any files and any order of files: events as in `streams.sources.trajectory`, and label
-lines, marked by their `label_source`. The records of a session are in order.
+Three kinds of lines, in any files and any order of files: decision logs, which have an `action`; events as
+in `streams.sources.trajectory`; and label lines, which have one of `LABELS`. The records of a session are in
+order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from streams.errors import ConfigurationError
 from streams.sources.entry import Entry, decode_object, session_key, undecodable
@@ -16,7 +17,9 @@ from streams.sources.input_file import open_input
 from streams.sources.jsonl import lines
 from streams.sources.trajectory import decision_log
 
-_ENDINGS = (".jsonl", ".jsonl.gz")
+LABELS: Final = frozenset({"label_source", "stuck", "solved"})
+"""Fields that make a line a label: neither a decision log nor an event has one of them."""
+_ENDINGS: Final = (".jsonl", ".jsonl.gz")
 
 
 class Labelled(NamedTuple):
@@ -39,10 +42,10 @@ def read(names: Iterable[str]) -> Labelled:
                 value = decode_object(line)
                 if value is None:
                     found.entries.append(undecodable(line))
-                elif "label_source" in value:
+                elif not LABELS.isdisjoint(value):
                     found.labels.append(value)
                 else:
-                    log = decision_log(value)
+                    log = value if "action" in value else decision_log(value)
                     found.entries.append(Entry(session_key(log), None, log, None))
     return found
 

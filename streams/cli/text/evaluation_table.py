@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from streams.cli.text.estimate_text import counted, estimate_text
 from streams.cli.text.line import Table
+from streams.cli.text.stuck_table import ended_tables, stuck_tables
 from streams.evaluation.alarm_rate import AlarmRate
+from streams.evaluation.estimate import Estimate
 from streams.evaluation.evaluation import Part, Row
-from streams.evaluation.intervals import Interval
 from streams.evaluation.kind import Kind
 from streams.evaluation.scores import Scores
 
-_NOTHING = "-"
 _SCORES = ("detector", "hits", "false", "missed", "precision", "recall", "F1")
 # The first record of a session repeats nothing.
 _KINDS = [kind for kind in Kind if kind is not Kind.FIRST]
-_BY_KIND = "Records by kind: found of labelled, and false"
-_DELAY = ("detector", "noticed", "unnoticed", "median", "longest")
+_BY_KIND = "Records by kind: found, and false"
+_DELAY = ("detector", "noticed", "unnoticed", "lower quartile", "median", "upper quartile")
 _ALARMS = ("detector", "sessions", "per 100", "alarms per 100")
 _RULES = ("detector", "rule", "finds", "false", "only it finds", "only it, false", "healthy sessions")
 
@@ -25,11 +26,17 @@ def part_lines(part: Part, *, with_rules: bool) -> Iterator[str | Table]:
     """Write one source, or all of them, piece by piece. ``with_rules`` adds what each rule contributes."""
     yield f"## {part.source}"
     yield ""
+    yield f"{part.sessions} sessions, {part.records} records."
+    yield ""
+    yield f"- Stuck: {part.stuck} sessions; not stuck: {part.free}; disputed, and left out: {part.disputed}."
+    yield f"- Solved: {part.solved} sessions; failed: {part.failed}."
     yield (
-        f"{part.sessions} sessions, {part.records} records. Labelled by people: {part.labelled} sessions, "
-        f"{part.transitions} transitions, {part.repetitions} repetitions; {part.looping} sessions loop. "
-        f"Healthy: {part.healthy} sessions."
+        f"- Steps labelled by people: {part.labelled} sessions, {part.transitions} transitions, "
+        f"{part.repetitions} repetitions; {part.looping} sessions loop."
     )
+    yield f"- Healthy: {part.healthy} sessions."
+    yield from stuck_tables(part, with_rules=with_rules)
+    yield from ended_tables(part)
     if part.labelled:
         yield Table("Records", _SCORES, [_scores(row.detector, row.steps) for row in part.rows])
         yield Table("Sessions", _SCORES, [_scores(row.detector, row.sessions) for row in part.rows])
@@ -49,17 +56,19 @@ def _scores(detector: str, scores: Scores) -> list[str]:
     return [
         detector,
         *map(str, counts),
-        _figure(counts.precision, scores.precision),
-        _figure(counts.recall, scores.recall),
-        _figure(counts.f1, scores.f1),
+        estimate_text(Estimate(counts.precision, scores.precision)),
+        estimate_text(Estimate(counts.recall, scores.recall)),
+        estimate_text(Estimate(counts.f1, scores.f1)),
     ]
 
 
 def _kinds(row: Row) -> list[str]:
-    cells = (
-        f"{of.hits} of {of.hits + of.missed}, {of.false} false" for of in map(row.kinds.__getitem__, _KINDS)
-    )
-    return [row.detector, *cells]
+    return [row.detector, *(_kind(row.kinds[kind]) for kind in _KINDS)]
+
+
+def _kind(scores: Scores) -> str:
+    found = counted(scores.counts.hits, Estimate(scores.counts.recall, scores.recall))
+    return f"{found}, {scores.counts.false} false"
 
 
 def _delay(row: Row) -> list[str]:
@@ -68,18 +77,16 @@ def _delay(row: Row) -> list[str]:
         row.detector,
         str(delay.noticed),
         str(delay.unnoticed),
-        _NOTHING if delay.median is None else f"{delay.median:g}",
-        _NOTHING if delay.longest is None else str(delay.longest),
+        *(estimate_text(each, ".1f") for each in (delay.lower, delay.median, delay.upper)),
     ]
 
 
 def _rate(row: Row, rate: AlarmRate) -> list[str]:
-    per_session = rate.alarms_per_session
     return [
         row.detector,
         str(rate.alarmed),
-        _figure(rate.alarmed_share, rate.interval, times=100, decimals=1),
-        _NOTHING if per_session is None else f"{100 * per_session:.1f}",
+        estimate_text(rate.alarmed_share, ".1f", times=100),
+        estimate_text(rate.alarms_per_session, ".1f", times=100),
     ]
 
 
@@ -87,13 +94,3 @@ def _rules(row: Row) -> Iterator[list[str]]:
     for each in row.rules:
         numbers = (each.alone.hits, each.alone.false, each.only.hits, each.only.false, each.healthy)
         yield [row.detector, each.rule, *map(str, numbers)]
-
-
-def _figure(value: float | None, interval: Interval | None, times: int = 1, decimals: int = 2) -> str:
-    if value is None:
-        return _NOTHING
-    text = f"{times * value:.{decimals}f}"
-    if interval is None:
-        return text
-    low, high = (f"{times * end:.{decimals}f}" for end in interval)
-    return f"{text} ({low} to {high})"
