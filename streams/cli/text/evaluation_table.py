@@ -26,15 +26,7 @@ def part_lines(part: Part, *, with_rules: bool) -> Iterator[str | Table]:
     """Write one source, or all of them, piece by piece. ``with_rules`` adds what each rule contributes."""
     yield f"## {part.source}"
     yield ""
-    yield f"{part.sessions} sessions, {part.records} records."
-    yield ""
-    yield f"- Stuck: {part.stuck} sessions; not stuck: {part.free}; disputed, and left out: {part.disputed}."
-    yield f"- Solved: {part.solved} sessions; failed: {part.failed}."
-    yield (
-        f"- Steps labelled by people: {part.labelled} sessions, {part.transitions} transitions, "
-        f"{part.repetitions} repetitions; {part.looping} sessions loop."
-    )
-    yield f"- Healthy: {part.healthy} sessions."
+    yield from _content(part)
     yield from stuck_tables(part, with_rules=with_rules)
     yield from ended_tables(part)
     if part.labelled:
@@ -49,6 +41,26 @@ def part_lines(part: Part, *, with_rules: bool) -> Iterator[str | Table]:
     if with_rules and (rules := [line for row in part.rows for line in _rules(row)]):
         yield Table("Rules", _RULES, rules)
     yield ""
+
+
+def _content(part: Part) -> Iterator[str]:
+    """Say how many sessions there are, and of how many something is known."""
+    yield f"{part.sessions} sessions, {part.records} records."
+    known = []
+    if part.stuck + part.free + part.disputed:
+        known.append(f"{part.stuck} stuck, {part.free} not stuck, {part.disputed} disputed and left out")
+    if part.solved + part.failed:
+        known.append(f"{part.solved} solved their task, {part.failed} failed")
+    if part.labelled:
+        known.append(
+            f"{part.labelled} with steps labelled by people: {part.transitions} transitions, "
+            f"{part.repetitions} repetitions; sessions that loop: {part.looping}"
+        )
+    if part.healthy:
+        known.append(f"{part.healthy} healthy")
+    if known:
+        yield ""
+        yield from (f"- {each}" for each in known)
 
 
 def _scores(detector: str, scores: Scores) -> list[str]:

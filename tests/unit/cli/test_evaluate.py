@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from streams.cli import main
+from tests.stream import decision_log
 
 
 def events(session: str, *calls: tuple[str, str, str, str]) -> list[dict[str, Any]]:
@@ -36,9 +37,10 @@ LINES = [
     # Four equal failures: WARNING at the second, LOOP from the third on. All three repetitions are labelled.
     *events("demo::loop", FAILING, FAILING, FAILING, FAILING, ("ls", ".", "success", "main.py")),
     label("demo::loop", "Repetition", "Repetition", "Repetition", "Follow-up"),
+    {"session_id": "demo::loop", "stuck": "yes", "onset": 1, "solved": False},
     # The same call twice with another result: only the baseline minds.
     *events("demo::work", ("tail", "log", "success", "one row"), ("tail", "log", "success", "two rows")),
-    label("demo::work", "Follow-up"),
+    {**label("demo::work", "Follow-up"), "stuck": "no", "solved": True},
     # Nobody labelled this one.
     *events("other::wild", *[("ls", ".", "success", "main.py")] * 3),
     # A source without loops.
@@ -59,64 +61,112 @@ def evaluate(*arguments: str) -> Result:
 GOLDEN = """\
 ## all
 
-4 sessions, 12 records. Labelled by people: 2 sessions, 5 transitions, 3 repetitions; 1 sessions loop. \
-Healthy: 2 sessions.
+4 sessions, 12 records.
+
+- 1 stuck, 1 not stuck, 0 disputed and left out
+- 1 solved their task, 1 failed
+- 2 with steps labelled by people: 5 transitions, 3 repetitions; sessions that loop: 1
+- 2 healthy
+
+**Stuck sessions**
+
+| detector        | found                  | false                  | precision           | early | stuck \
+records after the alarm |
+| --------------- | ---------------------- | ---------------------- | ------------------- | ----- | \
+----------------------------- |
+| baseline        | 1: 1.00 (0.21 to 1.00) | 1: 1.00 (0.21 to 1.00) | 0.50 (0.09 to 0.91) | 0     | 0.75 \
+(0.75 to 0.75)           |
+| verdict-warning | 1: 1.00 (0.21 to 1.00) | 0: 0.00 (0.00 to 0.79) | 1.00 (0.21 to 1.00) | 0     | 0.75 \
+(0.75 to 0.75)           |
+| verdict-loop    | 1: 1.00 (0.21 to 1.00) | 0: 0.00 (0.00 to 0.79) | 1.00 (0.21 to 1.00) | 0     | 0.50 \
+(0.50 to 0.50)           |
+
+**Stuck sessions: delay from the onset, in records**
+
+| detector        | noticed | lower quartile   | median           | upper quartile   |
+| --------------- | ------- | ---------------- | ---------------- | ---------------- |
+| baseline        | 1       | 0.0 (0.0 to 0.0) | 0.0 (0.0 to 0.0) | 0.0 (0.0 to 0.0) |
+| verdict-warning | 1       | 0.0 (0.0 to 0.0) | 0.0 (0.0 to 0.0) | 0.0 (0.0 to 0.0) |
+| verdict-loop    | 1       | 1.0 (1.0 to 1.0) | 1.0 (1.0 to 1.0) | 1.0 (1.0 to 1.0) |
+
+**Solved and failed sessions**
+
+| detector        | solved with alarm | per 100               | failed with alarm      | records of \
+failed after the alarm |
+| --------------- | ----------------- | --------------------- | ---------------------- | \
+--------------------------------- |
+| baseline        | 1                 | 100.0 (20.7 to 100.0) | 1: 1.00 (0.21 to 1.00) | 0.60 (0.60 to \
+0.60)               |
+| verdict-warning | 0                 | 0.0 (0.0 to 79.3)     | 1: 1.00 (0.21 to 1.00) | 0.60 (0.60 to \
+0.60)               |
+| verdict-loop    | 0                 | 0.0 (0.0 to 79.3)     | 1: 1.00 (0.21 to 1.00) | 0.40 (0.40 to \
+0.40)               |
 
 **Records**
 
-| detector        | hits | false | missed | precision           | recall              | F1                  |
-| --------------- | ---- | ----- | ------ | ------------------- | ------------------- | ------------------- |
-| baseline        | 3    | 1     | 0      | 0.75 (0.00 to 1.00) | 1.00 (1.00 to 1.00) | 0.86 (0.00 to 1.00) |
-| verdict-warning | 3    | 0     | 0      | 1.00 (1.00 to 1.00) | 1.00 (1.00 to 1.00) | 1.00 (1.00 to 1.00) |
-| verdict-loop    | 2    | 0     | 1      | 1.00 (1.00 to 1.00) | 0.67 (0.67 to 0.67) | 0.80 (0.80 to 0.80) |
+| detector        | hits | false | missed | precision           | recall              | F1                \
+  |
+| --------------- | ---- | ----- | ------ | ------------------- | ------------------- | \
+------------------- |
+| baseline        | 3    | 1     | 0      | 0.75 (0.00 to 1.00) | 1.00 (1.00 to 1.00) | 0.86 (0.00 to \
+1.00) |
+| verdict-warning | 3    | 0     | 0      | 1.00 (1.00 to 1.00) | 1.00 (1.00 to 1.00) | 1.00 (1.00 to \
+1.00) |
+| verdict-loop    | 2    | 0     | 1      | 1.00 (1.00 to 1.00) | 0.67 (0.67 to 0.67) | 0.80 (0.80 to \
+0.80) |
 
 **Sessions**
 
-| detector        | hits | false | missed | precision           | recall              | F1                  |
-| --------------- | ---- | ----- | ------ | ------------------- | ------------------- | ------------------- |
-| baseline        | 1    | 1     | 0      | 0.50 (0.09 to 0.91) | 1.00 (0.21 to 1.00) | 0.67 (0.00 to 1.00) |
-| verdict-warning | 1    | 0     | 0      | 1.00 (0.21 to 1.00) | 1.00 (0.21 to 1.00) | 1.00 (1.00 to 1.00) |
-| verdict-loop    | 1    | 0     | 0      | 1.00 (0.21 to 1.00) | 1.00 (0.21 to 1.00) | 1.00 (1.00 to 1.00) |
+| detector        | hits | false | missed | precision           | recall              | F1                \
+  |
+| --------------- | ---- | ----- | ------ | ------------------- | ------------------- | \
+------------------- |
+| baseline        | 1    | 1     | 0      | 0.50 (0.09 to 0.91) | 1.00 (0.21 to 1.00) | 0.67 (0.00 to \
+1.00) |
+| verdict-warning | 1    | 0     | 0      | 1.00 (0.21 to 1.00) | 1.00 (0.21 to 1.00) | 1.00 (1.00 to \
+1.00) |
+| verdict-loop    | 1    | 0     | 0      | 1.00 (0.21 to 1.00) | 1.00 (0.21 to 1.00) | 1.00 (1.00 to \
+1.00) |
 
-**Records by kind: found of labelled, and false**
+**Records by kind: found, and false**
 
-| detector        | same call       | returning       | same tool       | other tool      |
-| --------------- | --------------- | --------------- | --------------- | --------------- |
-| baseline        | 3 of 3, 1 false | 0 of 0, 0 false | 0 of 0, 0 false | 0 of 0, 0 false |
-| verdict-warning | 3 of 3, 0 false | 0 of 0, 0 false | 0 of 0, 0 false | 0 of 0, 0 false |
-| verdict-loop    | 2 of 3, 0 false | 0 of 0, 0 false | 0 of 0, 0 false | 0 of 0, 0 false |
+| detector        | same call                       | returning  | same tool  | other tool |
+| --------------- | ------------------------------- | ---------- | ---------- | ---------- |
+| baseline        | 3: 1.00 (1.00 to 1.00), 1 false | 0, 0 false | 0, 0 false | 0, 0 false |
+| verdict-warning | 3: 1.00 (1.00 to 1.00), 0 false | 0, 0 false | 0, 0 false | 0, 0 false |
+| verdict-loop    | 2: 0.67 (0.67 to 0.67), 0 false | 0, 0 false | 0, 0 false | 0, 0 false |
 
 **Delay, in records**
 
-| detector        | noticed | unnoticed | median | longest |
-| --------------- | ------- | --------- | ------ | ------- |
-| baseline        | 1       | 0         | 0      | 0       |
-| verdict-warning | 1       | 0         | 0      | 0       |
-| verdict-loop    | 1       | 0         | 1      | 1       |
+| detector        | noticed | unnoticed | lower quartile   | median           | upper quartile   |
+| --------------- | ------- | --------- | ---------------- | ---------------- | ---------------- |
+| baseline        | 1       | 0         | 0.0 (0.0 to 0.0) | 0.0 (0.0 to 0.0) | 0.0 (0.0 to 0.0) |
+| verdict-warning | 1       | 0         | 0.0 (0.0 to 0.0) | 0.0 (0.0 to 0.0) | 0.0 (0.0 to 0.0) |
+| verdict-loop    | 1       | 0         | 1.0 (1.0 to 1.0) | 1.0 (1.0 to 1.0) | 1.0 (1.0 to 1.0) |
 
 **Alarms, healthy sessions**
 
-| detector        | sessions | per 100            | alarms per 100 |
-| --------------- | -------- | ------------------ | -------------- |
-| baseline        | 1        | 50.0 (9.5 to 90.5) | 50.0           |
-| verdict-warning | 0        | 0.0 (0.0 to 65.8)  | 0.0            |
-| verdict-loop    | 0        | 0.0 (0.0 to 65.8)  | 0.0            |
+| detector        | sessions | per 100            | alarms per 100      |
+| --------------- | -------- | ------------------ | ------------------- |
+| baseline        | 1        | 50.0 (9.5 to 90.5) | 50.0 (0.0 to 100.0) |
+| verdict-warning | 0        | 0.0 (0.0 to 65.8)  | 0.0 (0.0 to 0.0)    |
+| verdict-loop    | 0        | 0.0 (0.0 to 65.8)  | 0.0 (0.0 to 0.0)    |
 
 **Alarms, all sessions**
 
-| detector        | sessions | per 100             | alarms per 100 |
-| --------------- | -------- | ------------------- | -------------- |
-| baseline        | 3        | 75.0 (30.1 to 95.4) | 75.0           |
-| verdict-warning | 2        | 50.0 (15.0 to 85.0) | 50.0           |
-| verdict-loop    | 1        | 25.0 (4.6 to 69.9)  | 25.0           |
+| detector        | sessions | per 100             | alarms per 100       |
+| --------------- | -------- | ------------------- | -------------------- |
+| baseline        | 3        | 75.0 (30.1 to 95.4) | 75.0 (25.0 to 100.0) |
+| verdict-warning | 2        | 50.0 (15.0 to 85.0) | 50.0 (0.0 to 100.0)  |
+| verdict-loop    | 1        | 25.0 (4.6 to 69.9)  | 25.0 (0.0 to 75.0)   |
 
 **Rules**
 
-| detector        | rule      | finds | false | only it finds | only it, false | healthy sessions |
-| --------------- | --------- | ----- | ----- | ------------- | -------------- | ---------------- |
-| baseline        | same_call | 3     | 1     | 3             | 1              | 1                |
-| verdict-warning | R1        | 3     | 0     | 3             | 0              | 0                |
-| verdict-loop    | R1        | 2     | 0     | 2             | 0              | 0                |
+| detector        | rule     | finds | false | only it finds | only it, false | healthy sessions |
+| --------------- | -------- | ----- | ----- | ------------- | -------------- | ---------------- |
+| baseline        | baseline | 3     | 1     | 3             | 1              | 1                |
+| verdict-warning | R1       | 3     | 0     | 3             | 0              | 0                |
+| verdict-loop    | R1       | 2     | 0     | 2             | 0              | 0                |
 
 """
 
@@ -145,19 +195,52 @@ def test_as_json_there_is_every_figure(folder: str) -> None:
     }
     assert [part["source"] for part in document["parts"]] == ["all", "demo", "free", "other"]
     (row,) = document["parts"][0]["detectors"]
+    unfound = {"precision": None, "precision_interval": None, "recall": None, "recall_interval": None}
+    none = {"hits": 0, "false": 0, "missed": 0, **unfound, "f1": None, "f1_interval": None}
+    perfect = {"hits": 3, "false": 0, "missed": 0, "precision": 1.0, "precision_interval": [1.0, 1.0]}
+    perfect |= {"recall": 1.0, "recall_interval": [1.0, 1.0], "f1": 1.0, "f1_interval": [1.0, 1.0]}
+    at_once = {"value": 0.0, "interval": [0.0, 0.0]}
+    delay = {
+        "noticed": 1,
+        "unnoticed": 0,
+        "lower_quartile_records": at_once,
+        "median_records": at_once,
+        "upper_quartile_records": at_once,
+    }
     assert row == {
         "detector": "verdict-warning",
-        "steps": {
-            "hits": 3,
-            "false": 0,
+        "stuck": {
+            "found": 1,
             "missed": 0,
-            "precision": 1.0,
-            "precision_interval": [1.0, 1.0],
-            "recall": 1.0,
-            "recall_interval": [1.0, 1.0],
-            "f1": 1.0,
-            "f1_interval": [1.0, 1.0],
+            "false": 0,
+            "early": 0,
+            "found_share": {"value": 1.0, "interval": [0.2065, 1.0]},
+            "false_share": {"value": 0.0, "interval": [0.0, 0.7935]},
+            "precision": {"value": 1.0, "interval": [0.2065, 1.0]},
+            "delay": delay,
+            "stuck_records_after_alarm": {"value": 0.75, "interval": [0.75, 0.75]},
         },
+        "stuck_by_rule": {},
+        "solved": {
+            "sessions": 1,
+            "sessions_with_alarm": 0,
+            "sessions_with_alarm_per_100": 0.0,
+            "interval": [0.0, 79.3451],
+            "alarms": 0,
+            "alarms_per_100": 0.0,
+            "alarms_interval": [0.0, 0.0],
+        },
+        "failed": {
+            "sessions": 1,
+            "sessions_with_alarm": 1,
+            "sessions_with_alarm_per_100": 100.0,
+            "interval": [20.6549, 100.0],
+            "alarms": 1,
+            "alarms_per_100": 100.0,
+            "alarms_interval": [100.0, 100.0],
+        },
+        "failed_records_after_alarm": {"value": 0.6, "interval": [0.6, 0.6]},
+        "steps": {**perfect},
         "sessions": {
             "hits": 1,
             "false": 0,
@@ -176,6 +259,7 @@ def test_as_json_there_is_every_figure(folder: str) -> None:
             "interval": [0.0, 65.762],
             "alarms": 0,
             "alarms_per_100": 0.0,
+            "alarms_interval": [0.0, 0.0],
         },
         "every_session": {
             "sessions": 4,
@@ -184,8 +268,9 @@ def test_as_json_there_is_every_figure(folder: str) -> None:
             "interval": [15.0039, 84.9961],
             "alarms": 2,
             "alarms_per_100": 50.0,
+            "alarms_interval": [0.0, 100.0],
         },
-        "delay": {"noticed": 1, "unnoticed": 0, "median_records": 0, "longest_records": 0},
+        "delay": delay,
         "rules": [
             {
                 "rule": "R1",
@@ -195,11 +280,11 @@ def test_as_json_there_is_every_figure(folder: str) -> None:
             }
         ],
         "kinds": {
-            "first": {"hits": 0, "false": 0, "missed": 0},
-            "same call": {"hits": 3, "false": 0, "missed": 0},
-            "returning": {"hits": 0, "false": 0, "missed": 0},
-            "same tool": {"hits": 0, "false": 0, "missed": 0},
-            "other tool": {"hits": 0, "false": 0, "missed": 0},
+            "first": none,
+            "same call": perfect,
+            "returning": none,
+            "same tool": none,
+            "other tool": none,
         },
     }
     assert document["changes"] == []
@@ -211,6 +296,31 @@ def test_a_source_without_labels_has_alarms_only(folder: str) -> None:
     assert "**Alarms, healthy sessions**" not in tables
     assert "**Records**" not in tables
     assert "**Sessions**" not in tables
+    assert "**Stuck sessions**" not in tables
+    assert "**Solved and failed sessions**" not in tables
+
+
+def test_own_decision_logs_are_enough(tmp_path: Path) -> None:
+    logs = [decision_log(session="mine", number=number, error="no such file") for number in range(4)]
+    labels = [{"session_id": "mine", "stuck": "yes", "onset": 1, "records": 3}]
+    path = tmp_path / "mine.jsonl"
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in (*logs, *labels)))
+    result = evaluate(str(path), "--detector", "verdict-loop")
+    assert result.stderr == ""
+    assert "| verdict-loop | 1: 1.00 (0.21 to 1.00) | 0     |" in result.stdout
+
+
+def test_each_rule_is_scored_on_stuck_sessions(tmp_path: Path) -> None:
+    circle = [("ls", ".", "success", "main.py"), ("cat", "main.py", "failure", "no such file")]
+    lines = [
+        *events("s::1", *circle * 3, *circle[1:] * 2),
+        {"session_id": "s::1", "stuck": "yes", "onset": 2},
+    ]
+    path = tmp_path / "circle.jsonl"
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    result = evaluate(str(path), "--detector", "loop", "--rules")
+    by_rule = result.stdout.partition("**Stuck sessions, by rule**")[2]
+    assert "| loop oscillation | 1: 1.00" in by_rule
 
 
 def test_settings_change_what_is_found(folder: str, tmp_path: Path) -> None:
@@ -238,14 +348,23 @@ def test_where_nothing_is_scored_it_ends_with_two_and_a_sentence(tmp_path: Path)
 CHANGES = """\
 ## all, less the same under strict.json
 
+**Stuck sessions**
+
+| detector        | found                  | false                  | precision              \
+| median delay        | stuck records after the alarm |
+| --------------- | ---------------------- | ---------------------- | ---------------------- \
+| ------------------- | ----------------------------- |
+| verdict-warning | +0.00 (+0.00 to +0.00) | +0.00 (+0.00 to +0.00) | +0.00 (+0.00 to +0.00) \
+| -2.0 (-2.0 to -2.0) | +0.50 (+0.50 to +0.50)        |
+
 **Records and sessions**
 
 | detector        | precision              | recall                 | F1                     \
-| F1 of sessions         | healthy with alarm |
+| F1 of sessions         | healthy with alarm | solved with alarm |
 | --------------- | ---------------------- | ---------------------- | ---------------------- \
-| ---------------------- | ------------------ |
+| ---------------------- | ------------------ | ----------------- |
 | verdict-warning | +0.00 (+0.00 to +0.00) | +0.67 (+0.67 to +0.67) | +0.50 (+0.50 to +0.50) \
-| +0.00 (+0.00 to +0.00) | 0 for 0            |
+| +0.00 (+0.00 to +0.00) | 0 for 0            | 0 for 0           |
 
 """
 
@@ -268,7 +387,9 @@ def test_changes_stand_in_the_document(folder: str, strict: str) -> None:
     result = evaluate(folder, "--json", "--against", strict, "--detector", "verdict-warning")
     (change,) = json.loads(result.stdout)["changes"]
     assert change["recall"] == {"change": 0.6667, "interval": [0.6667, 0.6667]}
-    assert change["healthy_sessions_with_alarm"] == [0, 0]
+    assert change["healthy_sessions_with_alarm"] == change["solved_sessions_with_alarm"] == [0, 0]
+    # The warning is on the first repetition, for the third.
+    assert change["stuck"]["median_delay"] == {"change": -2.0, "interval": [-2.0, -2.0]}
 
 
 def test_what_cannot_be_compared_is_named(tmp_path: Path) -> None:

@@ -2,22 +2,33 @@
 
 import pytest
 
-from streams.evaluation.alarm_rate import alarm_rate
+from streams.evaluation.alarm_rate import AlarmRate, alarm_rate
+from streams.evaluation.estimate import Estimate
+from streams.evaluation.intervals import resamples
+
+
+def rate(*sessions: set[int]) -> AlarmRate:
+    return alarm_rate(sessions, resamples(len(sessions)))
 
 
 def test_records_in_a_row_hold_up_one_alarm() -> None:
-    rate = alarm_rate([frozenset({0, 1, 2, 5, 7, 8}), frozenset(), frozenset({4})])
-    assert (rate.sessions, rate.alarmed, rate.alarms) == (3, 2, 4)
-    assert rate.alarmed_share == 2 / 3
-    assert rate.alarms_per_session == 4 / 3
+    found = rate({0, 1, 2, 5, 7, 8}, set(), {4})
+    assert (found.sessions, found.alarmed, found.alarms) == (3, 2, 4)
+    assert found.alarmed_share.value == 2 / 3
+    assert found.alarms_per_session.value == 4 / 3
 
 
 def test_no_alarm_in_twenty_sessions_does_not_prove_that_there_is_none() -> None:
-    interval = alarm_rate([frozenset()] * 20).interval
+    interval = rate(*[set()] * 20).alarmed_share.interval
     assert interval is not None
     assert interval == pytest.approx((0.0, 0.1611), abs=5e-5)
 
 
+def test_the_mean_number_of_alarms_is_drawn_from_whole_sessions() -> None:
+    # A draw of two sessions has 0, 1 or 2 times the three alarms of the first.
+    assert rate({0, 2, 4}, set()).alarms_per_session == Estimate(1.5, (0.0, 3.0))
+
+
 def test_no_sessions_no_rate() -> None:
-    rate = alarm_rate([])
-    assert (rate.alarmed_share, rate.interval, rate.alarms_per_session) == (None, None, None)
+    nothing = Estimate(None, None)
+    assert rate() == AlarmRate(0, 0, 0, nothing, nothing)

@@ -1,25 +1,41 @@
-"""Records between the first labelled repetition and the first alarm."""
+"""Records between the onset of a loop and the first alarm."""
 
-from streams.evaluation.delay import Delay, delay
-
-
-def at(*positions: int) -> frozenset[int]:
-    return frozenset(positions)
+from streams.evaluation.delay import Delay, Wait, delay, wait
+from streams.evaluation.estimate import Estimate
+from streams.evaluation.intervals import resamples
 
 
-def test_the_first_alarm_at_or_after_the_first_repetition_counts() -> None:
-    assert delay([(at(3), at(3, 4)), (at(2, 9, 10), at(5, 6)), (at(8), at(7))]) == Delay(
-        noticed=3, unnoticed=0, median=1, longest=4
-    )
+def summary(*waits: Wait) -> Delay:
+    return delay(waits, resamples(len(waits)))
+
+
+def values(found: Delay) -> tuple[float | None, float | None, float | None]:
+    return found.lower.value, found.median.value, found.upper.value
+
+
+def test_the_first_alarm_at_or_after_the_onset_counts() -> None:
+    assert [wait({3}, 3), wait({2, 9, 10}, 5), wait({8}, 7)] == [0, 4, 1]
 
 
 def test_an_alarm_that_came_before_is_no_notice() -> None:
-    assert delay([(at(1, 2), at(5))]) == Delay(noticed=0, unnoticed=1, median=None, longest=None)
+    assert wait({1, 2}, 5) is None
 
 
-def test_sessions_without_a_repetition_do_not_count() -> None:
-    assert delay([(at(1), at())]) == Delay(noticed=0, unnoticed=0, median=None, longest=None)
+def test_quartiles_are_of_those_that_were_noticed() -> None:
+    found = summary(0, None, 4, 1, 2, 3)
+    assert (found.noticed, found.unnoticed) == (5, 1)
+    assert values(found) == (1, 2, 3)
 
 
 def test_of_an_even_number_the_median_lies_between() -> None:
-    assert delay([(at(3), at(3)), (at(8), at(3))]).median == 2.5
+    assert summary(0, 5).median.value == 2.5
+
+
+def test_the_interval_of_one_session_has_no_width_and_of_several_it_has() -> None:
+    assert summary(3).median == Estimate(3, (3.0, 3.0))
+    assert summary(1, 9).median.interval == (1.0, 9.0)
+
+
+def test_where_nothing_was_noticed_there_is_no_delay() -> None:
+    assert summary(None) == Delay(0, 1, *[Estimate(None, None)] * 3)
+    assert summary() == Delay(0, 0, *[Estimate(None, None)] * 3)

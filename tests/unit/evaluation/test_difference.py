@@ -2,18 +2,28 @@
 
 import pytest
 
+from streams.evaluation.alarms import EVIDENCE
 from streams.evaluation.difference import Difference, differences
 from streams.evaluation.evaluation import Evaluated
 from streams.evaluation.intervals import Interval
 from streams.evaluation.labels import SessionLabel, source_of
+from streams.evaluation.stuck_label import StuckLabel
 from streams.evaluation.watch import Watch
 
 
-def session(name: str, marked: set[int] | None, raised: set[int]) -> Evaluated:
+def session(
+    name: str,
+    marked: set[int] | None,
+    raised: set[int],
+    *,
+    stuck: StuckLabel | None = None,
+    solved: bool = False,
+) -> Evaluated:
     watch = Watch()
+    watch.records = 10
     watch.raised["baseline"] = {"rule": raised}
-    label = SessionLabel(name, source_of(name), None if marked is None else frozenset(marked), 0)
-    return Evaluated(label, watch)
+    repetitions = None if marked is None else frozenset(marked)
+    return Evaluated(SessionLabel(name, source_of(name), repetitions, 0, stuck, solved), watch)
 
 
 def compared(ours: list[Evaluated], theirs: list[Evaluated]) -> Difference:
@@ -46,6 +56,39 @@ def test_what_is_not_defined_on_one_side_has_no_change() -> None:
     found = compared([session("s::1", {1}, set())], [session("s::1", {1}, {1})])
     assert (found.precision.value, found.precision.interval) == (None, None)
     assert found.recall.value == -1.0
+
+
+def test_stuck_sessions_are_compared_pair_by_pair() -> None:
+    since_4, free = StuckLabel(True, 4), StuckLabel(False)
+    ours = [
+        session("s::1", None, {5}, stuck=since_4),
+        session("s::2", None, {7}, stuck=since_4),
+        session("s::3", None, {1}, stuck=free),
+    ]
+    theirs = [
+        session("s::1", None, {9}, stuck=since_4),
+        session("s::2", None, set(), stuck=since_4),
+        session("s::3", None, set(), stuck=free),
+    ]
+    change = compared(ours, theirs).stuck
+    assert change is not None
+    assert (change.found.value, change.false.value) == (0.5, 1.0)
+    assert change.precision.value == pytest.approx(2 / 3 - 1)
+    # The waits are 1 and 3, for 5 and none; 4 and 2 of twelve records come after the alarm, for none.
+    assert change.median_delay.value == 2 - 5
+    assert change.spared.value == pytest.approx(6 / 12)
+
+
+def test_what_is_said_later_has_no_stuck_sessions() -> None:
+    sides = [session("s::1", {1}, set())]
+    (found,) = differences(sides, sides, [EVIDENCE], lambda _: False)
+    assert found.stuck is None
+
+
+def test_alarms_of_solved_sessions_are_counted_on_both_sides() -> None:
+    ours = [session("s::1", None, {1}, solved=True), session("s::2", None, {1})]
+    theirs = [session("s::1", None, set(), solved=True), session("s::2", None, {1})]
+    assert compared(ours, theirs).solved == (1, 0)
 
 
 def test_other_sessions_cannot_be_compared() -> None:

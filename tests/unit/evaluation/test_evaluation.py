@@ -3,17 +3,25 @@
 import pytest
 
 from streams.evaluation.alarm_rate import AlarmRate
+from streams.evaluation.alarms import EVIDENCE
 from streams.evaluation.counts import Counts, total
-from streams.evaluation.delay import Delay
 from streams.evaluation.evaluation import Evaluated, Part, Row, evaluate
 from streams.evaluation.kind import Kind
 from streams.evaluation.labels import SessionLabel, source_of
+from streams.evaluation.stuck_label import StuckLabel
 from streams.evaluation.watch import Watch
 
 RECORDS = 10
 
 
-def session(name: str, marked: set[int] | None, **raised: set[int]) -> Evaluated:
+def session(
+    name: str,
+    marked: set[int] | None,
+    *,
+    stuck: StuckLabel | None = None,
+    solved: bool | None = None,
+    **raised: set[int],
+) -> Evaluated:
     """A session of ten records; ``raised`` by rule of verdict-warning."""
     watch = Watch()
     watch.records = RECORDS
@@ -22,18 +30,18 @@ def session(name: str, marked: set[int] | None, **raised: set[int]) -> Evaluated
     watch.kinds = {Kind.SAME_TOOL: set(range(2, RECORDS, 2)), Kind.OTHER: set(range(1, RECORDS, 2))}
     repetitions = None if marked is None else frozenset(marked)
     transitions = 0 if marked is None else RECORDS - 1
-    return Evaluated(SessionLabel(name, source_of(name), repetitions, transitions), watch)
+    return Evaluated(SessionLabel(name, source_of(name), repetitions, transitions, stuck, solved), watch)
 
 
 SESSIONS = [
-    session("sola::loops", {3, 4, 5, 6}, R1={4, 5}, R3={5, 6, 7}),
-    session("sola::missed", {2}),
-    session("sola::fine", set(), R3={9}),
+    session("sola::loops", {3, 4, 5, 6}, stuck=StuckLabel(True, 3), solved=False, R1={4, 5}, R3={5, 6, 7}),
+    session("sola::missed", {2}, stuck=StuckLabel(True, 2), solved=False),
+    session("sola::fine", set(), stuck=StuckLabel(False), solved=True, R3={9}),
     session("sola::quiet", set()),
     session("sola::unlabelled", None, R1={1}),
     session("tau::one", None),
     session("tau::two", None, R3={2, 3, 8}),
-    session("wild::one", None, R1={5}),
+    session("wild::one", None, stuck=StuckLabel(None), R1={5}),
 ]
 
 
@@ -44,6 +52,10 @@ def part(source: str, least: int = 1) -> Part:
 
 def row(source: str) -> Row:
     return part(source).rows[0]
+
+
+def counted(rate: AlarmRate) -> tuple[int, int, int]:
+    return rate.sessions, rate.alarmed, rate.alarms
 
 
 def test_all_sources_stand_first_then_each_by_name() -> None:
@@ -85,16 +97,49 @@ def test_a_session_may_need_more_repetitions_to_count_as_looping() -> None:
 def test_healthy_are_labelled_sessions_without_repetition_and_loop_free_sources() -> None:
     assert part("all").healthy == 4
     # sola::fine once; tau::two twice, for 2 and 3 are one alarm.
-    assert row("all").healthy == AlarmRate(sessions=4, alarmed=2, alarms=3)
+    assert counted(row("all").healthy) == (4, 2, 3)
 
 
 def test_a_session_that_nobody_labelled_is_never_healthy_on_its_own() -> None:
-    assert row("wild").healthy == AlarmRate(sessions=0, alarmed=0, alarms=0)
-    assert row("wild").every == AlarmRate(sessions=1, alarmed=1, alarms=1)
+    assert counted(row("wild").healthy) == (0, 0, 0)
+    assert counted(row("wild").every) == (1, 1, 1)
 
 
 def test_the_delay_runs_from_the_first_repetition_to_the_first_alarm() -> None:
-    assert row("all").delay == Delay(noticed=1, unnoticed=1, median=1, longest=1)
+    delay = row("all").delay
+    assert (delay.noticed, delay.unnoticed, delay.median.value) == (1, 1, 1)
+
+
+def test_stuck_sessions_are_found_and_those_that_are_not_raise_false_alarms() -> None:
+    found = row("all").stuck
+    assert found is not None
+    assert found.counts == Counts(hits=1, false=1, missed=1)
+    # Stuck from 3 to 9 and from 2 to 9; the alarm is on 4.
+    assert (found.delay.median.value, found.spared.value) == (1, 5 / 15)
+    assert (part("all").stuck, part("all").free, part("all").disputed) == (2, 1, 1)
+
+
+def test_stuck_sessions_are_scored_by_rule_where_there_are_several() -> None:
+    by_rule = row("all").stuck_by_rule
+    assert {rule: scores.counts for rule, scores in by_rule.items()} == {
+        "R1": Counts(hits=1, missed=1),
+        "R3": Counts(hits=1, false=1, missed=1),
+    }
+    assert row("wild").stuck_by_rule == {}
+
+
+def test_what_is_said_later_has_no_delay() -> None:
+    (later,) = evaluate(SESSIONS, [EVIDENCE], lambda _: False)[0].rows
+    assert (later.stuck, later.stuck_by_rule, later.failed_spared) == (None, {}, None)
+
+
+def test_sessions_are_told_apart_by_how_they_ended() -> None:
+    assert (part("all").solved, part("all").failed) == (1, 2)
+    assert counted(row("all").solved) == (1, 1, 1)
+    assert counted(row("all").failed) == (2, 1, 1)
+    spared = row("all").failed_spared
+    assert spared is not None
+    assert spared.value == 5 / 20
 
 
 def test_each_rule_is_weighed() -> None:
@@ -105,9 +150,9 @@ def test_each_rule_is_weighed() -> None:
 
 def test_records_are_taken_apart_by_kind() -> None:
     kinds = row("all").kinds
-    assert kinds[Kind.SAME_TOOL] == Counts(hits=2, false=0, missed=1)
-    assert kinds[Kind.OTHER] == Counts(hits=1, false=2, missed=1)
-    assert total(kinds.values()) == row("all").steps.counts
+    assert kinds[Kind.SAME_TOOL].counts == Counts(hits=2, false=0, missed=1)
+    assert kinds[Kind.OTHER].counts == Counts(hits=1, false=2, missed=1)
+    assert total(scores.counts for scores in kinds.values()) == row("all").steps.counts
 
 
 def test_the_order_of_the_sessions_does_not_matter() -> None:

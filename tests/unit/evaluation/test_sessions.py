@@ -4,6 +4,7 @@ from typing import Any
 
 from streams.detectors.settings import DEFAULTS
 from streams.evaluation.sessions import Gathered, gather
+from streams.evaluation.stuck_label import StuckLabel
 from streams.offline import judge
 from streams.sources.entry import Entry, undecodable
 from tests.stream import decision_log
@@ -44,12 +45,30 @@ def test_a_refused_record_counts_for_the_labels() -> None:
 def test_records_of_another_form_are_not_taken_for_sessions_without_alarms() -> None:
     (problem,) = gathered([undecodable(b"x"), log("a", 1, identity=1)], []).problems
     assert "2 of 2 records are refused" in problem
-    assert "`eddy detect`" in problem
+    assert "`eddy ingest`" in problem
 
 
 def test_labels_of_another_number_of_records_are_not_compared() -> None:
     found = gathered([log("a", 1), log("a", 2)], [label("a", "Follow-up", "Repetition")])
     assert found == Gathered((), ("a: 2 labels for 2 records; left out",))
+
+
+def test_lines_of_several_files_label_one_session() -> None:
+    lines = [
+        label("a", "Repetition"),
+        {"session_id": "a", "stuck": "yes", "onset": 1},
+        {"session_id": "a", "solved": True},
+    ]
+    (session,) = gathered([log("a", 1), log("a", 2)], lines).sessions
+    assert session.label.repetitions == {1}
+    assert session.label.stuck == StuckLabel(True, 1)
+    assert session.label.solved is True
+
+
+def test_a_label_that_cannot_be_is_named_and_does_not_count() -> None:
+    found = gathered([log("a", 1)], [{"session_id": "a", "stuck": "yes", "onset": "first"}])
+    assert found.problems == ("a: onset must be a whole number, 0 or more",)
+    assert [each.label.stuck for each in found.sessions] == [None]
 
 
 def test_labels_without_records_and_second_labels_are_told() -> None:

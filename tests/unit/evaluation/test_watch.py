@@ -128,6 +128,9 @@ def test_every_detector_answers_what_the_pipeline_reports() -> None:
     raised = {name: min(watch.positions(name), default=None) for name in DETECTORS}
     assert raised == {
         "baseline": 1,
+        "same-result-3": 2,
+        "long-25": None,
+        "long-35": None,
         "seen-before": 1,
         "entropy-warning": 2,
         "entropy-loop": 4,

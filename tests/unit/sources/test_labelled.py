@@ -8,6 +8,7 @@ import pytest
 
 from streams.errors import ConfigurationError
 from streams.sources.labelled import files, read
+from tests.stream import decision_log
 
 EVENT = {"session_id": "set::1", "agent_id": "a", "seq": 0, "tool_call": "ls", "action_status": "success"}
 LABEL = {"session_id": "set::1", "label_source": "human", "action_action": []}
@@ -20,6 +21,23 @@ def test_lines_are_told_apart_by_what_they_say_not_by_their_file(tmp_path: Path)
     assert found.labels == [LABEL]
     assert [entry.value and entry.value["event_id"] for entry in found.entries] == ["set::1/0", None]
     assert [entry.key for entry in found.entries] == ["set::1", None]
+
+
+@pytest.mark.parametrize("field", [{"stuck": "no"}, {"solved": True}, {"label_source": "human"}])
+def test_each_kind_of_label_makes_a_line_a_label(tmp_path: Path, field: dict[str, object]) -> None:
+    line = {"session_id": "set::1", **field}
+    path = tmp_path / "labels.jsonl"
+    path.write_text(json.dumps(line))
+    found = read([str(path)])
+    assert (found.entries, found.labels) == ([], [line])
+
+
+def test_decision_logs_are_taken_as_they_are(tmp_path: Path) -> None:
+    log = decision_log(session="s-1", number=3)
+    path = tmp_path / "logs.jsonl"
+    path.write_text(json.dumps(log))
+    (entry,) = read([str(path)]).entries
+    assert (entry.key, entry.value) == ("s-1", log)
 
 
 def test_a_folder_stands_for_its_json_lines_in_the_order_of_their_names(tmp_path: Path) -> None:
