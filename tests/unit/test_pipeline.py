@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import pytest
 
+import streams.conclusion
 import streams.pipeline
 from streams.detectors.detector import CloseReason, Detector, Eddy, Layer, Observation
 from streams.detectors.registry import DETECTORS
@@ -342,8 +343,9 @@ class TestAJudge:
     def _registered(self, monkeypatch: pytest.MonkeyPatch) -> None:
         others = [each for each in streams.pipeline.DETECTORS if each.name != Judge.name]
         detectors = (Judge(), *others)
-        monkeypatch.setattr(streams.pipeline, "DETECTORS", detectors)
-        monkeypatch.setattr(streams.pipeline, "_BY_NAME", {each.name: each for each in detectors})
+        for module in (streams.pipeline, streams.conclusion):
+            monkeypatch.setattr(module, "DETECTORS", detectors)
+        monkeypatch.setattr(streams.conclusion, "_BY_NAME", {each.name: each for each in detectors})
 
     @staticmethod
     def ids(outcome: Scored) -> list[str]:
