@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from schemas.codec import Codec, Reason, UndecodableError
 from streams.contribution_record import health_record, task_record
@@ -27,6 +27,7 @@ from streams.dead_letter import (
     unreadable_reason,
 )
 from streams.detectors.settings import DetectionSettings
+from streams.domain.decision import Decision
 from streams.domain.event import Event
 from streams.domain.outcome import Duplicate, Rejected, Scored
 from streams.domain.outgoing import Outgoing
@@ -35,7 +36,7 @@ from streams.domain.run import Message, Run
 from streams.domain.session import DAMAGE, DamagedSessionError, Session
 from streams.domain.topic import OUTPUTS, Topic
 from streams.domain.unreadable import Unreadable
-from streams.pipeline import Expired, admit, step
+from streams.pipeline import Expired, Step, admit, step, steps
 from streams.policy.comparison import Difference
 from streams.policy.state_size import StateLimit
 from streams.settings_document.shadow import Shadow
@@ -104,6 +105,18 @@ def key_text(key: bytes | None) -> str | None:
     return None if key is None else key.decode("utf-8", "surrogateescape")
 
 
+class _Received(NamedTuple):
+    """A message as far as it could be read, and what came of that."""
+
+    record: Record | None
+    admitted: Decision | Rejected | UndecodableError | Unreadable
+
+
+# So many records are judged together. The code of a detector then stays in the caches for a while; of more
+# records, what they are decoded to does not.
+_TOGETHER = 50
+
+
 class Job:
     """The fold of a run, with the codecs and names it needs.
 
@@ -159,7 +172,7 @@ class Job:
         # A key that is not UTF-8 belongs to no session: its records are dead letters.
         return {text for text in texts if "\ufffd" not in text or text.encode() in keys}
 
-    def fold(  # noqa: C901 - what may become of a record, one after another
+    def fold(
         self,
         run: Run,
         sessions: Sessions,
@@ -169,43 +182,42 @@ class Job:
     ) -> None:
         """Process a run whose records have the same settings; add the outcome to ``folded``.
 
-        With a ``shadow`` its settings are tried out on each record, which changes no other output.
+        The records are judged together, up to `_TOGETHER` of them, and put out one after another. With a
+        ``shadow`` its settings are tried out on each record, which changes no other output.
 
         Raises:
             DamagedSessionError: the state of a session is none that was ever written.
         """
-        decode = self._decoder.decode
-        partition = run.partition
+        for start in range(0, len(run), _TOGETHER):
+            part = Run(run.topic, run.partition, run.messages[start : start + _TOGETHER])
+            self._fold(part, sessions, settings, folded, shadow)
+
+    def _fold(
+        self,
+        run: Run,
+        sessions: Sessions,
+        settings: DetectionSettings,
+        folded: RunResult,
+        shadow: Shadow | None,
+    ) -> None:
+        received = [self._received(run.partition, message, settings) for message in run.messages]
+        decisions = [each.admitted for each in received if isinstance(each.admitted, Decision)]
+        judged: Iterator[Step] | None = iter(steps(sessions.get, decisions, settings))
         ttl, grace = settings.session_ttl_ms, settings.state_grace_ms
         limit = self._limit_under(settings)
-        for message in run.messages:
-            if isinstance(message, Unreadable):
-                self._set_aside_unreadable(folded, run, message)
+        for message, (record, admitted) in zip(run.messages, received, strict=True):
+            if isinstance(admitted, Unreadable):
+                self._set_aside_unreadable(folded, run, admitted)
                 continue
-            try:
-                value = decode(message.value, message.headers)
-            except UndecodableError as error:
-                source = Source(run.topic, partition, message.offset, message.headers)
-                headers = undecodable_headers(source, error, group=self._group, version=self._version)
-                self._dead_letter(folded, message, error.reason, error.detail, headers)
-                continue
-            timestamp = message.timestamp
-            record = Record(
-                partition, message.offset, key_text(message.key), timestamp if timestamp >= 0 else None, value
-            )
-            admitted = admit(record, settings)
-            if isinstance(admitted, Rejected):
-                problems, detail = admitted.problems, admitted.detail
-                source = Source(run.topic, partition, message.offset, message.headers)
-                headers = rejected_headers(source, problems, detail, group=self._group, version=self._version)
-                self._dead_letter(folded, message, reason_for(problems), detail, headers)
-                if shadow is not None and (found := try_refused(record, settings, shadow)) is not None:
-                    self._tell(folded, message, difference_record(*found, settings, shadow), found[1])
+            if not isinstance(admitted, Decision):
+                self._refuse(folded, run, message, admitted)
+                if shadow is not None and record is not None:
+                    self._try_refused(folded, message, record, settings, shadow)
                 continue
             session = sessions.get(admitted.session_id)
             if session is None and ttl:
                 folded.in_time_until.append(admitted.timestamp + grace)
-            done = step(session, admitted, settings)
+            done = step(session, admitted, settings) if judged is None else next(judged)
             match done.outcome:
                 case Duplicate():
                     folded.duplicates += 1
@@ -213,12 +225,46 @@ class Job:
                     after = done.session
                     if (too_large := self._emit(folded, message, scored, after, limit)) is not None:
                         self._set_aside_too_large(folded, run, message, too_large)
+                        # The others were judged as if this one had been put out.
+                        judged = None
                         continue
                     self._contribute(folded, message, scored, settings)
                     if shadow is not None:
+                        assert record is not None
                         before_after = session, after
                         after = self._try_out(folded, message, record, before_after, scored, settings, shadow)
                     sessions.put(after, admitted.session_id)
+
+    def _received(self, partition: int, message: Message, settings: DetectionSettings) -> _Received:
+        """Decode and check a message."""
+        if isinstance(message, Unreadable):
+            return _Received(None, message)
+        try:
+            value = self._decoder.decode(message.value, message.headers)
+        except UndecodableError as error:
+            return _Received(None, error)
+        timestamp = message.timestamp if message.timestamp >= 0 else None
+        record = Record(partition, message.offset, key_text(message.key), timestamp, value)
+        return _Received(record, admit(record, settings))
+
+    def _refuse(
+        self, folded: RunResult, run: Run, message: Message, why: Rejected | UndecodableError
+    ) -> None:
+        source = Source(run.topic, run.partition, message.offset, message.headers)
+        if isinstance(why, UndecodableError):
+            headers = undecodable_headers(source, why, group=self._group, version=self._version)
+            self._dead_letter(folded, message, why.reason, why.detail, headers)
+        else:
+            problems, detail = why.problems, why.detail
+            headers = rejected_headers(source, problems, detail, group=self._group, version=self._version)
+            self._dead_letter(folded, message, reason_for(problems), detail, headers)
+
+    def _try_refused(
+        self, folded: RunResult, message: Message, record: Record, settings: DetectionSettings, shadow: Shadow
+    ) -> None:
+        found = try_refused(record, settings, shadow)
+        if found is not None:
+            self._tell(folded, message, difference_record(*found, settings, shadow), found[1])
 
     def _try_out(
         self,

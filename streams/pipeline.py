@@ -198,8 +198,7 @@ def _opened(before: Session | Row | None, decision: Decision, settings: Detectio
 def _show(rows: Sequence[Row], settings: DetectionSettings) -> None:
     """Let each detector look at the records: blocks, states and findings go into the rows."""
     for detector in DETECTORS:
-        name, observe = detector.name, detector.observe
-        judges = detector.layer is _JUDGES
+        name, judges = detector.name, detector.layer is _JUDGES
         for row in rows:
             eddy = row.eddy
             state = row.held.get(name)
@@ -207,7 +206,7 @@ def _show(rows: Sequence[Row], settings: DetectionSettings) -> None:
                 state = live(detector, state, settings)
             seen = None
             if judges or row.scoring is not _NOT_SCORED:
-                seen = observe(state, row.decision, eddy, settings)
+                seen = detector.observe(state, row.decision, eddy, settings)
             if seen is None:
                 row.states[name], eddy[name] = state, None
             else:
