@@ -1,10 +1,9 @@
 """The pure pipeline with everything on, part by part: no broker, no engine, one process.
 
-Each round judges other sessions, record by record as they come in turns: that is the whole. The same records
-go through one part after another, each part over a run of records at once. The rest of `step` is its frame
-and, for the most part, what its parts take longer in turns than each in a row: caches are colder, and what
-the record before had made is freed. The least of several passes over a run, and of the rounds, counts: what
-disturbs only ever adds. Garbage is collected as rarely as in a worker.
+Each round judges other sessions, whose records come in turns: a run at a time, as a worker does, and record by
+record. The same records go through one part after another, each part over a run at once. The rest of `steps` is
+its frame, and what its parts take longer in turns than each by itself. The least of several passes over a run,
+and of the rounds, counts: what disturbs only ever adds. Garbage is collected as rarely as in a worker.
 """
 
 from __future__ import annotations
@@ -31,7 +30,8 @@ from streams.domain.session import Session
 from streams.domain.topic import Topic
 from streams.engine.garbage import collect_rarely
 from streams.engine.state.changelog import encode_session
-from streams.pipeline import admit, step
+from streams.job import TOGETHER
+from streams.pipeline import Step, admit, step, steps
 from streams.sources.reading import InputFormat, entries
 
 Results = dict[str, Any]
@@ -39,25 +39,23 @@ Results = dict[str, Any]
 #: Records of each session.
 LENGTH = 50
 
-# Records that are judged together by part, and passes over all of them: what disturbs the machine for longer
-# than a run takes, it does not disturb in every pass.
-_RUN = 50
+# Passes over all runs: what disturbs the machine for longer than a run, it does not disturb in every pass.
 _PASSES = 4
 
-#: The parts of `step` that are text work, and the values of a record that belong to them.
+#: The parts of `steps` that are text work, and the values of a record that belong to them.
 TEXT = {
     "normalise the result": ("result_text", "result"),
     "canonical form and signature": ("canonical_input", "result_digest", "call", "call_digest", "signature"),
     "words and marks": ("argument_marks", "result_marks", "step_marks"),
 }
 
-#: Rows of the table in their order; those of the text and of the detectors make up `step`.
+#: Rows of the table in their order; those of the text and of the detectors make up `steps`.
 PARTS = (
     "decode",
     "admit",
     *TEXT,
     *(detector.name for detector in DETECTORS),
-    "rest of step",
+    "rest of steps",
     "encode the enriched record",
     "encode events",
 )
@@ -139,6 +137,7 @@ def _case(name: str, rounds: Sequence[Sequence[AgentSession]]) -> Results:
         "parts_us": {part: lowest[part] for part in PARTS},
         "snapshot_us": lowest["snapshot"],
         "whole_us": lowest["whole"],
+        "singly_us": lowest["singly"],
         "naive_us": {part: lowest[part] for part in lowest if part.startswith("naive ")},
         "state_bytes": stored.figures(),
     }
@@ -176,19 +175,22 @@ def _round(told: Sequence[AgentSession], stored: _Stored) -> tuple[dict[str, flo
         for value in (session.records[turn],)
     ]
     cpu = _Cpu()
-    runs = [(start, items[start : start + _RUN]) for start in range(0, len(items), _RUN)]
+    runs = [(start, items[start : start + TOGETHER]) for start in range(0, len(items), TOGETHER)]
     for _ in range(_PASSES):
         cpu.again()
         held: dict[str, Session] = {}
         for start, run in runs:
             cpu.time("whole", lambda start=start, run=run, held=held: _whole(start, run, held, codecs))
+        singly: dict[str, Session] = {}
+        for start, run in runs:
+            cpu.time("singly", lambda start=start, run=run, held=singly: _singly(start, run, held, codecs))
         by_parts = _ByParts(cpu, codecs)
         lengths = [length for start, run in runs for length in by_parts.run(start, run)]
     for session in told:
         stored.add(held[session.records[0]["session_id"]], looping=session.looping)
     seconds = cpu.seconds()
     inside = [seconds[part] for part in (*TEXT, *(detector.name for detector in DETECTORS))]
-    seconds["rest of step"] = max(0.0, seconds["step"] - sum(inside))
+    seconds["rest of steps"] = max(0.0, seconds["steps"] - sum(inside))
     return seconds, lengths
 
 
@@ -204,16 +206,29 @@ def _codecs() -> _Codecs:
 
 
 def _whole(start: int, items: Sequence[_Item], held: dict[str, Session], codecs: _Codecs) -> None:
+    """Do everything for a run of records, the first of which has this offset."""
+    decisions = [
+        _admitted(item.key, offset, codecs.decode(item.encoded)) for offset, item in enumerate(items, start)
+    ]
+    for done in steps(held.get, decisions, DEFAULTS):
+        _put(done, held, codecs)
+
+
+def _singly(start: int, items: Sequence[_Item], held: dict[str, Session], codecs: _Codecs) -> None:
     """Do everything for one record after another, the first of which has this offset."""
-    decode, encoders = codecs
     for offset, item in enumerate(items, start):
-        decision = _admitted(item.key, offset, decode(item.encoded))
-        held[item.key], outcome = step(held.get(item.key), decision, DEFAULTS)
-        assert isinstance(outcome, Scored)
-        encoders[Topic.ENRICHED](outcome.enriched)
-        for event in outcome.events:
-            if event.topic is not None:
-                encoders[event.topic](event.fields)
+        decision = _admitted(item.key, offset, codecs.decode(item.encoded))
+        _put(step(held.get(item.key), decision, DEFAULTS), held, codecs)
+
+
+def _put(done: Step, held: dict[str, Session], codecs: _Codecs) -> None:
+    outcome = done.outcome
+    assert isinstance(outcome, Scored)
+    held[outcome.decision.session_id] = done.session
+    codecs.encoders[Topic.ENRICHED](outcome.enriched)
+    for event in outcome.events:
+        if event.topic is not None:
+            codecs.encoders[event.topic](event.fields)
 
 
 _TOPICS = (
@@ -248,7 +263,7 @@ class _ByParts:
         keys, offsets = [item.key for item in items], range(start, start + len(items))
         values = cpu.time("decode", lambda: [self._decode(item.encoded) for item in items])
         decisions = cpu.time("admit", lambda: [*map(_admitted, keys, offsets, values)])
-        outcomes = cpu.time("step", lambda: [*map(self._step, decisions)])
+        outcomes = cpu.time("steps", lambda: self._steps(decisions))
         self._inside(outcomes, [*map(_admitted, keys, offsets, values)])
         cpu.time("snapshot", lambda: [encode_session(self._held[key]) for key in keys])
         encode = encoders[Topic.ENRICHED]
@@ -263,11 +278,13 @@ class _ByParts:
         cpu.time("naive encode", lambda: [naive.encoded(record) for record in records])
         return [*map(len, texts)]
 
-    def _step(self, decision: Decision) -> Scored:
-        key = decision.session_id
-        self._held[key], outcome = step(self._held.get(key), decision, DEFAULTS)
-        assert isinstance(outcome, Scored)
-        return outcome
+    def _steps(self, decisions: Sequence[Decision]) -> list[Scored]:
+        outcomes = []
+        for session, outcome in steps(self._held.get, decisions, DEFAULTS):
+            assert isinstance(outcome, Scored)
+            self._held[outcome.decision.session_id] = session
+            outcomes.append(outcome)
+        return outcomes
 
     def _inside(self, outcomes: Sequence[Scored], decisions: Sequence[Decision]) -> None:
         """Time the text work that the outcomes needed, then each detector with the text work done."""

@@ -10,7 +10,7 @@ from benchmarks.markdown import number, table
 Results = dict[str, Any]
 
 #: µs for everything, by case; bytes of a session.
-_AIMS = {"results of 200 B": 80.0, "results of 2 kB": 200.0}
+_AIMS = {"results of 200 B": 125.0, "results of 2 kB": 215.0}
 _STATE_AIM = 2_000.0
 
 # The naive way to do a part, and what it is compared with.
@@ -26,8 +26,9 @@ def judging_tables(cases: Sequence[Results]) -> list[str]:
     names = [case["case"] for case in cases]
     parts = dict.fromkeys(part for case in cases for part in case["parts_us"])
     rows = [[part, *(number(case["parts_us"].get(part)) for case in cases)] for part in parts]
-    rows.append(["everything, record by record", *(f"**{number(case['whole_us'])}**" for case in cases)])
+    rows.append(["everything, a run at a time", *(f"**{number(case['whole_us'])}**" for case in cases)])
     rows.append(["aim", *(_aim(case["whole_us"], _AIMS.get(case["case"])) for case in cases)])
+    rows.append(["everything, record by record", *(number(case["singly_us"]) for case in cases)])
     rows.append(["snapshot of the session, once per run", *(number(case["snapshot_us"]) for case in cases)])
     return [
         "### Judging alone, CPU µs/event\n\n" + table(["part", *names], rows),

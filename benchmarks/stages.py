@@ -9,18 +9,21 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from benchmarks.precomputed import Entry, Precomputed
 from benchmarks.workload import UnusableWorkloadError
 from schemas.codec import Codec
 from streams.detectors.settings import DEFAULTS
+from streams.domain.decision import Decision
 from streams.domain.outcome import Rejected, Scored
 from streams.domain.record import Record
 from streams.domain.session import Session
 from streams.domain.topic import OUTPUTS, Topic
 from streams.engine.state.changelog import decode_session, encode_session
-from streams.pipeline import admit, step
+from streams.job import TOGETHER
+from streams.pipeline import admit, steps
 
 
 class Input(NamedTuple):
@@ -121,16 +124,21 @@ def judge(
 def _step(
     partition: int, records: Sequence[Input], values: list[dict[str, Any]], sessions: dict[str, Session]
 ) -> tuple[list[Scored], list[Session]]:
+    decisions = [*map(partial(_admitted, partition), records, values)]
     outcomes, states = [], []
-    for record, value in zip(records, values, strict=True):
-        key = record.key.decode()
-        decision = admit(Record(partition, record.offset, key, record.timestamp, value), DEFAULTS)
-        if isinstance(decision, Rejected):
-            raise UnusableWorkloadError(decision.problems)
-        session, outcome = step(sessions.get(key), decision, DEFAULTS)
-        if not isinstance(outcome, Scored):
-            raise UnusableWorkloadError(("a record is there twice",))
-        sessions[key] = session
-        outcomes.append(outcome)
-        states.append(session)
+    for start in range(0, len(decisions), TOGETHER):
+        for session, outcome in steps(sessions.get, decisions[start : start + TOGETHER], DEFAULTS):
+            if not isinstance(outcome, Scored):
+                raise UnusableWorkloadError(("a record is there twice",))
+            sessions[outcome.decision.session_id] = session
+            outcomes.append(outcome)
+            states.append(session)
     return outcomes, states
+
+
+def _admitted(partition: int, record: Input, value: dict[str, Any]) -> Decision:
+    key = record.key.decode()
+    decision = admit(Record(partition, record.offset, key, record.timestamp, value), DEFAULTS)
+    if isinstance(decision, Rejected):
+        raise UnusableWorkloadError(decision.problems)
+    return decision

@@ -112,9 +112,9 @@ class _Received(NamedTuple):
     admitted: Decision | Rejected | UndecodableError | Unreadable
 
 
-# So many records are judged together. The code of a detector then stays in the caches for a while; of more
-# records, what they are decoded to does not.
-_TOGETHER = 50
+#: Records that are judged together. The code of a detector stays in the processor's caches meanwhile; what more
+#: records are decoded to would not.
+TOGETHER = 50
 
 
 class Job:
@@ -182,14 +182,14 @@ class Job:
     ) -> None:
         """Process a run whose records have the same settings; add the outcome to ``folded``.
 
-        The records are judged together, up to `_TOGETHER` of them, and put out one after another. With a
+        The records are judged together, up to `TOGETHER` of them, and put out one after another. With a
         ``shadow`` its settings are tried out on each record, which changes no other output.
 
         Raises:
             DamagedSessionError: the state of a session is none that was ever written.
         """
-        for start in range(0, len(run), _TOGETHER):
-            part = Run(run.topic, run.partition, run.messages[start : start + _TOGETHER])
+        for start in range(0, len(run), TOGETHER):
+            part = Run(run.topic, run.partition, run.messages[start : start + TOGETHER])
             self._fold(part, sessions, settings, folded, shadow)
 
     def _fold(
