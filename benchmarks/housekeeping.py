@@ -31,7 +31,8 @@ from streams.engine.effects import Outcome, changes
 from streams.engine.lifetime.housekeeping import Housekeeping
 from streams.engine.state.table import SessionTable
 from streams.engine.state.view import View
-from streams.job import Job, RunResult
+from streams.job import Job
+from streams.run_result import RunResult
 from streams.settings import WorkerSettings, load
 from streams.settings_document.shadow import ShadowDocument
 from tests.integration.load import as_json, decision

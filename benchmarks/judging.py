@@ -1,9 +1,10 @@
 """The pure pipeline with everything on, part by part: no broker, no engine, one process.
 
-Each round judges other sessions, whose records come in turns: a run at a time, as a worker does, and record by
-record. The same records go through one part after another, each part over a run at once. The rest of `steps` is
-its frame, and what its parts take longer in turns than each by itself. The least of several passes over a run,
-and of the rounds, counts: what disturbs only ever adds. Garbage is collected as rarely as in a worker.
+Each round judges other sessions, whose records come in turns: a run at a time, as a worker does, and record
+by record. The same records go through one part after another, each part over a run at once. The rest of
+`steps` is its frame, and what its parts take longer in turns than each by itself. The least of several passes
+over a run, and of the rounds, counts: what disturbs only ever adds. Garbage is collected as rarely as in a
+worker.
 """
 
 from __future__ import annotations

@@ -7,9 +7,7 @@ original bytes and changes no session.
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from schemas.codec import Codec, Reason, UndecodableError
@@ -39,6 +37,7 @@ from streams.domain.unreadable import Unreadable
 from streams.pipeline import Expired, Step, admit, step, steps
 from streams.policy.comparison import Difference
 from streams.policy.state_size import StateLimit
+from streams.run_result import RunResult, Violation
 from streams.settings_document.shadow import Shadow
 from streams.shadow import difference_record, try_out, try_refused
 
@@ -53,47 +52,6 @@ class Sessions(Protocol):
 
     def put(self, session: Session, session_id: str) -> None:
         """Set the session's state."""
-
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """A record, or a part of it, that broke the contract: something for the log."""
-
-    offset: int
-    reason: Reason | None
-    """Why it went to the dead letters; None when it was scored all the same."""
-    detail: str
-    """What was wrong and what is allowed, without any text of the record."""
-
-
-@dataclass(slots=True)
-class RunResult:
-    """What a run led to. ``outputs`` by topic, in the order of the records."""
-
-    outputs: dict[str, list[Outgoing]] = field(default_factory=dict)
-    scored: int = 0
-    duplicates: int = 0
-    dead_lettered: Counter[str] = field(default_factory=Counter)
-    events: Counter[str] = field(default_factory=Counter)
-    violations: list[Violation] = field(default_factory=list)
-    tried: int = 0
-    """Records that were judged under the shadow settings too."""
-    differences: Counter[str] = field(default_factory=Counter)
-    """Records that those judge otherwise, by what differs."""
-    in_time_until: list[int] = field(default_factory=list)
-    """For each record that found no state: from when on its session may have been removed, ms."""
-
-    def late(self, now_ms: int) -> int:
-        """Return how many of the records that found no state came that late (specification 2.5)."""
-        return sum(1 for until in self.in_time_until if until < now_ms)
-
-    def add(self, topic: str, record: Outgoing) -> None:
-        """Append an output."""
-        records = self.outputs.get(topic)
-        if records is None:
-            self.outputs[topic] = [record]
-        else:
-            records.append(record)
 
 
 def key_text(key: bytes | None) -> str | None:
@@ -112,8 +70,8 @@ class _Received(NamedTuple):
     admitted: Decision | Rejected | UndecodableError | Unreadable
 
 
-#: Records that are judged together. The code of a detector stays in the processor's caches meanwhile; what more
-#: records are decoded to would not.
+#: Records that are judged together. The code of a detector stays in the processor's caches meanwhile. What
+#: more records are decoded to would not.
 TOGETHER = 50
 
 

@@ -17,9 +17,10 @@ from streams.domain.session import Session
 from streams.domain.topic import Topic
 from streams.engine.settings_ledger import SettingsLedger
 from streams.engine.state.changelog import SETTINGS_KEY, decode_session
-from streams.job import Job, RunResult
+from streams.job import Job
 from streams.recordings.catalogue import RECORDINGS
 from streams.recordings.replay import messages
+from streams.run_result import RunResult
 
 CHANGELOG = Path(__file__).parent / "changelogs" / "scores_only.jsonl"
 

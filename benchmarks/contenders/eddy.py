@@ -14,7 +14,8 @@ from streams.cli import main
 from streams.detectors.settings import DetectionSettings
 from streams.domain.outgoing import Outgoing
 from streams.domain.run import Run
-from streams.job import Job, RunResult, Sessions
+from streams.job import Job, Sessions
+from streams.run_result import RunResult
 from streams.settings_document.shadow import Shadow
 
 

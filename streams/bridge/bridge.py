@@ -35,7 +35,7 @@ from streams.domain.outgoing import Headers, Outgoing
 from streams.domain.run import Message, Run
 from streams.domain.topic import Topic
 from streams.domain.unreadable import Unreadable
-from streams.job import Violation
+from streams.run_result import Violation
 from streams.sources.adapters.adapter import Problem
 from streams.sources.adapters.adapter import Reason as ProblemReason
 from streams.sources.adapters.otlp.span import Received, SpanKind

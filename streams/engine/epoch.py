@@ -30,7 +30,8 @@ from streams.engine.refused_records import RefusedRecords
 from streams.engine.settings_ledger import SettingsLedger
 from streams.engine.state.changelog import SETTINGS_KEY, blaming_state
 from streams.engine.state.table import SessionTable
-from streams.job import Job, RunResult
+from streams.job import Job
+from streams.run_result import RunResult
 from streams.settings_document.shadow import ShadowDocument
 from streams.settings_document.version import follows, next_version
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from streams.job import Violation
+from streams.run_result import Violation
 
 PAUSE_SECONDS: Final = 10.0
 """Between two lines about a partition."""

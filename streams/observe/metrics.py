@@ -28,8 +28,8 @@ from collections.abc import Callable, Mapping
 from prometheus_client import Counter, Histogram
 
 from streams.aggregation import Tallied
-from streams.job import RunResult
 from streams.observe.engine_counts import EngineCounts
+from streams.run_result import RunResult
 
 
 class WorkerMetrics(EngineCounts):

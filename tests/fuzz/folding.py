@@ -16,8 +16,9 @@ from streams.domain.run import Run
 from streams.domain.session import Session
 from streams.domain.topic import OUTPUTS, Topic
 from streams.engine.state.changelog import decode_session, encode_session
-from streams.job import Job, RunResult
+from streams.job import Job
 from streams.pipeline import expire
+from streams.run_result import RunResult
 from streams.settings_document.document import resolve
 from streams.settings_document.shadow import Shadow
 from tests.fuzz.choices import MISFITS, Choices

@@ -20,8 +20,9 @@ from streams.engine.aggregates_epoch import AGGREGATES_FORMAT
 from streams.engine.settings_ledger import Entry, SettingsLedger, ShadowEntry
 from streams.engine.state.changelog import decode_session, encode_session
 from streams.errors import StateError
-from streams.job import Job, RunResult
+from streams.job import Job
 from streams.pipeline import expire
+from streams.run_result import RunResult
 from streams.settings_document.document import resolve
 from streams.settings_document.shadow import Shadow, ShadowDocument
 from tests.fuzz.target import Target

@@ -28,7 +28,8 @@ from streams.domain.session import Session
 from streams.domain.topic import OUTPUTS, Topic
 from streams.engine.settings_ledger import Entry, SettingsLedger, ShadowEntry
 from streams.engine.state.changelog import SETTINGS_KEY, encode_session, is_stub, session_key
-from streams.job import Job, RunResult, key_text
+from streams.job import Job, key_text
+from streams.run_result import RunResult
 from streams.settings_document.shadow import Shadow, ShadowDocument
 from tests.integration.removals import LetGo, Removals, is_told_end
 

@@ -27,8 +27,9 @@ from streams.brokers.client import Stored
 from streams.detectors.settings import DetectionSettings
 from streams.domain.session import Session
 from streams.engine.state.changelog import removed_value, session_id_of, session_source
-from streams.job import Job, RunResult
+from streams.job import Job
 from streams.pipeline import expire
+from streams.run_result import RunResult
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,10 @@ from streams.domain.session import Session
 from streams.domain.topic import Topic
 from streams.engine.settings_ledger import Entry
 from streams.engine.state.changelog import encode_session, session_key, tombstone_headers_of
-from streams.job import Job, RunResult
+from streams.job import Job
 from streams.pipeline import expire
 from streams.policy.lifetime import kept_until
+from streams.run_result import RunResult
 from tests.integration.load import as_json, decision
 from tests.integration.reference_fold import OUTPUT_TOPICS, Expected, Verdict, fold, judge, value_of
 from tests.integration.removals import Lives, Removals, told_ends

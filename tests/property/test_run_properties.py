@@ -20,9 +20,10 @@ from streams.domain.session import DamagedSessionError, Session
 from streams.domain.topic import Topic
 from streams.domain.unreadable import Unreadable
 from streams.engine.state.changelog import decode_session, encode_session
-from streams.job import Job, RunResult
+from streams.job import Job
 from streams.pipeline import admit, step, steps
 from streams.policy.state_size import StateLimit
+from streams.run_result import RunResult
 from streams.settings_document.document import resolve
 from streams.settings_document.shadow import Shadow
 from tests.property.test_pipeline_properties import written

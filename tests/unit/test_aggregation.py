@@ -32,7 +32,8 @@ from streams.domain.session import Session
 from streams.domain.topic import Topic
 from streams.domain.unreadable import Unreadable
 from streams.errors import StateError
-from streams.job import Job, RunResult
+from streams.job import Job
+from streams.run_result import RunResult
 from tests.integration.load import load
 from tests.stream import START_MS, Stream, decision_log
 

@@ -20,10 +20,11 @@ from streams.domain.session import Session
 from streams.domain.topic import Topic
 from streams.domain.unreadable import Raw, Unreadable
 from streams.engine.state.changelog import encode_session
-from streams.job import Job, RunResult
+from streams.job import Job
 from streams.pipeline import expire
 from streams.policy.state_size import StateLimit
 from streams.redrive.letter import read
+from streams.run_result import RunResult
 from streams.settings_document.document import resolve
 from streams.settings_document.shadow import Shadow
 from tests.integration.load import load

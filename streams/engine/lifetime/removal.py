@@ -7,7 +7,8 @@ from enum import StrEnum
 from streams.domain.session import Session
 from streams.engine.lifetime.due import Due
 from streams.engine.state.view import View
-from streams.job import Job, RunResult
+from streams.job import Job
+from streams.run_result import RunResult
 
 
 class Reason(StrEnum):

@@ -13,8 +13,9 @@ from streams.domain.session import DamagedSessionError
 from streams.domain.topic import Topic
 from streams.engine.state.changelog import blaming_state, decode_session, encode_session
 from streams.errors import StateError
-from streams.job import Job, RunResult
+from streams.job import Job
 from streams.pipeline import expire
+from streams.run_result import RunResult
 from tests.fuzz.stored import Sessions
 from tests.integration.load import as_json, decision
 

@@ -6,7 +6,7 @@ import pytest
 
 from schemas.reason import Reason
 from streams.engine.refused_records import PAUSE_SECONDS, RefusedRecords
-from streams.job import Violation
+from streams.run_result import Violation
 
 
 class Timer:

@@ -9,11 +9,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from schemas.codec import Reason
 from streams.aggregation import Tallied
 from streams.domain.event import EventKind
-from streams.job import RunResult
 from streams.observe import engine_counts
 from streams.observe import metrics as documented
 from streams.observe.metrics import WorkerMetrics
 from streams.observe.readings import Readings
+from streams.run_result import RunResult
 
 
 def folded() -> RunResult:

@@ -11,9 +11,10 @@ from schemas.codec import Codec
 from streams.detectors.settings import DEFAULTS
 from streams.domain.run import Run
 from streams.domain.topic import Topic
-from streams.job import Job, RunResult
+from streams.job import Job
 from streams.redrive.letter import read
 from streams.redrive.trial import Trial
+from streams.run_result import RunResult
 from tests.stream import decision_log
 from tests.unit.redrive.test_letter import Stored
 

@@ -12,7 +12,8 @@ from streams.domain.run import Run
 from streams.domain.session import Session
 from streams.engine.state.changelog import SETTINGS_KEY, decode_session, encode_session, session_key
 from streams.errors import StateError
-from streams.job import Job, RunResult
+from streams.job import Job
+from streams.run_result import RunResult
 from tests.integration.load import load
 
 

@@ -18,7 +18,8 @@ from streams.engine.state.changelog import SETTINGS_KEY, encode_session, session
 from streams.engine.state.table import SessionTable
 from streams.engine.state.view import View
 from streams.errors import StateError
-from streams.job import Job, RunResult
+from streams.job import Job
+from streams.run_result import RunResult
 from streams.settings import WorkerSettings
 from tests.integration.load import as_json, decision
 
