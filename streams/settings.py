@@ -139,6 +139,9 @@ class WorkerSettings(ConnectionSettings):
         MEBIBYTE, ge=1_000, le=8 * MEBIBYTE, description="A larger input value is a dead letter, bytes."
     )
 
+    processes: int = Field(
+        1, ge=1, le=256, description="Workers that one command starts: one for each core of the machine."
+    )
     data_dir: Path = Field(Path("eddy-data"), description="Local state. One worker's own, never shared.")
     session_cache: int = Field(
         100_000, ge=1, description="Decoded sessions kept in memory at most, 1 to 3 kB each."

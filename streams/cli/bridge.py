@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from streams.bridge_app import bridge_engine_options, build
-from streams.cli.running import run, worker_options
+from streams.cli.worker_processes import own_settings, worker_options
 from streams.settings import BridgeSettings, load
 
 
@@ -24,11 +23,14 @@ def bridge() -> None:
     help="Texts in full, as hashes that still compare, or none [EDDY_CONTENT].",
 )
 def otlp(
+    *,
     bootstrap_servers: str | None,
+    processes: int | None,
     data_dir: Path | None,
     web_port: int | None,
     log_level: str | None,
     content: str | None,
+    process: int | None,
 ) -> None:
     """Turn spans of OpenTelemetry on `otlp_spans` into `decision-logs` until it is stopped.
 
@@ -36,12 +38,19 @@ def otlp(
     you like, up to the number of partitions; each needs a data directory of its own. Signals and exit codes
     are those of `eddy worker`.
     """
-    settings = load(
-        BridgeSettings,
-        bootstrap_servers=bootstrap_servers,
-        data_dir=data_dir,
-        web_port=web_port,
-        log_level=log_level,
-        content=content,
+    settings = own_settings(
+        load(
+            BridgeSettings,
+            bootstrap_servers=bootstrap_servers,
+            processes=processes,
+            data_dir=data_dir,
+            web_port=web_port,
+            log_level=log_level,
+            content=content,
+        ),
+        process,
     )
+    from streams.bridge_app import bridge_engine_options, build  # noqa: PLC0415 - as in `eddy worker`
+    from streams.cli.running import run  # noqa: PLC0415
+
     run(lambda: build(settings), bridge_engine_options(settings), settings.log_level)

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from pathlib import Path
-from typing import TypeVar
-
-import click
 
 from streams.engine.app import RunApp
 from streams.engine.garbage import collect_rarely
@@ -15,29 +11,6 @@ from streams.engine.options import EngineOptions
 from streams.engine.preflight.topic_check import check_topics
 from streams.engine.preflight.transaction_check import check_transactions
 from streams.errors import EddyError
-
-F = TypeVar("F", bound=Callable[..., object])
-
-
-def worker_options(command: F) -> F:
-    """Add the options that every worker has."""
-    level = click.Choice(["DEBUG", "INFO", "WARNING", "ERROR"])
-    for option in (
-        click.option("--log-level", type=level, help="[EDDY_LOG_LEVEL]"),
-        click.option(
-            "--web-port",
-            type=click.IntRange(0, 65_535),
-            help="Of /livez, /readyz, /metrics [EDDY_WEB_PORT].",
-        ),
-        click.option(
-            "--data-dir",
-            type=click.Path(file_okay=False, path_type=Path),
-            help="Local state; one worker's own [EDDY_DATA_DIR].",
-        ),
-        click.option("--bootstrap-servers", help="Brokers [EDDY_BOOTSTRAP_SERVERS]."),
-    ):
-        command = option(command)
-    return command
 
 
 def run(build: Callable[[], RunApp], options: EngineOptions, log_level: str) -> None:

@@ -36,6 +36,7 @@ from streams.engine.options import AGGREGATES, changelog_topic, repartition_topi
 from streams.engine.preflight.topic_check import check_topics
 from streams.engine.preflight.transaction_check import check_transactions
 from streams.errors import ConfigurationError, EddyError
+from streams.processes import of_each_process
 from streams.settings import BridgeSettings, CommandSettings, WorkerSettings, load
 from topics.plan import plan
 
@@ -52,13 +53,9 @@ async def examine(
     """
     for check in (*version_checks(), *settings_checks(settings, environment), bundled_check()):
         yield check
-    directory = settings.data_dir / settings.job
-    yield directory_check(directory)
     found: list[Database] = []
-    decision_logs = connection(settings).topic(Topic.DECISION_LOGS)
-    for check in await _within(within, "local state", _local(directory, found, decision_logs)):
+    async for check in _of_processes(settings, found, within):
         yield check
-    yield await port_check(settings, within)
     for check in await _within(2 * within, "registry", registry_check(settings, within)):
         yield check
     try:
@@ -74,6 +71,26 @@ async def examine(
     for name, look in _Survey(settings, found).looks():
         for check in await _within(within, name, look()):
             yield check
+
+
+async def _of_processes(
+    settings: WorkerSettings, found: list[Database], within: float
+) -> AsyncIterator[Check]:
+    """Yield what each process of a worker finds on this machine; its databases are added to ``found``."""
+    decision_logs = connection(settings).topic(Topic.DECISION_LOGS)
+    try:
+        processes = list(of_each_process(settings))
+    except ConfigurationError as error:
+        yield fail("web port", str(error), "Correct the variable, then run this again.")
+        return
+    for own in processes:
+        directory = own.data_dir / own.job
+        yield directory_check(directory)
+        kept: list[Database] = []
+        for check in await _within(within, "local state", _local(directory, kept, decision_logs)):
+            yield check
+        found += kept
+        yield await port_check(own, within)
 
 
 class _Survey:
