@@ -140,7 +140,7 @@ class WorkerSettings(ConnectionSettings):
     )
 
     processes: int = Field(
-        1, ge=1, le=256, description="Workers that one command starts: one for each core of the machine."
+        1, ge=1, le=256, description="Number of workers that one command starts, such as one for each core."
     )
     data_dir: Path = Field(Path("eddy-data"), description="Local state. One worker's own, never shared.")
     session_cache: int = Field(

@@ -50,7 +50,7 @@ def worker_options(command: F) -> F:
             help="Workers to start, one for each core of the machine [EDDY_PROCESSES].",
         ),
         click.option("--bootstrap-servers", help="Brokers [EDDY_BOOTSTRAP_SERVERS]."),
-        click.option("--process", type=click.IntRange(1, 256), hidden=True),
+        click.option("--process", type=click.IntRange(1, 256), hidden=True, help="Which of them this is."),
     ):
         command = option(command)
     return command

@@ -36,6 +36,7 @@ UNITS = {
     "runs",
     "partitions",
     "replicas",
+    "workers",
     "files",
     "buffers",
     "port",
