@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -86,6 +86,9 @@ class Board(Protocol):
         Raises:
             ConfigurationError: the query has a word that is not known.
         """
+
+    def many(self, cause: str, chosen: Sequence[str], now: int) -> Mapping[str, Any] | None:
+        """Return what an action on several rows of the inbox is about; None if none of them is there."""
 
     def sessions(self, query: Mapping[str, str], now: int) -> Mapping[str, Any]:
         """Return a list of sessions.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -99,6 +99,9 @@ class FileBoard:
         """Refuse: the alerts of files are in the past."""
         del query, now
         raise ConfigurationError("Files have no inbox: the list of sessions shows which went in circles.")
+
+    def many(self, cause: str, chosen: Sequence[str], now: int) -> None:
+        """Return nothing: the sessions of files are over."""
 
     def sessions(self, query: Mapping[str, str], now: int) -> Mapping[str, Any]:
         """Return the sessions, those that went in circles first."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Final
 
@@ -13,15 +13,16 @@ from streams.console.feed import Feed
 from streams.console.fold.attention import Tab
 from streams.console.fold.case import Case
 from streams.console.fold.model import ReadModel
+from streams.console.fold.triage import subject_of
 from streams.console.honeycomb.picture import Honeycomb
-from streams.console.inbox import Query, SessionQuery, page, sessions, tabs
+from streams.console.inbox import Query, SessionQuery, many, page, sessions, tabs
 from streams.console.interventions.decided import WITHHELD, decided
 from streams.console.interventions.scoreboard import open_breakers
 from streams.console.interventions.versions import in_force, policy_versions
 from streams.console.settings_versions import Settings, settings_of
 from streams.console.timeline import Timeline
 from streams.console.watch.watch import Watch
-from streams.console.wording import moment
+from streams.console.wording import moment, money
 from streams.detectors.settings import DetectionSettings
 from streams.domain.event_kind import EventKind
 from streams.domain.text.printable import printable
@@ -49,13 +50,23 @@ class LiveBoard:
         timeline: Reads steps.
         watch: Asks the workers.
         cluster: Its name for people.
+        currency: In front of costs.
     """
 
     live = True
     first_page = "/alerts"
 
-    def __init__(self, model: ReadModel, feed: Feed, timeline: Timeline, watch: Watch, cluster: str) -> None:
+    def __init__(
+        self,
+        model: ReadModel,
+        feed: Feed,
+        timeline: Timeline,
+        watch: Watch,
+        cluster: str,
+        currency: str = "$",
+    ) -> None:
         self.model, self.feed, self.watch, self.cluster = model, feed, watch, cluster
+        self._currency = currency
         self.honeycomb = Honeycomb()
         self._timeline = timeline
         self._versions = Settings()
@@ -117,8 +128,8 @@ class LiveBoard:
                 {"name": str(tab), "title": title_, "count": found["tabs"][tab], "hot": tab is Tab.NEEDS_YOU}
                 for tab, title_ in _TABS
             ],
-            "groups": found.get("groups") or [],
-            "summary": _summary(found),
+            "groups": found.get("groups"),
+            "summary": _summary(found, self._currency),
             "breakers": open_breakers(
                 decided(row for row in self.model.ledger.actions.values() if row.result == WITHHELD),
                 in_force(policy_versions(self.model.ledger.versions.values())).version,
@@ -127,6 +138,17 @@ class LiveBoard:
             "empty_title": title,
             "empty_text": text,
         }
+
+    def many(self, cause: str, chosen: Sequence[str], now: int) -> Mapping[str, Any] | None:
+        """Return what an action on several rows of the inbox is about; None if none of them is there.
+
+        Args:
+            cause: That of the rows; empty if they were chosen one by one.
+            chosen: The sessions that were chosen.
+            now: Milliseconds since 1970.
+        """
+        known = self.model.attention(now)
+        return many(known.values() if cause else (known[each] for each in chosen if each in known), cause)
 
     def sessions(self, query: Mapping[str, str], now: int) -> Mapping[str, Any]:
         """Return a list of sessions.
@@ -176,6 +198,27 @@ class LiveBoard:
             ],
             "commands": _commands(case),
             "episode": _episode(case),
+            "triage": self._triage(session_id, now),
+        }
+
+    def _triage(self, session_id: str, now: int) -> dict[str, Any]:
+        """Return what operators decided, and the name of that for a triage action."""
+        about = self.model.attention(now).get(session_id)
+        if about is None:
+            return {
+                "subject": subject_of(session_id),
+                "state": "open",
+                "tokens": 0,
+                "assignee": None,
+                "note": None,
+            }
+        row = about.triage
+        return {
+            "subject": about.subject,
+            "state": about.standing.state,
+            "tokens": about.tokens,
+            "assignee": row.assignee if row else None,
+            "note": row.note if row else None,
         }
 
     def readings(self) -> FeedReadings:
@@ -217,25 +260,27 @@ class LiveBoard:
 
 
 def _named(query: Mapping[str, str]) -> dict[str, str]:
-    """Return a query with the words ``agent:`` and ``node:`` of its text as parameters."""
+    """Return a query with words of its text such as ``agent:`` and ``node:`` as parameters."""
     named, rest = dict(query), []
     for word in query.get("q", "").split():
         name, colon, value = word.partition(":")
-        if colon and name in ("agent", "node", "since"):
+        if colon and name in ("agent", "trace", "level", "node", "since"):
             named[name] = value
         else:
             rest.append(word)
     return {**named, "q": " ".join(rest)}
 
 
-def _summary(found: Mapping[str, Any]) -> str:
-    totals = found["totals"]
-    urgent = totals["critical"] + totals["high"]
+def _summary(found: Mapping[str, Any], currency: str) -> str:
+    totals, urgent = found["totals"], found["tabs"][Tab.NEEDS_YOU]
     if not urgent:
         said: str = found["empty"]["sentence"]
         return said if not found["rows"] else f"{found['empty']['live']:,} sessions live."
-    tokens = f"{totals['tokens']:,.0f} tokens since they began."
-    return f"{urgent:,} {'session needs' if urgent == 1 else 'sessions need'} you: {tokens}"
+    need = f"{urgent:,} {'session needs' if urgent == 1 else 'sessions need'} you"
+    if not totals["tokens"]:
+        return f"{need}."
+    cost = f" and {money(totals['cost'], currency)}" if totals["cost"] else ""
+    return f"{need}: {totals['tokens']:,.0f} tokens{cost} since the loops began."
 
 
 def _commands(case: Case) -> list[dict[str, Any]]:

@@ -88,7 +88,7 @@ async def live_console(
             from_beginning=from_beginning,
         )
         watch = Watch(archive, brokers, settings.job, settings.worker_urls, clock)
-        board = LiveBoard(model, feed, timeline, watch, cluster)
+        board = LiveBoard(model, feed, timeline, watch, cluster, settings.console_currency)
         desk = _desk(settings, brokers, codec)
 
         async def audit(done: AuditRecord) -> None:

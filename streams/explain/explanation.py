@@ -41,6 +41,8 @@ class Explanation:
     firings: dict[tuple[str, str], Firing] = field(default_factory=dict)
     course: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=MOST_NAMED))
     """Events of the episodes, without those that only repeat that one is open."""
+    latest: dict[str, Any] | None = None
+    """The newest event of an episode: it may only repeat that the episode is open, but has newer figures."""
     loops: int = 0
     """Episodes that reached LOOP."""
     newest: Scored | None = None
@@ -75,6 +77,9 @@ class Explanation:
             firing.times += 1
         for fields in events:
             found = meaning(fields)
-            if found.level is not None and found.news:
+            if found.level is None:
+                continue
+            self.latest = fields
+            if found.news:
                 self.course.append(fields)
                 self.loops += found.level is Level.LOOP and not found.over

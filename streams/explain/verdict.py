@@ -29,11 +29,11 @@ def verdict_sentence(told: Explanation, standing: Fields | None) -> str:
     if last is None or last["why"] == "disabled":
         return "The session is not considered looping: the verdict is switched off (verdict_enabled)."
     ended = told.newest.decision.is_terminal
-    if last["level"] == "LOOP" and episode is not None:
+    if last["level"] == "LOOP" and told.latest is not None:
         was = "was considered looping when it ended" if ended else "is considered looping"
-        return f"The session {was}: {_pattern(episode)}."
-    if last["level"] == "WARNING" and episode is not None:
-        return f"The session is not considered looping, but it may become a loop: {_pattern(episode)}."
+        return f"The session {was}: {_pattern(told.latest)}."
+    if last["level"] == "WARNING" and told.latest is not None:
+        return f"The session is not considered looping, but it may become a loop: {_pattern(told.latest)}."
     calm = (
         "The session was not considered looping when it ended"
         if ended

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from streams.console.fold.attention import RANK, Attention
+from streams.console.fold.attention import RANK, Attention, Tab
 from streams.console.inbox.terms import tools
 
 #: How many sessions one action reaches at most.
@@ -31,6 +31,22 @@ def groups(found: Iterable[Attention]) -> list[dict[str, Any]]:
     return sorted(made, key=lambda group: (RANK[group["class"]], -group["tokens"], group["cause_key"]))
 
 
+def many(found: Iterable[Attention], cause: str) -> dict[str, Any] | None:
+    """Return several rows as one group: what an action on all of them is about; None if there is none.
+
+    Args:
+        found: The rows.
+        cause: Of the rows that are wanted; empty for all.
+    """
+    open_tabs = (Tab.NEEDS_YOU, Tab.WATCHING)
+    members = [
+        about
+        for about in found
+        if not cause or (about.tab in open_tabs and about.episode and about.episode.cause_key == cause)
+    ]
+    return _group(cause, members) if members else None
+
+
 def _group(cause: str, members: list[Attention]) -> dict[str, Any]:
     ranked = sorted(members, key=lambda about: (about.rank, -about.tokens, about.session_id))
     worst = ranked[0]
@@ -40,7 +56,7 @@ def _group(cause: str, members: list[Attention]) -> dict[str, Any]:
     rule = worst.episode.rule if worst.episode else None
     return {
         "cause_key": cause,
-        "class": worst.class_,
+        "class": str(worst.class_),
         "rule": rule,
         "tools": names,
         "sessions": len(members),

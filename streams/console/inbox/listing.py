@@ -117,8 +117,11 @@ def _one_page(here: list[Attention], query: Query, now: int) -> list[Position]:
 
 
 def _counts(found: Iterable[Attention]) -> tuple[dict[str, float], dict[str, int]]:
-    """Return the totals of what is open and not handled, and the number of rows of each tab."""
-    ranks, needs, watched, handled, tokens = [0] * len(Class), 0, 0, 0, 0.0
+    """Return the totals of what is open and not handled, and the number of rows of each tab.
+
+    Tokens and cost are those of the rows that need somebody.
+    """
+    ranks, needs, watched, handled, tokens, cost = [0] * len(Class), 0, 0, 0, 0.0, 0.0
     for about in found:
         tab = about.tab
         if tab is _HANDLED:
@@ -128,13 +131,13 @@ def _counts(found: Iterable[Attention]) -> tuple[dict[str, float], dict[str, int
         if tab is _NEEDS_YOU:
             needs += 1
             tokens += about.tokens
+            cost += about.cost
         elif tab is _WATCHING:
             watched += 1
-            tokens += about.tokens
     *shown, recovered = ranks
     totals: dict[str, float] = dict(zip(_OPEN, shown, strict=True))
     counts = (needs, watched, handled, recovered)
-    return {**totals, "tokens": tokens}, dict(zip(_TABS, counts, strict=True))
+    return {**totals, "tokens": tokens, "cost": cost}, dict(zip(_TABS, counts, strict=True))
 
 
 #: A member looked up in its class costs as much as the rest of the loop.

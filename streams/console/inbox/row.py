@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 from zlib import crc32
 
 import orjson
@@ -11,16 +11,20 @@ import orjson
 from streams.console.fold.attention import Attention
 from streams.console.fold.control import ControlState
 from streams.console.fold.episode import event_of
-from streams.console.fold.rows import EpisodeRow
+from streams.console.fold.rows import EpisodeRow, FindingRow
 from streams.console.fold.session import SessionState
 from streams.console.inbox.pace import rate, shown_at
 from streams.console.inbox.terms import tools
 from streams.detectors.drift.level import SUGGESTIONS
 from streams.detectors.verdict.presentation import pattern
+from streams.domain.event_kind import EventKind
 from streams.domain.topic import Topic
 from streams.explain.presentation import sentence
 
 Content = dict[str, Any]
+
+#: Other episodes and findings that a row names; the session's page has all.
+MOST_BESIDES: Final = 5
 
 
 def row(about: Attention, control: ControlState, now: int) -> Content:
@@ -61,6 +65,7 @@ def row(about: Attention, control: ControlState, now: int) -> Content:
         "drift": session.drift_level,
         "node": node(session, control),
         "others": others(about),
+        "besides": besides(about),
         "triage": _triage(about),
         "control": _control(control, now),
         "guards": _guards(about),
@@ -77,8 +82,7 @@ def _what(about: Attention, control: ControlState) -> tuple[str, str]:
     if control.continues:
         said = control.label(0)
     elif about.finding is not None:
-        body = orjson.loads(about.finding.body)
-        said = sentence(body.get("newest") or body)
+        said = _found(about.finding)
     else:
         said = _waits(about.case.session)
     return said, said
@@ -137,9 +141,36 @@ def node(session: SessionState, control: ControlState) -> str:
 def others(about: Attention) -> int:
     """Return how many other episodes and findings the session has."""
     own = about.finding.id if about.finding else None
-    findings = (each for each in about.case.findings.values() if each.kind != "loop_episode")
+    findings = (each for each in about.case.findings.values() if each.kind != EventKind.LOOP_EPISODE)
     shown = int(about.episode is not None)
     return len(about.case.episodes) - shown + sum(each.id != own for each in findings)
+
+
+def besides(about: Attention) -> list[Content]:
+    """Return what else was found, newest first; what was found again and again stands there once."""
+    told = [
+        *((row.seen_ts, str(row.level), row) for row in about.case.episodes.values() if row != about.episode),
+        *(
+            (row.ts, row.level or "", row)
+            for row in about.case.findings.values()
+            if row.kind != EventKind.LOOP_EPISODE and row != about.finding
+        ),
+    ]
+    distinct: dict[str, Content] = {}
+    for at, level, row in sorted(told, key=lambda each: -each[0]):
+        what = _found(row)
+        distinct.setdefault(what, {"at": at, "level": level, "what": what})
+        if len(distinct) == MOST_BESIDES:
+            break
+    return list(distinct.values())
+
+
+@lru_cache(maxsize=4_000)
+def _found(row: EpisodeRow | FindingRow) -> str:
+    if isinstance(row, EpisodeRow):
+        return _said(row)[1]
+    body = orjson.loads(row.body)
+    return sentence(body.get("newest") or body)
 
 
 def _triage(about: Attention) -> Content:

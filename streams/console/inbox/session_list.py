@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from heapq import nsmallest
 from typing import Any, Final
 
@@ -24,10 +25,15 @@ NODES: Final = (*map(str, NodeState), "paused")
 
 @dataclass(frozen=True, slots=True)
 class SessionQuery:
-    """A question to the list: a part of an id or an agent, an agent, a state, and how long back."""
+    """A question to the list.
+
+    A part of an id or an agent, an agent, a trace, a level of the verdict, a state, and how long back.
+    """
 
     text: str = ""
     agent: str = ""
+    trace: str = ""
+    level: str = ""
     node: str = ""
     since_ms: float | None = None
     after: Position | None = None
@@ -45,6 +51,8 @@ class SessionQuery:
         return cls(
             text=params.get("q", "").casefold(),
             agent=params.get("agent", ""),
+            trace=params.get("trace", ""),
+            level=params.get("level", "").upper(),
             node=wanted,
             since_ms=duration_of("since", params["since"]) if params.get("since") else None,
             after=position_of(params.get("cursor", "")),
@@ -90,7 +98,12 @@ def sessions(model: ReadModel, query: SessionQuery, now: int) -> SessionPage:
 
 def _passes(model: ReadModel, case: Case, query: SessionQuery, now: int) -> bool:
     session = case.session
-    if query.agent and session.agent_id != query.agent:
+    agent = session.agent_id or ""
+    if query.agent not in {"", agent} and not fnmatchcase(agent, query.agent):
+        return False
+    if query.trace and session.trace_id != query.trace:
+        return False
+    if query.level and _level(case) != query.level:
         return False
     if query.since_ms is not None and (session.last_ts or 0) < now - query.since_ms:
         return False
@@ -110,10 +123,14 @@ def node_at(model: ReadModel, case: Case, now: int) -> str:
     return case.session.shown_node
 
 
+def _level(case: Case) -> str:
+    episode = case.newest_episode(is_open=True)
+    return episode.level if episode else "NORMAL"
+
+
 def session_row(model: ReadModel, case: Case, now: int) -> dict[str, Any]:
     """Return what the list says of a session."""
     session, control = case.session, control_at(case, model.holds, now)
-    episode = case.newest_episode(is_open=True)
     return {
         "session_id": session.session_id,
         "agent_id": session.agent_id,
@@ -123,7 +140,7 @@ def session_row(model: ReadModel, case: Case, now: int) -> dict[str, Any]:
         "trace_id": session.trace_id,
         "cluster_id": session.cluster_id,
         "node": node_at(model, case, now),
-        "level": episode.level if episode else "NORMAL",
+        "level": _level(case),
         "drift": session.drift_level,
         "first_ts": session.first_ts,
         "last_ts": session.last_ts,

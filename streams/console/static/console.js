@@ -207,6 +207,41 @@ function press(what) {
   if (found instanceof HTMLElement) found.click();
 }
 
+/** The sessions that were chosen one by one, for an action on all of them. @type {Set<string>} */
+const chosen = new Set();
+
+/** Choose the row, or choose it no more. */
+function mark() {
+  const row = document.querySelector("tr.selected");
+  const more = row?.querySelector("a[data-key-m]");
+  if (!row || !(more instanceof HTMLAnchorElement)) return;
+  const session = new URL(more.href).searchParams.get("chosen") ?? "";
+  if (chosen.delete(session)) row.classList.remove("chosen");
+  else {
+    chosen.add(session);
+    row.classList.add("chosen");
+  }
+  tally();
+}
+
+function tally() {
+  const note = document.getElementById("chosen");
+  const link = note?.querySelector("a");
+  const words = note?.querySelector("span");
+  if (!note || !link || !words) return;
+  note.hidden = chosen.size === 0;
+  words.textContent = `${chosen.size} chosen`;
+  link.href = note.dataset.address + [...chosen].map((each) => `&chosen=${encodeURIComponent(each)}`).join("");
+}
+
+function unmark() {
+  chosen.clear();
+  for (const row of document.querySelectorAll("tr.chosen")) row.classList.remove("chosen");
+  tally();
+}
+document.querySelector("#chosen button")?.addEventListener("click", unmark);
+document.addEventListener("eddy-acted", unmark);
+
 document.addEventListener("keydown", (pressed) => {
   const target = pressed.target;
   const typing = target instanceof HTMLElement && target.matches("input, textarea, select, [contenteditable]");
@@ -231,8 +266,11 @@ document.addEventListener("keydown", (pressed) => {
     case "a": press("[data-key-a]"); break;
     case "z": press("[data-key-z]"); break;
     case "p": press("[data-key-p]"); break;
+    case "m": press("[data-key-m]"); break;
+    case "x": mark(); break;
+    case "f": { const field = document.querySelector("form.filter input"); if (field instanceof HTMLElement) field.focus(); break; }
     case "d": press("a[data-diff]"); break;
-    case "e": press("summary"); break;
+    case "e": press("[data-key-e]"); break;
     case "c": press("[data-copy]:not([data-copy^='/'])"); break;
     case "y": void copy(location.href); break;
     case "t": switchTimes(); break;

@@ -37,7 +37,7 @@ function morph(old, fresh) {
 }
 
 function isRead() {
-  return Boolean(document.querySelector("dialog[open]")) || Boolean(body?.querySelector(":hover, :focus-within, .selected"));
+  return Boolean(document.querySelector("dialog[open]")) || Boolean(body?.querySelector(":hover, :focus-within, .selected, .chosen, details.besides[open]"));
 }
 
 /** @param {any} data */
@@ -59,8 +59,7 @@ function apply(data) {
       body.append(fresh);
       if (isRead()) fresh.setAttribute("hidden", "");
     } else {
-      const chosen = old.classList.contains("selected");
-      if (chosen) fresh.classList.add("selected");
+      for (const kept of ["selected", "chosen"]) fresh.classList.toggle(kept, old.classList.contains(kept));
       if (old.outerHTML !== fresh.outerHTML) morph(old, fresh);
     }
   }

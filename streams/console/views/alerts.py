@@ -3,28 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from aiohttp import web
 
 from streams.console.access import Identity
+from streams.console.asked import UNCONFIRMED
 from streams.console.console import Console
 from streams.console.view import View
 from streams.console.wording import row_key
 from streams.errors import ConfigurationError
 
+#: Causes of a page, the worst.
+MOST_GROUPS: Final = 100
+
 
 async def live(console: Console, query: Mapping[str, str], who: Identity, now: int) -> View:
     """Return the part of the inbox that changes."""
     found = console.redaction.applied(console.board.alerts(query, now), who.role)
-    rows = {
-        row_key(row["session_id"]): console.pages.fragment(
-            "alert_row.html.j2", "alert_row", row, None, who.may_act, ""
-        )
-        for row in found["rows"]
-    }
+    if found["groups"] is None:
+        rows = {
+            row_key(row["session_id"]): console.pages.fragment(
+                "alert_row.html.j2", "alert_row", row, None, who.may_act, ""
+            )
+            for row in found["rows"]
+        }
+    else:
+        rows = {
+            row_key(group["cause_key"]): console.pages.fragment(
+                "group_row.html.j2", "group_row", group, who.may_act
+            )
+            for group in found["groups"][:MOST_GROUPS]
+        }
     tabs = console.pages.fragment("alerts_parts.html.j2", "tabs_bar", found["tabs"], found["tab"], query)
     lead = console.pages.fragment("alerts_parts.html.j2", "lead", found["summary"])
     return View(tuple(rows), rows, {"tabs": tabs, "lead": lead, **console.header_parts(now)})
+
+
+def _many(console: Console, request: web.Request, now: int) -> Mapping[str, Any] | None:
+    """Return what the dialog is about, None if there is none."""
+    if request.query.get("dialog") != "many" or not request["who"].may_act:
+        return None
+    chosen = request.query.getall("chosen", [])
+    return console.board.many(request.query.get("cause", ""), chosen, now)
 
 
 def routes(console: Console) -> Sequence[web.RouteDef]:
@@ -36,7 +57,14 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
             found = console.board.alerts(request.query, now)
         except ConfigurationError as error:
             found, problem = console.board.alerts({}, now), str(error)
-        content = {**found, "query": dict(request.query), "problem": problem}
+        content = {
+            **found,
+            "query": dict(request.query),
+            "problem": problem,
+            "most_groups": MOST_GROUPS,
+            "unconfirmed": UNCONFIRMED,
+            "many": _many(console, request, now),
+        }
         return console.answer(request, "alerts.html.j2", "alerts", content)
 
     return [web.get("/alerts", show)]

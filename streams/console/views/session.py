@@ -33,6 +33,9 @@ from streams.explain.settings_topic import differing
 MOST_STEPS: Final = 200
 """Steps of a page; the earlier ones are a link away."""
 
+DIALOGS: Final = frozenset({"pause", "abort", "note", "budget"})
+"""Commands that need more than a click."""
+
 _TABS: Final = (
     ("steps", "Steps"),
     ("scores", "Scores"),
@@ -66,7 +69,7 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
         content = {
             **_head(console, request, session_id, found, known),
             "tab": tab,
-            "dialog": query.get("dialog") if query.get("dialog") == "pause" and console.board.live else None,
+            "dialog": query.get("dialog") if query.get("dialog") in DIALOGS and console.board.live else None,
             "before": before,
         }
         match tab:
@@ -103,7 +106,7 @@ async def live(console: Console, query: Mapping[str, str], who: Identity, now: i
     else:
         made = await _live_steps(console, query, who, known)
         console.remember(key, version, made)
-    bar = console.pages.fragment("session_parts.html.j2", "control_bar", control_bar(known, ""))
+    bar = console.pages.fragment("session_parts.html.j2", "control_bar", control_bar(known, ""), who.may_act)
     return View(made.order, made.rows, {**made.parts, "control": bar, **console.header_parts(now)})
 
 

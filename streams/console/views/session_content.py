@@ -77,12 +77,17 @@ def control_bar(known: Mapping[str, Any] | None, csrf: str) -> dict[str, Any]:
         actions.append(
             {"action": "resume", "title": "Resume", "icon": "play", "reason": "Resumed from the console."}
         )
+    dialogs = [("note", "Message…"), ("budget", "Budget…")] if state.get("guards") else []
+    if name == "paused":
+        dialogs.append(("abort", "Abort…"))
     return {
         "label": state["label"],
         "detail": state.get("detail") or "",
         "tone": "critical" if state.get("after_pause") else tones.get(name, ""),
         "icon": "pause" if name in ("paused", "asked", "received") else "play",
         "actions": [{**each, "csrf": csrf, "session_id": session_id} for each in actions],
+        "dialogs": dialogs,
+        "session_id": session_id,
     }
 
 
