@@ -16,11 +16,11 @@ from streams.cli.text.explanation_text import explanation_lines
 from streams.cli.text.intake_report import report_intake
 from streams.cli.text.screen import echo, echo_json, standard_output
 from streams.cli.text.timeline import COLUMNS, Timeline
-from streams.cli.worker_request import standing_at
 from streams.domain.outcome import Scored
 from streams.explain.explanation import Explanation
 from streams.explain.session_file import SessionFile
 from streams.explain.verdict import verdict_sentence
+from streams.explain.worker_request import standing_at
 from streams.offline import Judgement
 from streams.policy.standing import standing
 from streams.sources.adapters.adapter import Format

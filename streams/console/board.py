@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from streams.console.step import Step
+from streams.console.workers import Standing
 from streams.detectors.settings import DetectionSettings
 
 
@@ -112,6 +113,9 @@ class Board(Protocol):
     @property
     def first_page(self) -> str:
         """The page to begin with."""
+
+    async def standing(self, session_id: str) -> Standing:
+        """Return where a session stands, by the worker that has it."""
 
     def missing(self, session_id: str) -> str:
         """Say that there is no such session."""

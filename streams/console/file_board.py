@@ -12,6 +12,7 @@ import orjson
 from streams.console.board import Facts, FeedReadings, Steps
 from streams.console.session_facts import session_facts
 from streams.console.step import Step
+from streams.console.workers import Standing
 from streams.detectors.settings import DetectionSettings
 from streams.domain.level import Level
 from streams.domain.outcome import Scored
@@ -147,6 +148,11 @@ class FileBoard:
             return Steps(())
         found = session.steps(before, limit)
         return Steps(found, earlier=bool(found) and found[0].number > 1)
+
+    async def standing(self, session_id: str) -> Standing:
+        """Return nothing: no worker has the sessions of files."""
+        del session_id
+        return Standing()
 
     def missing(self, session_id: str) -> str:
         """Say that there is no such session."""

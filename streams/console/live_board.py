@@ -23,6 +23,7 @@ from streams.console.settings_versions import Settings, settings_of
 from streams.console.timeline import Timeline
 from streams.console.watch.watch import Watch
 from streams.console.wording import moment, money
+from streams.console.workers import Standing
 from streams.detectors.settings import DetectionSettings
 from streams.domain.event_kind import EventKind
 from streams.domain.text.printable import printable
@@ -247,6 +248,10 @@ class LiveBoard:
     async def steps(self, session_id: str, *, before: int | None, limit: int) -> Steps:
         """Return steps of a session, read from the topic of enriched records."""
         return await self._timeline.steps(session_id, before=before, limit=limit)
+
+    async def standing(self, session_id: str) -> Standing:
+        """Return where a session stands, by the worker that has it."""
+        return await self.watch.standing(session_id)
 
     def missing(self, session_id: str) -> str:
         """Say that there is no such session."""

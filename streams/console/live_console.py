@@ -87,7 +87,8 @@ async def live_console(
             searches=settings.console_index != "off",
             from_beginning=from_beginning,
         )
-        watch = Watch(archive, brokers, settings.job, settings.worker_urls, clock)
+        token = settings.web_token.get_secret_value() if settings.web_token else None
+        watch = Watch(archive, brokers, settings.job, settings.worker_urls, clock, token)
         board = LiveBoard(model, feed, timeline, watch, cluster, settings.console_currency)
         desk = _desk(settings, brokers, codec)
 

@@ -58,6 +58,9 @@ class ConsoleSettings(CommandSettings):
     console_workers: str = Field(
         "", description="URLs of workers separated by commas, or dns:NAME:8066, to show how they fare."
     )
+    web_token: SecretStr | None = Field(
+        None, min_length=16, description="What the workers ask for before they say where a session stands."
+    )
     console_tokens: Path | None = Field(
         None, description="File of people: name:role:sha256 of the token, a line each. Read again on change."
     )

@@ -1,18 +1,19 @@
-"""How the workers fare: their probes and a few of their metrics, asked when somebody opens the page."""
+"""What the workers say: their probes, a few of their metrics, and where a session stands."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Iterable
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 import aiohttp
 import orjson
 
 from streams.console.watch.metrics import Metrics, metrics_of
-from streams.errors import ConfigurationError
+from streams.errors import ConfigurationError, InfrastructureError
+from streams.explain.worker_request import standing_at
 
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=2.0)
 _LARGEST_ANSWER: Final = 4 << 20
@@ -37,15 +38,55 @@ class WorkerState(NamedTuple):
     metrics: Metrics | None = None
 
 
+class Standing(NamedTuple):
+    """Where a session stands (`streams.policy.standing`), or why that is not known."""
+
+    fields: Mapping[str, Any] | None = None
+    missing: str = ""
+
+
+async def standing_of(named: Iterable[str], session_id: str, token: str | None) -> Standing:
+    """Ask every worker for a session; the one that has it answers.
+
+    Args:
+        named: The parts of EDDY_CONSOLE_WORKERS.
+        session_id: The session.
+        token: The value of EDDY_WEB_TOKEN.
+    """
+    try:
+        urls = await _all_urls(named)
+    except ConfigurationError as error:
+        return Standing(missing=str(error))
+    if not urls:
+        return Standing(missing="No worker is known: set EDDY_CONSOLE_WORKERS.")
+    told = await asyncio.gather(
+        *(standing_at(url, session_id, token, _TIMEOUT) for url in urls), return_exceptions=True
+    )
+    why = ""
+    for each in told:
+        match each:
+            case ConfigurationError() | InfrastructureError():
+                why = str(each)
+            case BaseException():
+                raise each
+            case _:
+                return Standing(each)
+    return Standing(missing=why)
+
+
 async def workers(named: Iterable[str]) -> list[WorkerState]:
     """Ask every worker, all at once; one that does not answer within two seconds is told as silent.
 
     Args:
         named: The parts of EDDY_CONSOLE_WORKERS: URLs, or dns:NAME:PORT for every address of a name.
     """
-    urls = [url for part in await asyncio.gather(*map(_urls, named)) for url in part]
+    urls = await _all_urls(named)
     async with aiohttp.ClientSession(timeout=_TIMEOUT) as session:
-        return list(await asyncio.gather(*(_asked(session, url) for url in dict.fromkeys(urls))))
+        return list(await asyncio.gather(*(_asked(session, url) for url in urls)))
+
+
+async def _all_urls(named: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(url for part in await asyncio.gather(*map(_urls, named)) for url in part))
 
 
 async def _urls(part: str) -> list[str]:

@@ -7,13 +7,15 @@ from typing import Any
 
 from streams.explain.explanation import Explanation
 from streams.explain.presentation import meaning, sentence, summaries
+from streams.explain.verdict import fired_now, near_misses
 
 
-def evidence(told: Explanation) -> dict[str, Any]:
+def evidence(told: Explanation, standing: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return the rules that fired with their evidence, the course of the episodes, and the newest scores.
 
     Args:
         told: What `eddy explain` gathers of the session.
+        standing: Where the session stands, None if that is not known.
     """
     newest = told.newest.enriched["eddy"] if told.newest is not None else {}
     return {
@@ -29,6 +31,8 @@ def evidence(told: Explanation) -> dict[str, Any]:
             for each in told.firings.values()
         ],
         "course": [_turn(fields) for fields in told.course],
+        "reached": fired_now(standing["rules"]) if standing and not standing["ended"] else [],
+        "near": near_misses(standing["rules"]) if standing and not standing["ended"] else [],
         "summaries": [{"name": name, "text": text} for name, text in summaries(newest)] if newest else [],
     }
 

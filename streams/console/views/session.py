@@ -79,7 +79,13 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
                 content["scores"] = found_scores = scores(found.steps, console.board.settings)
                 content["scores_json"] = orjson.dumps(found_scores).decode()
             case "evidence":
-                content["evidence"] = toned(evidence(explanation(session_id, found.steps)))
+                standing = await console.board.standing(session_id)
+                told = explanation(session_id, found.steps)
+                content["evidence"] = {
+                    **toned(evidence(told, standing.fields)),
+                    "missing": standing.missing,
+                    "partition": found.steps[-1].partition if found.steps else None,
+                }
             case "what-if":
                 refused = console.access.judges(request, min(len(held.steps), MOST_RECORDS))
                 content |= await _what_if(console, query, held, refused)
@@ -173,7 +179,10 @@ def _steps(console: Console, query: Mapping[str, str], session_id: str, found: S
     folded = query.get("lens") != "all"
     seen = lens(found.steps, folded=folded).content()
     selected, diff = _number(query.get("at"), "at"), _number(query.get("diff"), "diff")
-    seen["steps"] = [shown_fold(each) if "fold" in each else shown_step(each) for each in seen["steps"]]
+    seen["steps"] = [
+        shown_fold(each) if "fold" in each else shown_step(each, linked=console.board.live)
+        for each in seen["steps"]
+    ]
     first, total = (found.steps[0].number, found.steps[-1].number) if found.steps else (0, 0)
     return {
         "lens": seen,

@@ -9,16 +9,23 @@ from streams.console.step import Step
 from streams.console.whatif import counterfactual
 from streams.console.wording import duration, money, number
 from streams.domain.event import EventKind
+from streams.domain.topic import Topic
 
 _HUES: Final = 6
 
 
-def shown_step(step: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a step with the hue of its letter and the tones of its events."""
+def shown_step(step: Mapping[str, Any], *, linked: bool) -> dict[str, Any]:
+    """Return a step with the hue of its letter and the tones of its events.
+
+    Args:
+        step: The step.
+        linked: Whether its record has a page of its own.
+    """
     letter = step["letter"]
     return {
         **step,
-        "topic": "decision-logs",
+        "topic": str(Topic.DECISION_LOGS),
+        "linked": linked,
         "hue": sum(map(ord, letter)) % _HUES if letter else None,
         "events": [{**event, "tone": tone(event)} for event in step["events"]],
     }

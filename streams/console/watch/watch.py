@@ -13,7 +13,7 @@ from streams.console.archive.archive import Archive
 from streams.console.fold.rows import SampleRow
 from streams.console.fold.tables import SAMPLE
 from streams.console.watch.history import MINUTE_MS, History, samples_of
-from streams.console.workers import WorkerState, workers
+from streams.console.workers import Standing, WorkerState, standing_of, workers
 from streams.domain.topic import Topic
 
 log = logging.getLogger(__name__)
@@ -32,6 +32,7 @@ class Watch:
         group: The consumer group of the job.
         named: The parts of EDDY_CONSOLE_WORKERS; nothing is asked if there are none.
         clock: Milliseconds since 1970.
+        token: What the workers ask for before they say where a session stands.
     """
 
     def __init__(
@@ -41,8 +42,9 @@ class Watch:
         group: str,
         named: tuple[str, ...],
         clock: Callable[[], int],
+        token: str | None = None,
     ) -> None:
-        self._archive, self._brokers, self._clock = archive, brokers, clock
+        self._archive, self._brokers, self._clock, self._token = archive, brokers, clock, token
         self.group, self.named = group, named
 
     async def run(self) -> None:
@@ -66,6 +68,10 @@ class Watch:
         except sqlite3.Error as error:
             log.warning("What the workers say is not kept: %s", error)
         return found
+
+    async def standing(self, session_id: str) -> Standing:
+        """Return where a session stands, by the worker that has it."""
+        return await standing_of(self.named, session_id, self._token)
 
     async def lag(self) -> dict[int, int | None]:
         """Return the lag of each partition by what the group has committed; None where it has nothing.

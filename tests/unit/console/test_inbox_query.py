@@ -199,7 +199,8 @@ def test_the_totals_are_what_a_recount_of_all_rows_gives() -> None:
     rows = every(MODEL, lambda row: row, q="agent:agent-1") + every(
         MODEL, lambda row: row, q="agent:agent-1", state="watching"
     )
-    assert answer.totals["tokens"] == sum(row["tokens"] for row in rows)
+    for name in ("tokens", "cost"):
+        assert answer.totals[name] == sum(row[name] for row in rows if row["tab"] == "needs_you")
     for name in ("critical", "high", "medium", "low"):
         assert answer.totals[name] == sum(row["class"] == name for row in rows)
     for tab in ("needs_you", "watching", "handled", "recovered"):

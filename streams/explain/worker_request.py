@@ -18,7 +18,9 @@ class WorkerUnreachableError(InfrastructureError):
     """The worker does not answer. Check its address, EDDY_WEB_HOST and EDDY_WEB_PORT."""
 
 
-async def standing_at(worker: str, session_id: str, token: str | None) -> dict[str, Any]:
+async def standing_at(
+    worker: str, session_id: str, token: str | None, patience: aiohttp.ClientTimeout = _PATIENCE
+) -> dict[str, Any]:
     """Return what a worker says of a session (`streams.policy.standing`).
 
     Raises:
@@ -29,7 +31,7 @@ async def standing_at(worker: str, session_id: str, token: str | None) -> dict[s
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     try:
         async with (
-            aiohttp.ClientSession(timeout=_PATIENCE) as client,
+            aiohttp.ClientSession(timeout=patience) as client,
             client.get(URL(address, encoded=True), headers=headers) as answer,
         ):
             body = await answer.json()
@@ -37,8 +39,8 @@ async def standing_at(worker: str, session_id: str, token: str | None) -> dict[s
         raise ConfigurationError(f"{worker} is no address of a worker. Give http://HOST:PORT.") from error
     except (aiohttp.ClientError, TimeoutError, ValueError) as error:
         raise WorkerUnreachableError(
-            f"The worker at {worker} does not answer ({_said(error)}). Check its address, EDDY_WEB_HOST and "
-            "EDDY_WEB_PORT."
+            f"The worker at {worker} does not answer ({_said(error, patience)}). Check its address, "
+            "EDDY_WEB_HOST and EDDY_WEB_PORT."
         ) from error
     if answer.status == 200 and isinstance(body, dict):
         return body
@@ -46,12 +48,12 @@ async def standing_at(worker: str, session_id: str, token: str | None) -> dict[s
     raise ConfigurationError(f"The worker at {worker} says: {problem}.")
 
 
-def _said(error: Exception) -> str:
+def _said(error: Exception, patience: aiohttp.ClientTimeout) -> str:
     # A client's words about a closed port fill a page; the system's own words are short.
     match error:
         case aiohttp.ClientConnectorError(os_error=OSError() as cause):
             return cause.strerror or str(cause)
         case TimeoutError():
-            return f"nothing within {_PATIENCE.total:g} s"
+            return f"nothing within {patience.total:g} s"
         case _:
             return str(error) or type(error).__name__
