@@ -89,6 +89,36 @@ def test_keys_act_on_no_row_that_is_not_chosen(board: Page) -> None:
     assert len(board.evaluate("window.clicked")) == 1
 
 
+def test_rows_are_chosen_and_acknowledged_with_keys_alone(board: Page, axe: Callable[[Page], None]) -> None:
+    board.wait_for_selector("#rows [data-key-a]:visible")
+    board.keyboard.press("j")
+    chosen = board.locator("tr.selected a.row-link").inner_text()
+    board.keyboard.press("x")
+    board.wait_for_selector("tr.chosen")
+    assert board.locator("#chosen").inner_text().startswith("1 chosen")
+    board.locator("#chosen a").press("Enter")
+    board.wait_for_selector("dialog#dialog[open]")
+    axe(board)
+    board.locator("#dialog button[value=ack]").press("Enter")
+    board.get_by_text("Acknowledged.").wait_for()
+    assert board.locator("tr.chosen").count() == 0
+    board.goto("/alerts?state=handled")
+    board.locator("#rows a.row-link", has_text=chosen).wait_for()
+
+
+def test_rows_of_one_cause_are_one_row_with_actions_on_all(board: Page, axe: Callable[[Page], None]) -> None:
+    board.get_by_role("link", name="Causes").click()
+    board.wait_for_selector("#rows tr:visible")
+    axe(board)
+    board.keyboard.press("j")
+    board.keyboard.press("p")
+    board.wait_for_selector("dialog#dialog[open]")
+    board.locator("#dialog input[name=note]").fill("looked at")
+    board.locator("#dialog input[name=note]").press("Enter")
+    board.get_by_text("Noted.").wait_for()
+    assert board.locator("dialog#dialog[open]").count() == 0
+
+
 def test_eight_tabs_are_live_at_once(context: BrowserContext) -> None:
     """A browser opens six connections to a server: with a stream for each tab the seventh would wait."""
     tabs = [context.new_page() for _ in range(8)]

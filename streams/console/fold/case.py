@@ -99,8 +99,11 @@ class Case:
 
     def watch(self) -> None:
         """Work out until when each record of the session is read whole."""
+        session = self.session
         is_open = any(episode.open for episode in self.episodes.values())
-        if is_open or self.session.drift_level in _WATCHED_DRIFT:
+        # One that waits for a person stands in the inbox until its end, which only a record tells.
+        waits = (session.denied or session.hitl) and not session.ended
+        if is_open or waits or session.drift_level in _WATCHED_DRIFT:
             self.watch_until = FOREVER
         else:
             self.watch_until = watched_until(self.commands.values())

@@ -169,6 +169,7 @@ class ReadModel(Memory):
     def _budget(self, source: Source, fields: Fields) -> None:
         case, at = self._event(source, fields)
         case.session.budgets(at, fields)
+        case.watch()
 
     def _response(self, source: Source, fields: Fields) -> None:
         case, at = self._event(source, fields)

@@ -123,10 +123,14 @@ class SessionState:
             self.goal_place, self.goal = at, goal
         if (drift := eddy.get("drift")) is not None:
             self.drifts(at, drift["level"], drift["overall"])
+        control = fields.get("control") or {}
+        if control.get("is_terminal"):
+            # Of a node that was active until then, no event says that it is idle.
+            self.becomes(at, str(NodeState.IDLE))
         if at > self.about_place:
             self.about_place = at
             self.agent_type, self.task_type, self.trace_id, self.cluster_id = about
-            self.hitl = int(bool((fields.get("control") or {}).get("hitl_required")))
+            self.hitl = int(bool(control.get("hitl_required")))
             self.settings_version = eddy["settings_version"]
 
     def _spent(self, at: int, budget: Fields | None, cost: float | None) -> None:

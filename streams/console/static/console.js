@@ -48,6 +48,14 @@ function openDialog(id) {
   if (dialog instanceof HTMLDialogElement && !dialog.open) dialog.showModal();
 }
 
+// The address of a dialog is that of its page again when it closes.
+document.addEventListener("close", () => {
+  const here = new URL(location.href);
+  if (!here.searchParams.has("dialog")) return;
+  here.searchParams.delete("dialog");
+  history.replaceState(null, "", here);
+}, true);
+
 for (const dialog of document.querySelectorAll("dialog[data-open]")) {
   if (dialog instanceof HTMLDialogElement) {
     dialog.close();

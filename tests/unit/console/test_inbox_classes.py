@@ -66,6 +66,15 @@ def test_a_budget_that_is_used_up_and_was_not_extended_is_high() -> None:
     assert row["what"] == "the budget is used up, and was not extended"
 
 
+def test_a_session_that_ends_with_its_budget_used_up_needs_nobody() -> None:
+    board = Board(initial_tokens=2_000)
+    board.work("s", 5)
+    assert board.row("s") is not None
+    board.act("s", terminal=True, status="success")
+    assert board.model.cases["s"].session.ended
+    assert board.row("s") is None
+
+
 def test_a_session_that_asks_for_a_person_is_high() -> None:
     board = Board()
     board.work("s", 3)

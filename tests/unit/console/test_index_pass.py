@@ -50,14 +50,18 @@ def test_about_one_record_in_64_of_a_session_that_nobody_watches_is() -> None:
     assert 0.5 / SAMPLED < share < 2 / SAMPLED
 
 
-@pytest.mark.parametrize("what", ["episode", "drift", "command", "hold", "page"])
+@pytest.mark.parametrize("what", ["episode", "drift", "budget", "person", "command", "hold", "page"])
 def test_every_record_of_a_watched_session_is(what: str) -> None:
     drifts = {"nudge_threshold": 0.01, "replan_threshold": 0.02, "checkpoint_threshold": 0.03}
-    board = Board(**drifts) if what == "drift" else Board()
+    board = Board(**{"drift": drifts, "budget": {"initial_tokens": 2_000}}.get(what, {}))
     board.work("s", 3)
     board.work("other", 3)
     if what == "episode":
         board.loop("s", 5)
+    elif what == "budget":
+        board.work("s", 2)
+    elif what == "person":
+        board.act("s", status="success", control={"hitl_required": True})
     elif what == "drift":
         for _ in range(4):
             board.act("s", tool=None, state_delta={"tokens_consumed": 1, "progress_delta": 0})
