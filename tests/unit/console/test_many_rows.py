@@ -1,7 +1,9 @@
 """Acting on several rows of the inbox at once: those of one cause, and those that were chosen."""
 
 from streams.console.inbox import Query, many, page
+from streams.console.inbox.row import MOST_BESIDES, besides, others
 from tests.unit.console.agents import Board
+from tests.unit.console.told import everything, folded
 
 
 def board() -> Board:
@@ -47,13 +49,15 @@ def test_an_action_on_chosen_rows_is_about_all_of_them_whatever_their_cause() ->
 
 
 def test_a_row_says_once_what_was_found_again_and_again() -> None:
-    made = Board()
-    for _ in range(4):
-        made.work("s", 6)
-        made.loop("s", 4)
-    row = made.row("s")
-    assert row is not None
-    said = [each["what"] for each in row["besides"]]
-    assert row["others"] > len(said) == len(set(said)) > 0
-    times = [each["at"] for each in row["besides"]]
-    assert times == sorted(times, reverse=True)
+    told = list(everything())
+    now = max(each.stored.timestamp for each in told)
+    known = folded(told).attention(now)
+    looping = [about for about in known.values() if others(about) > 3]
+    assert looping
+    for about in looping:
+        found = besides(about)
+        said = [each["what"] for each in found]
+        assert len(said) == len(set(said)) <= others(about)
+        times = [each["at"] for each in found]
+        assert times == sorted(times, reverse=True)
+    assert any(len(besides(about)) < min(others(about), MOST_BESIDES) for about in looping)
