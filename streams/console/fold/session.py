@@ -125,7 +125,7 @@ class SessionState:
             self.drifts(at, drift["level"], drift["overall"])
         control = fields.get("control") or {}
         if control.get("is_terminal"):
-            # Of a node that was active until then, no event says that it is idle.
+            # No event says that an active node is idle: the record does.
             self.becomes(at, str(NodeState.IDLE))
         if at > self.about_place:
             self.about_place = at

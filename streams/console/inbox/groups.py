@@ -36,7 +36,7 @@ def many(found: Iterable[Attention], cause: str) -> dict[str, Any] | None:
 
     Args:
         found: The rows.
-        cause: Of the rows that are wanted; empty for all.
+        cause: That of the rows that are wanted; empty for all.
     """
     open_tabs = (Tab.NEEDS_YOU, Tab.WATCHING)
     members = [
