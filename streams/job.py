@@ -26,7 +26,7 @@ from streams.dead_letter import (
 )
 from streams.detectors.settings import DetectionSettings
 from streams.domain.decision import Decision
-from streams.domain.event import Event
+from streams.domain.event import Event, EventKind
 from streams.domain.outcome import Duplicate, Rejected, Scored
 from streams.domain.outgoing import Outgoing
 from streams.domain.record import Record
@@ -323,7 +323,10 @@ class Job:
         folded: RunResult, events: Iterable[Event], encoded: Iterable[tuple[Topic, Outgoing]]
     ) -> None:
         for event in events:
-            folded.events[event.fields["event_type"]] += 1
+            kind = event.fields["event_type"]
+            folded.events[kind] += 1
+            if kind == EventKind.LOOP_EPISODE:
+                folded.episodes.append(event.fields)
         for topic, record in encoded:
             folded.add(topic, record)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from schemas.codec import Reason
 from streams.domain.outgoing import Outgoing
@@ -29,6 +31,8 @@ class RunResult:
     duplicates: int = 0
     dead_lettered: Counter[str] = field(default_factory=Counter)
     events: Counter[str] = field(default_factory=Counter)
+    episodes: list[Mapping[str, Any]] = field(default_factory=list)
+    """The events among them that tell of an episode."""
     violations: list[Violation] = field(default_factory=list)
     tried: int = 0
     """Records that were judged under the shadow settings too."""

@@ -15,7 +15,7 @@ from streams.console.probes import ConsoleMetrics
 from streams.console.settings import ConsoleSettings
 from streams.detectors.settings import DEFAULTS
 from streams.engine.health.liveness import EXIT_STALLED
-from streams.observe import bridge_metrics, engine_counts, metrics
+from streams.observe import bridge_metrics, engine_counts, episode_counts, metrics
 from streams.observe.bridge_metrics import BridgeCounts
 from streams.observe.metrics import WorkerMetrics
 from streams.observe.readings import Readings
@@ -39,6 +39,7 @@ def emitted() -> set[str]:
         f"{family.name}_total" if family.type == "counter" else family.name
         for counts in (worker, bridge, of_console())
         for family in counts.registry.collect()
+        if family.name.startswith("eddy_")
     }
 
 
@@ -80,7 +81,9 @@ def test_every_exit_status_of_a_worker_is_explained_and_no_other() -> None:
 def test_every_metric_is_listed_and_every_listed_one_is_emitted() -> None:
     listed = {name for cells in rows("Every metric") for name in METRIC.findall(cells[0])}
     assert listed == emitted()
-    documented = "".join(module.__doc__ or "" for module in (metrics, engine_counts, bridge_metrics, probes))
+    documented = "".join(
+        module.__doc__ or "" for module in (metrics, engine_counts, episode_counts, bridge_metrics, probes)
+    )
     assert (
         set(METRIC.findall(documented)) - {"eddy_bridge", "eddy_console"} == emitted()
     )  # for readers of the code

@@ -8,6 +8,8 @@
 | eddy_console_unreadable_total | topic | records that were passed over |
 | eddy_console_connections | | browsers that listen |
 | eddy_console_tick_seconds | | the longest time that the views of all browsers took |
+
+The client adds ``process_...``: memory, CPU, open files and the start of the process.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from aiohttp import web
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -37,6 +39,7 @@ class ConsoleMetrics(Collector):
     def __init__(self, console: Console, live: Live | None) -> None:
         self._console, self._live = console, live
         self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
         self.registry.register(self)
 
     def collect(self) -> Iterable[Metric]:

@@ -17,12 +17,13 @@
 | eddy_broker_silence_seconds | | since any of them answered last; below 10 when all is well |
 | eddy_build_info | version | 1 |
 
-The client adds ``..._created`` to each counter and histogram: when it began, in seconds since 1970.
+The client adds ``..._created`` to each counter and histogram: when it began, in seconds since 1970;
+and ``process_...``: memory, CPU, open files and the start of the process.
 """
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, ProcessCollector, generate_latest
 
 from streams.observe.readings import Readings
 
@@ -37,6 +38,7 @@ class EngineCounts:
     def __init__(self, version: str) -> None:
         self.registry = CollectorRegistry()
         registry = self.registry
+        ProcessCollector(registry=registry)
         self._lost = Counter(
             "eddy_records_lost",
             "Records deleted before they were read.",

@@ -1,4 +1,6 @@
-"""What a worker counts, by the run, under the prefix ``eddy_``, besides what `engine_counts` has.
+"""What a worker counts, by the run, under the prefix ``eddy_``.
+
+The metrics of `engine_counts` and `episode_counts` come on top.
 
 | metric | labels | meaning |
 |---|---|---|
@@ -23,12 +25,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from prometheus_client import Counter, Histogram
 
 from streams.aggregation import Tallied
 from streams.observe.engine_counts import EngineCounts
+from streams.observe.episode_counts import EpisodeCounts
 from streams.run_result import RunResult
 
 
@@ -43,6 +47,7 @@ class WorkerMetrics(EngineCounts):
         self._decisions = Counter("eddy_decisions", "Records by result.", ["result"], registry=registry)
         self._dead_letters = Counter("eddy_dead_letters", "Dead letters.", ["reason"], registry=registry)
         self._events = Counter("eddy_events", "Events by type.", ["event_type"], registry=registry)
+        self._episodes = EpisodeCounts(registry)
         self._epoch = Histogram(
             "eddy_epoch_seconds",
             "From a run's start to its state being durable.",
@@ -92,6 +97,7 @@ class WorkerMetrics(EngineCounts):
             self._dead_letters.labels(reason).inc(count)
             dead += count
         self._told(folded.events)
+        self._episodes.count(folded.episodes)
         for result, count in (
             ("scored", folded.scored),
             ("duplicate", folded.duplicates),
@@ -112,10 +118,13 @@ class WorkerMetrics(EngineCounts):
         self._searched.inc(entries)
         self._searching.inc(seconds)
 
-    def removed(self, reason: str, sessions: int, events: Mapping[str, int]) -> None:
-        """Count sessions that housekeeping removed, and the events it emitted for them, by type."""
+    def removed(
+        self, reason: str, sessions: int, events: Mapping[str, int], episodes: Iterable[Mapping[str, Any]]
+    ) -> None:
+        """Count sessions that housekeeping removed, the events by type, and the episodes that ended."""
         self._removed.labels(reason).inc(sessions)
         self._told(events)
+        self._episodes.count(episodes)
 
     def _told(self, events: Mapping[str, int]) -> None:
         for event_type, count in events.items():

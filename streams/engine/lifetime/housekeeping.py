@@ -21,10 +21,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import Any, Protocol
 
 from streams.brokers.clock import ClusterClock
 from streams.detectors.settings import DetectionSettings
@@ -82,8 +81,10 @@ class HousekeepingMetrics(Protocol):
     def searched(self, entries: int, seconds: float) -> None:
         """Take note of how many entries were looked at, and the CPU time of that."""
 
-    def removed(self, reason: str, sessions: int, events: Mapping[str, int]) -> None:
-        """Take note of sessions that were removed, and of the events of that by type."""
+    def removed(
+        self, reason: str, sessions: int, events: Mapping[str, int], episodes: Iterable[Mapping[str, Any]]
+    ) -> None:
+        """Take note of sessions that were removed, of events by type, and of episodes that ended."""
 
 
 class Housekeeping:
@@ -337,8 +338,8 @@ class Housekeeping:
     async def _carry_out(self, partition: int, removal: Removal) -> None:
         if removal.view.removed:
             await self._effects.carry_out(Outcome(partition, removal.view, removal.folded.outputs))
-            events: Counter[str] = removal.folded.events
-            self._metrics.removed(removal.reason, len(removal.view.removed), events)
+            folded = removal.folded
+            self._metrics.removed(removal.reason, len(removal.view.removed), folded.events, folded.episodes)
 
     def _is_in_charge(self, partition: int) -> bool:
         """Ask again: a rebalance may have begun while housekeeping waited for the lane."""

@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from schemas.codec import Reason
 from streams.aggregation import Tallied
 from streams.domain.event import EventKind
-from streams.observe import engine_counts
+from streams.observe import engine_counts, episode_counts
 from streams.observe import metrics as documented
 from streams.observe.metrics import WorkerMetrics
 from streams.observe.readings import Readings
@@ -25,7 +25,18 @@ def folded() -> RunResult:
         tried=5,
         in_time_until=[1, 2**62],
         differences=Counter({"severity": 2, "events": 3}),
+        episodes=[episode("opened", tokens=0), episode("recovered", tokens=900, cost=0.25)],
     )
+
+
+def episode(phase: str, agent: str | None = "coder-7", tokens: int = 0, cost: float | None = None) -> dict:
+    return {
+        "event_type": EventKind.LOOP_EPISODE,
+        "phase": phase,
+        "agent_id": agent,
+        "tokens_since_onset": tokens,
+        "cost_since_onset": cost,
+    }
 
 
 @pytest.fixture
@@ -41,7 +52,7 @@ def metrics() -> WorkerMetrics:
     metrics.redated("decision-logs-enriched", 2)
     metrics.tallied(Tallied(counted=6, repeated=1), 0.125)
     metrics.searched(1_000, 0.0015)
-    metrics.removed("expired", 3, {EventKind.NODE_STATE: 2})
+    metrics.removed("expired", 3, {EventKind.NODE_STATE: 2}, [episode("recovered", tokens=100)])
     metrics.watch(
         Readings(
             lags=lambda: {("decision-logs", 3): 42},
@@ -68,7 +79,9 @@ def samples(metrics: WorkerMetrics) -> dict[tuple[str, frozenset[tuple[str, str]
 def table() -> dict[str, set[str]]:
     """Return the labels by metric, as the module documents them."""
     rows = re.findall(
-        r"^\| (eddy_[^|]+)\|([^|]*)\|", f"{documented.__doc__}{engine_counts.__doc__}", re.MULTILINE
+        r"^\| (eddy_[^|]+)\|([^|]*)\|",
+        f"{documented.__doc__}{engine_counts.__doc__}{episode_counts.__doc__}",
+        re.MULTILINE,
     )
     return {
         name: {label for label in re.split(r"[ ,]+", labels) if label}
@@ -81,6 +94,8 @@ def test_the_table_is_what_is_exposed(metrics: WorkerMetrics) -> None:
     exposed, created = {}, set()
     for family in text_string_to_metric_families(metrics.exposition().decode()):
         name = family.name + ("_total" if family.type == "counter" else "")
+        if name.startswith("process_"):  # the client's own
+            continue
         labels = {label for sample in family.samples for label in sample.labels} - {"le"}
         assert family.documentation.endswith(".")
         if name.endswith("_created"):
@@ -89,7 +104,11 @@ def test_the_table_is_what_is_exposed(metrics: WorkerMetrics) -> None:
             exposed[name] = labels
     assert exposed == table()
     assert created <= {name.removesuffix("_total") for name in exposed}
-    assert len(exposed) == 32
+    assert len(exposed) == 35
+
+
+def test_the_memory_of_the_process_is_exposed(metrics: WorkerMetrics) -> None:
+    assert samples(metrics)["process_resident_memory_bytes", frozenset()] > 1_000_000
 
 
 def test_a_run_is_counted_by_result_reason_and_event(metrics: WorkerMetrics) -> None:
@@ -172,3 +191,15 @@ def test_two_workers_in_a_process_do_not_count_together() -> None:
     one, other = WorkerMetrics("1"), WorkerMetrics("1")
     one.epoch(0, folded(), 0.25, 0.5)
     assert samples(other)["eddy_run_records_count", frozenset()] == 0
+
+
+def test_loops_are_counted_by_agent_with_what_they_have_cost(metrics: WorkerMetrics) -> None:
+    counted = samples(metrics)
+
+    def total(name: str, **labels: str) -> float:
+        return counted[f"eddy_{name}", frozenset(labels.items())]
+
+    assert total("episodes_total", agent="coder-7", phase="opened") == 1
+    assert total("episodes_total", agent="coder-7", phase="recovered") == 2
+    assert total("episode_tokens_total", agent="coder-7") == 1_000
+    assert total("episode_cost_total", agent="coder-7") == 0.25

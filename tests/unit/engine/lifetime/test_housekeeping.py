@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -95,7 +95,9 @@ class Metrics:
         assert seconds >= 0
         self.entries += entries
 
-    def removed(self, reason: str, sessions: int, events: Mapping[str, int]) -> None:
+    def removed(
+        self, reason: str, sessions: int, events: Mapping[str, int], episodes: Iterable[Mapping[str, Any]]
+    ) -> None:
         self.sessions[reason] += sessions
         self.events.update(events)
 
