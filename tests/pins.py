@@ -19,6 +19,7 @@ FOLDER = ROOT / "constraints"
 #: The purposes, each with the one whose file its own file refers to.
 ADDS_TO = {
     "run": None,
+    "image": "run",
     "demo": "run",
     "dev": "demo",
     "bench": "dev",

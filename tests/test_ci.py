@@ -18,7 +18,13 @@ FAILED = ".pytest_cache/v/cache/lastfailed"
 
 
 def run_ci(
-    directory: Path, *, fetched: int = 0, browser: int = 0, compiler: int = 0, **recipes: str
+    directory: Path,
+    *,
+    fetched: int = 0,
+    browser: int = 0,
+    compiler: int = 0,
+    rules: int = 0,
+    **recipes: str,
 ) -> subprocess.CompletedProcess[str]:
     """Run it where `make` follows the given recipes, and what is fetched ends with the given exit codes."""
     shutil.copytree(ROOT / ".ci", directory / ".ci")
@@ -29,7 +35,12 @@ def run_ci(
     (directory / "Makefile").write_text(makefile)
     (directory / ".venv" / "bin").mkdir(parents=True)
     (directory / ".venv" / "bin" / "python").symlink_to(sys.executable)
-    found = {"integration/kafka_jars": fetched, "browser/chromium": browser, "typescript": compiler}
+    found = {
+        "integration/kafka_jars": fetched,
+        "browser/chromium": browser,
+        "typescript": compiler,
+        "deploy/promtool": rules,
+    }
     for module, status in found.items():
         fetch = directory / "tests" / f"{module}.py"
         fetch.parent.mkdir(parents=True, exist_ok=True)
@@ -69,6 +80,13 @@ def test_it_goes_on_without_a_compiler_and_says_so(tmp_path: Path) -> None:
     result = run_ci(tmp_path, compiler=os.EX_TEMPFAIL)
     assert result.returncode == 0
     assert "NO SCRIPT WAS CHECKED" in result.stderr
+
+
+def test_it_goes_on_without_prometheus_and_says_so(tmp_path: Path) -> None:
+    result = run_ci(tmp_path, rules=os.EX_TEMPFAIL, test="echo the rest was tested")
+    assert result.returncode == 0
+    assert "NO RULE AND NO DASHBOARD WAS TRIED" in result.stderr
+    assert "the rest was tested" in result.stdout
 
 
 def test_a_script_of_wrong_types_is_a_failure(tmp_path: Path) -> None:
