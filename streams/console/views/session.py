@@ -145,6 +145,7 @@ async def _live_steps(
             "session_parts.html.j2", "verdict_bar", content["session"], content["saved"]
         )
     }
+    parts["showing"] = pages.fragment("session_parts.html.j2", "showing_line", content["showing"])
     if facts["known"]:
         parts["figures"] = pages.fragment("session_parts.html.j2", "figures", content["session"], None, True)
     return View(tuple(rows), rows, parts)
