@@ -1,6 +1,7 @@
 """One session explained, from files: what fired, what nearly did, and the sentence that sums it up."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,13 @@ def test_a_looping_session_is_explained(written: Write) -> None:
     result = explain("s1", path)
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout == LOOPING
+
+
+def test_the_figures_of_a_loop_that_continues_are_those_of_its_newest_alert(written: Write) -> None:
+    told = sentence("s1", written(*calls(30, error="no match")))
+    count = re.search(r"the same result, (\d+) times", told)
+    assert count is not None
+    assert int(count[1]) > 20, told
 
 
 def test_a_session_that_is_not_looping_tells_its_near_misses(written: Write) -> None:

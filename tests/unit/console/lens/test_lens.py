@@ -39,6 +39,19 @@ def test_the_rounds_between_the_first_and_the_newest_of_one_call_are_folded() ->
     ]
 
 
+def test_steps_after_the_newest_event_of_an_open_episode_are_rounds_of_it() -> None:
+    steps = STEPS["read_loop"]
+    told = [
+        step.number
+        for step in steps
+        for event in step.record["eddy"]["events"]
+        if event["event_type"] == "loop_episode" and event["phase"] != "recovered"
+    ]
+    for length in range(told[-1], told[-1] + 6):
+        [episode] = episodes(steps[:length])
+        assert episode.rounds[-1] == (length,)
+
+
 def test_a_cycle_of_two_steps_has_rounds_of_two_steps() -> None:
     [episode] = episodes(STEPS["flip_flop"])
     period = episode.newest["period"]
