@@ -128,7 +128,12 @@ def judge_again(steps: Sequence[Step], settings: DetectionSettings) -> WhatIf:
         assert isinstance(outcome, Scored)
         levels.append(_level(outcome.enriched))
         events += [
-            {"n": each.number, "what": sentence(event.fields), "over": meaning(event.fields).over}
+            {
+                "n": each.number,
+                "what": sentence(event.fields),
+                "level": event.fields["level"],
+                "over": meaning(event.fields).over,
+            }
             for event in outcome.events
             if event.fields["event_type"] == EventKind.LOOP_EPISODE and meaning(event.fields).news
         ]
