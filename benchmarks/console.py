@@ -2,8 +2,8 @@
 
 A broker, a console, and what a busy job writes: many live sessions, enriched records and alerts at a steady
 rate, and viewers that listen to the inbox. Measured are CPU and memory of the console, and the time from the
-acknowledgement of an alert until its row is at a viewer. With `--browser` Chromium is one more viewer: how
-long a change of the page takes there, and how many bytes the page is.
+acknowledgement of an alert until its row is at a viewer. Then, without load, how long pages take. With
+`--browser` Chromium is one more viewer: how long a change of the page takes there, and how large the page is.
 """
 
 from __future__ import annotations
@@ -40,6 +40,14 @@ from tests.browser.console_process import ConsoleProcess
 
 PARTITIONS: Final = 8
 WARM_S: Final = 10.0
+STEPS: Final = 200
+"""Steps of the session whose page is asked for."""
+PAGES: Final = {
+    "inbox": "/alerts",
+    "search by prefix": "/sessions?q=session-0001",
+    f"session of {STEPS} steps": "/session?id=long",
+}
+ASKED: Final = 20
 
 Record = tuple[bytes, bytes]
 
@@ -63,6 +71,44 @@ def enriched(templates: list[dict[str, Any]], sessions: int, codec: Codec) -> It
         record["eddy"]["events"] = []
         made.append((record["session_id"].encode(), encoder.encode(record)))
     yield from itertools.cycle(made)
+
+
+def long_session(templates: list[dict[str, Any]], codec: Codec) -> Iterator[Record]:
+    """Yield the records of one session."""
+    encoder = codec.encoder(f"{Topic.ENRICHED}-value")
+    for number, template in enumerate(itertools.islice(itertools.cycle(templates), STEPS)):
+        record = copy.deepcopy(template)
+        record["session_id"] = "long"
+        record["meta"]["timestamp"] = time.time_ns() // 1_000_000
+        record["eddy"] = {
+            **record["eddy"],
+            "id": f"long/0/{number}/enriched",
+            "step": number + 1,
+            "events": [],
+        }
+        yield b"long", encoder.encode(record)
+
+
+async def pages(http: aiohttp.ClientSession, address: str, console: psutil.Process) -> dict[str, float]:
+    """Return how long each page takes, and the CPU that the console needs for it."""
+    found: dict[str, float] = {}
+    for name, path in PAGES.items():
+        waits: list[float] = []
+        before = console.cpu_times()
+        for _ in range(ASKED):
+            began = time.monotonic()
+            async with http.get(f"{address}{path}", headers={"Accept": "text/html"}) as answer:
+                answer.raise_for_status()
+                await answer.read()
+            waits.append((time.monotonic() - began) * 1000)
+        after = console.cpu_times()
+        cpu = after.user + after.system - before.user - before.system
+        found |= {
+            f"page {name}, median ms": statistics.median(waits),
+            f"page {name}, p95 ms": p95(sorted(waits)),
+            f"page {name}, CPU ms": 1000 * cpu / ASKED,
+        }
+    return found
 
 
 def alerts(templates: list[dict[str, Any]], codec: Codec) -> Iterator[tuple[str, Record]]:
@@ -132,6 +178,14 @@ def process_of(parent: psutil.Process) -> psutil.Process:
     return found
 
 
+async def written(
+    producer: AIOKafkaProducer, records: Iterator[Record], headers: list[tuple[str, bytes]]
+) -> None:
+    """Write enriched records."""
+    for key, value in records:
+        await producer.send(Topic.ENRICHED, value, key=key, headers=headers)
+
+
 async def measured(
     bootstrap: str,
     console: psutil.Process,
@@ -162,8 +216,7 @@ async def measured(
         )
 
         async def send(count: int) -> None:
-            for key, value in itertools.islice(records, count):
-                await producer.send(Topic.ENRICHED, value, key=key, headers=headers[Topic.ENRICHED])
+            await written(producer, itertools.islice(records, count), headers[Topic.ENRICHED])
 
         async def alarm() -> None:
             session_id, (key, value) = next(alarming)
@@ -173,6 +226,7 @@ async def measured(
             acknowledged[session_id] = time.monotonic()
             wall_ms[session_id] = time.time() * 1000
 
+        await written(producer, long_session(templates, codec), headers[Topic.ENRICHED])
         await send(sessions)
         await producer.flush()
         listening = [asyncio.create_task(each.listen()) for each in listeners]
@@ -203,13 +257,9 @@ async def measured(
         for task in listening:
             task.cancel()
         await asyncio.gather(*listening, return_exceptions=True)
+    asked = await pages(http, address, console)
     await http.close()
-    waits = sorted(
-        each.heard[session_id] - at
-        for each in listeners
-        for session_id, at in acknowledged.items()
-        if session_id in each.heard
-    )
+    waits = waited(listeners, acknowledged)
     return {
         "CPU of the console, cores": (after.user + after.system - cpu.user - cpu.system) / elapsed,
         "memory of the console, MiB": largest / (1 << 20),
@@ -219,8 +269,19 @@ async def measured(
         "alert to viewer, median s": statistics.median(waits) if waits else float("nan"),
         "alert to viewer, p95 s": p95(waits),
         **seen,
+        **asked,
         "load of the machine": psutil.getloadavg()[0],
     }
+
+
+def waited(listeners: list[Viewer], acknowledged: dict[str, float]) -> list[float]:
+    """Return how long alerts took to viewers, ascending."""
+    return sorted(
+        each.heard[session_id] - at
+        for each in listeners
+        for session_id, at in acknowledged.items()
+        if session_id in each.heard
+    )
 
 
 def on_screen(measured: dict[str, Any], acknowledged_ms: dict[str, float]) -> dict[str, float]:
@@ -237,6 +298,7 @@ def on_screen(measured: dict[str, Any], acknowledged_ms: dict[str, float]) -> di
         "changes of the page": len(patches),
         "change of the page, median ms": statistics.median(patches) if patches else float("nan"),
         "change of the page, p95 ms": p95(patches),
+        "change of the page, CPU of the renderer, mean ms": 1000 * measured["cpu"] / max(1, len(patches)),
         "tasks of 50 ms and more": measured["long"],
     }
 
@@ -260,10 +322,12 @@ def main(
     """Measure a console under load, and print a table."""
     with running(broker) as here, tempfile.TemporaryDirectory(prefix="eddy-bench-console-") as directory:
         asyncio.run(provision(here.bootstrap, "eddy", PARTITIONS))
+        began = time.monotonic()
         process = ConsoleProcess(["--bootstrap-servers", here.bootstrap], Path(directory) / "console")
         try:
             link = process.link()
-            found = asyncio.run(
+            found = {"start until pages are served, s": time.monotonic() - began}
+            found |= asyncio.run(
                 measured(
                     here.bootstrap,
                     process_of(psutil.Process()),
