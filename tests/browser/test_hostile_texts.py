@@ -19,7 +19,7 @@ from tests.browser.watched import Trouble
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 #: No reader of JSON takes it: it is refused before it reaches a page.
 REFUSED = "half a character"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from tests.browser.watched import Trouble
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 SHOWN = sorted(set(TEXTS) - {REFUSED})
 #: These come while a page is open.

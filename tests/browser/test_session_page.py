@@ -12,7 +12,7 @@ from tests.browser.conftest import Opens
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 SESSION = "/session?id=ticket-48213-refund"
 TABS = ("steps", "scores", "evidence", "what-if")
