@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks console demo test test-pythons test-kafka test-hostile test-faults test-sources test-guard test-registry test-browser collector lint lint-js bench dashboards fuzz pins vendor clean
+.PHONY: help setup hooks console demo test test-pythons test-kafka test-hostile test-faults test-sources test-guard test-registry test-browser collector lint lint-js bench bench-small dashboards fuzz pins vendor clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -72,6 +72,9 @@ lint-js: setup ## check the types of the console's scripts, with TypeScript that
 
 bench: $(VENV)/.installed-bench ## measure, beside plain aiokafka and Quix Streams
 	$(BIN)/python -m benchmarks $(ARGS)
+
+bench-small: $(VENV)/.installed-bench ## measure the engine alone, beside Kafka Streams (needs Java 17 and Maven)
+	$(BIN)/python -m benchmarks.small $(ARGS)
 
 dashboards: setup ## write the dashboards for Grafana, from deploy/grafana/dashboards.py
 	$(BIN)/python deploy/grafana/dashboards.py

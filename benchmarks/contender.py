@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -82,10 +82,18 @@ def running(
     contender: Contender, config: ContenderConfig, extra: Mapping[str, str] | None = None
 ) -> Iterator[Running]:
     """Run a contender; it is killed at the end."""
+    environment = {**config.environment(), **worker_settings(config), **(extra or {})}
+    with program(_command(contender, config), environment) as process:
+        yield process
+
+
+@contextlib.contextmanager
+def program(command: Sequence[str], environment: Mapping[str, str]) -> Iterator[Running]:
+    """Run a program with this environment beside the inherited one; it is killed at the end."""
     with tempfile.NamedTemporaryFile(prefix="eddy-bench-", suffix=".log") as log:
         process = subprocess.Popen(
-            _command(contender, config),
-            env={**os.environ, **config.environment(), **_settings(config), **(extra or {})},
+            command,
+            env={**os.environ, **environment},
             cwd=ROOT,
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -106,7 +114,8 @@ def _command(contender: Contender, config: ContenderConfig) -> list[str]:
     return [sys.executable, "-m", f"benchmarks.contenders.{contender}", "worker"]
 
 
-def _settings(config: ContenderConfig) -> dict[str, str]:
+def worker_settings(config: ContenderConfig) -> dict[str, str]:
+    """Return the settings of a worker of Eddy."""
     return {
         "EDDY_BOOTSTRAP_SERVERS": config.bootstrap,
         "EDDY_APPLICATION_ID": config.group,
