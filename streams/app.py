@@ -24,7 +24,14 @@ from streams.engine.health.broker_watch import BrokerWatch
 from streams.engine.health.liveness import Health, Watchdog, status
 from streams.engine.health.observation import Observation
 from streams.engine.job_parts import Folds
-from streams.engine.options import JOB_FLOW, EngineOptions, Flow, TransactionOptions, changelog_topic
+from streams.engine.options import (
+    JOB_FLOW,
+    EngineOptions,
+    Flow,
+    TransactionOptions,
+    changelog_topic,
+    repartition_topic,
+)
 from streams.engine.session_lookup import SessionLookup
 from streams.engine.sessions_app import SessionsApp
 from streams.engine.state.changelog import encode_session
@@ -76,6 +83,8 @@ def engine_options(
             run_max_bytes=settings.run_max_bytes,
             fetch_max_wait_ms=settings.fetch_max_wait_ms,
             commits_in_transactions=exactly_once,
+            # Their lanes rest for so long: what comes more often waits there.
+            paced={repartition_topic(settings.job): settings.aggregate_pause_s / 4},
             producer={"enable_idempotence": settings.producer_idempotence, **settings.producer},
             consumer=settings.consumer,
         ),

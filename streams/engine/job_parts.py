@@ -29,6 +29,9 @@ from streams.job import Job
 #: Contributions of an epoch of the aggregates at most, where the runs of decisions are not larger anyway.
 _TOGETHER = 5_000
 
+#: So long a lane waits for others to begin with them.
+_PATIENCE_S = 0.05
+
 #: Decoded aggregates kept in memory at most, up to 50 kB each.
 _CACHED_AGGREGATES = 5_000
 
@@ -88,10 +91,11 @@ def job_lanes(
         Lanes, process, crash, damaged=damaged, max_runs=options.lane_max_runs, max_bytes=size.run_max_bytes
     )
     return {
-        SESSIONS: lanes(max_records=size.run_max_records),
+        SESSIONS: lanes(max_records=size.run_max_records, patience_s=_PATIENCE_S),
         AGGREGATES: lanes(
             max_records=max(_TOGETHER, size.run_max_records),
             pause_s=options.aggregate_pause_s,
+            patience_s=_PATIENCE_S,
             on_crash_point=crash_point(scope=AGGREGATES),
         ),
     }

@@ -17,6 +17,7 @@ from typing import Protocol
 
 from streams.domain.run import Run
 from streams.engine.crash_point import CrashPoint, crash_point
+from streams.engine.joint_start import JointStart
 from streams.errors import DamagedStateError, ProducerFencedError
 
 Process = Callable[[Run], Awaitable[None]]
@@ -82,6 +83,8 @@ class Lanes:
         max_records: Waiting runs are joined up to so many records. Default: they are not.
         max_bytes: And up to so many bytes of values.
         pause_s: A lane rests so long after each epoch, unless it fills up: what comes meanwhile is one run.
+        patience_s: Lanes begin together (`JointStart`), and wait at most so long for each other. Default:
+            each begins when it has a run.
         on_crash_point: Told when a run is acknowledged.
     """
 
@@ -95,6 +98,7 @@ class Lanes:
         max_records: int = 1,
         max_bytes: int = 1 << 20,
         pause_s: float = 0.0,
+        patience_s: float = 0.0,
         on_crash_point: Callable[[CrashPoint], None] | None = None,
     ) -> None:
         self._process = process
@@ -110,6 +114,7 @@ class Lanes:
         self._no_guest = asyncio.Event()
         self._no_guest.set()
         self._pause_s = pause_s
+        self._joint_start = JointStart(patience_s) if patience_s else None
         self._on_crash_point = on_crash_point or crash_point()
         self._stopping = False
         self._last_words: asyncio.Future[None] | None = None
@@ -132,16 +137,26 @@ class Lanes:
             queue.urgent.set()
 
     async def _drive(self, queue: _Waiting, turn: asyncio.Lock) -> None:
+        together = self._joint_start
         while True:
             delivery = await queue.get()
+            # A full run shares no cost with others, and they would wait for it.
+            if together is not None and not self._is_full(delivery.run, queue):
+                await together.wait()
             async with turn:
                 if delivery.stale:
                     delivery.abandon()
                     continue
                 # Nothing that was delivered after a run that is not stale can be stale: nobody waits in
                 # between.
-                if not await self._finish(self._join(delivery, queue)):
-                    return
+                if together is not None:
+                    together.begin()
+                try:
+                    if not await self._finish(self._join(delivery, queue)):
+                        return
+                finally:
+                    if together is not None:
+                        together.end()
             if self._pause_s:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(queue.urgent.wait(), self._pause_s)
@@ -168,6 +183,9 @@ class Lanes:
         else:
             self._on_crash_point(CrashPoint.ACKED)
         return True
+
+    def _is_full(self, run: Run, queue: _Waiting) -> bool:
+        return queue.urgent.is_set() or 2 * len(run) >= self._max_records or 2 * run.size >= self._max_bytes
 
     def _join(self, first: Delivery, queue: _Waiting) -> deque[Delivery]:
         """Take what waits behind ``first`` and fits into one run with it."""

@@ -27,6 +27,7 @@ from streams.brokers.client_fixes.group_consumer import (
 from streams.brokers.client_fixes.heartbeats import keep_lease
 from streams.brokers.client_fixes.leaders import follow_leaders
 from streams.brokers.client_fixes.log_range import notice_out_of_range, records_lost
+from streams.brokers.client_fixes.pacing import Pacing
 from streams.brokers.client_fixes.record_batches import Watch
 from streams.brokers.connection import READ_COMMITTED
 from streams.engine.faust_seam.job_app import job_app
@@ -76,6 +77,7 @@ class RunConsumerThread(AIOKafkaConsumerThread):
         self._out_of_range: dict[TopicPartition, int] = {}
         self._counted_to: dict[TopicPartition, int] = {}
         self._asked_at: dict[TopicPartition, float] = {}
+        self._pacing: Pacing | None = None
         #: Whether the log has it that commits time out, until one does not.
         self._told_of_commits = False
         #: The positions after the last fetch.
@@ -159,6 +161,7 @@ class RunConsumerThread(AIOKafkaConsumerThread):
         )
         keep_lease(consumer, app.lease)
         follow_leaders(consumer)
+        self._pacing = Pacing(consumer, app.options.transport.paced)
 
     async def on_thread_stop(self) -> None:
         """Stop the consumer; a cancelled task of aiokafka does not end the thread before its time."""
@@ -200,6 +203,8 @@ class RunConsumerThread(AIOKafkaConsumerThread):
         max_records: int | None,
     ) -> Any:
         fetched = await super()._fetch_records(consumer, active_partitions, timeout, max_records)
+        if self._pacing is not None:
+            self._pacing.polled(fetched)
         # Nothing is awaited until the look at lost records: this is the assignment they came under.
         assignment = current_assignment(consumer)
         self.read_to = fetch_positions(consumer, active_partitions)

@@ -18,6 +18,8 @@ class TransportOptions:
     "latency."""
     commits_in_transactions: bool = False
     """Whether epochs commit the offsets themselves."""
+    paced: Mapping[str, float] = field(default_factory=dict)
+    """Topics that are read only so often, with the seconds in between."""
     producer: Mapping[str, Any] = field(default_factory=dict)
     """Further keyword arguments of aiokafka's producer."""
     consumer: Mapping[str, Any] = field(default_factory=dict)

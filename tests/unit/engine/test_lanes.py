@@ -401,3 +401,59 @@ async def test_a_run_that_meets_damage_is_abandoned_and_none_behind_it_begins(
     epochs.end(0, 3)
     assert await later.decided() == "acknowledged"
     await lanes.stop()
+
+
+async def test_lanes_that_begin_together_wait_for_those_at_work(
+    epochs: Epochs, failures: "asyncio.Queue[BaseException]"
+) -> None:
+    lanes = Lanes(epochs, failures.put, damaged=unforeseen, max_runs=8, max_records=100, patience_s=3600)
+    await lanes.put(Delivered(0, 1))
+    await epochs.wait_for((0, 1))
+    await lanes.put(Delivered(1, 1))
+    await lanes.put(Delivered(2, 1))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert epochs.begun == [(0, 1)]
+    epochs.end(0, 1)
+    await epochs.wait_for((1, 1), (2, 1))
+    await lanes.stop()
+
+
+async def test_a_partition_that_stands_still_does_not_hold_the_others(
+    epochs: Epochs, failures: "asyncio.Queue[BaseException]"
+) -> None:
+    lanes = Lanes(epochs, failures.put, damaged=unforeseen, max_runs=8, max_records=100, patience_s=0.01)
+    await lanes.put(Delivered(0, 1))
+    await epochs.wait_for((0, 1))
+    for number in (1, 2, 3):
+        await lanes.put(delivered := Delivered(1, number))
+        await epochs.wait_for((1, number))
+        epochs.end(1, number)
+        assert await delivered.decided() == "acknowledged"
+    await lanes.stop()
+
+
+async def test_a_full_run_waits_for_no_other(
+    epochs: Epochs, failures: "asyncio.Queue[BaseException]"
+) -> None:
+    lanes = Lanes(epochs, failures.put, damaged=unforeseen, max_runs=8, max_records=2, patience_s=3600)
+    await lanes.put(Delivered(0, 1))
+    await lanes.put(Delivered(1, 1))
+    await epochs.wait_for((0, 1), (1, 1))
+    await lanes.stop()
+
+
+async def test_what_became_stale_while_it_waited_for_others_is_not_begun(
+    epochs: Epochs, failures: "asyncio.Queue[BaseException]"
+) -> None:
+    lanes = Lanes(epochs, failures.put, damaged=unforeseen, max_runs=8, max_records=100, patience_s=3600)
+    await lanes.put(Delivered(0, 1))
+    await epochs.wait_for((0, 1))
+    waiting = Delivered(1, 1)
+    await lanes.put(waiting)
+    await asyncio.sleep(0)
+    waiting.stale = True
+    epochs.end(0, 1)
+    assert await waiting.decided() == "abandoned"
+    assert epochs.begun == [(0, 1)]
+    await lanes.stop()
