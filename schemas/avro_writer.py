@@ -23,17 +23,19 @@ expressions of its fields::
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, TypeVar
 
 _TABLE = 4096
-_LONGEST_KEY = 64
+_LONGEST_WORD = 200
 _LEAST_LONG, _LARGEST_LONG = -(2**63), 2**63 - 1
 
 RecordWriter = Callable[[Mapping[str, Any]], bytes]
+Table = TypeVar("Table", "_Longs", "_Words")
 
 
-class _Longs(dict[int, bytes]):
+class _Longs(dict[int | None, bytes]):
     """Integers as Avro writes them, after a constant head; small ones from a table."""
 
     def __init__(self, head: bytes) -> None:
@@ -41,7 +43,9 @@ class _Longs(dict[int, bytes]):
         self._head = head
         self.update({number: self.__missing__(number) for number in range(_TABLE)})
 
-    def __missing__(self, number: int) -> bytes:
+    def __missing__(self, number: int | None) -> bytes:
+        if number is None:
+            raise TypeError("an integer is null")
         if not _LEAST_LONG <= number <= _LARGEST_LONG:
             raise ValueError("an integer does not fit in 64 bits")
         return self._head + _varint((number << 1) ^ (number >> 63))
@@ -63,20 +67,34 @@ def _varint(rest: int) -> bytes:
 _BYTES = tuple(bytes((byte,)) for byte in range(0x80))
 
 
-class _Keys(dict[str, bytes]):
-    """The keys of maps as Avro writes them: the same few come back in every record."""
+class _Words(dict[str | None, bytes]):
+    """Texts after a constant head; the first few thousand are remembered, unless they are long."""
 
-    def __missing__(self, key: str) -> bytes:
-        text = key.encode()
-        written = _LONG[len(text)] + text
-        if len(self) < _TABLE and len(text) < _LONGEST_KEY:
-            self[key] = written
+    def __init__(self, head: bytes) -> None:
+        super().__init__()
+        self._head = head
+
+    def __missing__(self, word: str | None) -> bytes:
+        if word is None:
+            raise TypeError("a text is null")
+        text = word.encode()
+        written = self._head + _LONG[len(text)] + text
+        if len(self) < _TABLE and len(text) < _LONGEST_WORD:
+            self[word] = written
         return written
 
 
+_SECOND = b"\2"
 _LONG = _Longs(b"")
-_TEXT = _Longs(b"\x02")
+_TEXT = _Longs(_SECOND)
 """The length of a text that is the second branch of its union, where null comes first."""
+
+# Fields whose texts Eddy chooses from a few. To look one up costs a quarter of writing it.
+_WORDS = {
+    *("scoring_status", "status", "action_status", "severity", "level", "previous_level", "verdict_level"),
+    *("trend_level", "raw", "rule", "type", "why", "reason", "suggestion", "emergency"),
+    *("event_type", "pattern", "phase", "state", "previous_state", "color"),
+}
 
 
 def compile_writer(definition: Mapping[str, Any]) -> RecordWriter:
@@ -99,15 +117,34 @@ def compile_writer(definition: Mapping[str, Any]) -> RecordWriter:
     name = source.record(definition)
     scope: dict[str, Any] = {
         "LONG": _LONG,
+        "OPTIONAL_LONG": _or_null(_Longs(_SECOND)),
         "TEXT": _TEXT,
-        "KEY": _Keys(),
+        "WORD": _Words(b""),
+        "OPTIONAL_WORD": _or_null(_Words(_SECOND)),
+        "KEY": _Words(b""),
         "double": struct.Struct("<d").pack,
         "fits": _fits,
     }
+    # A record has up to a few doubles in a row, which are packed at once.
+    scope |= {f"doubles{count}": struct.Struct(f"<{count}d").pack for count in source.doubles}
     # The source is made of the schema's field names, quoted by repr, and nothing else from outside.
     exec(source.text(), scope)  # noqa: S102
     writer: RecordWriter = scope[name]
     return writer
+
+
+def _or_null(table: Table) -> Table:
+    """Add null, the first branch of a union whose second branch the head of the table names."""
+    table[None] = b"\0"
+    return table
+
+
+def _value(field: Mapping[str, Any]) -> str:
+    """Return the expression for a field that need not be there."""
+    name = field["name"]
+    if "default" not in field:
+        return f"d[{name!r}]"
+    return f"g({name!r})" if field["default"] is None else f"g({name!r}, {field['default']!r})"
 
 
 def _fits(number: object) -> bool:
@@ -120,6 +157,7 @@ class _Source:
     def __init__(self) -> None:
         self._functions: list[str] = []
         self._named: dict[str, str] = {}
+        self.doubles: set[int] = set()
 
     def text(self) -> str:
         return "\n".join(self._functions)
@@ -131,11 +169,11 @@ class _Source:
         not, another function writes the record with the defaults.
         """
         fields = schema["fields"]
-        given = ",".join([self._expression(field["type"], f"d[{field['name']!r}]") for field in fields])
+        given = ",".join(self._pieces([(field, f"d[{field['name']!r}]") for field in fields]))
         if not any("default" in field for field in fields):
             name = self._function("d", f"return b''.join(({given},))")
         else:
-            partial = ",".join([self._field(field) for field in fields])
+            partial = ",".join(self._pieces([(field, _value(field)) for field in fields]))
             rest = self._function("d", f"g = d.get\n return b''.join(({partial},))")
             attempt = f"try: return b''.join(({given},))\n except KeyError: return {rest}(d)"
             name = self._function("d", attempt)
@@ -147,15 +185,25 @@ class _Source:
         self._functions.append(f"def {name}({parameter}):\n {body}")
         return name
 
-    def _field(self, field: Mapping[str, Any]) -> str:
-        name = field["name"]
-        if "default" not in field:
-            value = f"d[{name!r}]"
-        elif field["default"] is None:
-            value = f"g({name!r})"
-        else:
-            value = f"g({name!r}, {field['default']!r})"
-        return self._expression(field["type"], value)
+    def _pieces(self, fields: Sequence[tuple[Mapping[str, Any], str]]) -> Iterator[str]:
+        """Yield the expressions for the bytes of some fields, each given with that for its value."""
+        for doubles, group in groupby(fields, lambda each: each[0]["type"] == "double"):
+            if doubles:
+                values = [value for _, value in group]
+                self.doubles.add(len(values))
+                yield f"doubles{len(values)}({','.join(values)})"
+                continue
+            for field, value in group:
+                match field["type"]:
+                    case "string" if field["name"] in _WORDS:
+                        yield f"WORD[{value}]"
+                    case "string":
+                        yield f"LONG[len(s := {value}.encode())]"
+                        yield "s"
+                    case ["null", "string"] if field["name"] in _WORDS:
+                        yield f"OPTIONAL_WORD[{value}]"
+                    case other:
+                        yield self._expression(other, value)
 
     def _expression(self, schema: Any, value: str) -> str:
         """Return the expression for the bytes of ``value``."""
@@ -190,6 +238,8 @@ class _Source:
         match branches:
             case ["null", "string"]:
                 return f"(b'\\0' if (u := {value}) is None else TEXT[len(s := u.encode())] + s)"
+            case ["null", "long" | "int"]:
+                return f"OPTIONAL_LONG[{value}]"
             case ["null", "long", "double"]:
                 number = "b'\\2' + LONG[u] if fits(u) else b'\\4' + double(u)"
                 return f"(b'\\0' if (u := {value}) is None else {number})"

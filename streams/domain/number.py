@@ -8,6 +8,8 @@ from operator import add
 
 _LARGEST_EXACT = 2.0**53
 _LARGEST = 1.7976931348623157e308
+# Below, a double times 10,000 is wrong by less than a millionth.
+_SMALL = 1_000.0
 
 
 def r4(x: float) -> float:
@@ -19,6 +21,16 @@ def r4(x: float) -> float:
     >>> r4(1 / 32), r4(2 / 3), r4(-0.00001)
     (0.0312, 0.6667, 0.0)
     """
+    # `round` writes the decimals and reads them back. Unless a tie is near, a division gives the same double:
+    # both are the nearest one to a whole number of ten-thousandths.
+    if -_SMALL < x < _SMALL:
+        scaled = x * 10_000.0
+        whole = scaled // 1.0
+        rest = scaled - whole
+        if rest < 0.499:
+            return whole / 10_000.0 + 0.0
+        if rest > 0.501:
+            return (whole + 1.0) / 10_000.0 + 0.0
     return round(x, 4) + 0.0
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """A decoded DecisionLog that is not checked yet.
 
     ``timestamp`` is that of the Kafka record in ms, None where there is none (files). ``key`` is the

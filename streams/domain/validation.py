@@ -72,12 +72,29 @@ def _timestamp(value: object) -> bool:
 
 
 class _Group(NamedTuple):
-    """A nested record: the rules of its fields in the order of specification 2.1, and which must be there."""
+    """A nested record: the rules of its fields in the order of specification 2.1, and which must be there.
+
+    ``nullable`` are those that may be null, and are then forwarded as null; ``texts`` may hold any text.
+    """
 
     rules: Mapping[str, Rule]
     required: tuple[str, ...]
-    optional: bool = False
-    never_null: frozenset[str] = frozenset()
+    optional: bool
+    never_null: frozenset[str]
+    nullable: frozenset[str]
+    texts: frozenset[str]
+
+
+def _group(
+    rules: Mapping[str, Rule],
+    required: tuple[str, ...],
+    *,
+    optional: bool = False,
+    never_null: frozenset[str] = frozenset(),
+) -> _Group:
+    nullable = frozenset(rules).difference(required, never_null)
+    texts = frozenset(name for name, rule in rules.items() if rule is _text)
+    return _Group(rules, required, optional, never_null, nullable, texts)
 
 
 _TOP: Mapping[str, Rule] = MappingProxyType(
@@ -87,15 +104,15 @@ _TOP_REQUIRED = ("session_id", "event_id")
 
 _GROUPS: Mapping[str, _Group] = MappingProxyType(
     {
-        "meta": _Group(
+        "meta": _group(
             {"trace_id": _text, "timestamp": _timestamp, "parent_step_id": _text, "cluster_id": _text},
             required=("trace_id", "timestamp"),
         ),
-        "identity": _Group(
+        "identity": _group(
             {"agent_id": _text, "agent_type": _text, "capability_version": _text},
             required=("agent_id", "agent_type"),
         ),
-        "cognition": _Group(
+        "cognition": _group(
             {
                 "intent": _text,
                 "goal": _text,
@@ -107,7 +124,7 @@ _GROUPS: Mapping[str, _Group] = MappingProxyType(
             required=("intent",),
             optional=True,
         ),
-        "action": _Group(
+        "action": _group(
             {
                 "status": _status,
                 "kind": _text,
@@ -120,7 +137,7 @@ _GROUPS: Mapping[str, _Group] = MappingProxyType(
             },
             required=("status",),
         ),
-        "state_delta": _Group(
+        "state_delta": _group(
             {
                 "added_to_memory": _texts,
                 "tokens_consumed": _tokens,
@@ -131,7 +148,7 @@ _GROUPS: Mapping[str, _Group] = MappingProxyType(
             required=(),
             optional=True,
         ),
-        "control": _Group(
+        "control": _group(
             {"hitl_required": _flag, "interrupt_signal": _text, "is_terminal": _flag},
             required=(),
             optional=True,
@@ -202,21 +219,19 @@ def known_fields(value: Mapping[str, Any]) -> Fields | None:
 
 
 def _known_of_group(part: Fields, group: _Group) -> Fields | None:
-    rules, required, _, never_null = group
-    text = _text
+    rules, required, _, never_null, nullable, texts = group
     as_it_came = True
     for name, value in part.items():
-        rule = rules.get(name)
-        # The commonest case first and without a call: this loop is most of what validation costs.
-        if rule is text and type(value) is str and value.isascii():
+        # The commonest cases first and without a call: this loop is most of what validation costs.
+        if value is None:
+            if name in nullable:
+                continue
+        elif type(value) is str and value.isascii() and name in texts:
             continue
-        if rule is None:
+        rule = rules.get(name)
+        if rule is None or (value is None and name in never_null):
             as_it_came = False
-        elif value is None:
-            if name in required:
-                return None
-            as_it_came = as_it_came and name not in never_null
-        elif not rule(value):
+        elif value is None or not rule(value):
             return None
     for name in required:
         if name not in part:

@@ -7,6 +7,9 @@ from hypothesis import strategies as st
 
 from streams.domain.number import added, r4, within_doubles
 
+HALVES = st.integers(-21_000_000, 21_000_000)
+SIGNS = st.sampled_from([-1, 1])
+
 
 @pytest.mark.parametrize(
     ("x", "rounded"),
@@ -33,6 +36,16 @@ def test_negative_zero_becomes_zero(x):
 def test_a_rounded_number_stays_and_lies_near(x):
     assert r4(r4(x)) == r4(x)
     assert abs(r4(x) - x) <= 0.00005 + 1e-9
+
+
+TIES = st.builds(lambda halves, ulps: math.nextafter(halves / 20_000, math.inf * ulps), HALVES, SIGNS)
+
+
+@given(st.floats(allow_nan=False) | st.floats(-1001, 1001) | HALVES.map(lambda n: n / 20_000) | TIES)
+def test_rounds_as_python_does(x):
+    rounded = round(x, 4)
+    assert r4(x) == rounded
+    assert math.copysign(1, r4(x)) == math.copysign(1, rounded + 0.0)
 
 
 class TestWithinDoubles:
