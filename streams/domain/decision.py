@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from streams.domain.lazy import lazy
-from streams.domain.text.canonical import canonical
-from streams.domain.text.digest import digest
+from streams.domain.text.canonical import forms
+from streams.domain.text.digest import digest, digest_and_longer
 from streams.domain.text.marks import Marks
 from streams.domain.text.result_text import normalise_result, single_spaced, with_placeholders
 from streams.domain.text.tokens import USED, words
@@ -112,9 +112,18 @@ class Decision(_Accepted):
         return control is not None and control.get("is_terminal") is True
 
     @lazy
+    def _input_forms(self) -> tuple[str, str]:
+        return forms(self.action.get("tool_input"))
+
+    @lazy
     def canonical_input(self) -> str:
         """The arguments in their canonical form (specification 3.1), "" without arguments."""
-        return canonical(self.action.get("tool_input"))
+        return self._input_forms[0]
+
+    @property
+    def loose_input(self) -> str:
+        """The arguments as calls are compared by (specification 3.1b), mostly the same object."""
+        return self._input_forms[1]
 
     @lazy
     def result_text(self) -> str | None:
@@ -142,18 +151,24 @@ class Decision(_Accepted):
     def call(self) -> str:
         """What was called with which arguments; without a tool, what was intended."""
         if self.tool_call:
-            return f"tool\0{self.tool_call}\0{self.canonical_input}"
+            return f"tool\0{self.tool_call}\0{self.loose_input}"
         return f"text\0{normalise_result(self.intent or '')}"
+
+    @lazy
+    def _digests(self) -> tuple[str, str]:
+        """`call_digest` and `signature`; the second text goes on from the first, which may be long."""
+        outcome = f"\0{self.status}\0{self.result_digest or ''}"
+        return digest_and_longer(self.call, outcome)
 
     @lazy
     def call_digest(self) -> str:
         """Digest of `call`, which is too long to be kept."""
-        return digest(self.call) or ""
+        return self._digests[0]
 
     @lazy
     def signature(self) -> str:
         """Digest of call, status and result: equal for records that did the same with the same outcome."""
-        return digest(f"{self.call}\0{self.status}\0{self.result_digest or ''}") or ""
+        return self._digests[1]
 
     @lazy
     def argument_marks(self) -> Marks:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from streams.detectors.verdict import cycle, identical, near_duplicate, nothing_new, same_error, same_result
+from streams.detectors.verdict.past import Past
 from streams.detectors.verdict.rearm import within
 from streams.detectors.verdict.settings import VerdictSettings
-from streams.detectors.verdict.signature_window import push
 from streams.detectors.verdict.state import RECENT, VerdictState, outcome_of
+from streams.detectors.verdict.step import Step
 from streams.detectors.verdict.streak import NO_STREAK
+from streams.detectors.verdict.stuck import stuck_after
 from streams.domain.decision import Decision
 from streams.domain.text.bounded import bounded, bounded_hash
+from streams.domain.tool_class import ToolClass, tool_class
 from streams.domain.tool_policy import PolicyMode, ToolPolicy
 
 _POLLING = PolicyMode.polling
+_WRITE = ToolClass.write
 
 
 def advanced(
@@ -20,6 +24,8 @@ def advanced(
     decision: Decision,
     tokens: float,
     policy: ToolPolicy | None,
+    past: Past,
+    step: Step,
     repeat_distance: int | None,
     settings: VerdictSettings,
 ) -> VerdictState:
@@ -33,6 +39,8 @@ def advanced(
         decision: the record.
         tokens: of the session so far, the record included.
         policy: what the operator says about its tool.
+        past: the records it was compared with.
+        step: what it is beside them.
         repeat_distance: judged records since its signature was last seen, None when it is not in the window.
         settings: the settings in force.
     """
@@ -46,10 +54,8 @@ def advanced(
 
     signatures, tools = [*state.signatures, signature], [*state.tools, tool]
     outcomes, moments = state.outcomes + outcome, [*state.moments, moment]
-    older = state.older
     if len(signatures) > RECENT:
-        older = push(older, signatures.pop(0), window - RECENT)
-        del tools[0], moments[0]
+        del signatures[0], tools[0], moments[0]
         outcomes = outcomes[1:]
 
     repeats = same_result.may_count(decision, polling=polling, settings=settings)
@@ -63,7 +69,7 @@ def advanced(
         tools,
         outcomes,
         moments,
-        older,
+        past.with_the_record(decision, state.moments[-1] if state.moments else None),
         identical.run_of(state, decision, gap),
         cycle.cycles_of(state, decision, outcome, gap),
         same_error.errors_of(state, decision, tool, moment, settings),
@@ -79,4 +85,14 @@ def advanced(
         nothing_new.row_of(state, decision, moment, repeat_distance, gap, polling=polling)
         if "R6" in settings.verdict_rules
         else NO_STREAK,
+        decision.loose_input == decision.canonical_input,
+        number if _wrote(decision, settings) else state.last_write,
+        stuck_after(state.stuck, step, moment),
     )
+
+
+def _wrote(decision: Decision, settings: VerdictSettings) -> bool:
+    """Tell whether a record changed something: a tool that writes succeeded."""
+    if decision.status != "success" or decision.kind != "tool" or decision.tool is None:
+        return False
+    return tool_class(decision.tool, settings) is _WRITE

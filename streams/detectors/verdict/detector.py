@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from streams.detectors.detector import Block, CloseReason, Detector, Eddy, Layer, Observation
 from streams.detectors.standing import DetectorStanding, RuleCount
 from streams.detectors.verdict.advance import advanced
+from streams.detectors.verdict.comparing import step_of
 from streams.detectors.verdict.episode import Episode, Phase, followed, id_of, opened
 from streams.detectors.verdict.policy import policy_of
 from streams.detectors.verdict.presentation import VerdictPresentation
@@ -16,9 +17,11 @@ from streams.detectors.verdict.rearm import key_of, remembering
 from streams.detectors.verdict.report import loop_episode
 from streams.detectors.verdict.rules import VerdictRules
 from streams.detectors.verdict.settings import VerdictSettings
-from streams.detectors.verdict.signature_window import distance
+from streams.detectors.verdict.past import Past
 from streams.detectors.verdict.standing import Standing, fired, standings
-from streams.detectors.verdict.state import RECENT, VerdictState
+from streams.detectors.verdict.state import VerdictState
+from streams.detectors.verdict.step import Step
+from streams.detectors.verdict.upgrade import upgraded
 from streams.detectors.verdict.visibility import INFRASTRUCTURE, Unseen, why_unseen
 from streams.domain.decision import Decision
 from streams.domain.event import Finding
@@ -73,8 +76,8 @@ class Verdict(Detector[VerdictState, VerdictSettings]):
         return VerdictState()
 
     def restore(self, stored: Sequence[Any]) -> VerdictState:
-        """Read back a state."""
-        return VerdictState(*stored)
+        """Read back a state, also one that an earlier version wrote."""
+        return VerdictState(*upgraded(stored))
 
     def level(self, state: VerdictState) -> Level:
         """Return the level of the open episode, NORMAL when none is open."""
@@ -96,14 +99,16 @@ class Verdict(Detector[VerdictState, VerdictSettings]):
             state = state._replace(tokens=tokens, infra_streak=infra_streak)
             return state, _block_unseen(state, unseen), ()
 
-        repeat_distance = _repeat_distance(state, decision.signature, settings.verdict_window)
-        state = advanced(state, decision, tokens, policy, repeat_distance, settings)
+        past = Past.of(state.past, decision, settings.verdict_window - 1)
+        step = step_of(state, decision, past, policy, settings)
+        repeat_distance = past.distance(decision.status)
+        state = advanced(state, decision, tokens, policy, past, step, repeat_distance, settings)
         firing = fired(state, policy, settings)
         if firing or state.episode is not None:
             state, findings = _follow(state, _strongest(firing), decision, settings)
         else:
             findings = ()
-        return state, _block(state, firing, repeat_distance), findings
+        return state, _block(state, firing, repeat_distance, step), findings
 
     def close(self, state: VerdictState, reason: CloseReason) -> tuple[Finding, ...]:
         """Close the open episode with the last judged record."""
@@ -119,7 +124,7 @@ class Verdict(Detector[VerdictState, VerdictSettings]):
     def standing(self, state: VerdictState, settings: VerdictSettings) -> DetectorStanding:
         """Return how near each rule is, and the open episode."""
         rules = tuple(
-            RuleCount(each.rule, each.count, each.warn, each.loop, each.level.value, each.tool, each.period)
+            RuleCount(each.rule, each.measure, each.warn, each.loop, each.level.value, each.tool, each.period)
             for each in standings(state, settings)
         )
         return DetectorStanding(rules=rules, episode=_open_episode(state))
@@ -148,20 +153,9 @@ def _open_episode(state: VerdictState) -> Block | None:
     }
 
 
-def _repeat_distance(state: VerdictState, signature: str, window: int) -> int | None:
-    """Return how many judged records ago a signature was last seen in the window, None when it was not.
-
-    ``state`` is that before the record, which is the newest of the window itself.
-    """
-    if signature in state.signatures:
-        return 1 + state.signatures[::-1].index(signature)
-    further = distance(state.older, signature)
-    return None if further is None or further + RECENT >= window else further + RECENT
-
-
 def _strongest(firing: Sequence[Standing]) -> Standing | None:
     """Return the first of the rules with the highest level."""
-    looping = [standing for standing in firing if standing.count >= standing.loop]
+    looping = [standing for standing in firing if standing.measure >= standing.loop]
     return next(iter(looping or firing), None)
 
 
@@ -188,7 +182,9 @@ def _follow(
     return state._replace(keys=keys, episode=kept), findings
 
 
-def _block(state: VerdictState, firing: Sequence[Standing], repeat_distance: int | None) -> Block:
+def _block(
+    state: VerdictState, firing: Sequence[Standing], repeat_distance: int | None, step: Step
+) -> Block:
     strongest = _strongest(firing)
     raw, rule, period, count = _NORMAL, None, None, None
     if strongest is not None:
@@ -210,6 +206,12 @@ def _block(state: VerdictState, firing: Sequence[Standing], repeat_distance: int
         "signature": state.signatures[-1],
         "infra_streak": 0,
         "episode_id": None if state.episode is None else state.episode[0],
+        "stuck": {
+            "score": state.stuck[0] if state.stuck else 0.0,
+            "kind": step.kind,
+            "points": step.points,
+            "refers_to": step.refers_to,
+        },
     }
 
 
@@ -229,6 +231,7 @@ def _block_unseen(state: VerdictState, why: Unseen) -> Block:
         "signature": None,
         "infra_streak": state.infra_streak,
         "episode_id": None if state.episode is None else state.episode[0],
+        "stuck": None,
     }
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from streams.detectors.verdict.rearm import key_of
 from streams.detectors.verdict.settings import VerdictSettings
@@ -38,6 +38,7 @@ class Episode(NamedTuple):
         rule, period, counted, tools, signatures: evidence, of the newest record with at least its level. A
             cycle names each record of one repetition, oldest first; R6 the newest of the row, up to `RECENT`;
             other rules the newest record.
+        stuck: evidence of R7, its score and the kinds of steps since the onset; None for other rules.
     """
 
     id: str
@@ -52,6 +53,7 @@ class Episode(NamedTuple):
     counted: int
     tools: Sequence[str]
     signatures: Sequence[str]
+    stuck: Mapping[str, Any] | None = None
 
 
 _WARNING, _LOOP = Level.WARNING.value, Level.LOOP.value
@@ -109,7 +111,9 @@ def followed(
 
 def _evidence(
     state: VerdictState, standing: Standing
-) -> tuple[str, int | None, int, Sequence[str], Sequence[str]]:
+) -> tuple[str, int | None, int, Sequence[str], Sequence[str], Mapping[str, Any] | None]:
     size = min(standing.count, RECENT) if standing.rule == "R6" else standing.period or 1
     tools = [tool or "" for tool in state.tools[-size:]]
-    return standing.rule, standing.period, standing.count, tools, [*state.signatures[-size:]]
+    signatures = [*state.signatures[-size:]]
+    stuck = {"score": standing.measure, "kinds": state.stuck[3]} if standing.rule == "R7" else None
+    return standing.rule, standing.period, standing.count, tools, signatures, stuck

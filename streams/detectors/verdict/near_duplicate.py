@@ -47,7 +47,9 @@ def row_of(
         return NO_STREAK
     least = settings.near_duplicate_similarity
     varies = state.signatures[-1] != decision.signature
-    if varies and not _alike(decision.argument_marks, state.argument_marks, least):
+    if not _has_its_words(state, decision) and not _alike(
+        decision.argument_marks, state.argument_marks, least
+    ):
         return NO_STREAK
     told_anew = state.result != decision.result_digest
     if told_anew and not _alike(decision.result_marks, state.result_marks, least):
@@ -62,11 +64,17 @@ def marks_of(state: VerdictState, decision: Decision) -> tuple[str, str]:
         state: before the record; the words it has of an equal text are not looked for again.
         decision: the record, which `may_count`.
     """
-    called = bool(state.signatures) and state.signatures[-1] == decision.signature
     told = state.result == decision.result_digest
-    argument_marks = state.argument_marks if called else ""
+    argument_marks = state.argument_marks if _has_its_words(state, decision) else ""
     result_marks = state.result_marks if told else ""
     return argument_marks or decision.argument_marks, result_marks or decision.result_marks
+
+
+def _has_its_words(state: VerdictState, decision: Decision) -> bool:
+    """Tell whether the arguments of a record have the words of the newest; equal calls need not (3.1b)."""
+    if not state.plain or state.signatures[-1] != decision.signature:
+        return False
+    return decision.canonical_input == decision.loose_input
 
 
 def _alike(words: Marks, earlier: str, least: float) -> bool:

@@ -32,6 +32,7 @@ def loop_episode(episode: Episode, phase: Phase, state: VerdictState, reason: st
         "count": episode.counted,
         "tools": [*episode.tools],
         "signatures": [*episode.signatures],
+        "stuck": None if episode.stuck is None else {**episode.stuck, "kinds": {**episode.stuck["kinds"]}},
         "first_offset": first_offset,
         "first_timestamp": first_timestamp,
         "last_offset": last_offset,

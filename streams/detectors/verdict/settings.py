@@ -31,6 +31,7 @@ class VerdictSettings(GeneralSettings, ToolClassSettings):
         OrderedGroup(("same_result_warn", "same_result_loop")),
         OrderedGroup(("near_duplicate_warn", "near_duplicate_loop")),
         OrderedGroup(("nothing_new_warn", "nothing_new_loop")),
+        OrderedGroup(("stuck_warn", "stuck_loop")),
     )
 
     verdict_enabled: bool = setting(True, flag(), "Compute the verdict at all.")
@@ -41,12 +42,12 @@ class VerdictSettings(GeneralSettings, ToolClassSettings):
         "Statuses of the records that the verdict counts.",
     )
     verdict_rules: tuple[str, ...] = setting(
-        ("R1", "R2", "R3", "R4", "R5"),
-        subset(("R1", "R2", "R3", "R4", "R5", "R6")),
+        ("R1", "R2", "R4", "R5", "R7"),
+        subset(("R1", "R2", "R3", "R4", "R5", "R6", "R7")),
         "Rules of the verdict that are on.",
     )
     identical_warn: int = setting(
-        3, whole(2, 1_000), "R1: equal calls with equal results in a row for WARNING."
+        2, whole(2, 1_000), "R1: equal calls with equal results in a row for WARNING."
     )
     identical_loop: int = setting(4, whole(2, 1_000), "R1: equal calls with equal results in a row for LOOP.")
     identical_failing_warn: int = setting(2, whole(2, 1_000), "R1: as identical_warn, if the calls fail.")
@@ -72,6 +73,8 @@ class VerdictSettings(GeneralSettings, ToolClassSettings):
     near_duplicate_loop: int = setting(6, whole(2, 1_000), "R5: nearly equal calls in a row for LOOP.")
     nothing_new_warn: int = setting(3, whole(2, 1_000), "R6: records without anything new for WARNING.")
     nothing_new_loop: int = setting(5, whole(2, 1_000), "R6: records without anything new for LOOP.")
+    stuck_warn: float = setting(3.0, number(0, 8, above=True), "R7: stuck score for WARNING.")
+    stuck_loop: float = setting(5.0, number(0, 8, above=True), "R7: stuck score for LOOP.")
     poll_gap_ms: int = setting(
         60_000,
         whole(0, 86_400_000),

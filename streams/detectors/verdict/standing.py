@@ -12,49 +12,56 @@ from streams.detectors.verdict.same_error import Failure, failure_of
 from streams.detectors.verdict.settings import VerdictSettings
 from streams.detectors.verdict.state import VerdictState, any_failed
 from streams.detectors.verdict.streak import Moment, Streak
+from streams.detectors.verdict.stuck import NOT_STUCK
 from streams.domain.level import Level
+from streams.domain.number import r4
 from streams.domain.tool_policy import ToolPolicy
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a rule counts at the newest judged record, and from which count on it fires.
+    """What a rule counts at the newest judged record, and from what on it fires.
 
     Attributes:
-        rule: R1 to R6.
+        rule: R1 to R7.
         period: records of one repetition for R1 (1) and R2, None for the others.
         count: records, for R2 repetitions; 0 when the newest record does not count for the rule.
-        warn, loop: limits on ``count`` for WARNING and LOOP.
-        tool: the tool the rule speaks of, bounded; None where it speaks of none, or of several (R2, R6).
+        warn, loop: limits on ``measure`` for WARNING and LOOP.
+        tool: the tool the rule speaks of, bounded; None where it speaks of none, or of several (R2, R6, R7).
         onset: the first record of what is counted, None when the count is 0 or the record is the first.
+        measure: what the limits are for: the count, for R7 the stuck score.
+        can_fire: whether the newest record is one that the rule can fire at.
     """
 
     rule: str
     period: int | None
     count: int
-    warn: int
-    loop: int
+    warn: float
+    loop: float
     tool: str | None
     onset: Moment | None
+    measure: float
+    can_fire: bool = True
 
     @property
     def level(self) -> Level:
         """Return the level the rule gives.
 
-        >>> Standing("R2", 2, 2, warn=2, loop=3, tool=None, onset=None).level
+        >>> Standing("R2", 2, 2, warn=2, loop=3, tool=None, onset=None, measure=2).level
         <Level.WARNING: 'WARNING'>
         """
-        if self.count >= self.loop:
-            return Level.LOOP
-        return Level.WARNING if self.count >= self.warn else Level.NORMAL
+        if not self.can_fire or self.measure < self.warn:
+            return Level.NORMAL
+        return Level.LOOP if self.measure >= self.loop else Level.WARNING
 
 
-# The attributes of a `Standing` in their order. Most rules fire at no record, and need none made.
-_Counted: TypeAlias = tuple[str, int | None, int, int, int, str | None, Moment | None]
+# Rule, period, count, warn, loop, tool and onset of a `Standing`. Most rules fire at no record, and need none
+# made.
+_Counted: TypeAlias = tuple[str, int | None, int, float, float, str | None, Moment | None]
 
 
 def standings(state: VerdictState, settings: VerdictSettings) -> tuple[Standing, ...]:
-    """Return where each rule stands after the newest judged record, in the order R1, R2 (short first) to R6.
+    """Return where each rule stands after the newest judged record, in the order R1, R2 (short first) to R7.
 
     Rules that are switched off, and periods above `cycle_max_period`, are left out. R3 speaks of the tool of
     the newest record; when that did not fail, of the tool with the longest row of failures in the window.
@@ -63,7 +70,14 @@ def standings(state: VerdictState, settings: VerdictSettings) -> tuple[Standing,
         return ()
     tool = state.tools[-1]
     found = _all(state, tool, policy_of(tool, settings), settings, _worst_failure(state, tool))
-    return tuple([Standing(*each) for each in found])
+    counted = [Standing(*each, measure=each[2]) for each in found]
+    return (*counted, _stuck(state, settings)) if "R7" in settings.verdict_rules else tuple(counted)
+
+
+def _stuck(state: VerdictState, settings: VerdictSettings) -> Standing:
+    score, onset, count, _, raised = state.stuck or NOT_STUCK
+    warn, loop = settings.stuck_warn, settings.stuck_loop
+    return Standing("R7", None, count, warn, loop, None, onset, r4(score), raised)
 
 
 def _all(
@@ -124,9 +138,14 @@ def fired(state: VerdictState, policy: ToolPolicy | None, settings: VerdictSetti
     """
     tool = state.tools[-1]
     last = failure_of(state, tool)
-    # No limit is below two, so where nothing came twice nothing fires; that is most records.
+    firing = []
+    # No limit is below two, so where nothing came twice no row fires; that is most records.
     rows = state.run or state.cycles or state.same_results or state.near_duplicates or state.nothing_new
-    if not rows and last is None:
-        return []
-    counted = _all(state, tool, policy, settings, (tool, last))
-    return [Standing(*each) for each in counted if each[2] >= each[3]]
+    if rows or last is not None:
+        counted = _all(state, tool, policy, settings, (tool, last))
+        firing = [Standing(*each, measure=each[2]) for each in counted if each[2] >= each[3]]
+    if state.stuck and state.stuck[4] and "R7" in settings.verdict_rules:
+        stuck = _stuck(state, settings)
+        if stuck.measure >= stuck.warn:
+            firing.append(stuck)
+    return firing

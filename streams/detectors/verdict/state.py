@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from streams.detectors.verdict.streak import Moment, Streak
+from streams.detectors.verdict.stuck import StoredStuck
 
 #: Records whose facts are kept one by one: as many as the longest cycle has.
 RECENT = 5
@@ -23,7 +24,7 @@ class VerdictState(NamedTuple):
         infra_streak: infrastructure errors since the last judged record.
         signatures, tools, outcomes, moments: of the last `RECENT` judged records, oldest first. A tool is
             bounded, None without one; an outcome is a letter (`outcome_of`).
-        older: signatures of the window before those, as `streams.detectors.verdict.signature_window` has it.
+        past: what the records of the window did, as `streams.detectors.verdict.past` has it.
         run: R1, records in a row with equal signature.
         cycles: R2, for each period from 2 the records in a row that equal the one a period earlier, in the
             form of a `Streak` from one on; empty when the newest record closes no cycle of any period.
@@ -38,6 +39,9 @@ class VerdictState(NamedTuple):
         episode: the open one, `episode.Episode` as a list; None when none is open.
         nothing_new: R6, records in a row that were all in the window before, in the form of a `Streak` from
             one on.
+        plain: whether the arguments of the newest judged record have one form, canonical and loose.
+        last_write: number of the newest judged record that wrote something with success, 0 before the first.
+        stuck: R7, the score as `streams.detectors.verdict.stuck.Stuck` is stored.
     """
 
     judged: int = 0
@@ -47,7 +51,7 @@ class VerdictState(NamedTuple):
     tools: Sequence[str | None] = ()
     outcomes: str = ""
     moments: Sequence[Moment] = ()
-    older: str = ""
+    past: str = ""
     run: Streak = ()
     cycles: Sequence[Streak] = ()
     errors: Mapping[str, Sequence[Any]] = {}
@@ -61,6 +65,9 @@ class VerdictState(NamedTuple):
     keys: Mapping[str, Sequence[Any]] = {}
     episode: Sequence[Any] | None = None
     nothing_new: Streak = ()
+    plain: bool = False
+    last_write: int = 0
+    stuck: StoredStuck = ()
 
 
 _LETTERS = {"success": "s", "failure": "f", "skipped": "k", "pending": "p"}

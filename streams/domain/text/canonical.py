@@ -46,33 +46,96 @@ def canonical(tool_input: str | None) -> str:
     >>> canonical("ls -la {")
     'ls -la {'
     """
-    if not tool_input:
-        return ""
+    read = _read(tool_input) if tool_input else None
+    if read is None:
+        return tool_input or ""
+    value, write = read
+    return write(value)
+
+
+def forms(tool_input: str | None) -> tuple[str, str]:
+    """Return arguments in their canonical and in their loose form, read once.
+
+    The loose form is for comparing calls (specification 3.1b): numbers are text, and members that hold
+    nothing are left out, from the inside out. For most calls both are one object.
+
+    >>> forms('{"id": 61, "page": null}')
+    ('{"id":61,"page":null}', '{"id":"61"}')
+    >>> one, other = forms('{"q": "a"}')
+    >>> one is other
+    True
+    """
+    read = _read(tool_input) if tool_input else None
+    if read is None:
+        text = tool_input or ""
+        return text, text
+    value, write = read
+    text = write(value)
+    return text, text if _is_loose(value) else write(_loosened(value))
+
+
+def loose(tool_input: str | None) -> str:
+    """Return arguments in their loose form alone.
+
+    >>> loose('{"a":[1,null,""],"b":{"c":{"d":""}}}'), loose("61"), loose("")
+    ('{"a":["1",null,""]}', '"61"', '')
+    """
+    return forms(tool_input)[1]
+
+
+def _read(tool_input: str) -> tuple[Any, Callable[[Any], str]] | None:
+    """Return the value of a text and what writes it; None for one that is not JSON."""
     text = tool_input.strip(_BLANK)
     if not text or text[0] not in _FIRST or _too_deep(text):
-        return tool_input
+        return None
     try:
         value, end = _DECODER.raw_decode(text)
         if end != len(text):
-            return tool_input
+            return None
         if text.isascii() and "\\u" not in text:
-            return _write(value) if len(text) < _LONG else _ENCODER.encode(value)
+            return value, _write if len(text) < _LONG else _ENCODER.encode
         text.encode()
     except (JSONDecodeError, _NotJsonError, UnicodeEncodeError):
-        return tool_input
+        return None
     except ValueError:
         # What is left is `int` refusing to read more digits than sys.set_int_max_str_digits allows.
-        return _with_long_integers(tool_input, text)
-    return _SURROGATE.sub(_escape, _write(value, _utf16))
+        return _with_long_integers(text)
+    return value, _write_any
 
 
-def _with_long_integers(tool_input: str, text: str) -> str:
+def _with_long_integers(text: str) -> tuple[Any, Callable[[Any], str]] | None:
     try:
         value, end = _LONG_INTEGER_DECODER.raw_decode(text)
         text.encode()
     except (JSONDecodeError, _NotJsonError, UnicodeEncodeError):
-        return tool_input
-    return _SURROGATE.sub(_escape, _write(value, _utf16)) if end == len(text) else tool_input
+        return None
+    return (value, _write_any) if end == len(text) else None
+
+
+def _is_loose(value: Any) -> bool:
+    """Tell of the values most calls have that nothing of them changes; False says nothing."""
+    if type(value) is not dict:
+        return type(value) is str
+    for member in value.values():
+        if type(member) is not str or not member:
+            return False
+    return True
+
+
+def _loosened(value: Any) -> Any:
+    kind = type(value)
+    if kind is dict:
+        members = [(key, _loosened(member)) for key, member in value.items()]
+        return {key: member for key, member in members if member or member is False}
+    if kind is list:
+        return [_loosened(item) for item in value]
+    if kind is str or value is None or kind is bool:
+        return value
+    return str(value)
+
+
+def _write_any(value: Any) -> str:
+    return _SURROGATE.sub(_escape, _write(value, _utf16))
 
 
 def _write(value: Any, order: Callable[[str], bytes] | None = None) -> str:

@@ -16,3 +16,15 @@ def digest(text: str | None) -> str | None:
     if text is None:
         return None
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def digest_and_longer(text: str, end: str) -> tuple[str, str]:
+    """Return the digests of a text and of the same text with an end, reading the text once.
+
+    >>> digest_and_longer("abc", "def") == (digest("abc"), digest("abcdef"))
+    True
+    """
+    hashed = sha256(text.encode("utf-8", "surrogatepass"))
+    first = hashed.hexdigest()[:16]
+    hashed.update(end.encode())
+    return first, hashed.hexdigest()[:16]

@@ -1,0 +1,93 @@
+"""What one step is beside the judged records before it (specification 6.5b)."""
+
+from __future__ import annotations
+
+from streams.detectors.verdict.past import Past
+from streams.detectors.verdict.settings import VerdictSettings
+from streams.detectors.verdict.spacing import is_spaced
+from streams.detectors.verdict.state import VerdictState
+from streams.detectors.verdict.step import POINTS, Step, StepKind
+from streams.detectors.verdict.trivial import is_trivial
+from streams.domain.decision import Decision
+from streams.domain.text.bounded import bounded
+from streams.domain.tool_class import ToolClass, tool_class
+from streams.domain.tool_policy import PolicyMode, ToolPolicy
+
+
+# Values of an enumeration cost a lookup each time.
+_POINTS = {kind.value: points for kind, points in POINTS.items()}
+_FIRST, _APART, _AGAIN, _AGAIN_OTHER, _RETRY = [kind.value for kind in StepKind][:5]
+_BACK_TRIVIAL, _BACK_CHANGED, _BACK, _RERUN = [kind.value for kind in StepKind][5:9]
+_OLD_ERROR, _ECHO, _OLD_RESULT, _SILENT, _NEW_ERROR, _NEW = [kind.value for kind in StepKind][9:]
+_LIMITS, _POLLING = PolicyMode.limits, PolicyMode.polling
+# Tools that answer many different calls alike.
+_ANSWER_ALIKE = (ToolClass.write, ToolClass.command)
+_RETRIED_WITHIN = 3
+
+
+def step_of(
+    state: VerdictState,
+    decision: Decision,
+    past: Past,
+    policy: ToolPolicy | None,
+    settings: VerdictSettings,
+) -> Step:
+    """Return what a record is beside those before it; the first row of specification 6.5b that applies.
+
+    Args:
+        state: before the record.
+        decision: the record.
+        past: the records before it.
+        policy: what the operator says about its tool.
+        settings: the settings in force.
+    """
+    if not past.text:
+        return Step(_FIRST, 0.0, None)
+    previous, gap = state.moments[-1], settings.poll_gap_ms
+    now, failing = decision.timestamp, decision.status == "failure"
+    if policy is not None and policy.mode is _POLLING:
+        return Step(_APART, 0.0, None)
+    if is_spaced(now, previous[1], gap, failing=failing):
+        return Step(_APART, 0.0, None)
+    at = past.repeated_at
+    if at == 0:
+        allowed = policy is not None and policy.mode is _LIMITS
+        return Step(_AGAIN, 0.0 if allowed else _POINTS[_AGAIN], previous[0])
+    if past.calls_the_previous:
+        return Step(_AGAIN_OTHER, 0.0, previous[0])
+    if at > 0:
+        offset, timestamp = past.place_of(at, previous)
+        if is_spaced(now, timestamp, gap, failing=failing):
+            return Step(_APART, 0.0, offset)
+        kind = _return(state, decision, past.number_back(at), failing=failing)
+        return Step(kind, _POINTS[kind], offset)
+    at = past.called_at()
+    if at >= 0:
+        return Step(_RERUN, _POINTS[_RERUN], past.place_of(at, previous)[0])
+    if not decision.result:
+        return Step(_SILENT, 0.0, None)
+    at = past.told_at() if decision.tool else -1
+    if at >= 0:
+        kind = _known_result(decision, settings, failing=failing)
+        return Step(kind, _POINTS[kind], past.place_of(at, previous)[0])
+    kind = _NEW_ERROR if failing else _NEW
+    return Step(kind, _POINTS[kind], None)
+
+
+def _return(state: VerdictState, decision: Decision, back: int, *, failing: bool) -> str:
+    """Return the kind of a step with call and result of the record so many back, at least 2."""
+    if back <= _RETRIED_WITHIN and decision.tool and state.tools[-1] == bounded(decision.tool):
+        return _RETRY
+    if not failing and (decision.result is None or is_trivial(decision.result_marks)):
+        return _BACK_TRIVIAL
+    return _BACK_CHANGED if state.last_write > state.judged + 1 - back else _BACK
+
+
+def _known_result(decision: Decision, settings: VerdictSettings, *, failing: bool) -> str:
+    """Return the kind of a new call with a result that its tool gave before."""
+    if failing:
+        return _OLD_ERROR
+    tool = decision.tool or ""
+    if decision.kind == "tool" and tool_class(tool, settings) in _ANSWER_ALIKE:
+        return _ECHO
+    return _ECHO if is_trivial(decision.result_marks) else _OLD_RESULT
