@@ -15,12 +15,12 @@ from streams.settings_document.table import ORDERED_GROUPS, RANGES
 ROOT = Path(__file__).parents[1]
 SPECIFICATION = ROOT / "docs" / "specification.md"
 TEXT = SPECIFICATION.read_text()
-SECTIONS = {number: title for title, number in re.findall(r"(?m)^#{2,3} ((\d+(?:\.\d+)?)\.? .*)$", TEXT)}
+SECTIONS = {number: title for title, number in re.findall(r"(?m)^#{2,3} ((\d+(?:\.\d+[a-z]?)?)\.? .*)$", TEXT)}
 #: A line of a comment may end after the first word.
 CITATION = re.compile(
-    r"\bspecification(?:\s+#)?\s+(\d+(?:\.\d+)?(?:(?:,| and| to)\s+\d+\.\d+)*)", re.IGNORECASE
+    r"\bspecification(?:\s+#)?\s+(\d+(?:\.\d+[a-z]?)?(?:(?:,| and| to)\s+\d+\.\d+[a-z]?)*)", re.IGNORECASE
 )
-LINK = re.compile(r"\[specification ([\d.]+)\]\(([^)#]+)#([^)]+)\)")
+LINK = re.compile(r"\[specification ([\d.]+[a-z]?)\]\(([^)#]+)#([^)]+)\)")
 ANCHOR = re.compile(r"\]\([^)\s]*specification\.md#([^)]+)\)")
 #: Other names for the specification, and for the documents that its part 8 answers.
 OTHER_NAME = re.compile(r"S[E]MANTICS|\b[Ss]eeds? 00\d")
@@ -55,7 +55,7 @@ def cited() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for path in texts():
         for numbers in CITATION.findall(path.read_text()):
-            for number in re.findall(r"\d+(?:\.\d+)?", numbers):
+            for number in re.findall(r"\d+(?:\.\d+[a-z]?)?", numbers):
                 found.setdefault(number, set()).add(str(path.relative_to(ROOT)))
     return found
 

@@ -33,8 +33,8 @@ class Rules(ABC, Generic[P]):
     def witness(self, row: Reachability, records: int, settings: P, maker: RecordMaker) -> Witness | Obstacle:
         """Return the shortest sequence that makes the rule reach its level.
 
-        It has as many ``records`` as the row says. Specification 4.3 counts two rules differently, so their
-        sequences may be longer: an escalation (A3) and a response (A5).
+        It has as many ``records`` as the row says. Specification 4.3 counts three rules differently, so their
+        sequences may be longer: an escalation (A3), a response (A5), and a WARNING of R7 between close limits.
         """
 
     @abstractmethod

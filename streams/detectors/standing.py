@@ -15,18 +15,18 @@ class RuleCount:
 
     Attributes:
         rule: its name.
-        count: what it counts; 0 if the last record does not count for it.
-        warn: count from which on the rule gives WARNING.
-        loop: count from which on it gives LOOP, None if it never does.
+        count: what it counts, or its score; 0 if the last record does not count for it.
+        warn: from what count or score on the rule gives WARNING.
+        loop: from what count or score on it gives LOOP, None if it never does.
         level: what it gives now.
         tool: the tool it counts, None if it counts no tool or several.
         period: records of one repetition, None for a rule without repetitions.
     """
 
     rule: str
-    count: int
-    warn: int
-    loop: int | None
+    count: float
+    warn: float
+    loop: float | None
     level: str
     tool: str | None = None
     period: int | None = None

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from streams.domain.node import NodeState
 
-STATE_VERSION = 1
+STATE_VERSION = 2
 
 
 class DamagedSessionError(Exception):
@@ -96,17 +96,17 @@ class Session(NamedTuple):
         Raises:
             ValueError: the snapshot is of another format version, or is not a snapshot.
 
-        >>> Session.restore([2, 0, 7])
+        >>> Session.restore([3, 0, 7])
         Traceback (most recent call last):
-        ValueError: session state has format version 2, this program reads version 1
+        ValueError: session state has format version 3, this program reads versions 1 to 2
         """
         match snapshot:
             case [*own, [*shadow]]:
                 return cls.restore(own)._replace(shadow=cls.restore(shadow))
-            case [1, int(partition), int(offset)]:
+            case [1 | 2, int(partition), int(offset)]:
                 return cls(partition, offset)
             case [
-                1,
+                1 | 2,
                 int(partition),
                 int(offset),
                 str(node),
@@ -121,9 +121,9 @@ class Session(NamedTuple):
                     partition, offset, NodeState(node), latest, step, event_id, agent_id, timestamp, states
                 )
             case [version, *_] if version != STATE_VERSION:
-                message = (
-                    f"session state has format version {version}, this program reads version {STATE_VERSION}"
+                raise ValueError(
+                    f"session state has format version {version}, "
+                    f"this program reads versions 1 to {STATE_VERSION}"
                 )
-                raise ValueError(message)
             case _:
                 raise ValueError("not the snapshot of a session")

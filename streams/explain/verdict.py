@@ -62,16 +62,16 @@ def near_misses(rules: Iterable[Fields]) -> list[str]:
 def fired_now(rules: Iterable[Fields]) -> list[str]:
     """Return what stands at or above a limit."""
     return [
-        f"{_named(rule)} {rule['count']}, {rule['level']} from "
-        f"{rule['loop'] if rule['level'] == 'LOOP' else rule['warn']}"
+        f"{_named(rule)} {rule['count']:g}, {rule['level']} from "
+        f"{rule['loop'] if rule['level'] == 'LOOP' else rule['warn']:g}"
         for rule in rules
-        if rule["count"] >= rule["warn"]
+        if rule["level"] != "NORMAL"
     ]
 
 
 def _miss(rule: Fields) -> str:
     tool = f" ({printable(rule['tool'], 40)})" if rule["tool"] else ""
-    return f"{_named(rule)} {rule['count']} of {rule['warn']}{tool}"
+    return f"{_named(rule)} {rule['count']:g} of {rule['warn']:g}{tool}"
 
 
 def _named(rule: Fields) -> str:

@@ -14,6 +14,7 @@ from streams.detectors.verdict import (
     nothing_new,
     same_error,
     same_result,
+    stuck_words,
 )
 from streams.detectors.verdict.episode import Phase
 from streams.domain.event import EventKind
@@ -29,6 +30,7 @@ _RULES: Final = {
     "R5": near_duplicate.SENTENCE,
     "R6": nothing_new.SENTENCE,
 }
+_STUCK: Final = "R7"
 
 _ENDS: Final = {
     "quiet": "out of the loop",
@@ -61,16 +63,29 @@ class VerdictPresentation(Presentation):
         >>> VerdictPresentation().sentence({"phase": "escalated", "level": "LOOP", **what, **since})
         'edit: the same error 6 times, whatever the arguments (R3); since 22:13:20, offset 7: 3,000 tokens'
         """
-        since = f"since {clock(fields['first_timestamp'])}, offset {fields['first_offset']}"
-        spent = _spent(fields)
-        text = f"{_phase(fields)}{pattern(fields)}; {since}"
+        time, offset, spent = clock(fields["first_timestamp"]), fields["first_offset"], _spent(fields)
+        if fields["rule"] == _STUCK:
+            why = stuck_words.because(fields.get("stuck"))
+            text = f"{_phase(fields)}stuck since {time} (offset {offset}){why} ({_STUCK})"
+            return f"{text}; {spent}" if spent else text
+        text = f"{_phase(fields)}{pattern(fields)}; since {time}, offset {offset}"
         return f"{text}: {spent}" if spent else text
 
     def fired(self, block: Fields, tool: str) -> Iterator[Fired]:
         """Yield each rule that fired, whether an episode changed by it or not."""
         for each in block.get("fired") or ():
             rule = rule_name(each["rule"], each["period"])
-            yield Fired(rule, each["level"], f"count {each['count']}, {tool}")
+            score = f"score {block['stuck']['score']:g}, " if rule == _STUCK else ""
+            yield Fired(rule, each["level"], f"{score}count {each['count']}, {tool}")
+
+    def summary(self, block: Fields) -> str:
+        """Return the stuck score, and what the step is beside those before it.
+
+        >>> stuck = {"score": 3.0, "kind": "back", "points": 1.0, "refers_to": 41}
+        >>> VerdictPresentation().summary({"stuck": stuck})
+        'stuck score 3; last step +1: an earlier call with the same result, offset 41'
+        """
+        return stuck_words.summary(block.get("stuck"))
 
 
 def pattern(fields: Fields) -> str:
@@ -80,6 +95,8 @@ def pattern(fields: Fields) -> str:
     'Bash: the same call with the same result, 6 times in a row (R1)'
     """
     rule = fields["rule"]
+    if rule == _STUCK:
+        return f"stuck{stuck_words.because(fields.get('stuck'))} ({rule})"
     tools = _tools(fields["tools"])
     return f"{_RULES[rule].format(tools=tools, count=fields['count'], period=fields['period'])} ({rule})"
 

@@ -1,4 +1,4 @@
-"""The rules of the verdict (specification 4.3, 6.5, and R6)."""
+"""The rules of the verdict (specification 4.3, 6.5, 6.5b, and R6)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from streams.detectors.rules import Rules
 from streams.detectors.verdict.settings import VerdictSettings
+from streams.detectors.verdict.stuck_witness import again_until, next_score
 from streams.detectors.verdict.witness import witness
 from streams.domain.decision import Decision
 from streams.domain.level import Level
@@ -17,14 +18,14 @@ _PERIODS = range(2, 6)
 
 
 class VerdictRules(Rules[VerdictSettings]):
-    """R1 to R6 for WARNING and for LOOP: can each count up to its limits?"""
+    """R1 to R7 for WARNING and for LOOP: can each count up to its limits?"""
 
     __slots__ = ()
 
-    families: ClassVar[tuple[str, ...]] = ("R1", "R2", "R3", "R4", "R5", "R6")
+    families: ClassVar[tuple[str, ...]] = ("R1", "R2", "R3", "R4", "R5", "R6", "R7")
 
     def reachability(self, settings: VerdictSettings) -> Iterator[Reachability]:
-        """Yield the rows of R1, R1:failing, R2:period<p>, R3, R4, R5, and of R6 if `verdict_rules` has it."""
+        """Yield the rows of R1, R1:failing, R2:period<p>, R3 to R5, of R6 if `verdict_rules` has it, and R7."""
         yield from _limits(settings, "R1", "identical")
         yield from _limits(settings, "R1:failing", "identical_failing")
         for period in _PERIODS:
@@ -35,12 +36,13 @@ class VerdictRules(Rules[VerdictSettings]):
         # Beyond the requirements: no row where it is not asked for.
         if "R6" in settings.verdict_rules:
             yield from _limits(settings, "R6", "nothing_new", before=1)
+        yield from _stuck(settings)
 
     def witness(
         self, row: Reachability, records: int, settings: VerdictSettings, maker: RecordMaker
     ) -> Witness | Obstacle:
         """Do what the rule is about."""
-        return witness(row.rule, records, settings, maker)
+        return witness(row, records, settings, maker)
 
     def fires(
         self, row: Reachability, decision: Decision, block: Mapping[str, Any], settings: VerdictSettings
@@ -67,6 +69,21 @@ def _limits(
         disabled=disabled,
     )
     yield Reachability.of(rule, Level.LOOP, None if why else before + records * loop, why, disabled=disabled)
+
+
+def _stuck(settings: VerdictSettings) -> Iterator[Reachability]:
+    """Rows of the stuck score, which no step raises by more than equal calls in a row do."""
+    warn, loop = settings.stuck_warn, settings.stuck_loop
+    why, disabled = _obstacle(settings, "R7", None)
+    # Scores are multiples of a half.
+    reached = next_score(warn) < loop
+    between = "stuck_warn = stuck_loop" if warn == loop else "no multiple of 0.5 from stuck_warn to stuck_loop"
+    for level, limit, obstacle in (
+        (Level.WARNING, warn, why or ("" if reached else between)),
+        (Level.LOOP, loop, why),
+    ):
+        shortest = None if obstacle else 1 + again_until(limit)
+        yield Reachability.of("R7", level, shortest, obstacle, disabled=disabled)
 
 
 def _obstacle(settings: VerdictSettings, rule: str, period: int | None) -> tuple[str, bool]:

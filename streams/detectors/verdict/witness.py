@@ -1,10 +1,13 @@
-"""Witnesses of the rules of the verdict (specification 6.5, and R6)."""
+"""Witnesses of the rules of the verdict (specification 6.5, 6.5b, and R6)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
 from streams.detectors.verdict.settings import VerdictSettings
+from streams.detectors.verdict.stuck_witness import stuck_witness
+from streams.domain.level import Level
+from streams.domain.reachability import Reachability
 from streams.domain.tool_class import ToolClass
 from streams.domain.tool_policy import PolicyMode
 from streams.domain.witness import ANY_CLASS, DecisionLog, Obstacle, RecordMaker, Witness
@@ -24,9 +27,11 @@ _POLLED = _LIMITED | {PolicyMode.polling}
 _ASKING = ANY_CLASS - {ToolClass.write, ToolClass.command}
 
 
-def witness(rule: str, records: int, settings: VerdictSettings, maker: RecordMaker) -> Witness | Obstacle:
+def witness(
+    row: Reachability, records: int, settings: VerdictSettings, maker: RecordMaker
+) -> Witness | Obstacle:
     """Return the shortest sequence that makes a rule fire."""
-    match rule.partition(":"):
+    match row.rule.partition(":"):
         case "R1", _, "":
             return _identical(records, settings, maker, _NOT_FAILING)
         case "R1", _, _:
@@ -39,6 +44,8 @@ def witness(rule: str, records: int, settings: VerdictSettings, maker: RecordMak
             return _same_result(records, settings, maker)
         case "R5", _, _:
             return _near_duplicate(records, settings, maker)
+        case "R7", _, _:
+            return stuck_witness(Level(row.level), settings, maker)
         case _:
             return _nothing_new(records, settings, maker)
 

@@ -12,9 +12,10 @@ from streams.policy.witness.record_maker import WitnessRecordMaker
 def witness(row: Reachability, settings: DetectionSettings) -> Witness | Obstacle:
     """Return the shortest sequence that makes a rule reach its level under the settings of the table.
 
-    It has as many records as the table says, but for two rows that specification 4.3 counts differently: an
-    escalation (A3) counts matching records, and a pattern takes a few before the first one matches; and the
-    level of a response (A5) may need signals that no first record has.
+    It has as many records as the table says, but for three rows that specification 4.3 counts differently: an
+    escalation (A3) counts matching records, and a pattern takes a few before the first one matches; the
+    level of a response (A5) may need signals that no first record has; and where no multiple of 2 lies between
+    the limits of R7, its WARNING takes other steps too.
 
     Raises:
         ValueError: the row is not reachable.
