@@ -16,6 +16,7 @@ TOOLS = st.lists(
     unique=True,
     max_size=4,
 )
+SCORES = st.integers(1, 16).map(lambda half: half / 2) | st.floats(0.1, 8).map(lambda score: round(score, 2))
 LIMITS = st.tuples(COUNTS, COUNTS).map(sorted)
 
 
@@ -81,7 +82,9 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
         "velocity_window": draw(st.sampled_from([1, 10])),
         "goal_window": draw(st.sampled_from([1, 10])),
         "verdict_enabled": draw(st.sampled_from([True, True, True, False])),
-        "verdict_rules": draw(st.lists(st.sampled_from(["R1", "R2", "R3", "R4", "R5", "R6"]), unique=True)),
+        "verdict_rules": draw(
+            st.lists(st.sampled_from(["R1", "R2", "R3", "R4", "R5", "R6", "R7"]), unique=True)
+        ),
         "verdict_window": draw(st.integers(6, 40)),
         "cycle_max_period": draw(st.integers(2, 5)),
         "near_duplicate_similarity": draw(SHARES.filter(bool)),
@@ -103,6 +106,8 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
     ):
         warn, limit = draw(LIMITS)
         settings |= {f"{rule}_warn": warn, f"{rule}_loop": limit}
+    warn_score, loop_score = sorted(draw(st.tuples(SCORES, SCORES)))
+    settings |= {"stuck_warn": warn_score, "stuck_loop": loop_score}
     kept = draw(st.sets(st.sampled_from(sorted(settings)), min_size=3))
     return {name: value for name, value in settings.items() if name in kept}
 

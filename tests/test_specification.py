@@ -15,7 +15,9 @@ from streams.settings_document.table import ORDERED_GROUPS, RANGES
 ROOT = Path(__file__).parents[1]
 SPECIFICATION = ROOT / "docs" / "specification.md"
 TEXT = SPECIFICATION.read_text()
-SECTIONS = {number: title for title, number in re.findall(r"(?m)^#{2,3} ((\d+(?:\.\d+[a-z]?)?)\.? .*)$", TEXT)}
+SECTIONS = {
+    number: title for title, number in re.findall(r"(?m)^#{2,3} ((\d+(?:\.\d+[a-z]?)?)\.? .*)$", TEXT)
+}
 #: A line of a comment may end after the first word.
 CITATION = re.compile(
     r"\bspecification(?:\s+#)?\s+(\d+(?:\.\d+[a-z]?)?(?:(?:,| and| to)\s+\d+\.\d+[a-z]?)*)", re.IGNORECASE

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 from streams.domain.node import NodeState
 
 STATE_VERSION = 2
+#: Versions of the format that are read.
+READ_VERSIONS = (1, STATE_VERSION)
 
 
 class DamagedSessionError(Exception):
@@ -98,7 +100,7 @@ class Session(NamedTuple):
 
         >>> Session.restore([3, 0, 7])
         Traceback (most recent call last):
-        ValueError: session state has format version 3, this program reads versions 1 to 2
+        ValueError: session state has format version 3, this program reads versions 1 and 2
         """
         match snapshot:
             case [*own, [*shadow]]:
@@ -120,10 +122,10 @@ class Session(NamedTuple):
                 return cls(
                     partition, offset, NodeState(node), latest, step, event_id, agent_id, timestamp, states
                 )
-            case [version, *_] if version != STATE_VERSION:
+            case [version, *_] if version not in READ_VERSIONS:
                 raise ValueError(
                     f"session state has format version {version}, "
-                    f"this program reads versions 1 to {STATE_VERSION}"
+                    f"this program reads versions {' and '.join(map(str, READ_VERSIONS))}"
                 )
             case _:
                 raise ValueError("not the snapshot of a session")

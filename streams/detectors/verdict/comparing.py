@@ -13,7 +13,6 @@ from streams.domain.text.bounded import bounded
 from streams.domain.tool_class import ToolClass, tool_class
 from streams.domain.tool_policy import PolicyMode, ToolPolicy
 
-
 # Values of an enumeration cost a lookup each time.
 _POINTS = {kind.value: points for kind, points in POINTS.items()}
 _FIRST, _APART, _AGAIN, _AGAIN_OTHER, _RETRY = [kind.value for kind in StepKind][:5]

@@ -11,13 +11,13 @@ from streams.detectors.standing import DetectorStanding, RuleCount
 from streams.detectors.verdict.advance import advanced
 from streams.detectors.verdict.comparing import step_of
 from streams.detectors.verdict.episode import Episode, Phase, followed, id_of, opened
+from streams.detectors.verdict.past import Past
 from streams.detectors.verdict.policy import policy_of
 from streams.detectors.verdict.presentation import VerdictPresentation
 from streams.detectors.verdict.rearm import key_of, remembering
 from streams.detectors.verdict.report import loop_episode
 from streams.detectors.verdict.rules import VerdictRules
 from streams.detectors.verdict.settings import VerdictSettings
-from streams.detectors.verdict.past import Past
 from streams.detectors.verdict.standing import Standing, fired, standings
 from streams.detectors.verdict.state import VerdictState
 from streams.detectors.verdict.step import Step
@@ -182,9 +182,7 @@ def _follow(
     return state._replace(keys=keys, episode=kept), findings
 
 
-def _block(
-    state: VerdictState, firing: Sequence[Standing], repeat_distance: int | None, step: Step
-) -> Block:
+def _block(state: VerdictState, firing: Sequence[Standing], repeat_distance: int | None, step: Step) -> Block:
     strongest = _strongest(firing)
     raw, rule, period, count = _NORMAL, None, None, None
     if strongest is not None:

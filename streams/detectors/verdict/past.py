@@ -3,20 +3,19 @@
 Newest first. A record is ``,<outcome><call>.<offsets><status><ms>``:
 
 - outcome and call: marks of what came of it, and of its call;
-- offsets and ms: how far it is behind the record before it, in hex digits, so that every place is known from
-  that of the newest;
+- offsets and ms: how far the record before it is back, in hex digits, so that every place is known from that
+  of the newest;
 - status: S, F, K or P for success, failure, skipped or pending.
 
-If a record comes again, its earlier one loses its marks: wherever a record is looked for, the newest is meant.
-So a session that repeats itself stays small. A search in this text is one loop in C, several times faster
-than one over records.
+If a record comes again, a comma is left of the earlier one: wherever a record is looked for, the newest is
+meant. The distances then lead to the record before that one. So a session that repeats itself stays small.
+A search in this text is one loop in C, several times faster than one over records.
 """
 
 from __future__ import annotations
 
 import re
 from binascii import b2a_base64
-from collections.abc import Iterable
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -28,7 +27,6 @@ from streams.domain.decision import Decision
 _MARK = 6
 _BYTES = 5
 _CALL_AT = 1 + _MARK
-_MARKS = 2 * _MARK
 _GAPS = re.compile(r"\.(-?[0-9a-f]+)([SFKP])(-?[0-9a-f]+)")
 _STATUSES = {"success": "S", "failure": "F", "skipped": "K", "pending": "P"}
 
@@ -106,32 +104,42 @@ class Past(NamedTuple):
         >>> other = Decision.of(0, 30, {**known, "meta": {"timestamp": 9_000}})
         >>> text = Past.of("", one, 29).with_the_record(one, None)
         >>> text
-        ',76R57wEJHSpf.0S0'
+        ',PKyxKD56eVOm.0S0'
         >>> Past.of(text, other, 29).with_the_record(other, (20, 8_000, 0, None))
-        ',76R57wEJHSpf.aS3e8,.0S0'
+        ',PKyxKD56eVOm.aS3e8,'
         """
         letter, at, text = _STATUSES[decision.status], self.repeated_at, self.text
-        if at >= 0 and self._status_at(at) == letter:
-            text = text[: at + 1] + text[at + 1 + _MARKS :]
         offsets, ms = 0, 0
         if previous is not None:
             offsets, ms = decision.offset - previous[0], decision.timestamp - previous[1]
-        return f",{self.outcome}{self.call}.{offsets:x}{letter}{ms:x}{text}"
+        record = f",{self.outcome}{self.call}.{offsets:x}{letter}{ms:x}"
+        if at >= 0 and self._status_at(at) == letter:
+            return _without(record + text, len(record) + at)
+        return record + text
 
 
 def _mark(hashed: bytes) -> str:
     return b2a_base64(hashed, newline=False)[:_MARK].decode()
 
 
-def without_marks(moments: Iterable[Moment]) -> str:
-    """Return the text of records of which no more is known than where they were, oldest first.
+def _without(text: str, at: int) -> str:
+    """Leave a comma of the record that begins at this place, behind another one.
 
-    >>> without_marks([(20, 8_000, 0, None), (30, 9_000, 0, None)])
-    ',.aS3e8,.0S0'
+    >>> _without(",aaaaaacccccc.2S64,,bbbbbbdddddd.1Fa,eeeeeegggggg.0S0", 19)
+    ',aaaaaacccccc.3S6e,,,eeeeeegggggg.0S0'
     """
-    text, previous = "", None
-    for moment in moments:
-        offsets, ms = (0, 0) if previous is None else (moment[0] - previous[0], moment[1] - previous[1])
-        text = f",.{offsets:x}S{ms:x}{text}"
-        previous = moment
-    return text
+    gone, newer = _GAPS.search(text, at), _GAPS.search(text, text.rindex(".", 0, at))
+    if gone is None or newer is None:
+        return text
+    offsets, ms = (int(gone[number], 16) + int(newer[number], 16) for number in (1, 3))
+    longer = f".{offsets:x}{newer[2]}{ms:x}"
+    return f"{text[: newer.start()]}{longer}{text[newer.end() : at + 1]}{text[gone.end() :]}"
+
+
+def unknown(records: int) -> str:
+    """Return the text of records of which nothing is known, so that none is found in it.
+
+    >>> unknown(3)
+    ',,,'
+    """
+    return "," * records

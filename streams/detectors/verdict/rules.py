@@ -77,7 +77,9 @@ def _stuck(settings: VerdictSettings) -> Iterator[Reachability]:
     why, disabled = _obstacle(settings, "R7", None)
     # Scores are multiples of a half.
     reached = next_score(warn) < loop
-    between = "stuck_warn = stuck_loop" if warn == loop else "no multiple of 0.5 from stuck_warn to stuck_loop"
+    between = (
+        "stuck_warn = stuck_loop" if warn == loop else "no multiple of 0.5 from stuck_warn to stuck_loop"
+    )
     for level, limit, obstacle in (
         (Level.WARNING, warn, why or ("" if reached else between)),
         (Level.LOOP, loop, why),

@@ -7,7 +7,6 @@ from math import ceil
 from streams.detectors.verdict.settings import VerdictSettings
 from streams.detectors.verdict.step import POINTS, StepKind
 from streams.domain.level import Level
-from streams.domain.tool_policy import PolicyMode
 from streams.domain.witness import DecisionLog, Obstacle, RecordMaker, Witness
 
 _AGAIN = POINTS[StepKind.AGAIN]

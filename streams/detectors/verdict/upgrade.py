@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from streams.detectors.verdict.past import without_marks
+from streams.detectors.verdict.past import unknown
 from streams.detectors.verdict.state import VerdictState
 
 _PAST = VerdictState._fields.index("past")
@@ -22,4 +22,4 @@ def upgraded(stored: Sequence[Any]) -> Sequence[Any]:
     """
     if len(stored) > _BEFORE_R7:
         return stored
-    return [*stored[:_PAST], without_marks(stored[_MOMENTS]), *stored[_PAST + 1 :]]
+    return [*stored[:_PAST], unknown(len(stored[_MOMENTS])), *stored[_PAST + 1 :]]

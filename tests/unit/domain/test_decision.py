@@ -77,8 +77,10 @@ def test_the_result_is_normalised() -> None:
     assert decision().result_digest is None
 
 
-def test_the_call_is_the_tool_with_its_canonical_arguments() -> None:
-    assert decision(tool_input='{"b": 1.0, "a": 2}').call == 'tool\0read_file\0{"a":2,"b":1}'
+def test_the_call_is_the_tool_with_its_loose_arguments() -> None:
+    made = decision(tool_input='{"b": 1.0, "a": 2, "c": null}')
+    assert made.call == 'tool\0read_file\0{"a":"2","b":"1"}'
+    assert made.canonical_input == '{"a":2,"b":1,"c":null}'
     assert decision().call == "tool\0read_file\0"
 
 
@@ -88,7 +90,7 @@ def test_without_a_tool_the_call_is_the_intent() -> None:
 
 
 def test_the_digest_of_the_call_stands_for_the_call() -> None:
-    assert decision(tool_input="1").call_digest == digest("tool\0read_file\x001")
+    assert decision(tool_input="1").call_digest == digest('tool\0read_file\0"1"')
 
 
 def test_the_signature_covers_call_status_and_result() -> None:

@@ -13,7 +13,7 @@ def session() -> Session:
 
 
 def test_the_first_item_of_a_snapshot_is_the_format_version() -> None:
-    assert session().snapshot()[0] == STATE_VERSION == 1
+    assert session().snapshot()[0] == STATE_VERSION == 2
 
 
 def test_a_snapshot_reads_back_to_the_same_snapshot() -> None:
@@ -35,8 +35,8 @@ def test_a_stub_is_its_position() -> None:
     stream.scored(decision_log(terminal=True), partition=3, offset=7)
     stub = stream.sessions["s1"]
     assert stub.ended
-    assert stub.snapshot() == [1, 3, 7]
-    assert Session.restore([1, 3, 7]) == stub
+    assert stub.snapshot() == [2, 3, 7]
+    assert Session.restore([2, 3, 7]) == Session.restore([1, 3, 7]) == stub
 
 
 def test_a_shadow_is_stored_behind_the_session_and_read_back() -> None:
@@ -54,13 +54,15 @@ def test_a_looping_session_is_stored_in_less_than_two_kilobytes() -> None:
     assert len(orjson.dumps(session().snapshot())) < 2000
 
 
-@pytest.mark.parametrize("version", [0, 2, "1", None])
+@pytest.mark.parametrize("version", [0, 3, "1", None])
 def test_another_format_version_is_refused_by_name(version: object) -> None:
-    with pytest.raises(ValueError, match=f"format version {version}, this program reads version 1"):
+    with pytest.raises(ValueError, match=f"format version {version}, this program reads versions 1 and 2"):
         Session.restore([version, 0, 7])
 
 
-@pytest.mark.parametrize("snapshot", [[], [1], [1, 0], [1, "0", 7], [1, 0, 7, "active"], [1, 0, 7, 8, 9]])
+@pytest.mark.parametrize(
+    "snapshot", [[], [2], [2, 0], [2, "0", 7], [2, 0, 7, "active"], [2, 0, 7, 8, 9], [1, "0", 7]]
+)
 def test_what_is_no_snapshot_is_refused(snapshot: list[object]) -> None:
     with pytest.raises(ValueError, match="not the snapshot of a session"):
         Session.restore(snapshot)

@@ -174,7 +174,7 @@ def test_a_session_that_loops_on_takes_its_signature_along() -> None:
 
 
 def test_an_episode_that_opens_again_is_one_and_wastes_nothing_twice() -> None:
-    session = Session(recover_records=1)
+    session = Session(recover_records=1, verdict_rules=["R1"])
     sent: list[Any] = []
     for _ in range(3):
         sent += [session.act(tokens=10, **LOOPING) for _ in range(3)]

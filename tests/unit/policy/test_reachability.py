@@ -31,7 +31,7 @@ DEFAULT_ROWS = [
     ("A5", "SUMMARIZE_REPLAN", 1),
     ("A5", "CHECKPOINT_RESET", 1),
     ("A5", "ASK_USER", 1),
-    ("R1", "WARNING", 3),
+    ("R1", "WARNING", 2),
     ("R1", "LOOP", 4),
     ("R1:failing", "WARNING", 2),
     ("R1:failing", "LOOP", 3),
@@ -43,12 +43,14 @@ DEFAULT_ROWS = [
     ("R2:period4", "LOOP", 12),
     ("R2:period5", "WARNING", 10),
     ("R2:period5", "LOOP", 15),
-    ("R3", "WARNING", 4),
-    ("R3", "LOOP", 6),
+    ("R3", "WARNING", None),
+    ("R3", "LOOP", None),
     ("R4", "WARNING", 4),
     ("R4", "LOOP", 5),
     ("R5", "WARNING", 4),
     ("R5", "LOOP", 6),
+    ("R7", "WARNING", 3),
+    ("R7", "LOOP", 4),
 ]
 
 
@@ -113,6 +115,12 @@ def test_under_the_defaults_nothing_needs_a_warning():
         ({"cycle_max_period": 3}, "R2:period4", "LOOP", None),
         ({"verdict_rules": ["R1"]}, "R2:period2", "LOOP", None),
         ({"verdict_rules": ["R1"]}, "R1", "LOOP", 4),
+        ({"stuck_warn": 0.5, "stuck_loop": 8}, "R7", "WARNING", 2),
+        ({"stuck_warn": 0.5, "stuck_loop": 8}, "R7", "LOOP", 5),
+        ({"stuck_warn": 5}, "R7", "WARNING", None),
+        ({"stuck_warn": 3.1, "stuck_loop": 3.4}, "R7", "WARNING", None),
+        ({"stuck_warn": 3.1, "stuck_loop": 3.6}, "R7", "WARNING", 3),
+        ({"stuck_warn": 3.1, "stuck_loop": 3.4}, "R7", "LOOP", 3),
     ],
 )
 def test_shortest_sequence(changes, rule, level, shortest):
@@ -124,10 +132,13 @@ def test_shortest_sequence(changes, rule, level, shortest):
 @pytest.mark.parametrize(
     ("changes", "rules"),
     [
-        ({"verdict_enabled": False}, {"R1", "R1:failing", "R2:period2", "R2:period5", "R3", "R4", "R5"}),
-        ({"verdict_rules": ["R2", "R3"]}, {"R1", "R1:failing", "R4", "R5"}),
+        (
+            {"verdict_enabled": False},
+            {"R1", "R1:failing", "R2:period2", "R2:period5", "R3", "R4", "R5", "R7"},
+        ),
+        ({"verdict_rules": ["R2", "R3"]}, {"R1", "R1:failing", "R4", "R5", "R7"}),
         ({"enable_all_strategies": False}, {"A4:semantic", "A4:oscillation", "A4:dead_end"}),
-        ({}, {"A2:system", "A2:default"}),
+        ({}, {"A2:system", "A2:default", "R3"}),
     ],
 )
 def test_what_is_off_on_purpose_is_disabled(changes, rules):
@@ -166,6 +177,8 @@ def test_a_rule_that_can_fire_is_never_disabled():
         ),
         ({"identical_warn": 4}, "R1", "WARNING", "identical_warn = identical_loop"),
         ({"cycle_max_period": 3}, "R2:period4", "LOOP", "cycle_max_period < 4"),
+        ({"stuck_warn": 5}, "R7", "WARNING", "stuck_warn = stuck_loop"),
+        ({"stuck_warn": 3.1, "stuck_loop": 3.4}, "R7", "WARNING", "no multiple of 0.5"),
     ],
 )
 def test_what_cannot_fire_by_accident_names_the_settings_in_the_way(changes, rule, level, why):

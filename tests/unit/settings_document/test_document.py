@@ -133,7 +133,7 @@ def test_an_ordered_group_that_does_not_hold_goes_back_together():
 
 def test_a_group_is_checked_on_the_result():
     """One key alone breaks the order with the default, or with the value in force, of the other."""
-    settings, warnings = resolve({"identical_loop": 2}, DEFAULTS, 1)
+    settings, warnings = resolve({"identical_warn": 5}, DEFAULTS, 1)
     assert settings == replace(DEFAULTS, version=1)
     assert names(warnings) == ["identical_warn,identical_loop"]
     settings, warnings = resolve({"identical_warn": "x", "identical_loop": 5}, in_force(identical_warn=4), 2)

@@ -5,88 +5,18 @@ anew from all records, each judged under the settings that were in force for it.
 """
 
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from typing import Any
 
 from streams.detectors.settings import DetectionSettings
 from streams.domain.decision import Decision
 from streams.domain.infrastructure import is_infrastructure
 from streams.domain.number import r4
-from streams.domain.text.canonical import canonical
 from streams.domain.text.digest import digest
-from streams.domain.text.result_text import normalise_result
 from streams.domain.text.tokens import jaccard, tokens
-from streams.domain.tool_policy import ToolPolicy
+from tests.unit.detectors.verdict.naive_seen import Seen, policy_of, trivial
+from tests.unit.detectors.verdict.naive_stuck import NaiveScore
 
 LEVELS = ("NORMAL", "WARNING", "LOOP")
-CONFIRMING = (
-    "ok done success successful successfully completed created updated modified written saved sent added"
-    " deleted removed moved copied edited applied"
-)
-
-
-def policy_of(tool: str | None, settings: DetectionSettings) -> ToolPolicy | None:
-    for policy in settings.tool_policies:
-        if tool is not None and fnmatchcase(tool.lower(), policy.glob):
-            return policy
-    return None
-
-
-@dataclass
-class Seen:
-    """A visible record, and what was true when it was judged."""
-
-    decision: Decision
-    settings: DetectionSettings
-    tokens_so_far: float
-    policy: ToolPolicy | None
-    window_start: int = 0
-    key: tuple[Any, ...] | None = None
-    episode_id: str | None = None
-
-    def __post_init__(self) -> None:
-        action = self.decision.action
-        self.tool = action.get("tool_call") or None
-        self.status = action["status"]
-        self.failed = self.status == "failure"
-        error = action.get("error")
-        text = error if self.failed and error else action.get("tool_output_summary")
-        self.result = normalise_result(text)
-        self.arguments = canonical(action.get("tool_input"))
-        self.call = (self.tool, self.arguments)
-        if self.tool is None:
-            self.call = (None, normalise_result(self.decision.intent or "") or "")
-        said = f"tool\0{self.tool}\0{self.arguments}" if self.tool else f"text\0{self.call[1]}"
-        self.signature = digest(f"{said}\0{self.status}\0{digest(self.result) or ''}")
-        self.at = self.decision.timestamp
-        self.polling = self.policy is not None and self.policy.mode == "polling"
-        delta = self.decision.known.get("state_delta") or {}
-        self.cost = delta.get("cumulative_session_cost")
-        progress = delta.get("progress_delta")
-        self.progressed = (progress is not None and progress > 0) or bool(delta.get("added_to_memory"))
-        self.content_hash = action.get("content_hash") or None
-
-    def spaced(self, earlier: "Seen", block: "list[Seen]") -> bool:
-        gap = self.settings.poll_gap_ms
-        waited = max(0, self.at - earlier.at)
-        return gap > 0 and waited >= gap and not any(record.failed for record in block)
-
-    def changes_things(self) -> bool:
-        if self.decision.kind != "tool" or self.tool is None:
-            return False
-        name = self.tool.lower()
-
-        def is_any(globs: tuple[str, ...]) -> bool:
-            return any(fnmatchcase(name, glob) for glob in globs)
-
-        if is_any(self.settings.write_tools):
-            return True
-        return not is_any(self.settings.read_tools) and is_any(self.settings.command_tools)
-
-
-def trivial(result: str) -> bool:
-    words = tokens(result)
-    return len(words) < 3 or (len(words) < 20 and bool(words & set(CONFIRMING.split())))
 
 
 @dataclass
@@ -122,6 +52,7 @@ class Naive:
     tokens_so_far: float = 0
     infra_streak: int = 0
     episode: Episode | None = None
+    stuck: NaiveScore = field(default_factory=NaiveScore)
 
     def judge(
         self, decision: Decision, settings: DetectionSettings
@@ -140,6 +71,7 @@ class Naive:
         last_start = self.records[-1].window_start if self.records else 0
         self.records.append(record)
         record.window_start = max(last_start, len(self.records) - settings.verdict_window)
+        self.stuck.add(record, self.records[record.window_start : -1])
         fired = [each for each in self.rules() if each.level != "NORMAL"]
         told = self.follow(fired)
         return self.block(fired), told
@@ -205,6 +137,12 @@ class Naive:
         if row:
             limits = settings.nothing_new_warn, settings.nothing_new_loop
             count("R6", row, end - row + 1, *limits, (), None)
+
+        raising, score = self.stuck.raising, self.stuck.newest["score"]
+        if "R7" in settings.verdict_rules and self.stuck.newest["points"] > 0:
+            level = "LOOP" if score >= settings.stuck_loop else "WARNING"
+            level = level if score >= settings.stuck_warn else "NORMAL"
+            found.append(Fired("R7", None, len(raising), level, raising[0], ("R7",)))
         return found
 
     def identical_limits(self, record: Seen) -> tuple[int, int]:
@@ -352,6 +290,7 @@ class Naive:
             "count": fired.count,
             "tools": [each.tool or "" for each in last],
             "signatures": [each.signature for each in last],
+            "stuck": {"score": self.stuck.score, "kinds": self.stuck.kinds} if fired.rule == "R7" else None,
         }
 
     def tell(self, episode: Episode, phase: str, reason: str | None) -> dict[str, Any]:
@@ -392,6 +331,7 @@ class Naive:
             "signature": self.records[-1].signature if visible else None,
             "infra_streak": self.infra_streak,
             "episode_id": self.episode.id if self.episode else None,
+            "stuck": self.stuck.newest if visible else None,
         }
 
     def repeat_distance(self) -> int | None:

@@ -8,6 +8,8 @@ from tests.stream import Stream, block, decision_log, told
 SHORT = {"NORMAL": "N", "WARNING": "W", "LOOP": "L"}
 ROWS = "three rows were found in the table of customers"
 WORDS = "one two three four five six seven eight nine ten"
+#: The rules that count one thing each, without the stuck score, which counts what most of them count.
+SINGLE_RULES = {"verdict_rules": ["R1", "R2", "R3", "R4", "R5"]}
 
 
 def call(

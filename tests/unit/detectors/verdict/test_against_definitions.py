@@ -11,6 +11,7 @@ from streams.detectors.detector import CloseReason
 from streams.detectors.settings import DEFAULTS
 from streams.detectors.verdict.detector import Verdict
 from streams.detectors.verdict.standing import standings
+from streams.detectors.verdict.step import StepKind
 from streams.domain.decision import Decision
 from streams.settings_document.document import resolve
 from tests.stream import decision_log
@@ -19,9 +20,19 @@ from tests.unit.detectors.verdict.naive import Naive
 WORDS = "one two three four five six seven eight nine ten"
 
 # Many of these hardly differ, or differ only in what a rule asks about. {} is the number of the record.
-TOOLS = st.sampled_from(["search", "search", "get_page", "read_file", "edit_file", "bash", "sleep", None])
+TOOLS = st.sampled_from(
+    ["search", "search", "get_page", "read_file", "edit_file", "bash", "sleep", None, None]
+)
 ARGUMENTS = st.sampled_from(
-    ['{"q": 1}', '{"q": 2}', '{"q": {}}', f'{{"q": "{WORDS} w{{}}"}}', f'{{"q": "{WORDS}"}}', None]
+    [
+        '{"q": 1}',
+        '{"q": "1", "page": null}',
+        '{"q": 2}',
+        '{"q": {}}',
+        f'{{"q": "{WORDS} w{{}}"}}',
+        f'{{"q": "{WORDS}"}}',
+        None,
+    ]
 )
 RESULTS = st.sampled_from(
     [
@@ -75,6 +86,7 @@ CHANGES = st.one_of(
             {},
             {"verdict_rules": ["R2", "R3"]},
             {"verdict_rules": ["R5", "R4"]},
+            {"verdict_rules": ["R7"], "stuck_warn": 2.0, "stuck_loop": 2.5},
             {"verdict_statuses": ["success"]},
             {"verdict_statuses": ["success", "failure", "skipped", "pending"]},
             {"verdict_enabled": False},
@@ -92,11 +104,12 @@ FIRST = st.fixed_dictionaries(
         "recover_records": st.sampled_from([1, 2, 3]),
         "same_error_warn": st.sampled_from([2, 4]),
         "same_result_warn": st.sampled_from([2, 3]),
-        # What the specification does not have, in some histories.
+        # R6, which the requirements do not have, in some histories.
         "verdict_rules": st.sampled_from(
-            [["R1", "R2", "R3", "R4", "R5"], ["R1", "R2", "R3", "R4", "R5", "R6"]]
+            [["R1", "R2", "R3", "R4", "R5"], [*(f"R{number}" for number in range(1, 8))], ["R7", "R4"]]
         ),
         "nothing_new_warn": st.sampled_from([2, 3]),
+        "stuck_warn": st.sampled_from([0.5, 1.2, 3.0]),
         "same_error_similarity": st.sampled_from([0.0, 0.0, 0.8]),
     }
 )
@@ -147,7 +160,7 @@ def turns(draw: st.DrawFn) -> Turn:
         "tool_input": draw(ARGUMENTS),
         "error" if status == "failure" else "tool_output_summary": draw(RESULTS),
         "content_hash": draw(HASHES),
-        "intent": draw(st.sampled_from(["work", "think {}", ""])),
+        "intent": draw(st.sampled_from(["work", "think {}", "", ""])),
     }
     if draw(st.integers(0, 11)) == 0:
         action["kind"] = draw(st.sampled_from(["system", "llm", "tool"]))
@@ -197,7 +210,7 @@ def check(entries: list[dict[str, Any]], *, stored: bool) -> set[str]:
         assert [finding.fields["phase"] for finding in findings] == [each["phase"] for each in told]
         assert detector.level(state) == expected["level"]
         if block["visible"]:
-            firing = [each for each in standings(state, in_force) if each.count >= each.warn]
+            firing = [each for each in standings(state, in_force) if each.level != "NORMAL"]
             reached = [(each.rule, each.level, each.count, each.period) for each in firing]
             wanted = [(each["rule"], each["level"], each["count"], each["period"]) for each in block["fired"]]
             # `standings` also names tools that failed before, when the newest record is another's.
@@ -206,6 +219,7 @@ def check(entries: list[dict[str, Any]], *, stored: bool) -> set[str]:
             ]
             assert {each for each in wanted if each[0] == "R3"} <= {*reached}
         met |= {each["rule"] for each in block["fired"] or ()} | {block["why"] or "visible"}
+        met |= {block["stuck"]["kind"]} if block["visible"] else set()
         met |= {each["phase"] + (" again" if each["reopened"] else "") for each in told}
         if stored:
             state = detector.restore(orjson.loads(orjson.dumps([*state])))
@@ -233,4 +247,4 @@ def test_the_histories_hold_what_the_comparison_is_about() -> None:
     collect()
     reasons = {"disabled", "system", "status", "empty", "exempt", "infrastructure", "visible"}
     phases = {"opened", "opened again", "escalated", "still_open", "recovered"}
-    assert {"R1", "R2", "R3", "R4", "R5", "R6"} | reasons | phases <= met
+    assert {f"R{number}" for number in range(1, 8)} | reasons | phases | {*StepKind} <= met

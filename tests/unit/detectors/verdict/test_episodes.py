@@ -7,6 +7,7 @@ import pytest
 from streams.domain.text.digest import digest
 from tests.stream import Stream, block, decision_log, told
 from tests.unit.detectors.verdict.sequences import (
+    SINGLE_RULES,
     call,
     episodes,
     failing,
@@ -35,6 +36,7 @@ def test_what_is_told_has_exactly_these_fields() -> None:
         "count": 3,
         "tools": ["run"],
         "signatures": [signature],
+        "stuck": None,
         "first_offset": 0,
         "first_timestamp": escalated["timestamp"] - 2000,
         "last_offset": 2,
@@ -147,7 +149,7 @@ class TestRearm:
     def test_the_same_error_of_a_tool_is_the_same_pattern(self) -> None:
         errors = [failing("no such key", f'{{"n": {n}}}') for n in range(8)]
         success = call(tool="run", result="found it")
-        event = episodes([*errors[:4], success, *errors[4:]], recover_records=1)[-1]
+        event = episodes([*errors[:4], success, *errors[4:]], recover_records=1, **SINGLE_RULES)[-1]
         assert (event["phase"], event["rule"], event["reopened"]) == ("opened", "R3", True)
 
 
@@ -204,6 +206,7 @@ class TestUnseen:
             "signature": None,
             "infra_streak": 1,
             "episode_id": digest("s1|0|1"),
+            "stuck": None,
         }
 
     @pytest.mark.parametrize(

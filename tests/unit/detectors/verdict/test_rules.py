@@ -7,6 +7,7 @@ import pytest
 from tests.stream import Stream, block
 from tests.unit.detectors.verdict.sequences import (
     ROWS,
+    SINGLE_RULES,
     WORDS,
     call,
     failing,
@@ -26,10 +27,10 @@ def near(number: int, **fields: Any) -> dict[str, Any]:
 
 class TestR1:
     def test_a_skipped_call_is_not_the_call_that_succeeded(self) -> None:
-        assert raws([call(), call(status="skipped")] * 2)[:3] == "NNN"
+        assert raws([call(), call(status="skipped")] * 2, **SINGLE_RULES)[:3] == "NNN"
 
     def test_a_session_without_tools_repeats_its_intent(self) -> None:
-        assert levels([call(tool=None, intent="thinking about it", result=None)] * 4) == "NNWL"
+        assert levels([call(tool=None, intent="thinking about it", result=None)] * 4) == "NWWL"
 
     def test_the_count_is_not_capped_by_the_window(self) -> None:
         assert verdicts([call()] * 40, verdict_window=6)[-1]["run"] == 40
@@ -44,7 +45,8 @@ class TestR1:
         ],
     )
     def test_a_policy_has_limits_of_its_own(self, policy: dict[str, Any], expected: str) -> None:
-        assert raws([call()] * 20, tool_policies={"GET_NONE": policy, "get_*": policy}) == expected
+        policies = {"GET_NONE": policy, "get_*": policy}
+        assert raws([call()] * 20, tool_policies=policies) == expected
 
     def test_the_first_policy_that_matches_holds(self) -> None:
         policies = {"*": {"mode": "exempt"}, "get_user": {"mode": "limits", "warn": 2, "loop": 2}}
@@ -63,7 +65,7 @@ class TestR2:
 
     def test_periods_above_the_setting_are_not_looked_for(self) -> None:
         cycle = [other(1), other(2), other(3)] * 3
-        assert raws(cycle, cycle_max_period=2) == "N" * 9
+        assert raws(cycle, cycle_max_period=2, **SINGLE_RULES) == "N" * 9
 
     def test_a_period_that_is_switched_on_counts_from_where_it_began(self) -> None:
         stream = Stream(cycle_max_period=2)
@@ -74,7 +76,7 @@ class TestR2:
         assert (verdict["raw"], verdict["rule"], verdict["period"], verdict["count"]) == ("LOOP", "R2", 3, 3)
 
     def test_every_period_that_fired_is_listed_the_shortest_is_reported(self) -> None:
-        verdict = verdicts([other(1), other(2)] * 4)[-1]
+        verdict = verdicts([other(1), other(2)] * 4, **SINGLE_RULES)[-1]
         assert [(each["rule"], each["period"], each["count"]) for each in verdict["fired"]] == [
             ("R2", 2, 4),
             ("R2", 4, 2),
@@ -85,22 +87,22 @@ class TestR2:
 class TestR3:
     def test_equal_calls_are_left_to_the_other_rules(self) -> None:
         values = [value for n in range(6) for value in (failing(), other(n))]
-        assert raws(values) == "N" * 12
+        assert raws(values, **SINGLE_RULES) == "N" * 12
 
     def test_it_needs_an_error_text(self) -> None:
         assert raws(failing("", f'{{"n": {n}}}') for n in range(6)) == "N" * 6
 
     def test_a_polling_tool_is_counted(self) -> None:
         values = [failing("no such key", f'{{"n": {n}}}', tool="get_key") for n in range(4)]
-        assert raws(values, tool_policies=POLLING) == "NNNW"
+        assert raws(values, tool_policies=POLLING, **SINGLE_RULES) == "NNNW"
 
     def test_the_earlier_call_must_still_be_in_the_window(self) -> None:
         def calls(between: int) -> list[dict[str, Any]]:
             errors = [failing("no such key", f'{{"n": {n}}}') for n in range(4)]
             return [*errors[:3], *map(other, range(between)), errors[3]]
 
-        assert raws(calls(4), verdict_window=6)[-1] == "W"
-        assert raws(calls(5), verdict_window=6)[-1] == "N"
+        assert raws(calls(4), verdict_window=6, **SINGLE_RULES)[-1] == "W"
+        assert raws(calls(5), verdict_window=6, **SINGLE_RULES)[-1] == "N"
 
 
 class TestR4:
@@ -130,7 +132,8 @@ class TestR4:
 
     def test_equal_calls_of_different_status_are_equal_calls(self) -> None:
         status = ("success", "skipped", "skipped", "success")
-        assert raws(call(result=ROWS, status=status[n]) for n in range(4)) == "NNNN"
+        values = [call(result=ROWS, status=status[n]) for n in range(4)]
+        assert raws(values, verdict_rules=["R4"]) == "NNNN"
 
     def test_waiting_ends_the_row(self) -> None:
         assert raws((call(f'{{"n": {n}}}', ROWS) for n in range(6)), every_ms=60_000) == "N" * 6
@@ -176,7 +179,7 @@ class TestR5:
 
 
 class TestSwitches:
-    @pytest.mark.parametrize(("rules", "raw"), [([], "NNNN"), (["R1"], "NNWL"), (["R2", "R5"], "NNNN")])
+    @pytest.mark.parametrize(("rules", "raw"), [([], "NNNN"), (["R1"], "NWWL"), (["R2", "R5"], "NNNN")])
     def test_a_rule_that_is_off_does_not_fire(self, rules: list[str], raw: str) -> None:
         assert raws([call()] * 4, verdict_rules=rules) == raw
 

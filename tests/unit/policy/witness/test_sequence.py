@@ -10,6 +10,7 @@ from streams.domain.validation import problems
 from streams.domain.witness import Obstacle, Witness
 from streams.policy.reachability import reachability
 from streams.policy.witness.sequence import witness
+from streams.proof import Finding, prove
 from streams.settings_document.document import resolve
 
 
@@ -96,7 +97,19 @@ def test_records_come_fast_enough_not_to_count_as_polling_or_as_another_session(
         ({"verdict_statuses": ["success"]}, "R1:failing", "LOOP", "verdict_statuses"),
         ({"verdict_statuses": ["failure"]}, "R1", "LOOP", "verdict_statuses"),
         ({"verdict_statuses": ["failure"]}, "R4", "LOOP", "verdict_statuses"),
-        ({"tool_policies": {"*": {"mode": "exempt"}}}, "R3", "LOOP", "tool_policies"),
+        (
+            {"verdict_rules": ["R3"], "tool_policies": {"*": {"mode": "exempt"}}},
+            "R3",
+            "LOOP",
+            "tool_policies",
+        ),
+        ({"verdict_statuses": []}, "R7", "LOOP", "verdict_statuses"),
+        (
+            {"verdict_statuses": ["failure"], "stuck_warn": 0.5, "stuck_loop": 1},
+            "R7",
+            "WARNING",
+            "verdict_statuses has failure alone",
+        ),
         ({"tool_policies": {"*": {"mode": "polling"}}}, "R5", "LOOP", "tool_policies"),
     ],
 )
@@ -113,6 +126,20 @@ def test_where_every_tool_has_a_policy_a_thought_is_repeated_instead():
 def test_an_escalation_takes_the_pattern_that_starts_soonest():
     assert sequence(under(pattern_theta=9), "A3:escalation").records == 2 + 2
     assert sequence(under(pattern_theta=2), "A3:escalation").records == 1 + 2
+
+
+@pytest.mark.parametrize("statuses", [["success"], ["failure"], ["pending", "failure"]])
+@pytest.mark.parametrize(
+    ("band", "records"), [((3.0, 5.0), 3), ((3.5, 4.0), None), ((2.5, 3.0), None), ((1.5, 2.0), None)]
+)
+def test_a_stuck_score_between_two_limits_is_reached_by_steps_of_other_kinds(
+    statuses: list[str], band: tuple[float, float], records: int | None
+) -> None:
+    settings = under(verdict_statuses=statuses, stuck_warn=band[0], stuck_loop=band[1])
+    (proof,) = [each for each in prove(settings) if (each.row.rule, each.row.level) == ("R7", "WARNING")]
+    assert (proof.finding, proof.why) == (Finding.PROVEN, "")
+    assert proof.witness is not None
+    assert (proof.witness.records == proof.row.shortest) is (records is not None)
 
 
 def test_a_response_may_need_more_records_than_the_table_says():
