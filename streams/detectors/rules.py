@@ -33,8 +33,9 @@ class Rules(ABC, Generic[P]):
     def witness(self, row: Reachability, records: int, settings: P, maker: RecordMaker) -> Witness | Obstacle:
         """Return the shortest sequence that makes the rule reach its level.
 
-        It has as many ``records`` as the row says. Specification 4.3 counts three rules differently, so their
-        sequences may be longer: an escalation (A3), a response (A5), and a WARNING of R7 between close limits.
+        It has as many ``records`` as the row says. Specification 4.3 counts three rules differently, and
+        their sequences may be longer: an escalation (A3), a response (A5), and a WARNING of R7 whose limits
+        are close.
         """
 
     @abstractmethod

@@ -46,7 +46,7 @@ MOST_BYTES_OF_A_SESSION = 3 * 1024
 MOST_BYTES_OF_A_STANDING = 8 * 1024
 
 # By which a state may grow for ever: its counters and offsets by a digit now and then.
-DIGITS = 40
+DIGITS = 60
 
 # Every property runs once per detector, and the streams are long. The time limits are those of
 # tests/conftest.py; these checks also run without it.

@@ -44,9 +44,8 @@ def step_of(
         return Step(_FIRST, 0.0, None)
     previous, gap = state.moments[-1], settings.poll_gap_ms
     now, failing = decision.timestamp, decision.status == "failure"
-    if policy is not None and policy.mode is _POLLING:
-        return Step(_APART, 0.0, None)
-    if is_spaced(now, previous[1], gap, failing=failing):
+    polling = policy is not None and policy.mode is _POLLING
+    if polling or is_spaced(now, previous[1], gap, failing=failing):
         return Step(_APART, 0.0, None)
     at = past.repeated_at
     if at == 0:
@@ -63,14 +62,7 @@ def step_of(
     at = past.called_at()
     if at >= 0:
         return Step(_RERUN, _POINTS[_RERUN], past.place_of(at, previous)[0])
-    if not decision.result:
-        return Step(_SILENT, 0.0, None)
-    at = past.told_at() if decision.tool else -1
-    if at >= 0:
-        kind = _known_result(decision, settings, failing=failing)
-        return Step(kind, _POINTS[kind], past.place_of(at, previous)[0])
-    kind = _NEW_ERROR if failing else _NEW
-    return Step(kind, _POINTS[kind], None)
+    return _new_call(state, decision, past, settings, failing=failing)
 
 
 def _return(state: VerdictState, decision: Decision, back: int, *, failing: bool) -> str:
@@ -82,10 +74,22 @@ def _return(state: VerdictState, decision: Decision, back: int, *, failing: bool
     return _BACK_CHANGED if state.last_write > state.judged + 1 - back else _BACK
 
 
-def _known_result(decision: Decision, settings: VerdictSettings, *, failing: bool) -> str:
-    """Return the kind of a new call with a result that its tool gave before."""
-    if failing:
-        return _OLD_ERROR
+def _new_call(
+    state: VerdictState, decision: Decision, past: Past, settings: VerdictSettings, *, failing: bool
+) -> Step:
+    """Return what a call is that none of the records made, by what came of it."""
+    if not decision.result:
+        return Step(_SILENT, 0.0, None)
+    at = past.told_at() if decision.tool else -1
+    if at >= 0:
+        kind = _OLD_ERROR if failing else _known_result(decision, settings)
+        return Step(kind, _POINTS[kind], past.place_of(at, state.moments[-1])[0])
+    kind = _NEW_ERROR if failing else _NEW
+    return Step(kind, _POINTS[kind], None)
+
+
+def _known_result(decision: Decision, settings: VerdictSettings) -> str:
+    """Return the kind of a new call that did not fail, with a result that its tool gave before."""
     tool = decision.tool or ""
     if decision.kind == "tool" and tool_class(tool, settings) in _ANSWER_ALIKE:
         return _ECHO

@@ -25,7 +25,7 @@ class VerdictRules(Rules[VerdictSettings]):
     families: ClassVar[tuple[str, ...]] = ("R1", "R2", "R3", "R4", "R5", "R6", "R7")
 
     def reachability(self, settings: VerdictSettings) -> Iterator[Reachability]:
-        """Yield the rows of R1, R1:failing, R2:period<p>, R3 to R5, of R6 if `verdict_rules` has it, and R7."""
+        """Yield the rows of R1, R1:failing, R2:period<p>, R3 to R5, R6 if `verdict_rules` has it, and R7."""
         yield from _limits(settings, "R1", "identical")
         yield from _limits(settings, "R1:failing", "identical_failing")
         for period in _PERIODS:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from streams.detectors.verdict.step import Step
@@ -19,20 +18,20 @@ class Stuck(NamedTuple):
     Attributes:
         score: the score, a multiple of a half, up to `MOST`.
         onset: the first record that raised it.
-        count: records that raised it since then, that one included.
+        counted: records that raised it since then, that one included.
         kinds: name of each kind of step since then, and the number of its records.
         raised: whether the newest record raised it. R7 fires at no other.
     """
 
     score: float
     onset: Moment
-    count: int
+    counted: int
     kinds: Mapping[str, int]
     raised: bool
 
 
 #: What holds of a session whose score is 0.
-NOT_STUCK: Final = (0.0, None, 0, MappingProxyType({}), False)
+NOT_STUCK: Final[tuple[float, Moment | None, int, Mapping[str, int], bool]] = (0.0, None, 0, {}, False)
 
 # A `Stuck` as it is stored; empty as long as the score is 0, as in most sessions.
 StoredStuck: TypeAlias = Sequence[Any]

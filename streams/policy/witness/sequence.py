@@ -14,7 +14,7 @@ def witness(row: Reachability, settings: DetectionSettings) -> Witness | Obstacl
 
     It has as many records as the table says, but for three rows that specification 4.3 counts differently: an
     escalation (A3) counts matching records, and a pattern takes a few before the first one matches; the
-    level of a response (A5) may need signals that no first record has; and where no multiple of 2 lies between
+    level of a response (A5) may need signals that no first record has; and if no multiple of 2 lies between
     the limits of R7, its WARNING takes other steps too.
 
     Raises:

@@ -90,7 +90,7 @@ class Naive:
 
     # ---- the rules, each counted backwards from the newest record
 
-    def rules(self) -> list[Fired]:
+    def rules(self) -> list[Fired]:  # noqa: C901 - one rule after another
         newest = self.records[-1]
         settings = newest.settings
         found = []

@@ -1,6 +1,6 @@
-"""The stuck score by its definition (specification 6.5b): each row of its table asks all records of the window.
+"""The stuck score by its definition (specification 6.5b).
 
-What is looked up in the detector is searched for here, record by record, each time.
+Each row of the table asks the records of the window one by one, each time.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,8 +40,10 @@ def same(one: Seen, other: Seen) -> bool:
     return same_call(one, other) and same_result(one, other)
 
 
-def kind_of(record: Seen, window: Sequence[Seen]) -> tuple[str, int | None]:
-    """The kind of a record, and the offset it refers to; ``window`` are the records before it, oldest first."""
+def kind_of(  # noqa: C901, PLR0912 - the rows of the table
+    record: Seen, window: Sequence[Seen]
+) -> tuple[str, int | None]:
+    """The kind of a record and the offset it refers to, from the records before it, oldest first."""
 
     def newest(fits: Callable[[Seen, Seen], bool]) -> Seen | None:
         return next((each for each in reversed(window) if fits(record, each)), None)
