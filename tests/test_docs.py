@@ -15,6 +15,8 @@ from click.testing import CliRunner
 from streams.cli import main
 from streams.console.settings import ConsoleSettings
 from streams.detectors.settings import DEFAULTS
+from streams.detectors.verdict.step import POINTS
+from streams.detectors.verdict.stuck import MOST
 from streams.engine.crash_point import crash_point
 from streams.settings import BridgeSettings, WorkerSettings
 from streams.settings_document.table import RANGES
@@ -357,16 +359,26 @@ def test_the_numbers_of_the_pages_are_the_defaults() -> None:
         f"{DEFAULTS.identical_loop} in a row, {DEFAULTS.identical_failing_loop} when it fails",
         f"2 to {DEFAULTS.cycle_max_period} steps with the same results",
         f"with the same results | {DEFAULTS.cycle_loop} rounds",
-        f"the same error, whatever the arguments | {DEFAULTS.same_error_loop} |",
+        f"the same error, whatever the arguments; LOOP at {DEFAULTS.same_error_loop})",
+        f"that were all made before; LOOP at {DEFAULTS.nothing_new_loop})",
         f"the same result, whatever the arguments | {DEFAULTS.same_result_loop} in a row",
         f"without progress | {DEFAULTS.near_duplicate_loop} in a row",
-        f"Cycles of more than {DEFAULTS.cycle_max_period} steps",
+        f"a stuck score of {DEFAULTS.stuck_loop:g} |",
+        f"warns from {DEFAULTS.stuck_warn:g} (`stuck_warn`) and is a loop from {DEFAULTS.stuck_loop:g} (`stuck_loop`)",
+        f"stays between 0 and {MOST:g}",
+        f"comparison with the newest {DEFAULTS.verdict_window}",
         f"one command fails {patterns} times",
     ):
         assert statement in text
     port = WorkerSettings.model_fields["web_port"].default
     assert f"loopback port {port} " in " ".join(GETTING_STARTED.text.split())
     assert text.count(f"| window {DEFAULTS.pattern_window} |") == 3
+
+
+def test_the_points_of_the_page_are_those_of_the_kinds_of_steps() -> None:
+    rows = re.findall(r"^\| .* \| ((?:`\w+`(?:, )?)+) \| ([+-]?[\d.]+) \|$", DETECTION.text, re.MULTILINE)
+    named = {kind: float(points) for kinds, points in rows for kind in re.findall(r"\w+", kinds)}
+    assert named | {"first": 0.0} == POINTS
 
 
 def test_every_value_for_a_crash_point_names_one() -> None:
