@@ -36,7 +36,7 @@ from streams.sources.entry import Entry
 from streams.sources.intake import Intake
 from streams.sources.reading import entries
 
-_CHOICE = "default, live, shadow, a version of detector-config, or a file with a JSON document."
+_CHOICE = "default, v1-defaults, live, shadow, a version of detector-config, or a file with a JSON document."
 
 
 @click.command()
@@ -103,6 +103,7 @@ def backtest(
     \b
     Examples:
       eddy backtest --a default --b strict.json nightly/*.jsonl
+      eddy backtest --a v1-defaults --b default nightly/*.jsonl
       eddy backtest --a live --b strict.json --topic decision-logs --from 2026-01-31T08:00Z
       eddy backtest --a 7 --b 8 --topic decision-logs --from 3:120000 --to 3:140000 --json
     """  # noqa: D301

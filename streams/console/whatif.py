@@ -56,6 +56,8 @@ SLIDERS: Final = (
     Slider("same_result_loop", 2, 20, 1, "R4"),
     Slider("near_duplicate_loop", 2, 15, 1, "R5"),
     Slider("near_duplicate_similarity", 0.5, 1.0, 0.01, "R5"),
+    Slider("stuck_warn", 0.5, 8, 0.5, "R7"),
+    Slider("stuck_loop", 0.5, 8, 0.5, "R7"),
     Slider("entropy_window_size", 2, 20, 1, "A1"),
 )
 """Those of the rules that people ask about most."""

@@ -12,14 +12,19 @@ from streams.evaluation.baselines import Baselines
 from streams.evaluation.kind import Kind, Kinds
 
 #: Rules whose records need not have one tool.
-_ANY_TOOL: Final = frozenset({"R2", "R6"})
+_ANY_TOOL: Final = frozenset({"R2", "R6", "R7"})
+# What these count is new nowhere, so the first record counted is a repetition too.
+_ALL_REPEAT: Final = frozenset({"R6", "R7"})
+# Records of versions before there was R7 have no block of it.
+_NOT_TOLD: Final = {"points": 0}
 
 
 class _Visible(NamedTuple):
-    """A record the verdict judged: its position in the session, and its tool."""
+    """A record the verdict judged: its position in the session, its tool, and whether it raised the score."""
 
     at: int
     tool: str | None
+    raised: bool
 
 
 class Watch:
@@ -57,7 +62,9 @@ class Watch:
             self._raise(name, name, at)
         verdict = eddy.get("verdict")
         if verdict is not None and verdict["visible"]:
-            self._judged.append(_Visible(at, decision.tool))
+            self._judged.append(
+                _Visible(at, decision.tool, (verdict.get("stuck") or _NOT_TOLD)["points"] > 0)
+            )
             for reached in fired(eddy, Level.WARNING, Level.LOOP):
                 for named in self._named(reached):
                     self._raise(EVIDENCE, reached["rule"], named)
@@ -73,12 +80,13 @@ class Watch:
         """Return the records that a rule calls repetitions: all of its pattern but the first instance.
 
         For n repetitions of p records that is the last p (n - 1); a rule that counts calls of one tool skips
-        the records of other tools.
+        the records of other tools, and R7 those that did not raise its score.
         """
         name, count, period = reached["rule"], reached["count"], reached["period"] or 1
         judged = self._judged
         if name not in _ANY_TOOL:
             judged = [seen for seen in judged if seen.tool == judged[-1].tool]
-        # What R6 counts is new nowhere, so its first record is a repetition too.
-        wanted = count if name == "R6" else period * (count - 1)
+        if name == "R7":
+            judged = [seen for seen in judged if seen.raised]
+        wanted = count if name in _ALL_REPEAT else period * (count - 1)
         return [seen.at for seen in judged[-wanted:]]

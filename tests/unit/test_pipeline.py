@@ -143,7 +143,7 @@ class TestOrder:
     def test_events_of_one_record_stand_in_order(self) -> None:
         stream = Stream(entropy_window_size=5, pattern_alpha=1.0, pattern_theta=5)
         thresholds = {"tool": 5, "llm": 5, "system": 999, "default": 999}
-        stream.set(repeat_thresholds=thresholds, identical_warn=5, identical_loop=5)
+        stream.set(repeat_thresholds=thresholds, verdict_rules=["R1"], identical_warn=5, identical_loop=5)
         reading = {"status": "success", "target": "/f"}
         stream.run(repeated(4, **reading))
         outcome = stream.scored(decision_log(terminal=True, **reading))

@@ -18,6 +18,7 @@ _HOW: Final = {
     "R4": "with the same result",
     "R5": "with nearly the same call",
     "R6": "with nothing new",
+    "R7": "without getting on",
 }
 
 

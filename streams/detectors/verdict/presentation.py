@@ -75,8 +75,10 @@ class VerdictPresentation(Presentation):
         """Yield each rule that fired, whether an episode changed by it or not."""
         for each in block.get("fired") or ():
             rule = rule_name(each["rule"], each["period"])
-            score = f"score {block['stuck']['score']:g}, " if rule == _STUCK else ""
-            yield Fired(rule, each["level"], f"{score}count {each['count']}, {tool}")
+            evidence = f"count {each['count']}"
+            if rule == _STUCK:
+                evidence = f"score {block['stuck']['score']:g}, raised {stuck_words.times(each['count'])}"
+            yield Fired(rule, each["level"], f"{evidence}, {tool}")
 
     def summary(self, block: Fields) -> str:
         """Return the stuck score, and what the step is beside those before it.

@@ -50,7 +50,7 @@ def because(stuck: Fields | None) -> str:
         return ""
     counted = [(sum(kinds.get(kind, 0) for kind in group), words) for words, group in _RAISING]
     counted.sort(key=lambda each: -each[0])
-    said = [f"{_times(count)} {words}" for count, words in counted if count]
+    said = [f"{times(count)} {words}" for count, words in counted if count]
     new = [_several(kinds.get(StepKind.NEW, 0), "new result")]
     new += [_several(kinds[kind], word) for kind, word in _ALSO if kinds.get(kind)]
     return f": {', '.join([*said, *new])} in {_several(sum(kinds.values()), 'step')}"
@@ -68,7 +68,8 @@ def summary(stuck: Fields | None) -> str:
     return f"stuck score {stuck['score']:g}; last step {stuck['points']:+g}: {meaning}{place}"
 
 
-def _times(count: int) -> str:
+def times(count: int) -> str:
+    """Return how often something happened, in words."""
     return "once" if count == 1 else f"{count:,} times"
 
 

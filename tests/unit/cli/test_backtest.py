@@ -33,7 +33,7 @@ def logs(tmp_path: Path) -> Path:
 def later(tmp_path: Path) -> str:
     """Return a document that finds the loop two records later."""
     file = tmp_path / "later.json"
-    file.write_bytes(orjson.dumps({"identical_failing_loop": 5}))
+    file.write_bytes(orjson.dumps({"identical_failing_loop": 5, "stuck_loop": 8}))
     return str(file)
 
 
@@ -53,6 +53,7 @@ def test_the_report_tells_what_is_compared_and_what_would_have_changed(logs: Pat
         "A  the defaults",
         f"B  {later}",
         "   identical_failing_loop: 3 → 5",
+        "   stuck_loop: 5.0 → 8.0",
         "",
         "● loops · agent-1 · 6 records, 3 would differ",
         (
@@ -65,6 +66,16 @@ def test_the_report_tells_what_is_compared_and_what_would_have_changed(logs: Pat
         "2 sessions: 1 would differ",
         "loops: 1 under both (0 earlier under B, 1 later), 0 only under A, 0 only under B",
         "alerts: 4 → 4",
+    ]
+
+
+def test_the_earlier_defaults_are_built_in(logs: Path) -> None:
+    told = eddy("--a", "v1-defaults", "--b", "default", logs).stdout.splitlines()
+    assert told[:4] == [
+        "A  the defaults of version 1",
+        "B  the defaults",
+        '   verdict_rules: ["R1", "R2", "R3", "R4", "R5"] → ["R1", "R2", "R4", "R5", "R7"]',
+        "   identical_warn: 3 → 2",
     ]
 
 

@@ -66,7 +66,7 @@ def test_equal_records_share_a_line() -> None:
 def test_all_rules_are_told_and_what_is_off_is_no_problem() -> None:
     result = explain("--settings", "defaults")
     assert result.exit_code == 0
-    assert result.stdout.startswith("settings version 0: 34 can fire, 2 off on purpose\n")
+    assert result.stdout.startswith("settings version 0: 34 can fire, 4 off on purpose\n")
     assert "\nA2:system WARNING is off: repeat_thresholds.system > repeat_ring_size\n" in result.stdout
     for proof in prove(DEFAULTS):
         assert f"\n{proof.row.rule} {proof.row.level} " in result.stdout
@@ -130,7 +130,7 @@ def test_a_sequence_that_is_too_long_to_be_told_whole_shows_its_ends() -> None:
 
 
 def test_machines_get_the_records_themselves() -> None:
-    result = explain("R3", "--settings", "defaults", "--json")
+    result = explain("R5", "--settings", "defaults", "--json")
     document = json.loads(result.stdout)
     assert document["version"] == 0
     warning, loop = document["rules"]

@@ -81,7 +81,8 @@ def test_a_first_record_and_its_repetition(tmp_path: Path) -> None:
         "scoring_status": "ok",
         "step": 2,
         "events": [],
-    }
+    } | {"events": eddy["events"]}
+    assert [event["id"] for event in eddy["events"]] == ["s1/0/1/loop_episode/opened"]
     assert eddy["uniqueness"] == {
         "score": 0.5,
         "severity": "NORMAL",
@@ -123,7 +124,7 @@ def test_a_loop_is_told_with_its_events(tmp_path: Path) -> None:
     alert, node = [
         event for event in last["eddy"]["events"] if event["event_type"] in {"entropy_alert", "node_state"}
     ]
-    episode_id = digest("s1|0|2")
+    episode_id = digest("s1|0|1")
     assert (last["eddy"]["verdict"]["level"], last["eddy"]["verdict"]["episode_id"]) == ("LOOP", episode_id)
     assert alert == {
         "id": "s1/0/4/entropy_alert",

@@ -58,6 +58,14 @@ def evaluate(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["evaluate", *arguments])
 
 
+@pytest.fixture
+def r1(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Settings under which one rule alone judges, so that the figures can be counted by hand."""
+    path = tmp_path_factory.mktemp("settings") / "r1.json"
+    path.write_text('{"verdict_rules": ["R1"], "identical_warn": 3}')
+    return str(path)
+
+
 GOLDEN = """\
 ## all
 
@@ -173,8 +181,8 @@ failed after the alarm |
 ASKED = ("--detector", "baseline", "--detector", "verdict-loop", "--detector", "verdict-warning")
 
 
-def test_the_tables_of_all_sources(folder: str) -> None:
-    result = evaluate(folder, "--loop-free", "free", "--rules", *ASKED)
+def test_the_tables_of_all_sources(folder: str, r1: str) -> None:
+    result = evaluate(folder, "--settings", r1, "--loop-free", "free", "--rules", *ASKED)
     assert result.exit_code == 0, result.output
     assert result.stdout.partition("## demo")[0] == GOLDEN
 
@@ -184,10 +192,9 @@ def test_the_same_files_give_the_same_bytes(folder: str) -> None:
     assert evaluate(folder, "--json").stdout_bytes == evaluate(folder, "--json").stdout_bytes
 
 
-def test_as_json_there_is_every_figure(folder: str) -> None:
-    document = json.loads(
-        evaluate(folder, "--json", "--loop-free", "fr*", "--detector", "verdict-warning").stdout
-    )
+def test_as_json_there_is_every_figure(folder: str, r1: str) -> None:
+    asked = ("--json", "--settings", r1, "--loop-free", "fr*", "--detector", "verdict-warning")
+    document = json.loads(evaluate(folder, *asked).stdout)
     assert document["method"] == {
         "repetitions_of_a_loop": 1,
         "loop_free": ["fr*"],
@@ -373,18 +380,21 @@ CHANGES = """\
 def strict(tmp_path: Path) -> str:
     """Settings under which only the last of the four failures is a warning."""
     path = tmp_path / "strict.json"
-    path.write_text('{"identical_failing_warn": 4, "identical_failing_loop": 5}')
+    limits = '"identical_failing_warn": 4, "identical_failing_loop": 5'
+    path.write_text(f'{{"verdict_rules": ["R1"], "identical_warn": 3, {limits}}}')
     return str(path)
 
 
-def test_against_other_settings_the_changes_stand_last(folder: str, strict: str) -> None:
-    result = evaluate(folder, "--against", strict, "--detector", "verdict-warning")
+def test_against_other_settings_the_changes_stand_last(folder: str, r1: str, strict: str) -> None:
+    result = evaluate(folder, "--settings", r1, "--against", strict, "--detector", "verdict-warning")
     assert result.exit_code == 0, result.output
     assert result.stdout.endswith(CHANGES)
 
 
-def test_changes_stand_in_the_document(folder: str, strict: str) -> None:
-    result = evaluate(folder, "--json", "--against", strict, "--detector", "verdict-warning")
+def test_changes_stand_in_the_document(folder: str, r1: str, strict: str) -> None:
+    result = evaluate(
+        folder, "--settings", r1, "--json", "--against", strict, "--detector", "verdict-warning"
+    )
     (change,) = json.loads(result.stdout)["changes"]
     assert change["recall"] == {"change": 0.6667, "interval": [0.6667, 0.6667]}
     assert change["healthy_sessions_with_alarm"] == change["solved_sessions_with_alarm"] == [0, 0]

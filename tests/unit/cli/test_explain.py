@@ -60,6 +60,7 @@ What fired
   A4:exact_hash WARNING  offsets 2 to 3, 2 times: confidence 1, steps 1 to 2
   A4:semantic WARNING  offsets 2 to 3, 2 times: confidence 1, steps 1 to 2
   R1 LOOP  offset 3: count 3, search
+  R7 WARNING  offset 3: score 4, raised 2 times, search
   A1 WARNING  offset 3: 3 of the last 3 steps are the same: “find it”, search, failure
   A2:tool WARNING  offset 3: search was called 3 times in a row
 
@@ -72,8 +73,9 @@ Where it stands
   repeat     run of 3, fires at 3
   drift      0.2575 CONTINUE: loop_risk 1, stuck_time 0.15
   budget     47 of 50 steps left, 100,000 of 100,000 tokens left
+  verdict    stuck score 4; last step +2: the previous call again with the same result, offset 2
   node       blocked, after offset 3 of partition 0, settings version 0
-  at a limit R1 3, LOOP from 3; A2:tool 3, WARNING from 3; A4:exact_hash 3, WARNING from 2
+  at a limit R1 3, LOOP from 3; R7 4, WARNING from 3; A2:tool 3, WARNING from 3; A4:exact_hash 3, WARNING from 2
   near       A4:dead_end 3 of 5
 
 The session is considered looping: search: the same call with the same result, 3 times in a row (R1); since 22:13:20, offset 1.
@@ -96,11 +98,12 @@ def test_the_figures_of_a_loop_that_continues_are_those_of_its_newest_alert(writ
 
 
 def test_a_session_that_is_not_looping_tells_its_near_misses(written: Write) -> None:
-    path = written(*calls(2, status="success"))
-    assert "\n  near       R1 2 of 3 (search); A2:tool 2 of 3 (search)\n" in explain("s1", path).stdout
+    path = written(
+        *(decision_log(f"look at {tool}", tool, "success", number=n) for n, tool in enumerate("abcdbad"))
+    )
+    assert "\n  near       R7 1.5 of 3\n" in explain("s1", path).stdout
     assert sentence("s1", path) == (
-        "The session is not considered looping: no rule of the verdict fired; "
-        "the nearest is R1 2 of 3 (search)."
+        "The session is not considered looping: no rule of the verdict fired; the nearest is R7 1.5 of 3."
     )
 
 

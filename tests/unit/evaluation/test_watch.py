@@ -110,6 +110,14 @@ def test_the_evidence_names_all_but_the_first_instance(
     assert watch.positions("verdict-warning") == {len(tools) - 1}
 
 
+def test_the_stuck_score_names_what_raised_it_since_its_onset() -> None:
+    points = [0, 2, -1, 0.5, 1]
+    blocks = [{"verdict": {**verdict()["verdict"], "stuck": {"points": each}}} for each in points]
+    blocks[-1]["verdict"]["fired"] = [fire("R7", 2)]
+    watch = watched(*(("search", block) for block in blocks))
+    assert watch.positions("evidence") == {3, 4}
+
+
 def test_the_evidence_passes_over_records_that_were_not_judged() -> None:
     watch = watched(
         ("search", verdict()),

@@ -38,6 +38,7 @@ def test_rules_fire_by_blocks_first_and_then_by_events() -> None:
     found = fired(last.enriched["eddy"], [event.fields for event in last.events], "bash")
     assert [each.rule for each in found] == [
         "R1",
+        "R7",
         "A1",
         "A4:exact_hash",
         "A4:semantic",
@@ -53,6 +54,7 @@ def test_summaries_come_in_the_order_of_the_settings() -> None:
         "repeat",
         "drift",
         "budget",
+        "verdict",
     ]
 
 

@@ -107,7 +107,8 @@ def test_the_standing_alone_tells_why() -> None:
         "The session is not considered looping, but it may become a loop: "
         "R1 counts 2 (search), since offset 0."
     )
-    assert said(*repeated(2, tool="search", status="success")) == (
-        "The session is not considered looping: no episode is open; the nearest is R1 2 of 3 (search)."
+    came_back = [decision_log(tool=tool, status="success", number=n) for n, tool in enumerate("abcdbad")]
+    assert said(*came_back) == (
+        "The session is not considered looping: no episode is open; the nearest is R7 1.5 of 3."
     )
     assert said(decision_log(terminal=True)) == "The session has ended, and nothing of it is kept."
