@@ -1,4 +1,4 @@
-"""What R7 makes of work that looks stuck and of loops that look like work; docs/detection.md says the same."""
+"""What R7 makes of work that looks stuck, and of loops that look like work; docs/detection.md says it too."""
 
 from typing import Any
 
