@@ -18,8 +18,8 @@ class Recording:
         shows: what happens in it, for people.
         goes_in_circles: the truth about it, as a person sees it.
         findings: what is told today under the default settings: ``loop_episode`` (the verdict, at WARNING or
-            LOOP), ``entropy_alert``, ``divergence_suspected``, or the pattern of a ``drift_pattern``. Where this
-            disagrees with ``goes_in_circles``, ``shows`` says why.
+            LOOP), ``entropy_alert``, ``divergence_suspected``, or the pattern of a ``drift_pattern``. Where
+            this disagrees with ``goes_in_circles``, ``shows`` says why.
         records: how many messages it has, ``rejected`` ones included.
         rejected: how many of them break the contract.
     """
@@ -67,8 +67,8 @@ RECORDINGS: Final = (
         "edit_test_loop",
         23,
         "A coding agent changes the rounding again and again; the same test fails with the same error. Each "
-        "edit is a new one, so the verdict warns late, and does not call it a loop: work towards a fix looks the "
-        "same for a while.",
+        "edit is a new one, so the verdict warns late, and does not call it a loop: work towards a fix looks "
+        "the same for a while.",
         "test_fail_loop",
         "loop_episode",
     ),

@@ -12,7 +12,8 @@ from streams.domain.event import EventKind
 Fields = Mapping[str, Any]
 
 _BY_SIGNATURE: Final = frozenset({"R1", "R2"})
-"""Rules whose rounds consist of equal steps; the others compare only the tool's results, errors or words."""
+"""Rules whose rounds consist of equal steps; the others compare only the tool's results, errors or words,
+and R7 counts the steps that raised its score, whatever their tools."""
 
 _COMPARED: Final = ("tool", "arguments", "target", "status", "result", "error")
 
@@ -65,7 +66,15 @@ def _belongs(step: Step, fields: Fields) -> bool:
         return False
     if fields["rule"] in _BY_SIGNATURE:
         return signature_of(step) in fields["signatures"]
+    if fields["rule"] == "R7":
+        return raised_score(step)
     return signature_of(step) is not None and _said(step)["tool"] in fields["tools"]
+
+
+def raised_score(step: Step) -> bool:
+    """Tell whether a step raised the stuck score."""
+    stuck = (step.record["eddy"].get("verdict") or {}).get("stuck")
+    return stuck is not None and stuck["points"] > 0
 
 
 def _compared(rounds: Sequence[Sequence[Step]]) -> tuple[tuple[str, ...], tuple[str, ...]]:

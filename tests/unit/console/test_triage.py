@@ -59,7 +59,7 @@ def test_it_returns_when_the_episode_escalates() -> None:
 
 
 def test_it_returns_when_the_episode_is_reopened() -> None:
-    board = looping()
+    board = looping(verdict_rules=["R1"])
     decide(board, "ack")
     board.work("s", 5)
     board.loop("s", 4)
@@ -104,7 +104,7 @@ def test_a_snooze_until_tokens_ends_with_them() -> None:
 
 
 def test_a_snooze_until_recovered_lasts_while_the_episode_is_open_and_ends_when_it_is_reopened() -> None:
-    board = looping()
+    board = looping(verdict_rules=["R1"])
     decide(board, "snooze")
     board.loop("s", 60)
     assert triage(board, 10_000)["tab"] == "handled"

@@ -20,9 +20,9 @@ def test_under_the_settings_in_force_the_verdict_is_the_published_one(name: str)
 
 
 def test_a_higher_limit_finds_the_loop_later() -> None:
-    found = judge_again(recorded("read_loop"), changed(DEFAULTS, {"identical_loop": 7}))
-    assert (found.first_published_loop, found.first_loop) == (10, 13)
-    assert found.differing == 3
+    found = judge_again(recorded("read_loop"), changed(DEFAULTS, {"identical_loop": 7, "stuck_loop": 8}))
+    assert (found.first_published_loop, found.first_loop) == (9, 11)
+    assert found.differing == 2
 
 
 def test_a_setting_that_is_not_possible_is_refused_with_its_range() -> None:

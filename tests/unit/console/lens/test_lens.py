@@ -26,16 +26,11 @@ def shown(steps: list[Step], *, folded: bool) -> list[str]:
 
 
 def test_the_rounds_between_the_first_and_the_newest_of_one_call_are_folded() -> None:
-    assert shown(STEPS["read_loop"], folded=True) == [
-        "1",
-        "2 A",
-        "3",
-        "4",
-        "5 A",
-        "6",
-        "7 A 1",
-        "[8-17: 9 rounds, 32156 tokens]",
-        "18 A 11",
+    assert shown(STEPS["same_call"], folded=True) == [
+        *("1", "2", "3", "4", "5 A 1"),
+        "[6-12: 7 rounds, 14280 tokens]",
+        "13 A 9",
+        *("14", "15", "16", "17", "18"),
     ]
 
 
@@ -50,6 +45,16 @@ def test_steps_after_the_newest_event_of_an_open_episode_are_rounds_of_it() -> N
     for length in range(told[-1], told[-1] + 6):
         [episode] = episodes(steps[:length])
         assert episode.rounds[-1] == (length,)
+
+
+def test_the_rounds_of_a_stuck_session_are_the_steps_that_raised_its_score() -> None:
+    [episode] = episodes(STEPS["read_loop"])
+    assert episode.newest["rule"] == "R7"
+    assert [number for (number,) in episode.rounds] == [
+        step.number
+        for step in STEPS["read_loop"][6:]
+        if step.record["eddy"]["verdict"]["stuck"]["points"] > 0
+    ]
 
 
 def test_a_cycle_of_two_steps_has_rounds_of_two_steps() -> None:
@@ -92,6 +97,6 @@ def test_each_step_is_shown_or_in_exactly_one_fold(name: str, begin: int, length
 
 def test_a_fold_tells_when_the_loop_was_found_in_it() -> None:
     [fold] = [
-        each["fold"] for each in lens(STEPS["read_loop"], folded=True).content()["steps"] if "fold" in each
+        each["fold"] for each in lens(STEPS["same_call"], folded=True).content()["steps"] if "fold" in each
     ]
     assert [event["level"] for event in fold["events"]][:2] == ["WARNING", "LOOP"]
