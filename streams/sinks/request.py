@@ -1,0 +1,155 @@
+"""A request to a receiver, its answer, and what the answer means."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from typing import Any, Final, NamedTuple
+
+_HIDDEN: Final = "(hidden)"
+_AGAIN: Final = frozenset({408, 425, 429})
+_LONGEST_WAIT_S: Final = 3_600.0
+_SAID: Final = 200
+"""Characters of an answer that a line of the log shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One POST. ``repr`` shows no secret; `shown` is for people.
+
+    Attributes:
+        url: Where it goes; of a sink that needs no HTTP the name of what carries it, such as ``apprise:``.
+        headers: By name.
+        body: What is sent.
+        secrets: Texts in any of these that nobody may see.
+    """
+
+    url: str = field(repr=False)
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes = field(repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+
+    def shown(self) -> list[str]:
+        """Return lines for people, as HTTP has them, without the secrets."""
+        lines = [f"POST {self.url}", *(f"{name}: {value}" for name, value in self.headers.items())]
+        lines += ["", self.body.decode(errors="replace")]
+        return [hidden(line, self.secrets) for line in lines]
+
+
+def hidden(text: str, secrets: tuple[str, ...]) -> str:
+    """Return a text without secrets.
+
+    >>> hidden("token s3cret", ("s3cret",))
+    'token (hidden)'
+    """
+    for secret in sorted(filter(None, secrets), key=len, reverse=True):
+        text = text.replace(secret, _HIDDEN)
+    return text
+
+
+def json_request(
+    url: str, document: object, headers: Mapping[str, str] | None = None, secrets: tuple[str, ...] = ()
+) -> Request:
+    """Return a request with a JSON document, always the same bytes for the same document."""
+    return Request(url, {"Content-Type": "application/json", **(headers or {})}, as_json(document), secrets)
+
+
+def as_json(document: object) -> bytes:
+    """Return compact JSON, without lone surrogates, which no receiver can read."""
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.encode(errors="replace")
+
+
+class Answer(NamedTuple):
+    """What came back. Names of headers are in lower case; of the body only the beginning is kept."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def document(self) -> Mapping[str, Any]:
+        """Return the JSON object of the body, an empty one if it is none."""
+        try:
+            found = json.loads(self.body)
+        except ValueError:
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def said(self) -> str:
+        """The status with the beginning of the body."""
+        body = self.body.decode(errors="replace").strip()[:_SAID]
+        return f"HTTP {self.status}{f': {body}' if body else ''}"
+
+
+class Delivered(NamedTuple):
+    """It is there. ``handle`` is what later deliveries of the episode need, such as the id of a message."""
+
+    handle: str | None = None
+
+
+class TryAgain(NamedTuple):
+    """It may be there later. ``after_s``: how long the receiver asks all requests to wait."""
+
+    why: str
+    after_s: float | None = None
+
+
+class Refused(NamedTuple):
+    """It never will be: a dead letter. ``body`` is the beginning of the answer."""
+
+    why: str
+    status: int
+    body: bytes
+
+
+class Gone(NamedTuple):
+    """The receiver wants nothing any more."""
+
+    why: str
+    status: int
+    body: bytes
+
+
+Outcome = Delivered | TryAgain | Refused | Gone
+
+
+def judged(answer: Answer, now_s: float) -> Outcome:
+    """Return what an answer means by its status alone.
+
+    Args:
+        answer: The answer.
+        now_s: Seconds since 1970, for a `Retry-After` that is a date.
+
+    >>> judged(Answer(429, {"retry-after": "7"}, b""), 0)
+    TryAgain(why='HTTP 429', after_s=7.0)
+    >>> judged(Answer(400, {}, b"no"), 0)
+    Refused(why='HTTP 400: no', status=400, body=b'no')
+    """
+    if 200 <= answer.status < 300:
+        return Delivered()
+    if answer.status in _AGAIN or answer.status >= 500:
+        return TryAgain(answer.said, retry_after(answer.headers.get("retry-after"), now_s))
+    return Refused(answer.said, answer.status, answer.body)
+
+
+def retry_after(value: str | None, now_s: float) -> float | None:
+    """Return the seconds that a `Retry-After` asks for, at most an hour; None if it says nothing of use.
+
+    >>> retry_after("30", 0), retry_after("Thu, 01 Jan 1970 00:00:09 GMT", 4), retry_after("soon", 0)
+    (30.0, 5.0, None)
+    """
+    if value is None:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            at = parsedate_to_datetime(value)
+        except ValueError:
+            return None
+        seconds = at.replace(tzinfo=at.tzinfo or UTC).timestamp() - now_s
+    return min(max(0.0, seconds), _LONGEST_WAIT_S) if seconds == seconds else None  # noqa: PLR0124 - not NaN

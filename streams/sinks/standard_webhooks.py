@@ -1,0 +1,61 @@
+"""The signature of Standard Webhooks, so that a receiver knows who sent a message, and when.
+
+https://www.standardwebhooks.com. Libraries for many languages check it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from streams.errors import ConfigurationError
+
+_PREFIX: Final = "whsec_"
+_SHORTEST, _LONGEST = 24, 64
+
+
+def keys(secrets: str) -> tuple[bytes, ...]:
+    """Return the keys of secrets that are separated by blanks: two of them while one replaces the other.
+
+    Raises:
+        ConfigurationError: one is no secret; the message does not show it.
+    """
+    found = tuple(map(_key, secrets.split()))
+    if not found:
+        raise ConfigurationError("The secret of the webhook is empty.")
+    return found
+
+
+def signed(keys: Sequence[bytes], message_id: str, timestamp: int, body: bytes) -> Mapping[str, str]:
+    """Return the three headers.
+
+    Args:
+        keys: Each signs.
+        message_id: The same for each repeat, so that a receiver can drop those.
+        timestamp: Seconds since 1970, of this try.
+        body: What is sent.
+    """
+    content = f"{message_id}.{timestamp}.".encode(errors="replace") + body
+    signatures = (base64.b64encode(hmac.digest(key, content, hashlib.sha256)).decode() for key in keys)
+    return {
+        "webhook-id": message_id,
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": " ".join(f"v1,{signature}" for signature in signatures),
+    }
+
+
+def _key(secret: str) -> bytes:
+    try:
+        key = base64.b64decode(secret.removeprefix(_PREFIX), validate=True)
+    except binascii.Error:
+        key = b""
+    if not secret.startswith(_PREFIX) or not _SHORTEST <= len(key) <= _LONGEST:
+        raise ConfigurationError(
+            f"The secret of the webhook must be {_PREFIX} and {_SHORTEST} to {_LONGEST} bytes in base64, as "
+            'this prints one: echo "whsec_$(openssl rand -base64 32)"'
+        )
+    return key

@@ -1,0 +1,77 @@
+"""A webhook of your own: CloudEvents 1.0 in JSON, signed as Standard Webhooks asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import ClassVar, Final
+
+from streams.sinks.delivery import Delivery
+from streams.sinks.request import Answer, Gone, Outcome, Request, as_json, judged
+from streams.sinks.rfc3339 import rfc3339
+from streams.sinks.sink import Traits
+from streams.sinks.span_context import span_context
+from streams.sinks.standard_webhooks import signed
+from streams.sinks.wording import Wording
+
+_MEDIA_TYPE: Final = "application/cloudevents+json; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """A receiver that understands CloudEvents.
+
+    Attributes:
+        url: Where it listens. It may hold a secret, so it is shown without its query.
+        keys: What it checks signatures with; none where nothing is signed.
+        source: The job and the topic, as a CloudEvent names where it comes from.
+        schema_version: The version of the schema of the alerts, which is part of the type.
+        wording: The words.
+        secrets: Texts that nobody may see.
+    """
+
+    traits: ClassVar[Traits] = Traits(per_second=20, burst=40)
+
+    url: str
+    keys: tuple[bytes, ...] = field(repr=False)
+    source: str
+    schema_version: int
+    wording: Wording
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    name: str = "webhook"
+
+    def wants(self, delivery: Delivery) -> bool:
+        """Want everything."""
+        del delivery
+        return True
+
+    def requests(self, delivery: Delivery, handle: str | None, now_ms: int) -> Sequence[Request]:
+        """Return one event."""
+        del handle
+        alert = delivery.alert
+        event: dict[str, object] = {
+            "specversion": "1.0",
+            "id": delivery.id,
+            "source": f"{self.source}/{alert.partition}",
+            "type": f"io.eddy.{alert.kind}.v{self.schema_version}",
+            "subject": alert.session_id,
+            "time": rfc3339(alert.timestamp),
+            "datacontenttype": "application/json",
+        }
+        if (context := span_context(alert.event_id)) is not None:
+            event["traceparent"] = context.traceparent
+        data = dict(alert.fields) | {"step": delivery.step, "summary": self.wording.line(delivery)}
+        if (link := self.wording.link(alert.session_id)) is not None:
+            data["link"] = link
+        body = as_json(event | {"data": data})
+        headers = {"Content-Type": _MEDIA_TYPE}
+        if self.keys:
+            headers |= signed(self.keys, delivery.id, now_ms // 1000, body)
+        return [Request(self.url, headers, body, self.secrets)]
+
+    def judge(self, answer: Answer, now_s: float) -> Outcome:
+        """Go by the status; 410 says that nothing more is wanted."""
+        if answer.status == HTTPStatus.GONE:
+            return Gone(answer.said, answer.status, answer.body)
+        return judged(answer, now_s)
