@@ -60,7 +60,7 @@ class Alert:
         Raises:
             MalformedError: a field is missing or of another type; the message names it, not its value.
         """
-        level = optional_text(fields, "level")
+        level = optional_text(fields, "level") or Level.WARNING
         return cls(
             id=text(fields, "id"),
             kind=text(fields, "event_type"),

@@ -81,10 +81,10 @@ class Alertmanager:
         }
         if link is not None:
             document["generatorURL"] = link
-        headers, secrets = {}, ()
-        if self.token is not None:
-            headers, secrets = {"Authorization": f"Bearer {self.token}"}, (self.token,)
-        return json_request(f"{self.url}/api/v2/alerts", [document], headers, secrets)
+        url = f"{self.url}/api/v2/alerts"
+        if self.token is None:
+            return json_request(url, [document])
+        return json_request(url, [document], {"Authorization": f"Bearer {self.token}"}, (self.token,))
 
     def _annotations(self, delivery: Delivery) -> Mapping[str, str]:
         fields = delivery.alert.fields

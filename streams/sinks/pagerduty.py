@@ -48,7 +48,7 @@ class PagerDuty:
         event: dict[str, object] = {
             "routing_key": self.routing_key,
             "event_action": "resolve" if delivery.step is Step.RESOLVE else "trigger",
-            # A trigger after a resolve opens a new incident under the same key: right for a loop that is back.
+            # After a resolve, a trigger opens a new incident under this key: right for a loop that is back.
             "dedup_key": alert.key[-_KEY:],
             "client": "Eddy",
             "payload": {
