@@ -42,6 +42,8 @@ class Role(StrEnum):
     """`eddy bridge` reads or writes it, the job does not."""
     CONTROL = "control"
     """People, the console and guards write it: what agents are asked to do. No worker does."""
+    NOTIFY = "notify"
+    """`eddy notify` alone reads and writes it."""
     INTERNAL = "internal"
     """The job alone reads it, and each job has its own."""
 

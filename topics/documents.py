@@ -11,6 +11,7 @@ from topics.catalogue import Role, TopicSpec
 RIGHTS_DOCUMENT = "docs/exactly-once.md"
 BRIDGE_DOCUMENT = "docs/bridge.md"
 CONTROL_DOCUMENT = "docs/control.md"
+NOTIFY_DOCUMENT = "docs/notify.md"
 TOPICS_DOCUMENT = "docs/getting-started.md"
 
 _DAY_MS = 24 * 60 * 60 * 1000
@@ -38,7 +39,7 @@ def control_rights(topics: Iterable[TopicSpec]) -> list[str]:
     named = tuple(topics)
     commands, acks, actions, policy = (f"`{each.name}`" for each in named if each.role is Role.CONTROL)
     settings = _names(named, Role.SETTINGS)
-    read = _names(named, *(role for role in Role if role not in {Role.BRIDGE, Role.INTERNAL}))
+    read = _names(named, *(role for role in Role if role not in {Role.BRIDGE, Role.NOTIFY, Role.INTERNAL}))
     source = _names(named, Role.INPUT)
     redriven = _names(named, Role.TOOL)
     group = "`EDDY_TOPIC_PREFIX` + `EDDY_APPLICATION_ID`"
@@ -54,6 +55,19 @@ def control_rights(topics: Iterable[TopicSpec]) -> list[str]:
         f"| eddy session | topic | {commands}, {acks} | Read |",
         f"| a guard that uses Kafka | topic | {commands}, {acks} | Read |",
         f"| a guard that uses Kafka | topic | {acks} | Write |",
+    ]
+
+
+def notify_rights(topics: Iterable[TopicSpec]) -> list[str]:
+    """Return the table of the rights that a notifier needs, as lines of Markdown."""
+    named = tuple(topics)
+    letters, state = (f"`{each.name}`" for each in named if each.role is Role.NOTIFY)
+    return [
+        "| resource | name | operations |",
+        "|---|---|---|",
+        f"| topic | `session-alerts`, {state} | Read |",
+        f"| topic | {letters}, {state} | Write |",
+        "| group | `EDDY_TOPIC_PREFIX` + `EDDY_NOTIFY_GROUP` | Read |",
     ]
 
 
@@ -89,6 +103,7 @@ _TABLES: Mapping[str, tuple[str, Callable[[Iterable[TopicSpec]], list[str]]]] = 
         RIGHTS_DOCUMENT: ("rights of a worker", rights),
         BRIDGE_DOCUMENT: ("rights of a bridge", bridge_rights),
         CONTROL_DOCUMENT: ("rights of the control loop", control_rights),
+        NOTIFY_DOCUMENT: ("rights of a notifier", notify_rights),
         TOPICS_DOCUMENT: ("topics", topic_table),
     }
 )

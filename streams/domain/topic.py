@@ -33,6 +33,8 @@ class Topic(StrEnum):
     SESSION_COMMAND_ACKS = "session-command-acks"
     CONSOLE_ACTIONS = "console-actions"
     INTERVENTION_POLICY = "intervention-policy"
+    ALERT_DEAD_LETTERS = "alerts-dlq"
+    NOTIFY_STATE = "notify-state"
     REPARTITION = "eddy-aggregates-repartition"
 
 

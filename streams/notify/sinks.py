@@ -48,7 +48,7 @@ def sinks(settings: NotifySettings) -> tuple[Sink, ...]:
 def _alertmanagers(settings: NotifySettings, words: Wording) -> Iterable[Sink]:
     token, urls = settings.secret("alertmanager_token"), settings.alertmanagers
     for url in urls:
-        name = "alertmanager" if len(urls) == 1 else f"alertmanager-{URL(url).authority}"
+        name = "alertmanager" if len(urls) == 1 else f"alertmanager-{URL(url).host}:{URL(url).port}"
         yield Alertmanager(name, url, words, token)
 
 
@@ -64,7 +64,7 @@ def _webhook(settings: NotifySettings, words: Wording) -> Iterable[Sink]:
         )
     source = f"/eddy/{settings.job}/{settings.topic_prefix}{Topic.SESSION_ALERTS}"
     schema = latest(f"{Topic.SESSION_ALERTS}-value")
-    yield Webhook(url, keys(secret), source, schema.version, words, (URL(url).raw_query_string,))
+    yield Webhook(url, keys(secret), source, schema.version, words)
 
 
 def _pagerduty(settings: NotifySettings, words: Wording) -> Iterable[Sink]:

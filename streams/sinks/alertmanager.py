@@ -18,7 +18,7 @@ from streams.domain.event import EventKind
 from streams.domain.level import Level
 from streams.domain.text.printable import printable
 from streams.sinks.delivery import Delivery, Step
-from streams.sinks.request import Answer, Outcome, Request, json_request, judged
+from streams.sinks.request import Answer, Outcome, Request, json_request, judged, login
 from streams.sinks.rfc3339 import rfc3339
 from streams.sinks.sink import Traits
 from streams.sinks.wording import Wording
@@ -83,8 +83,9 @@ class Alertmanager:
             document["generatorURL"] = link
         url = f"{self.url}/api/v2/alerts"
         if self.token is None:
-            return json_request(url, [document])
-        return json_request(url, [document], {"Authorization": f"Bearer {self.token}"}, (self.token,))
+            return json_request(url, [document], secrets=login(url))
+        headers = {"Authorization": f"Bearer {self.token}"}
+        return json_request(url, [document], headers, (self.token, *login(url)))
 
     def _annotations(self, delivery: Delivery) -> Mapping[str, str]:
         fields = delivery.alert.fields

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 from streams.domain.event import EventKind
 from streams.domain.level import Level
 from streams.sinks.delivery import Delivery, Step
-from streams.sinks.request import Answer, Delivered, Outcome, Refused, Request, json_request, judged
+from streams.sinks.request import Answer, Delivered, Outcome, Refused, Request, json_request, judged, login
 from streams.sinks.sink import Traits
 from streams.sinks.span_context import span_context
 from streams.sinks.wording import Wording
@@ -73,7 +73,7 @@ class OtlpLogs:
                 }
             ]
         }
-        secrets = tuple(self.headers.values())
+        secrets = (*self.headers.values(), *login(self.url))
         return [json_request(f"{self.url}/v1/logs", document, self.headers, secrets)]
 
     def judge(self, answer: Answer, now_s: float) -> Outcome:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
 
 _HIDDEN: Final = "(hidden)"
 _AGAIN: Final = frozenset({408, 425, 429})
@@ -34,9 +35,30 @@ class Request:
 
     def shown(self) -> list[str]:
         """Return lines for people, as HTTP has them, without the secrets."""
-        lines = [f"POST {self.url}", *(f"{name}: {value}" for name, value in self.headers.items())]
+        url = f"{origin(self.url)}/{_HIDDEN}" if self.url in self.secrets else self.url
+        lines = [f"POST {url}", *(f"{name}: {value}" for name, value in self.headers.items())]
         lines += ["", self.body.decode(errors="replace")]
         return [hidden(line, self.secrets) for line in lines]
+
+
+def origin(url: str) -> str:
+    """Return scheme, host and port of an address.
+
+    >>> origin("https://u:p@hooks.example:8443/T0/B1?key=s3cret")
+    'https://hooks.example:8443'
+    """
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+
+
+def login(url: str) -> tuple[str, ...]:
+    """Return the login in an address as a secret, nothing where there is none.
+
+    >>> login("https://u:p@am.example"), login("https://am.example")
+    (('u:p',), ())
+    """
+    found = urlsplit(url).netloc.rpartition("@")[0]
+    return (found,) if found else ()
 
 
 def hidden(text: str, secrets: tuple[str, ...]) -> str:

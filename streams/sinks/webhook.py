@@ -23,22 +23,20 @@ class Webhook:
     """A receiver that understands CloudEvents.
 
     Attributes:
-        url: Where it listens. It may hold a secret, so it is shown without its query.
+        url: Where it listens. Whoever knows it can send there, so nobody sees more than its host.
         keys: What it checks signatures with; none where nothing is signed.
         source: The job and the topic, as a CloudEvent names where it comes from.
         schema_version: The version of the schema of the alerts, which is part of the type.
         wording: The words.
-        secrets: Texts that nobody may see.
     """
 
     traits: ClassVar[Traits] = Traits(per_second=20, burst=40)
 
-    url: str
+    url: str = field(repr=False)
     keys: tuple[bytes, ...] = field(repr=False)
     source: str
     schema_version: int
     wording: Wording
-    secrets: tuple[str, ...] = field(default=(), repr=False)
     name: str = "webhook"
 
     def wants(self, delivery: Delivery) -> bool:
@@ -68,7 +66,7 @@ class Webhook:
         headers = {"Content-Type": _MEDIA_TYPE}
         if self.keys:
             headers |= signed(self.keys, delivery.id, now_ms // 1000, body)
-        return [Request(self.url, headers, body, self.secrets)]
+        return [Request(self.url, headers, body, (self.url,))]
 
     def judge(self, answer: Answer, now_s: float) -> Outcome:
         """Go by the status; 410 says that nothing more is wanted."""

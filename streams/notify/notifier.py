@@ -1,0 +1,292 @@
+"""The notifier: reads alerts, lets each sink have them, and commits what all of them have."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from schemas.codec import Decoder, UndecodableError
+from streams.brokers.client import Brokers
+from streams.brokers.connection import Connection
+from streams.brokers.group_reader import GroupReader, group_reader
+from streams.brokers.stored import Stored
+from streams.brokers.survey import ends
+from streams.control.reading import MalformedError
+from streams.domain.topic import Topic
+from streams.errors import InfrastructureError
+from streams.notify.courier import Clocks, Courier
+from streams.notify.episodes import Episodes
+from streams.notify.memory import Marks, Memory
+from streams.notify.metrics import NotifyMetrics
+from streams.notify.settings import NotifySettings
+from streams.notify.transport import Transport
+from streams.sinks.alert import Alert
+from streams.sinks.sink import Sink
+
+log = logging.getLogger(__name__)
+
+MOST_WAITING: Final = 50_000
+"""Deliveries that wait for one sink, before the reading waits too."""
+_COMMIT_S: Final = 1.0
+_AGAIN_S: Final = 2.0
+_FORGET_S: Final = 600.0
+_LAST_S: Final = 10.0
+_HOUR_MS: Final = 3_600_000
+_FROM_BEGINNING: Final = 0
+
+
+class Notifier:
+    """One member of a group of notifiers.
+
+    Args:
+        settings: As read at start.
+        connection: To the brokers.
+        brokers: Connected to the same.
+        decoder: Reads values of `session-alerts`.
+        sinks: Whom to tell.
+        transport: How requests leave.
+        clocks: Times and chance.
+        metrics: What it counts.
+    """
+
+    def __init__(
+        self,
+        settings: NotifySettings,
+        connection: Connection,
+        brokers: Brokers,
+        decoder: Decoder,
+        sinks: Sequence[Sink],
+        transport: Transport,
+        clocks: Clocks,
+        metrics: NotifyMetrics,
+    ) -> None:
+        self._settings = settings
+        self._connection = connection
+        self._brokers = brokers
+        self._decoder = decoder
+        self._clocks = clocks
+        self._metrics = metrics
+        self._memory = Memory(brokers, settings.group)
+        self._topic = brokers.topic(Topic.SESSION_ALERTS)
+        self.couriers = [Courier(sink, transport, self._memory, clocks, metrics.requested) for sink in sinks]
+        self._episodes: dict[int, Episodes] = {}
+        self._starts: dict[int, int] = {}
+        self._committed: dict[int, tuple[int, Marks]] = {}
+        self._reader: GroupReader | None = None
+        self._forgot_s = clocks.elapsed_s()
+        self.polled_s = clocks.elapsed_s()
+        """When the brokers were asked last."""
+        metrics.watch(self)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it is a member of its group, and knows the partitions that it was given."""
+        return self._reader is not None and self._reader.joined and not self._reader.given
+
+    @property
+    def open_episodes(self) -> int:
+        """How many episodes are open."""
+        return sum(map(len, self._episodes.values()))
+
+    def lag(self) -> Mapping[int, int]:
+        """Return by partition how many alerts are not read yet."""
+        return {} if self._reader is None else self._reader.lag()
+
+    async def run(self) -> None:
+        """Notify until cancelled. What is on the way then has some seconds to arrive.
+
+        Raises:
+            EddyError: the brokers do not let this user read or write.
+        """
+        couriers = [asyncio.create_task(courier.run()) for courier in self.couriers]
+        reading = asyncio.create_task(self._read())
+        try:
+            done, _ = await asyncio.wait({reading, *couriers}, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            await self._stop(reading, couriers)
+
+    async def _stop(self, reading: asyncio.Task[None], couriers: Sequence[asyncio.Task[None]]) -> None:
+        for task in couriers:
+            task.cancel()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LAST_S):
+                await asyncio.gather(*(courier.settled() for courier in self.couriers))
+        reading.cancel()  # commits, and leaves the group
+        await asyncio.gather(reading, *couriers, return_exceptions=True)
+        await asyncio.gather(*(courier.close() for courier in self.couriers))
+
+    async def _read(self) -> None:
+        timeout_s = self._settings.session_timeout_s
+        async with group_reader(
+            self._connection, self._settings.group, self._topic, self._lost, session_timeout_s=timeout_s
+        ) as reader:
+            reader.before_loss = lambda: {each: self._mark(each) for each in self._episodes}
+            self._reader = reader
+            committed_s = self._clocks.elapsed_s()
+            while True:
+                for partition, committed in reader.given.items():
+                    await self._begin(reader, partition, committed)
+                reader.hold(held=any(each.outbox.waiting >= MOST_WAITING for each in self.couriers))
+                await self._take(reader, await reader.poll())
+                self.polled_s = self._clocks.elapsed_s()
+                if self.polled_s - committed_s >= _COMMIT_S:
+                    await self._commit(reader)
+                    committed_s = self.polled_s
+                self._forget()
+
+    # -- a partition begins and goes
+
+    async def _begin(self, reader: GroupReader, partition: int, committed: int | None) -> None:
+        """Learn what is known of a partition, and read it from where it was left.
+
+        The episodes that are open there follow from the alerts before. Brokers that are away are waited for.
+        """
+        while True:
+            try:
+                marks = await self._memory.load(partition)
+                start = await self._start(partition) if committed is None else committed
+                began = start if marks is None or committed is None else min(marks.start, start)
+                episodes = await self._history(partition, began, start)
+            except InfrastructureError as error:
+                log.warning("%s The notifier asks again.", error)
+                await asyncio.sleep(_AGAIN_S)
+                self.polled_s = self._clocks.elapsed_s()
+            else:
+                break
+        if not reader.owns(partition):
+            return
+        self._episodes[partition], self._starts[partition] = episodes, began
+        now, told = self._clocks.elapsed_s(), {} if marks is None or committed is None else marks.sinks
+        for courier in self.couriers:
+            known = max(start, told.get(courier.sink.name, start))
+            courier.outbox.start(partition, known, episodes.open(), now)
+            courier.wake()
+        reader.begin(partition, start)
+        log.info(
+            "Alerts of %s[%s] are told from offset %s on; %s episodes are open.",
+            self._topic,
+            partition,
+            start,
+            len(episodes),
+        )
+        if committed is None:
+            await reader.commit({partition: start})  # or a restart would pass over what comes next
+
+    async def _start(self, partition: int) -> int:
+        if self._settings.notify_from == "earliest":
+            return _FROM_BEGINNING
+        found = await ends(self._connection, {self._topic: partition + 1})
+        return found[self._topic, partition].end
+
+    async def _history(self, partition: int, began: int, stop: int) -> Episodes:
+        """Return the episodes that are open at an offset, by the alerts before it; nobody is told of those."""
+        episodes = Episodes()
+        if began >= stop:
+            return episodes
+        since = self._now_ms() - self._settings.notify_history_h * _HOUR_MS
+        recent = await self._brokers.offsets_at(self._topic, since)
+        first = max(began, recent.get(partition, 0))
+        batch = [each async for each in self._brokers.read_range(self._topic, partition, first, stop)]
+        await self._prepare(batch)
+        for stored in batch:
+            if (alert := self._alert(stored)) is not None:
+                episodes.take(alert, stored.timestamp)
+        return episodes
+
+    def _lost(self, partition: int) -> None:
+        for courier in self.couriers:
+            courier.outbox.stop(partition)
+        for known in (self._episodes, self._starts, self._committed):
+            known.pop(partition, None)
+
+    # -- alerts come in
+
+    async def _take(self, reader: GroupReader, batch: Sequence[Stored]) -> None:
+        await self._prepare(batch)
+        for partition, unreadable in reader.unreadable:
+            self._metrics.unreadable(unreadable.detail)
+            log.error("%s[%s]: offset %s cannot be read.", self._topic, partition, unreadable.offset)
+        now, now_ms = self._clocks.elapsed_s(), self._now_ms()
+        for stored in batch:
+            episodes = self._episodes.get(stored.partition)
+            if episodes is None or (alert := self._alert(stored)) is None:
+                continue
+            delivery = episodes.take(alert, max(now_ms, stored.timestamp))
+            self._metrics.read(alert.kind, is_new=delivery is not None)
+            if delivery is not None:
+                for courier in self.couriers:
+                    courier.outbox.add(delivery, now)
+        for partition, position in reader.positions().items():
+            if partition in self._episodes:
+                for courier in self.couriers:
+                    courier.outbox.read_to(partition, position)
+        if batch:
+            for courier in self.couriers:
+                courier.wake()
+
+    def _alert(self, stored: Stored) -> Alert | None:
+        """Read an alert; None for a kind that nobody wants to hear of, and for what is no alert."""
+        try:
+            fields = self._decoder.decode(stored.value, stored.headers)
+            alert = Alert.of(fields, stored.partition, stored.offset)
+        except (UndecodableError, MalformedError) as error:
+            self._metrics.unreadable(str(error))
+            log.error(
+                "%s[%s]: offset %s is no alert (%s).", self._topic, stored.partition, stored.offset, error
+            )
+            return None
+        return alert if alert.kind in self._settings.families else None
+
+    async def _prepare(self, batch: Sequence[Stored]) -> None:
+        """Let the decoder fetch the schemas it needs; wait for a registry that does not answer."""
+        while batch:
+            try:
+                await self._decoder.prepare([(each.value, each.headers) for each in batch])
+            except InfrastructureError as error:
+                log.warning("%s The notifier waits for it.", error)
+                await asyncio.sleep(_AGAIN_S)
+                self.polled_s = self._clocks.elapsed_s()
+            else:
+                return
+
+    # -- how far it has come
+
+    def _mark(self, partition: int) -> int:
+        return min(courier.outbox.mark(partition) for courier in self.couriers)
+
+    async def _commit(self, reader: GroupReader) -> None:
+        """Commit what all sinks have, and remember which of them have more: they get nothing twice."""
+        for partition in list(self._episodes):
+            offset = self._mark(partition)
+            ahead = {
+                courier.sink.name: mark
+                for courier in self.couriers
+                if (mark := courier.outbox.mark(partition)) > offset
+            }
+            marks = Marks(self._starts[partition], ahead)
+            before = self._committed.get(partition)
+            if before == (offset, marks):
+                continue
+            if before is None or before[1] != marks:
+                await self._memory.keep_marks(partition, marks, self._now_ms())
+            if partition in self._episodes and await reader.commit({partition: offset}):
+                self._committed[partition] = offset, marks
+
+    def _forget(self) -> None:
+        """Forget sessions of which nothing was heard for long: whoever watched them does so no more."""
+        if self._clocks.elapsed_s() - self._forgot_s < _FORGET_S:
+            return
+        self._forgot_s = self._clocks.elapsed_s()
+        before = self._now_ms() - self._settings.notify_history_h * _HOUR_MS
+        for episodes in self._episodes.values():
+            gone = episodes.forget(before)
+            for courier in self.couriers:
+                courier.outbox.forget(gone)
+
+    def _now_ms(self) -> int:
+        return round(self._clocks.now_s() * 1000)
