@@ -20,7 +20,7 @@ def main() -> None:
         from streams.hook import main as hook  # noqa: PLC0415 - a few standard modules
 
         hook()
-    if sys.argv[1:2] in (["worker"], ["bridge"]):
+    if sys.argv[1:2] in (["worker"], ["bridge"], ["notify"]):
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, _leave)
     from streams.cli import main as eddy  # noqa: PLC0415 - after the handlers

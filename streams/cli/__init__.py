@@ -25,6 +25,7 @@ from streams.cli.lazy_group import LazyGroup
         "explain": "Show one session, and why it is or is not considered looping.",
         "hook": "Keep what Claude Code gives its hooks, for `eddy ingest` and `eddy detect`.",
         "ingest": "Carry what agents write to files on to Kafka, to a file, or to the screen.",
+        "notify": "Tell people and programs what loops, until it is stopped.",
         "session": "Pause, resume or abort agents, and see whether they obeyed.",
         "settings": "List the settings of a worker: meaning, default, range, and the value in force here.",
         "topics": "Compare the topics with the catalogue, and create or change them.",

@@ -23,10 +23,11 @@ from streams.console.console import Console
 from streams.console.demo import demo_console, free
 from streams.console.file_board import FileBoard
 from streams.console.live_console import LARGEST_OUTPUT, live_console
-from streams.console.server import Routes, served, until_stopped
+from streams.console.server import Routes, served
 from streams.console.settings import ConsoleSettings
 from streams.endpoints import connection, open_codec
 from streams.errors import ConfigurationError
+from streams.observe.stop_signals import until_stopped
 from streams.offline import judge
 from streams.settings import load
 from streams.sources.adapters.adapter import Format

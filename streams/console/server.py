@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import signal
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Final
 
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
@@ -73,20 +72,3 @@ def _is_of_ours(record: logging.LogRecord) -> bool:
 
 _requests_log = log.getChild("requests")
 _requests_log.addFilter(_is_of_ours)
-
-
-async def until_stopped(reading: asyncio.Task[None] | None = None) -> None:
-    """Wait for SIGTERM or SIGINT, or until what feeds the console fails.
-
-    Raises:
-        EddyError: what it failed of.
-    """
-    stopped, loop = asyncio.Event(), asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopped.set)
-    waiting = asyncio.create_task(stopped.wait())
-    both: set[asyncio.Task[Any]] = {waiting} if reading is None else {waiting, reading}
-    done, _ = await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-    waiting.cancel()
-    for task in done:
-        task.result()

@@ -42,7 +42,12 @@ class Brokers(Protocol):
 
 
 class Marks(NamedTuple):
-    """How far a partition was told: where its group began, and by sink the offset before which all is done."""
+    """How far a partition was told.
+
+    Attributes:
+        start: Where the group began to read it.
+        sinks: Those that are ahead of the group's offset, each with the offset before which it has all.
+    """
 
     start: int
     sinks: Mapping[str, int]

@@ -62,9 +62,9 @@ class NotifyMetrics:
         if not is_new:
             self._duplicates.inc()
 
-    def unreadable(self, _why: str) -> None:
-        """Count a record that is no alert."""
-        self._unreadable.inc()
+    def unreadable(self, records: int) -> None:
+        """Count records that are no alerts."""
+        self._unreadable.inc(records)
 
     def requested(self, sink: str, seconds: float) -> None:
         """Count a request."""

@@ -35,7 +35,7 @@ _AGAIN_S: Final = 2.0
 _FORGET_S: Final = 600.0
 _LAST_S: Final = 10.0
 _HOUR_MS: Final = 3_600_000
-_FROM_BEGINNING: Final = 0
+_CHUNK: Final = 1_000
 
 
 class Notifier:
@@ -71,7 +71,9 @@ class Notifier:
         self._metrics = metrics
         self._memory = Memory(brokers, settings.group)
         self._topic = brokers.topic(Topic.SESSION_ALERTS)
-        self.couriers = [Courier(sink, transport, self._memory, clocks, metrics.requested) for sink in sinks]
+        self.couriers: Sequence[Courier] = [
+            Courier(sink, transport, self._memory, clocks, metrics.requested) for sink in sinks
+        ]
         self._episodes: dict[int, Episodes] = {}
         self._starts: dict[int, int] = {}
         self._committed: dict[int, tuple[int, Marks]] = {}
@@ -127,17 +129,25 @@ class Notifier:
         ) as reader:
             reader.before_loss = lambda: {each: self._mark(each) for each in self._episodes}
             self._reader = reader
-            committed_s = self._clocks.elapsed_s()
-            while True:
-                for partition, committed in reader.given.items():
-                    await self._begin(reader, partition, committed)
-                reader.hold(held=any(each.outbox.waiting >= MOST_WAITING for each in self.couriers))
-                await self._take(reader, await reader.poll())
-                self.polled_s = self._clocks.elapsed_s()
-                if self.polled_s - committed_s >= _COMMIT_S:
-                    await self._commit(reader)
-                    committed_s = self.polled_s
-                self._forget()
+            try:
+                await self._follow(reader)
+            finally:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_LAST_S):
+                        await self._commit(reader)
+
+    async def _follow(self, reader: GroupReader) -> None:
+        committed_s = self._clocks.elapsed_s()
+        while True:
+            for partition, committed in reader.given.items():
+                await self._begin(reader, partition, committed)
+            reader.hold(held=any(each.outbox.waiting >= MOST_WAITING for each in self.couriers))
+            await self._take(reader, await reader.poll())
+            self.polled_s = self._clocks.elapsed_s()
+            if self.polled_s - committed_s >= _COMMIT_S:
+                await self._commit(reader)
+                committed_s = self.polled_s
+            self._forget()
 
     # -- a partition begins and goes
 
@@ -150,7 +160,11 @@ class Notifier:
             try:
                 marks = await self._memory.load(partition)
                 start = await self._start(partition) if committed is None else committed
-                began = start if marks is None or committed is None else min(marks.start, start)
+                if committed is None:
+                    marks = Marks(start, {})
+                    await self._memory.keep_marks(partition, marks, self._now_ms())
+                # Without them the group is older than what is remembered of it.
+                began = 0 if marks is None else min(marks.start, start)
                 episodes = await self._history(partition, began, start)
             except InfrastructureError as error:
                 log.warning("%s The notifier asks again.", error)
@@ -161,7 +175,7 @@ class Notifier:
         if not reader.owns(partition):
             return
         self._episodes[partition], self._starts[partition] = episodes, began
-        now, told = self._clocks.elapsed_s(), {} if marks is None or committed is None else marks.sinks
+        now, told = self._clocks.elapsed_s(), {} if marks is None else marks.sinks
         for courier in self.couriers:
             known = max(start, told.get(courier.sink.name, start))
             courier.outbox.start(partition, known, episodes.open(), now)
@@ -179,24 +193,32 @@ class Notifier:
 
     async def _start(self, partition: int) -> int:
         if self._settings.notify_from == "earliest":
-            return _FROM_BEGINNING
+            return 0
         found = await ends(self._connection, {self._topic: partition + 1})
         return found[self._topic, partition].end
 
     async def _history(self, partition: int, began: int, stop: int) -> Episodes:
-        """Return the episodes that are open at an offset, by the alerts before it; nobody is told of those."""
+        """Return the episodes that are open at an offset, by the alerts before it."""
         episodes = Episodes()
         if began >= stop:
             return episodes
         since = self._now_ms() - self._settings.notify_history_h * _HOUR_MS
         recent = await self._brokers.offsets_at(self._topic, since)
         first = max(began, recent.get(partition, 0))
-        batch = [each async for each in self._brokers.read_range(self._topic, partition, first, stop)]
+        batch: list[Stored] = []
+        async for stored in self._brokers.read_range(self._topic, partition, first, stop):
+            batch.append(stored)
+            if len(batch) >= _CHUNK:
+                await self._remember(batch, episodes)
+                batch = []
+        await self._remember(batch, episodes)
+        return episodes
+
+    async def _remember(self, batch: Sequence[Stored], episodes: Episodes) -> None:
         await self._prepare(batch)
         for stored in batch:
             if (alert := self._alert(stored)) is not None:
                 episodes.take(alert, stored.timestamp)
-        return episodes
 
     def _lost(self, partition: int) -> None:
         for courier in self.couriers:
@@ -208,9 +230,7 @@ class Notifier:
 
     async def _take(self, reader: GroupReader, batch: Sequence[Stored]) -> None:
         await self._prepare(batch)
-        for partition, unreadable in reader.unreadable:
-            self._metrics.unreadable(unreadable.detail)
-            log.error("%s[%s]: offset %s cannot be read.", self._topic, partition, unreadable.offset)
+        self._metrics.unreadable(len(reader.unreadable))
         now, now_ms = self._clocks.elapsed_s(), self._now_ms()
         for stored in batch:
             episodes = self._episodes.get(stored.partition)
@@ -221,13 +241,11 @@ class Notifier:
             if delivery is not None:
                 for courier in self.couriers:
                     courier.outbox.add(delivery, now)
-        for partition, position in reader.positions().items():
-            if partition in self._episodes:
-                for courier in self.couriers:
-                    courier.outbox.read_to(partition, position)
-        if batch:
-            for courier in self.couriers:
-                courier.wake()
+        begun = {each: at for each, at in reader.positions().items() if each in self._episodes}
+        for courier in self.couriers:
+            for partition, position in begun.items():
+                courier.outbox.read_to(partition, position)
+            courier.wake()
 
     def _alert(self, stored: Stored) -> Alert | None:
         """Read an alert; None for a kind that nobody wants to hear of, and for what is no alert."""
@@ -235,9 +253,13 @@ class Notifier:
             fields = self._decoder.decode(stored.value, stored.headers)
             alert = Alert.of(fields, stored.partition, stored.offset)
         except (UndecodableError, MalformedError) as error:
-            self._metrics.unreadable(str(error))
-            log.error(
-                "%s[%s]: offset %s is no alert (%s).", self._topic, stored.partition, stored.offset, error
+            self._metrics.unreadable(1)
+            log.warning(
+                "%s[%s]: the record at offset %s is no alert and is left out: %s.",
+                self._topic,
+                stored.partition,
+                stored.offset,
+                error,
             )
             return None
         return alert if alert.kind in self._settings.families else None

@@ -63,7 +63,7 @@ class HttpTransport:
             await self._session.close()
 
     async def send(self, request: Request) -> Answer | TryAgain:
-        """Send a request. What goes wrong on the way is never shown with its address: that may be a secret."""
+        """Send a request. What goes wrong is not told with the address, which may be a secret."""
         if request.url == SCHEME:
             return await self._send_by_apprise(request)
         assert self._session is not None, "it is not open"
