@@ -32,11 +32,11 @@ def message(delivery: Delivery, wording: Wording, *, struck: bool = False) -> Ma
     elements = [
         _emoji(mark),
         _text(f" {headline}", "strike" if struck else "bold"),
-        _text(f"\n{facts}; session "),
+        _text(f"\n{facts}. Session "),
         _text(printable(delivery.alert.session_id, _SESSION), "code"),
         *_link(wording.link(delivery.alert.session_id), "Open it in the console"),
     ]
-    return _message(f"{headline}; {facts}", elements)
+    return _message(wording.line(delivery), elements)
 
 
 def digest_message(digest: Digest, wording: Wording) -> Mapping[str, Any]:

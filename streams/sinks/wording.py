@@ -47,21 +47,24 @@ class Wording:
         agent = printable(alert.agent_id or "An agent", _NAME)
         if alert.kind != EventKind.LOOP_EPISODE:
             return printable(f"{agent}: {sentence(alert.fields)}", _LONGEST)
-        return printable(f"{agent} {_state(delivery)}: {_what(alert)}", _LONGEST)
+        return printable(f"{agent} {_state(delivery)}. {_what(alert)}", _LONGEST)
 
     def facts(self, delivery: Delivery) -> str:
         """Return since when, and what it has cost since then; the time in UTC."""
         alert = delivery.alert
         if alert.kind != EventKind.LOOP_EPISODE:
-            return f"at {_time(alert.timestamp, alert.timestamp)}"
-        return f"{self.since(alert)}, {self.spent(alert)}"
+            return f"At {_time(alert.timestamp, alert.timestamp)}"
+        return f"Since {self.since(alert)}, {self.spent(alert)}"
 
     def since(self, alert: Alert) -> str:
-        """Return since when it loops, and for how long it has."""
+        """Return since when it loops, and for how long it has.
+
+        The time is that of the first record of the pattern, as the agent tells it.
+        """
         began = _whole(alert.fields, "first_timestamp", alert.timestamp)
         newest = _whole(alert.fields, "last_timestamp", alert.timestamp)
         lasted = f" ({duration(newest - began)})" if newest > began else ""
-        return f"since {_time(began, alert.timestamp)}{lasted}"
+        return f"{_time(began, alert.timestamp)}{lasted}"
 
     def spent(self, alert: Alert) -> str:
         """Return what it has cost since then, as far as the agent reports it."""
@@ -75,7 +78,7 @@ class Wording:
 
     def line(self, delivery: Delivery) -> str:
         """Return all of it in one line, without the link."""
-        return f"{self.headline(delivery)}; {self.facts(delivery)}"
+        return f"{self.headline(delivery)}. {self.facts(delivery)}."
 
     def link(self, session_id: str) -> str | None:
         """Return the address of the session in the console.
@@ -123,9 +126,9 @@ def _state(delivery: Delivery) -> str:
         case Step.RESOLVE:
             return _ENDS.get(str(alert.fields.get("reason")), "is out of the loop")
         case Step.UPDATE:
-            return "still loops"
+            return "is still looping"
         case _:
-            does = "loops" if alert.level.at_least(Level.LOOP) else "may be looping"
+            does = "is looping" if alert.level.at_least(Level.LOOP) else "may be looping"
             return f"{does} again" if alert.fields.get("reopened") and alert.phase == Phase.OPENED else does
 
 
