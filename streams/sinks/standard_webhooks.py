@@ -11,11 +11,13 @@ import hashlib
 import hmac
 from collections.abc import Mapping, Sequence
 from typing import Final
+from urllib.parse import quote
 
 from streams.errors import ConfigurationError
 
 _PREFIX: Final = "whsec_"
 _SHORTEST, _LONGEST = 24, 64
+_LONGEST_ID: Final = 1_000
 
 
 def keys(secrets: str) -> tuple[bytes, ...]:
@@ -30,22 +32,32 @@ def keys(secrets: str) -> tuple[bytes, ...]:
     return found
 
 
-def signed(keys: Sequence[bytes], message_id: str, timestamp: int, body: bytes) -> Mapping[str, str]:
+def signed(keys: Sequence[bytes], id_: str, timestamp: int, body: bytes) -> Mapping[str, str]:
     """Return the three headers.
 
     Args:
         keys: Each signs.
-        message_id: The same for each repeat, so that a receiver can drop those.
+        id_: The same for each repeat, so that a receiver can drop those. See `message_id`.
         timestamp: Seconds since 1970, of this try.
         body: What is sent.
     """
-    content = f"{message_id}.{timestamp}.".encode(errors="replace") + body
+    content = f"{id_}.{timestamp}.".encode() + body
     signatures = (base64.b64encode(hmac.digest(key, content, hashlib.sha256)).decode() for key in keys)
     return {
-        "webhook-id": message_id,
+        "webhook-id": id_,
         "webhook-timestamp": str(timestamp),
         "webhook-signature": " ".join(f"v1,{signature}" for signature in signatures),
     }
+
+
+def message_id(id_: str) -> str:
+    """Return an id as a header can carry it: one line of ASCII, and not too long.
+
+    >>> message_id("s-1/0/6/loop_episode/opened"), message_id("a b\\n")
+    ('s-1/0/6/loop_episode/opened', 'a%20b%0A')
+    """
+    safe = quote(id_, safe="/:@!$&'()*+,;=", errors="replace")
+    return safe if len(safe) <= _LONGEST_ID else hashlib.sha256(safe.encode()).hexdigest()
 
 
 def _key(secret: str) -> bytes:

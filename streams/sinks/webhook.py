@@ -12,7 +12,7 @@ from streams.sinks.request import Answer, Gone, Outcome, Request, as_json, judge
 from streams.sinks.rfc3339 import rfc3339
 from streams.sinks.sink import Traits
 from streams.sinks.span_context import span_context
-from streams.sinks.standard_webhooks import signed
+from streams.sinks.standard_webhooks import message_id, signed
 from streams.sinks.wording import Wording
 
 _MEDIA_TYPE: Final = "application/cloudevents+json; charset=utf-8"
@@ -65,7 +65,7 @@ class Webhook:
         body = as_json(event | {"data": data})
         headers = {"Content-Type": _MEDIA_TYPE}
         if self.keys:
-            headers |= signed(self.keys, delivery.id, now_ms // 1000, body)
+            headers |= signed(self.keys, message_id(delivery.id), now_ms // 1000, body)
         return [Request(self.url, headers, body, (self.url,))]
 
     def judge(self, answer: Answer, now_s: float) -> Outcome:

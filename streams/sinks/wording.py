@@ -137,7 +137,7 @@ def _what(alert: Alert) -> str:
     try:
         return pattern(alert.fields)
     except (KeyError, TypeError, ValueError, AttributeError):
-        return f"rule {printable(alert.rule, _NAME)}"
+        return f"Rule {printable(alert.rule, _NAME)}"
 
 
 def _time(timestamp: int, beside: int) -> str:
