@@ -51,9 +51,9 @@ def signed(keys: Sequence[bytes], id_: str, timestamp: int, body: bytes) -> Mapp
 
 
 def message_id(id_: str) -> str:
-    """Return an id as a header can carry it: one line of ASCII, and not too long.
+    r"""Return an id as a header can carry it: one line of ASCII, and not too long.
 
-    >>> message_id("s-1/0/6/loop_episode/opened"), message_id("a b\\n")
+    >>> message_id("s-1/0/6/loop_episode/opened"), message_id("a b\n")
     ('s-1/0/6/loop_episode/opened', 'a%20b%0A')
     """
     safe = quote(id_, safe="/:@!$&'()*+,;=", errors="replace")
