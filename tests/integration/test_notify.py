@@ -1,0 +1,274 @@
+"""`eddy notify` as people run it: alerts on a broker, a receiver that misbehaves, kills, restarts."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from schemas.codec import Codec
+from streams.brokers.client import Stored, connect
+from streams.brokers.connection import Connection
+from streams.domain.outgoing import Outgoing
+from streams.domain.topic import Topic
+from tests.integration.receiver import HANG, HANG_UP, Receiver, receiving
+from tests.integration.stage import Stage
+from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until
+from tests.unit.sinks.alerts import SECRET, fields
+
+pytestmark = pytest.mark.integration
+
+SESSIONS = 3
+
+
+@pytest.fixture
+async def receiver() -> AsyncIterator[Receiver]:
+    async with receiving() as found:
+        yield found
+
+
+async def put(stage: Stage, *alerts: dict[str, Any]) -> None:
+    """Write alerts as a worker does; a session has its partition."""
+    encoder = Codec.bundled().encoder("session-alerts-value")
+    async with connect(Connection(stage.broker.bootstrap)) as brokers:
+        records = [
+            (
+                partition_of(each),
+                Outgoing(
+                    each["session_id"].encode(),
+                    encoder.encode(each),
+                    each["timestamp"],
+                    list(encoder.headers),
+                ),
+            )
+            for each in alerts
+        ]
+        await brokers.write(Topic.SESSION_ALERTS, records)
+
+
+def partition_of(alert: dict[str, Any]) -> int:
+    return int(alert["session_id"].rpartition("-")[2]) % 4
+
+
+def webhook(stage: Stage, receiver: Receiver, **settings: object) -> WorkerProcess:
+    return stage.worker(
+        command=("eddy", "notify"),
+        **{
+            "notify_webhook_url": f"{receiver.url}/hook",
+            "notify_webhook_secret": SECRET,
+            "notify_timeout_s": 1,
+            **settings,
+        },
+    )
+
+
+async def dead_letters(stage: Stage, count: int) -> list[Stored]:
+    async def there() -> bool:
+        return len(await stage.read(Topic.ALERT_DEAD_LETTERS)) >= count
+
+    await until(there, PATIENCE_SECONDS, "dead letters", *stage.workers)
+    return await stage.read(Topic.ALERT_DEAD_LETTERS)
+
+
+async def all_committed(stage: Stage, count: int) -> None:
+    """Wait until the group has committed as many alerts as there are."""
+
+    async def committed() -> bool:
+        async with connect(Connection(stage.broker.bootstrap)) as brokers:
+            lag = await brokers.group_lag("eddy-notify", Topic.SESSION_ALERTS)
+            ends = await brokers.ends(Topic.SESSION_ALERTS)
+        done = sum(ends[each] - (left or 0) for each, left in lag.items() if left is not None)
+        return done >= count and not any(lag.values())
+
+    await until(committed, PATIENCE_SECONDS, "the commit of all alerts", *stage.workers)
+
+
+async def test_a_new_group_tells_what_comes_and_nothing_that_is_old(stage: Stage, receiver: Receiver) -> None:
+    await put(stage, fields(session="s-0"), fields(session="s-1"))
+    await webhook(stage, receiver).ready()
+    await put(stage, fields("recovered", 24, session="s-1"), fields(session="s-2"))
+    found = await receiver.has(2)
+    assert {each.body["id"] for each in found} == {
+        "s-1/0/24/loop_episode/recovered",
+        "s-2/0/6/loop_episode/opened",
+    }
+
+
+async def test_a_message_is_a_signed_cloud_event(stage: Stage, receiver: Receiver) -> None:
+    await webhook(stage, receiver).ready()
+    await put(stage, fields())
+    [got] = await receiver.has(1)
+    key = base64.b64decode(SECRET.removeprefix("whsec_"))
+    content = f"{got.headers['webhook-id']}.{got.headers['webhook-timestamp']}.".encode() + got.raw
+    signature = base64.b64encode(hmac.digest(key, content, hashlib.sha256)).decode()
+    assert got.headers["webhook-signature"] == f"v1,{signature}"
+    assert got.headers["Content-Type"].startswith("application/cloudevents+json")
+    assert got.body["specversion"] == "1.0"
+    assert got.body["subject"] == "s-1"
+    assert got.body["data"]["phase"] == "opened"
+
+
+async def test_a_receiver_in_trouble_gets_everything_in_the_end_under_the_same_ids(
+    stage: Stage, receiver: Receiver
+) -> None:
+    receiver.plan.extend([500, (429, {"Retry-After": "1"}), HANG_UP, HANG, 503])
+    notifier = await webhook(stage, receiver).ready()
+    await put(stage, fields(), fields("recovered", 24), fields(session="s-2"))
+    await receiver.has(3)
+    assert sorted(receiver.ids()) == [
+        "s-1/0/24/loop_episode/recovered",
+        "s-1/0/6/loop_episode/opened",
+        "s-2/0/6/loop_episode/opened",
+    ]
+    own = [each for each in receiver.ids() if each.startswith("s-1")]
+    assert own == ["s-1/0/6/loop_episode/opened", "s-1/0/24/loop_episode/recovered"]
+    assert len(receiver.got) == 3 + 5
+    assert await notifier.metric("eddy_notify_deliveries_total", result="retried") == 5
+    await all_committed(stage, 3)
+    assert await stage.read(Topic.ALERT_DEAD_LETTERS) == []
+
+
+async def test_what_a_receiver_refuses_is_a_dead_letter_and_the_next_arrives(
+    stage: Stage, receiver: Receiver
+) -> None:
+    receiver.plan.append(400)
+    notifier = await webhook(stage, receiver).ready()
+    await put(stage, fields(), fields("recovered", 24))
+    [got] = await receiver.has(1)
+    assert got.body["id"] == "s-1/0/24/loop_episode/recovered"
+    [letter] = await dead_letters(stage, 1)
+    headers = dict(letter.headers)
+    assert headers["x-dlq-sink"] == b"webhook"
+    assert headers["x-dlq-status"] == b"400"
+    assert headers["x-dlq-answer"] == b'{"error": "by plan"}'
+    assert b'"session_id": "s-1"' in (letter.value or b"")
+    await all_committed(stage, 2)
+    assert SECRET not in notifier.log
+
+
+async def test_a_receiver_that_is_gone_is_asked_no_more(stage: Stage, receiver: Receiver) -> None:
+    receiver.plan.append(410)
+    notifier = await webhook(stage, receiver).ready()
+    await put(stage, fields())
+    await dead_letters(stage, 1)
+    await put(stage, fields("recovered", 24))
+    await dead_letters(stage, 2)
+    assert len(receiver.got) == 1
+    assert await notifier.metric("eddy_notify_gone") == 1
+
+
+@pytest.mark.parametrize("kill_at", [1, 2, 4])
+async def test_killed_between_a_delivery_and_its_commit_it_loses_nothing_and_makes_no_other_ids(
+    stage: Stage, receiver: Receiver, kill_at: int
+) -> None:
+    sessions = [f"s-{number}" for number in range(SESSIONS)]
+    alerts = [fields(session=each) for each in sessions]
+    alerts += [fields("recovered", 24, session=each) for each in sessions]
+    first = await webhook(stage, receiver).ready()
+
+    def kill(_: object) -> None:
+        if len(receiver.got) == kill_at:
+            first.kill()
+
+    receiver.on_request = kill
+    await put(stage, *alerts)
+    await first.ended()
+    webhook(stage, receiver)
+    wanted = {each["id"] for each in alerts}
+    await until(
+        lambda: set(receiver.ids()) == wanted, PATIENCE_SECONDS, "every alert, once more", *stage.workers
+    )
+    await all_committed(stage, len(alerts))
+    assert set(receiver.ids()) == wanted
+
+
+async def test_a_stop_leaves_nothing_to_repeat(stage: Stage, receiver: Receiver) -> None:
+    first = await webhook(stage, receiver).ready()
+    await put(stage, fields())
+    await receiver.has(1)
+    first.terminate()
+    assert await first.ended() == 0
+    await webhook(stage, receiver).ready()
+    await put(stage, fields("recovered", 24))
+    await receiver.has(2)
+    assert receiver.ids() == ["s-1/0/6/loop_episode/opened", "s-1/0/24/loop_episode/recovered"]
+
+
+async def test_a_second_notifier_takes_over(stage: Stage, receiver: Receiver) -> None:
+    first = await webhook(stage, receiver).ready()
+    second = await webhook(stage, receiver).ready()
+    await put(stage, *(fields(session=f"s-{number}") for number in range(4)))
+    await receiver.has(4)
+    await all_committed(stage, 4)
+    first.kill()
+    await put(stage, *(fields("recovered", 24, session=f"s-{number}") for number in range(4)))
+    ends = {f"s-{number}/0/24/loop_episode/recovered" for number in range(4)}
+    await until(lambda: ends <= set(receiver.ids()), PATIENCE_SECONDS, "the ends", second)
+
+
+async def test_a_sink_that_is_away_keeps_no_other_from_its_alerts_and_repeats_none_to_them(
+    stage: Stage, receiver: Receiver
+) -> None:
+    async with receiving() as other:
+        both = {"notify_pagerduty_key": "R0UT1NG", "notify_pagerduty_url": f"{other.url}/pd"}
+        receiver.plan.extend([503] * 1_000)
+        first = await webhook(stage, receiver, **both).ready()
+        await put(stage, fields(), fields("recovered", 24))
+        await other.has(2)
+        await until(lambda: len(receiver.got) >= 2, PATIENCE_SECONDS, "tries", first)
+        first.terminate()
+        assert await first.ended() == 0
+        receiver.plan.clear()
+        await webhook(stage, receiver, **both).ready()
+        await receiver.has(2)
+        await all_committed(stage, 2)
+        assert [each.body["event_action"] for each in other.got] == ["trigger", "resolve"]
+
+
+async def test_a_thread_is_found_again_after_a_restart(stage: Stage, receiver: Receiver) -> None:
+    bot = {
+        "notify_slack_token": "xoxb-s3cret",
+        "notify_slack_channel": "#agents",
+        "notify_slack_url": f"{receiver.url}/api",
+    }
+    first = await stage.worker(command=("eddy", "notify"), **bot).ready()
+    await put(stage, fields())
+    await receiver.has(1)
+    await all_committed(stage, 1)
+    first.kill()
+    await first.ended()
+    second = await stage.worker(command=("eddy", "notify"), **bot).ready()
+    await put(stage, fields("recovered", 24))
+    post, reply, change = await receiver.has(3)
+    assert [each.path for each in (post, reply, change)] == [
+        "/api/chat.postMessage",
+        "/api/chat.postMessage",
+        "/api/chat.update",
+    ]
+    assert reply.body["thread_ts"] == change.body["ts"] == "1.000001"
+    assert "xoxb-s3cret" not in first.log + second.log
+
+
+async def test_open_episodes_are_told_again_to_alertmanager_after_a_restart(
+    stage: Stage, receiver: Receiver
+) -> None:
+    first = await stage.worker(command=("eddy", "notify"), notify_alertmanager_url=receiver.url).ready()
+    await put(stage, fields(session="s-1"), fields(session="s-2"), fields("recovered", 9, session="s-2"))
+    await receiver.has(3)
+    await all_committed(stage, 3)
+    first.kill()
+    await first.ended()
+    stage.worker(command=("eddy", "notify"), notify_alertmanager_url=receiver.url)
+    again = (await receiver.has(4))[3]
+    assert again.path == "/api/v2/alerts"
+    assert again.body[0]["labels"]["session_id"] == "s-1"
+
+
+async def test_it_says_what_is_missing(stage: Stage) -> None:
+    status, _, said = await stage.attempt("notify")
+    assert status == 2
+    assert "no sink is set up" in said
