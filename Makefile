@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks console demo test test-pythons test-kafka test-hostile test-faults test-sources test-guard test-registry test-browser collector lint lint-js bench bench-small dashboards fuzz pins vendor clean
+.PHONY: help setup hooks console demo test test-pythons test-kafka test-hostile test-faults test-sources test-guard test-registry test-browser test-notify collector lint lint-js bench bench-small dashboards fuzz pins vendor clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -57,6 +57,9 @@ test-registry: setup ## run the job on Apache Kafka with Apicurio Registry, fetc
 
 test-browser: $(VENV)/.installed-browser ## look at the console in Chromium, which must be installed (ARGS="-k name" for some)
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 2 --dist loadfile -m browser tests/browser $(ARGS)
+
+test-notify: setup ## send alerts to a real Alertmanager, and let a real Prometheus look (ARGS="-k name" for some)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 2 -m notify tests/notify $(ARGS)
 
 collector: setup ## build the OpenTelemetry Collector for `make test-sources`, with Go: minutes to half an hour
 	$(BIN)/python -m tests.sources.collector

@@ -24,7 +24,7 @@ from streams.sinks.sink import Traits
 from streams.sinks.wording import Wording
 
 REFRESH_S: Final = 60.0
-_HOLDS_MS: Final = 240_000
+HOLDS_MS: Final = 240_000
 """For how long an alert holds: three repeats may fail."""
 
 _SEVERITY: Final = {Level.LOOP: "critical", Level.WARNING: "warning", Level.NORMAL: "none"}
@@ -40,6 +40,7 @@ class Alertmanager:
         url: Its address, without a path behind its prefix.
         wording: The words.
         token: For a proxy in front of it that wants one.
+        holds_ms: For how long an alert holds that is not repeated.
     """
 
     traits: ClassVar[Traits] = Traits(per_second=200, burst=200, refresh_s=REFRESH_S, resolves=3)
@@ -48,6 +49,7 @@ class Alertmanager:
     url: str
     wording: Wording
     token: str | None = field(default=None, repr=False)
+    holds_ms: int = HOLDS_MS
 
     def wants(self, delivery: Delivery) -> bool:
         """Want everything: each repeat carries the newest text."""
@@ -68,7 +70,7 @@ class Alertmanager:
         return judged(answer, now_s)
 
     def _request(self, delivery: Delivery, level: Level, now_ms: int, *, over: bool) -> Request:
-        ends = now_ms if over else now_ms + _HOLDS_MS
+        ends = now_ms if over else now_ms + self.holds_ms
         # Without one, or with one in the future, Alertmanager takes the end for the start. It is when the
         # loop was noticed, not when it began: a start in the past would pass over `group_wait`.
         starts = min(delivery.told.since, now_ms - 1_000)
