@@ -18,6 +18,7 @@ from streams.detectors.settings import DEFAULTS
 from streams.detectors.verdict.step import POINTS
 from streams.detectors.verdict.stuck import MOST
 from streams.engine.crash_point import crash_point
+from streams.notify.settings import NotifySettings
 from streams.settings import BridgeSettings, WorkerSettings
 from streams.settings_document.table import RANGES
 from tests.faults.kinds import KINDS
@@ -35,7 +36,7 @@ from tests.pages import (
 from topics.catalogue import Catalogue
 
 VARIABLES = {
-    f"EDDY_{name.upper()}" for kind in (BridgeSettings, ConsoleSettings) for name in kind.model_fields
+    f"EDDY_{name.upper()}" for kind in (BridgeSettings, ConsoleSettings, NotifySettings) for name in kind.model_fields
 }
 #: Where people read of variables.
 TEXTS = [

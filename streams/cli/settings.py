@@ -1,4 +1,4 @@
-"""`eddy settings`: every setting of a worker, a bridge and a console, from the code itself."""
+"""`eddy settings`: every setting of a worker, a bridge, a console and a notifier, from the code itself."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from streams.cli.settings_change import AS_JSON
 from streams.cli.text.screen import echo, echo_json
 from streams.console.settings import ConsoleSettings
 from streams.errors import ConfigurationError
+from streams.notify.settings import NotifySettings
 from streams.settings import BridgeSettings, WorkerSettings, load
 
 #: Those of a worker, then what others have beside them.
-_KINDS: tuple[type[WorkerSettings], ...] = (WorkerSettings, BridgeSettings, ConsoleSettings)
+_KINDS: tuple[type[WorkerSettings], ...] = (WorkerSettings, BridgeSettings, ConsoleSettings, NotifySettings)
 
 _HIDDEN = "(set, hidden)"
 
@@ -34,7 +35,7 @@ _LOGIN = re.compile(r"(?<=://).*@")
 def settings(names: tuple[str, ...], only_changed: bool, as_json: bool) -> None:
     """List the settings of a worker: meaning, default, range, and the value in force here.
 
-    Those of `eddy bridge` and of a console come last. Each setting is an environment variable, or a line of
+    Those of `eddy bridge`, of a console and of `eddy notify` come last. Each setting is an environment variable, or a line of
     `.env` in this directory. NAME is a variable or a part of one, such as `ssl`. Needs no broker.
     The settings of detection are another matter, see `eddy config describe`. If a value cannot be used, the
     list shows the defaults and ends with why.
