@@ -24,12 +24,13 @@ def run_ci(
     browser: int = 0,
     compiler: int = 0,
     rules: int = 0,
+    servers: int = 0,
     **recipes: str,
 ) -> subprocess.CompletedProcess[str]:
     """Run it where `make` follows the given recipes, and what is fetched ends with the given exit codes."""
     shutil.copytree(ROOT / ".ci", directory / ".ci")
     steps = {"setup": "true", "lint": "true", "test": "true", "test-kafka": "true", "test-hostile": "true"}
-    steps["test-browser"] = "true"
+    steps |= {"test-browser": "true", "test-notify": "true"}
     steps |= {name.replace("_", "-"): recipe for name, recipe in recipes.items()}
     makefile = "".join(f".PHONY: {name}\n{name}:\n\t@{recipe}\n" for name, recipe in steps.items())
     (directory / "Makefile").write_text(makefile)
@@ -40,6 +41,7 @@ def run_ci(
         "browser/chromium": browser,
         "typescript": compiler,
         "deploy/promtool": rules,
+        "notify/servers": servers,
     }
     for module, status in found.items():
         fetch = directory / "tests" / f"{module}.py"
@@ -56,7 +58,18 @@ def test_it_succeeds_when_every_step_does(tmp_path: Path) -> None:
     assert "kafka was tested" in result.stdout
 
 
-@pytest.mark.parametrize("step", ["setup", "lint", "test", "test_browser", "test_kafka", "test_hostile"])
+@pytest.mark.parametrize(
+    "step",
+    [
+        "setup",
+        "lint",
+        "test",
+        "test_browser",
+        "test_notify",
+        "test_kafka",
+        "test_hostile",
+    ],
+)
 def test_it_fails_with_any_step(tmp_path: Path, step: str) -> None:
     assert run_ci(tmp_path, **{step: "false"}).returncode != 0
 
@@ -73,6 +86,13 @@ def test_it_goes_on_without_a_browser_and_says_so(tmp_path: Path) -> None:
     )
     assert result.returncode == 0
     assert "NO PAGE WAS OPENED" in result.stderr
+    assert "kafka was tested" in result.stdout
+
+
+def test_it_goes_on_without_an_alertmanager_and_says_so(tmp_path: Path) -> None:
+    result = run_ci(tmp_path, servers=os.EX_TEMPFAIL, test_notify="false", test_kafka="echo kafka was tested")
+    assert result.returncode == 0
+    assert "NO ALERT REACHED ONE" in result.stderr
     assert "kafka was tested" in result.stdout
 
 

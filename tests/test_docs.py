@@ -81,6 +81,7 @@ OWNERS = {
     "redrive": "dlq redrive",
     "topics": "topics",
     "worker": "worker",
+    "notify": "notify",
     "session": "session",
     "session_issue": "session",
     "command_text": "session",

@@ -15,6 +15,8 @@ from streams.console.probes import ConsoleMetrics
 from streams.console.settings import ConsoleSettings
 from streams.detectors.settings import DEFAULTS
 from streams.engine.health.liveness import EXIT_STALLED
+from streams.notify import metrics as notify_metrics
+from streams.notify.metrics import NotifyMetrics
 from streams.observe import bridge_metrics, engine_counts, episode_counts, metrics
 from streams.observe.bridge_metrics import BridgeCounts
 from streams.observe.metrics import WorkerMetrics
@@ -31,13 +33,13 @@ PARTS = ("_bucket", "_count", "_sum")
 
 
 def emitted() -> set[str]:
-    """Return the metrics of a worker and of a bridge, as a query names them."""
+    """Return the metrics of every process, as a query names them."""
     worker, bridge = WorkerMetrics("0"), BridgeCounts("0")
     worker.watch(Readings())
     bridge.watch_held(dict)
     return {
         f"{family.name}_total" if family.type == "counter" else family.name
-        for counts in (worker, bridge, of_console())
+        for counts in (worker, bridge, of_console(), of_notifier())
         for family in counts.registry.collect()
         if family.name.startswith("eddy_")
     }
@@ -47,6 +49,23 @@ def of_console() -> ConsoleMetrics:
     """Return the metrics of a console that shows no file."""
     board = FileBoard("no file", "", DEFAULTS)
     return ConsoleMetrics(console_on(load(ConsoleSettings), board, lambda: 0), None)
+
+
+class NoNotifier:
+    """A notifier that has nobody to tell."""
+
+    couriers = ()
+    open_episodes = 0
+
+    def lag(self) -> dict[int, int]:
+        return {}
+
+
+def of_notifier() -> NotifyMetrics:
+    """Return the metrics of a notifier."""
+    metrics = NotifyMetrics()
+    metrics.watch(NoNotifier())
+    return metrics
 
 
 def rows(heading: str) -> Iterator[list[str]]:
@@ -81,12 +100,9 @@ def test_every_exit_status_of_a_worker_is_explained_and_no_other() -> None:
 def test_every_metric_is_listed_and_every_listed_one_is_emitted() -> None:
     listed = {name for cells in rows("Every metric") for name in METRIC.findall(cells[0])}
     assert listed == emitted()
-    documented = "".join(
-        module.__doc__ or "" for module in (metrics, engine_counts, episode_counts, bridge_metrics, probes)
-    )
-    assert (
-        set(METRIC.findall(documented)) - {"eddy_bridge", "eddy_console"} == emitted()
-    )  # for readers of the code
+    modules = (metrics, engine_counts, episode_counts, bridge_metrics, probes, notify_metrics)
+    documented = set(METRIC.findall("".join(module.__doc__ or "" for module in modules)))
+    assert documented - {"eddy_bridge", "eddy_console", "eddy_notify"} == emitted()  # for readers of the code
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))

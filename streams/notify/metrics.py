@@ -23,6 +23,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from streams.notify.courier import Courier
+from streams.notify.outbox import RESULTS
 
 
 class Watched(Protocol):
@@ -93,8 +94,8 @@ class _Readings(Collector):
             name = courier.sink.name
             waiting.add_metric([name], courier.outbox.waiting)
             gone.add_metric([name], courier.outbox.gone is not None)
-            for result, count in courier.outbox.counts.items():
-                results.add_metric([name, result], count)
+            for result in RESULTS:  # all of them: an increase from nothing is none to Prometheus
+                results.add_metric([name, result], courier.outbox.counts[result])
         lag = GaugeMetricFamily("eddy_notify_lag", "Alerts not read yet.", labels=["partition"])
         for partition, count in self._notifier.lag().items():
             lag.add_metric([str(partition)], count)

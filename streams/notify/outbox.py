@@ -24,6 +24,9 @@ from streams.sinks.delivery import Delivery, Step
 from streams.sinks.request import Delivered, Gone, Outcome, Refused, TryAgain
 from streams.sinks.sink import Chat, Sink
 
+RESULTS: Final = ("delivered", "digested", "replaced", "unwanted", "retried", "repeated", "dead")
+"""What can become of a delivery."""
+
 DIGEST_S: Final = 60.0
 """How long a digest gathers."""
 
@@ -36,7 +39,7 @@ class Outbox:
         now: The time.
 
     Attributes:
-        counts: What became of deliveries: delivered, digested, replaced, dead, unwanted, retried, repeated.
+        counts: What became of deliveries, by one of `RESULTS`.
         gone: Why the sink wants nothing any more; None while it does.
     """
 
