@@ -73,7 +73,7 @@ class NotifySettings(WorkerSettings):
         le=8_760,
         description="How far back a start reads to know which episodes are open; longer than sessions live.",
     )
-    notify_timeout_s: float = Field(10.0, ge=0.1, le=300.0, description="Of one request.")
+    notify_timeout_s: float = Field(10.0, ge=0.1, le=300.0, description="Limit for one request.")
     notify_console_url: Address = Field(
         None, description="Where people reach the console, for links, such as https://eddy.example.com."
     )
@@ -142,7 +142,7 @@ class NotifySettings(WorkerSettings):
         """Return a secret from the environment or from its file, None where neither is set.
 
         Args:
-            name: Of the setting, without ``notify_``.
+            name: The name of the setting, without ``notify_``.
 
         Raises:
             ConfigurationError: the file cannot be read, or is empty; the message shows nothing of it.

@@ -33,7 +33,7 @@ class HttpTransport:
     """Posts over HTTP. It follows no redirects: a signed alert goes where it was meant to go.
 
     Args:
-        timeout_s: Of a request, from its beginning to the end of the answer.
+        timeout_s: Limit for a request, from its beginning to the end of the answer.
         cafile: CA certificates, PEM; None for those of the system.
         apprise_urls: Addresses for what Apprise carries.
 

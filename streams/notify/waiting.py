@@ -16,12 +16,12 @@ class Waiting:
     Attributes:
         what: What to tell.
         covered: Partitions and offsets of all that it settles, replaced deliveries included.
-        parts: Of a digest, what it is made of.
+        parts: What a digest is made of.
         due: When it may be sent.
         tries: How often it was sent in vain.
         first_s: When that was first.
         arrived: How many of its requests have arrived.
-        repeats: Of a repeat, how many are left, -1 for any number; None for what is no repeat.
+        repeats: How many repeats are left, -1 for any number; None for what is no repeat.
         in_flight: Whether it is being sent.
         in_digest: Whether a digest takes it along.
     """

@@ -16,7 +16,7 @@ from streams.sinks.sink import Traits
 from streams.sinks.wording import Wording, tally
 
 SCHEME: Final = "apprise:"
-"""Of requests that the library carries: their body is `{title, body, type}`."""
+"""The address of requests that the library carries: their body is `{title, body, type}`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ class PagerDuty:
     Attributes:
         routing_key: The integration key of the service.
         wording: The words.
-        url: Of the Events API; that of the EU is another one.
+        url: The Events API; that of the EU is another one.
     """
 
     traits: ClassVar[Traits] = Traits(per_second=2, burst=10)

@@ -43,7 +43,7 @@ class SlackBot:
         token: Begins with xoxb-.
         channel: The id of the channel, such as C0123456789, or its name.
         wording: The words.
-        url: Of the Web API.
+        url: The Web API.
     """
 
     traits: ClassVar[Traits] = Traits(per_second=1, burst=5)

@@ -13,6 +13,7 @@ import pytest
 from schemas.codec import Codec
 from streams.brokers.client import Stored, connect
 from streams.brokers.connection import Connection
+from streams.brokers.survey import group
 from streams.domain.outgoing import Outgoing
 from streams.domain.topic import Topic
 from tests.integration.receiver import HANG, HANG_UP, Receiver, receiving
@@ -78,11 +79,9 @@ async def all_committed(stage: Stage, count: int) -> None:
     """Wait until the group has committed as many alerts as there are."""
 
     async def committed() -> bool:
-        async with connect(Connection(stage.broker.bootstrap)) as brokers:
-            lag = await brokers.group_lag("eddy-notify", Topic.SESSION_ALERTS)
-            ends = await brokers.ends(Topic.SESSION_ALERTS)
-        done = sum(ends[each] - (left or 0) for each, left in lag.items() if left is not None)
-        return done >= count and not any(lag.values())
+        places = [(Topic.SESSION_ALERTS.value, partition) for partition in range(4)]
+        found = await group(Connection(stage.broker.bootstrap), "eddy-notify", places)
+        return sum(found.committed.values()) >= count
 
     await until(committed, PATIENCE_SECONDS, "the commit of all alerts", *stage.workers)
 
