@@ -36,7 +36,9 @@ from tests.pages import (
 from topics.catalogue import Catalogue
 
 VARIABLES = {
-    f"EDDY_{name.upper()}" for kind in (BridgeSettings, ConsoleSettings, NotifySettings) for name in kind.model_fields
+    f"EDDY_{name.upper()}"
+    for kind in (BridgeSettings, ConsoleSettings, NotifySettings)
+    for name in kind.model_fields
 }
 #: Where people read of variables.
 TEXTS = [

@@ -20,7 +20,12 @@ from streams.notify.settings import NotifySettings
 from streams.settings import BridgeSettings, WorkerSettings, load
 
 #: Those of a worker, then what others have beside them.
-_KINDS: tuple[type[WorkerSettings], ...] = (WorkerSettings, BridgeSettings, ConsoleSettings, NotifySettings)
+_KINDS: tuple[type[WorkerSettings], ...] = (
+    WorkerSettings,
+    BridgeSettings,
+    ConsoleSettings,
+    NotifySettings,
+)
 
 _HIDDEN = "(set, hidden)"
 
