@@ -40,8 +40,8 @@ _LOGIN = re.compile(r"(?<=://).*@")
 def settings(names: tuple[str, ...], only_changed: bool, as_json: bool) -> None:
     """List the settings of a worker: meaning, default, range, and the value in force here.
 
-    Those of `eddy bridge`, of a console and of `eddy notify` come last. Each setting is an environment variable, or a line of
-    `.env` in this directory. NAME is a variable or a part of one, such as `ssl`. Needs no broker.
+    Those of `eddy bridge`, of a console and of `eddy notify` come last. Each setting is an environment
+    variable, or a line of `.env` in this directory. NAME is a variable or a part of one, such as `ssl`. Needs no broker.
     The settings of detection are another matter, see `eddy config describe`. If a value cannot be used, the
     list shows the defaults and ends with why.
     """
