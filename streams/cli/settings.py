@@ -41,9 +41,9 @@ def settings(names: tuple[str, ...], only_changed: bool, as_json: bool) -> None:
     """List the settings of a worker: meaning, default, range, and the value in force here.
 
     Those of `eddy bridge`, of a console and of `eddy notify` come last. Each setting is an environment
-    variable, or a line of `.env` in this directory. NAME is a variable or a part of one, such as `ssl`. Needs no broker.
-    The settings of detection are another matter, see `eddy config describe`. If a value cannot be used, the
-    list shows the defaults and ends with why.
+    variable, or a line of `.env` in this directory. NAME is a variable or a part of one, such as `ssl`. Needs
+    no broker. The settings of detection are another matter, see `eddy config describe`. If a value cannot be
+    used, the list shows the defaults and ends with why.
     """
     wrong: ConfigurationError | None = None
     try:

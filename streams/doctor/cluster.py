@@ -39,13 +39,17 @@ def topic_checks(changes: Iterable[Change]) -> Iterator[Check]:
     name, apply = "topics", "Create the topics with `eddy topics apply`."
     found = tuple(changes)
     missing = [change.topic for change in found if isinstance(change, CreateTopic)]
-    needed = [topic.name for topic in missing if topic.role is not Role.CONTROL]
+    needed = [topic.name for topic in missing if topic.role not in {Role.CONTROL, Role.NOTIFY}]
     of_control = [topic.name for topic in missing if topic.role is Role.CONTROL]
+    of_notify = [topic.name for topic in missing if topic.role is Role.NOTIFY]
     other, refused = _differing(found)
     if needed:
         yield fail(name, f"missing: {', '.join(needed)}", apply)
     if of_control:
         said = f"missing: {', '.join(of_control)}; workers need none of them, but no agent can be paused"
+        yield warn(name, said, apply)
+    if of_notify:
+        said = f"missing: {', '.join(of_notify)}; workers need none of them, but `eddy notify` does not start"
         yield warn(name, said, apply)
     if other:
         said = f"not as the catalogue has them: {', '.join(other)}"

@@ -12,6 +12,7 @@ from streams.brokers.client import Brokers, Stored, connect
 from streams.brokers.job_topics import job_topics
 from streams.brokers.survey import Ends, answers, broker_setting, ends, group
 from streams.detectors.settings import DEFAULTS
+from streams.doctor.alerts import refused_alerts_check
 from streams.doctor.check import Check, Status, fail, ok, warn
 from streams.doctor.cluster import (
     age_checks,
@@ -115,6 +116,7 @@ class _Survey:
         yield "local state", self._ages
         yield "spans", self._spans
         yield "commands", self._commands
+        yield "alerts", self._alerts
 
     async def _topics(self) -> Iterable[Check]:
         group_id = self._settings.job
@@ -197,6 +199,13 @@ class _Survey:
         async with connect(self._to) as brokers:
             held = await self._ends(brokers, [self._to.topic(Topic.SESSION_COMMANDS)])
         return [signing_check(key, sum(each.end - each.begin for each in held.values()))]
+
+    async def _alerts(self) -> Iterable[Check]:
+        topic = self._to.topic(Topic.ALERT_DEAD_LETTERS)
+        async with connect(self._to) as brokers:
+            held = await self._ends(brokers, [topic])
+        count = sum(each.end - each.begin for each in held.values()) if held else None
+        return [refused_alerts_check(topic, count)]
 
     async def _ends(self, brokers: Brokers, topics: Iterable[str]) -> dict[tuple[str, int], Ends]:
         return await ends(self._to, await brokers.partition_counts(topics))

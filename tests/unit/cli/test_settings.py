@@ -8,6 +8,7 @@ from click.testing import CliRunner, Result
 from streams.cli import main
 from streams.console.settings import ConsoleSettings
 from streams.detectors.settings import DEFAULTS
+from streams.notify.settings import NotifySettings
 from streams.settings import BridgeSettings
 from streams.settings_document.document import to_document
 from streams.settings_document.table import MEANINGS, RANGES
@@ -23,11 +24,13 @@ def rows(*words: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in result.stdout.splitlines()]
 
 
-def test_every_setting_of_a_worker_a_bridge_and_a_console_is_listed_with_its_meaning() -> None:
+def test_every_setting_of_every_process_is_listed_with_its_meaning() -> None:
     found = rows("settings")
     assert [row["variable"] for row in found] == [
         f"EDDY_{name.upper()}"
-        for name in dict.fromkeys([*BridgeSettings.model_fields, *ConsoleSettings.model_fields])
+        for name in dict.fromkeys(
+            [*BridgeSettings.model_fields, *ConsoleSettings.model_fields, *NotifySettings.model_fields]
+        )
     ]
     assert all(row["meaning"] for row in found)
 

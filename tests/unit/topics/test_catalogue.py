@@ -32,6 +32,8 @@ NAMES = (
     "session-command-acks",
     "console-actions",
     "intervention-policy",
+    "alerts-dlq",
+    "notify-state",
     "eddy-sessions-changelog",
     "eddy-aggregates-repartition",
     "eddy-aggregates-changelog",
