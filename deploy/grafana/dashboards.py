@@ -396,6 +396,44 @@ JOB_BOARD: Final = Board(
                 [Query(f"sum by (topic) (eddy_console_unreadable_total{{{JOB}}})", "{{topic}}")],
             ),
         ],
+        "The notifier": [
+            Chart(
+                "What became of deliveries, per minute",
+                [
+                    Query(
+                        f"60 * sum by (sink, result) (rate(eddy_notify_deliveries_total{{{JOB}}}[5m]))",
+                        "{{sink}} {{result}}",
+                    )
+                ],
+            ),
+            Chart(
+                "Deliveries that wait",
+                [
+                    Query(f"sum by (sink) (eddy_notify_waiting{{{JOB}}})", "{{sink}}"),
+                    Query(f"sum by (sink) (eddy_notify_gone{{{JOB}}}) > 0", "{{sink}} is gone"),
+                    Query(f"sum by (job) (eddy_notify_lag{{{JOB}}})", "not read yet"),
+                ],
+            ),
+            Chart(
+                "How long receivers take to answer",
+                [
+                    Query(quantile(share, "eddy_notify_request_seconds"), f"p{share * 100:g}")
+                    for share in (0.5, 0.99)
+                ],
+                "s",
+            ),
+            Chart(
+                "Alerts per minute, and open episodes",
+                [
+                    Query(f"60 * sum by (kind) (rate(eddy_notify_alerts_total{{{JOB}}}[5m]))", "{{kind}}"),
+                    Query(f"60 * sum by (job) (rate(eddy_notify_duplicates_total{{{JOB}}}[5m]))", "again"),
+                    Query(
+                        f"60 * sum by (job) (rate(eddy_notify_unreadable_total{{{JOB}}}[5m]))", "unreadable"
+                    ),
+                    Query(f"sum by (job) (eddy_notify_open_episodes{{{JOB}}})", "open episodes"),
+                ],
+            ),
+        ],
     },
     jobs="up",
 )

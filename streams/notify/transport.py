@@ -100,7 +100,7 @@ def _context(cafile: Path | None) -> ssl.SSLContext:
 def _apprise(urls: str) -> Any:
     if importlib.util.find_spec("apprise") is None:
         raise ConfigurationError(
-            "EDDY_NOTIFY_APPRISE_URLS needs Apprise, which is not here: install Eddy with its extra `apprise`."
+            "EDDY_NOTIFY_APPRISE_URLS needs Apprise, which is missing: install the extra `apprise` of Eddy."
         )
     carrier = importlib.import_module("apprise").Apprise()
     for number, url in enumerate(urls.split(), 1):
