@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from streams.console.lens.letters import Letter, letters
 from streams.console.lens.rounds import Episode, episodes
+from streams.console.lens.stuck import stuck_step
 from streams.console.step import Step
 from streams.domain.text.canonical import canonical
 from streams.explain.presentation import meaning, sentence
@@ -77,6 +78,7 @@ def _entries(
 ) -> Iterator[Mapping[str, Any]]:
     before: Step | None = None
     fold: dict[str, Any] | None = None
+    numbers = {(step.partition, step.offset): step.number for step in steps}
     for step in steps:
         number = step.number
         if number in hidden:
@@ -87,7 +89,8 @@ def _entries(
             fold["tokens"] += _tokens(step) or 0
             fold["events"] += [{"n": number, **event} for event in _news(step) if event["level"] is not None]
         else:
-            yield _step(step, before, named.get(number), place.get(number))
+            stuck = stuck_step(step, numbers)
+            yield {**_step(step, before, named.get(number), place.get(number)), "stuck": stuck}
         before = step
 
 

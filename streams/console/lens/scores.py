@@ -23,10 +23,12 @@ def scores(steps: Sequence[Step], settings: DetectionSettings) -> dict[str, Any]
     def column(block: str, name: str) -> list[Any]:
         return [(step.record["eddy"].get(block) or {}).get(name) for step in steps]
 
+    stuck: list[Mapping[str, Any] | None] = column("verdict", "stuck")
     drift: list[Mapping[str, Any]] = [step.record["eddy"].get("drift") or {} for step in steps]
     return {
         "n": [step.number for step in steps],
         "at": [(step.record.get("meta") or {}).get("timestamp") for step in steps],
+        "stuck": [(each or {}).get("score") for each in stuck],
         "uniqueness": column("uniqueness", "score"),
         "run_length": column("repeat", "run_length"),
         "run_threshold": column("repeat", "threshold"),
@@ -38,6 +40,9 @@ def scores(steps: Sequence[Step], settings: DetectionSettings) -> dict[str, Any]
         "level": [
             _LEVELS.get((step.record["eddy"].get("verdict") or {}).get("level") or "") for step in steps
         ],
-        "thresholds": {"uniqueness": [settings.entropy_warning_threshold, settings.entropy_loop_threshold]},
+        "thresholds": {
+            "stuck": [settings.stuck_warn, settings.stuck_loop],
+            "uniqueness": [settings.entropy_warning_threshold, settings.entropy_loop_threshold],
+        },
         "settings_versions": sorted({step.record["eddy"]["settings_version"] for step in steps}),
     }

@@ -1,8 +1,8 @@
 // Strips of scores, one below another, with one cursor. A table on the same page has the same numbers.
 
-/** @typedef {{n: number[], uniqueness: (number|null)[], run_length: (number|null)[], drift: (number|null)[],
+/** @typedef {{n: number[], stuck: (number|null)[], uniqueness: (number|null)[], run_length: (number|null)[], drift: (number|null)[],
  *   tokens_remaining: (number|null)[], steps_remaining: (number|null)[], cost: (number|null)[], level: (number|null)[],
- *   run_threshold: (number|null)[], thresholds: {uniqueness: number[]}, signals: Record<string, (number|null)[]>}} Scores */
+ *   run_threshold: (number|null)[], thresholds: {stuck: number[], uniqueness: number[]}, signals: Record<string, (number|null)[]>}} Scores */
 
 const uPlot = /** @type {any} */ (window).uPlot;
 const place = /** @type {HTMLElement} */ (document.getElementById("strips"));
@@ -49,6 +49,7 @@ function thresholds(u, lines) {
 }
 
 const STRIPS = [
+  { title: "Stuck score", series: [["score", scores.stuck, "--accent"]], lines: scores.thresholds.stuck, range: [0, 8.2] },
   { title: "Uniqueness", series: [["uniqueness", scores.uniqueness, "--accent"]], lines: scores.thresholds.uniqueness, range: [0, 1.02] },
   { title: "Same tool in a row", series: [["records", scores.run_length, "--accent"]], lines: [scores.run_threshold.find((value) => value !== null) ?? 3] },
   { title: "Drift", series: [["overall", scores.drift, "--accent"], ...Object.entries(scores.signals).map(([name, values], index) => [name.replaceAll("_", " "), values, ["--faint", "--high", "--good", "--medium", "--paused"][index]])], lines: [], range: [0, 1.02] },

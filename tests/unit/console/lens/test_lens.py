@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from streams.console.lens.lens import lens
 from streams.console.lens.letters import letters, signature_of
 from streams.console.lens.rounds import episodes
+from streams.console.lens.scores import scores
 from streams.console.step import Step
+from streams.detectors.settings import DEFAULTS
 from tests.unit.console.lens.recorded import NAMES, recorded
 
 STEPS = {name: recorded(name) for name in NAMES}
@@ -55,6 +57,47 @@ def test_the_rounds_of_a_stuck_session_are_the_steps_that_raised_its_score() -> 
         for step in STEPS["read_loop"][6:]
         if step.record["eddy"]["verdict"]["stuck"]["points"] > 0
     ]
+
+
+def test_a_step_says_what_it_is_beside_an_earlier_one() -> None:
+    steps = lens(STEPS["read_loop"], folded=False).content()["steps"]
+    fifth, second = steps[4]["stuck"], steps[1]["stuck"]
+    assert fifth == {
+        "kind": "back",
+        "means": "an earlier call with the same result",
+        "points": "+1",
+        "sign": "plus",
+        "score": 1.0,
+        "offset": 1,
+        "number": 2,
+    }
+    assert (second["kind"], second["points"], second["sign"], second["number"]) == (
+        "new",
+        "-1",
+        "minus",
+        None,
+    )
+
+
+def test_a_step_that_was_not_judged_or_has_a_kind_of_a_later_version_is_shown_too() -> None:
+    [step, *_] = STEPS["read_loop"]
+    verdict = step.record["eddy"]["verdict"]
+    told = {"kind": "sideways", "points": 0.0, "score": 0.0, "refers_to": 900}
+    later, unseen = (
+        step._replace(
+            record={**step.record, "eddy": {**step.record["eddy"], "verdict": {**verdict, "stuck": each}}}
+        )
+        for each in (told, None)
+    )
+    assert lens([later], folded=False).steps[0]["stuck"]["means"] == "sideways"
+    assert lens([later], folded=False).steps[0]["stuck"]["number"] is None
+    assert lens([unseen], folded=False).steps[0]["stuck"] is None
+
+
+def test_the_stuck_score_is_a_strip_with_its_two_limits() -> None:
+    found = scores(STEPS["read_loop"], DEFAULTS)
+    assert found["stuck"][:9] == [0, 0, 0, 0, 1, 0, 1, 3, 5]
+    assert found["thresholds"]["stuck"] == [3, 5]
 
 
 def test_a_cycle_of_two_steps_has_rounds_of_two_steps() -> None:
