@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks console demo test test-pythons test-kafka test-hostile test-faults test-sources test-guard test-registry test-browser test-notify collector lint lint-js bench bench-small dashboards fuzz pins vendor clean
+.PHONY: help setup hooks console demo test test-pythons test-kafka test-hostile test-faults test-sources test-guard test-registry test-browser test-notify collector lint lint-js lint-asyncapi bench bench-small dashboards fuzz pins vendor clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -72,6 +72,9 @@ lint: setup ## check style, format, types and who imports whom
 
 lint-js: setup ## check the types of the console's scripts, with TypeScript that npm fetches
 	$(BIN)/python -m tests.typescript
+
+lint-asyncapi: setup ## check docs/asyncapi.json with AsyncAPI's parser, which npm fetches
+	$(BIN)/python -m tests.asyncapi
 
 bench: $(VENV)/.installed-bench ## measure, beside plain aiokafka and Quix Streams
 	$(BIN)/python -m benchmarks $(ARGS)

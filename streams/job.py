@@ -10,7 +10,9 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
+from schemas.bundled import latest
 from schemas.codec import Codec, Reason, UndecodableError
+from streams.cloud_event import CloudEvents
 from streams.contribution_record import health_record, task_record
 from streams.dead_letter import (
     Headers,
@@ -102,6 +104,11 @@ class Job:
         self._outputs = {
             topic: (encoder.encode, list(encoder.headers)) for topic, encoder in encoders.items()
         }
+        self._alerts = CloudEvents(
+            f"/eddy/{group}/{topic_prefix}{Topic.SESSION_ALERTS}",
+            latest(f"{Topic.SESSION_ALERTS}-value").version,
+            self._outputs[Topic.SESSION_ALERTS][1],
+        )
         self._group = group
         self._version = version
         self._topic_prefix = topic_prefix
@@ -315,6 +322,8 @@ class Job:
         for event in events:
             if event.topic is not None:
                 encode, headers = self._outputs[event.topic]
+                if event.topic is Topic.SESSION_ALERTS:
+                    headers = self._alerts.headers(event.fields)
                 encoded.append((event.topic, Outgoing(key, encode(event.fields), timestamp, headers)))
         return encoded
 

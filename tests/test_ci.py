@@ -25,6 +25,7 @@ def run_ci(
     compiler: int = 0,
     rules: int = 0,
     servers: int = 0,
+    described: int = 0,
     **recipes: str,
 ) -> subprocess.CompletedProcess[str]:
     """Run it where `make` follows the given recipes, and what is fetched ends with the given exit codes."""
@@ -40,6 +41,7 @@ def run_ci(
         "integration/kafka_jars": fetched,
         "browser/chromium": browser,
         "typescript": compiler,
+        "asyncapi": described,
         "deploy/promtool": rules,
         "notify/servers": servers,
     }
@@ -100,6 +102,16 @@ def test_it_goes_on_without_a_compiler_and_says_so(tmp_path: Path) -> None:
     result = run_ci(tmp_path, compiler=os.EX_TEMPFAIL)
     assert result.returncode == 0
     assert "NO SCRIPT WAS CHECKED" in result.stderr
+
+
+def test_it_goes_on_without_the_parser_of_asyncapi_and_says_so(tmp_path: Path) -> None:
+    result = run_ci(tmp_path, described=os.EX_TEMPFAIL)
+    assert result.returncode == 0
+    assert "THE DOCUMENT OF THE TOPICS WAS NOT CHECKED" in result.stderr
+
+
+def test_a_document_of_the_topics_that_is_wrong_is_a_failure(tmp_path: Path) -> None:
+    assert run_ci(tmp_path, described=1).returncode == 1
 
 
 def test_it_goes_on_without_prometheus_and_says_so(tmp_path: Path) -> None:

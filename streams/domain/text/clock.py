@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+#: The last millisecond of the year 9999.
+_LATEST = 253_402_300_799_999
+
 
 def duration(milliseconds: float) -> str:
     """A time span in the two largest units that matter.
@@ -43,3 +46,13 @@ def day(timestamp: int) -> str:
         return f"{datetime.fromtimestamp(timestamp / 1000, UTC):%Y-%m-%d}"
     except (ValueError, OverflowError, OSError):
         return ""
+
+
+def rfc3339(timestamp: int) -> str:
+    """The moment for programs, UTC; one that no calendar has as the latest that it has.
+
+    >>> rfc3339(1_700_000_000_120), rfc3339(2**62)
+    ('2023-11-14T22:13:20.120Z', '9999-12-31T23:59:59.999Z')
+    """
+    timestamp = min(timestamp, _LATEST)
+    return f"{datetime.fromtimestamp(timestamp // 1000, UTC):%Y-%m-%dT%H:%M:%S}.{timestamp % 1000:03}Z"
