@@ -6,7 +6,6 @@ from enum import StrEnum
 
 from streams.detectors.patterns.settings import PatternsSettings
 from streams.domain.decision import Decision
-from streams.domain.text.bounded import bounded, bounded_hash
 from streams.domain.text.digest import digest
 from streams.domain.tool_class import ToolClass, tool_class
 
@@ -38,19 +37,6 @@ def action_kind_of(decision: Decision, settings: PatternsSettings) -> ActionKind
         return _OTHER
     status, kind, otherwise = _KINDS[tool_class(decision.tool_call, settings)]
     return kind if decision.status == status else otherwise
-
-
-def version_of(decision: Decision) -> list[str | None] | None:
-    """Return [tool, target, content hash], texts bounded; None for a record without a target."""
-    target = decision.target
-    if target is None:
-        return None
-    tool, content_hash = decision.tool, decision.content_hash
-    return [
-        None if tool is None else bounded(tool),
-        bounded(target),
-        None if content_hash is None else bounded_hash(content_hash),
-    ]
 
 
 def failure_of(decision: Decision) -> str:

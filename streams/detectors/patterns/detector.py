@@ -15,13 +15,12 @@ from streams.detectors.patterns.presentation import PatternsPresentation
 from streams.detectors.patterns.read_loop import is_read_loop
 from streams.detectors.patterns.rules import PatternsRules
 from streams.detectors.patterns.settings import PatternsSettings
-from streams.detectors.patterns.state import PatternsState, advance
+from streams.detectors.patterns.state import PatternsState, advance, upgraded
 from streams.detectors.patterns.trend import Trend, turn
 from streams.detectors.standing import DetectorStanding, score_rule
 from streams.domain.decision import Decision
 from streams.domain.event import EventKind, Finding
 from streams.domain.number import r4
-from streams.domain.text.bounded import MOST_JSON_BYTES
 
 PATTERNS = ("read_loop", "edit_revert", "test_fail_loop")
 
@@ -31,6 +30,8 @@ _COMPLETED_BY = {
     ActionKind.WRITE.value: ("edit_revert", is_edit_revert),
     ActionKind.FAILED_COMMAND.value: ("test_fail_loop", is_fail_loop),
 }
+# Of a record: three marks with quotes and comma, a letter for its kind and one for its place.
+_MOST_BYTES = 24
 _NEVER_MOVED: Sequence[Any] = [*Trend()]
 
 
@@ -73,8 +74,8 @@ class Patterns(Detector[PatternsState, PatternsSettings]):
         return PatternsState()
 
     def restore(self, stored: Sequence[Any]) -> PatternsState:
-        """Read back a state."""
-        return PatternsState(*stored)
+        """Read back a state, also one that an earlier version wrote."""
+        return upgraded(stored)
 
     def observe(
         self, state: PatternsState, decision: Decision, eddy: Eddy, settings: PatternsSettings
@@ -122,7 +123,7 @@ class Patterns(Detector[PatternsState, PatternsSettings]):
 
     def most_bytes(self, settings: PatternsSettings) -> int:
         """Return the bound of its windows."""
-        return settings.pattern_window * (2 * MOST_JSON_BYTES + 120)
+        return settings.pattern_window * _MOST_BYTES
 
     def standing(self, state: PatternsState, settings: PatternsSettings) -> DetectorStanding:
         """Return the averages, and the commands in a row that failed alike."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streams.detectors.patterns.state import PatternsState
-from streams.domain.shared_window import NOTHING, counts
+from streams.detectors.patterns.version_window import NOTHING
 
 
 def duplicates(state: PatternsState) -> tuple[int, int]:
@@ -12,10 +12,11 @@ def duplicates(state: PatternsState) -> tuple[int, int]:
     The mass is the number of records with a target whose (tool, target, hash) occurs at least twice; the
     multiplicity is the largest such count, 0 without any target.
 
-    >>> versions = [["cat", "a.py", "h0"], ["cat", "b.py", "h0"]]
-    >>> duplicates(PatternsState("rrrr", versions, [0, 0, 1, 1]))
+    >>> from streams.detectors.patterns.version_window import version
+    >>> versions = [version("cat", "a.py", "h0"), version("cat", "b.py", "h0")]
+    >>> duplicates(PatternsState("rrrr", versions, "AABB"))
     (4, 2)
-    >>> duplicates(PatternsState("r", versions[:1], [0]))
+    >>> duplicates(PatternsState("r", versions[:1], "A"))
     (0, 1)
     """
     places, different = state.places, len(state.versions) - state.versions.count(None)
@@ -23,5 +24,6 @@ def duplicates(state: PatternsState) -> tuple[int, int]:
         return 0, 0
     if different == len(places) - places.count(NOTHING):
         return 0, 1
-    repeated = [count for count in counts(places).values() if count > 1]
+    counted = map(places.count, {*places} - {NOTHING})
+    repeated = [count for count in counted if count > 1]
     return sum(repeated), max(repeated)

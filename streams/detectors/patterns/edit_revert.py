@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streams.detectors.patterns.action_kind import ActionKind
 from streams.detectors.patterns.state import PatternsState
-from streams.domain.shared_window import NOTHING
+from streams.detectors.patterns.version_window import contents
 
 SENTENCE = "{target} is back at content it had before: an edit was undone"
 _WRITE = ActionKind.WRITE.value
@@ -16,23 +16,24 @@ def is_edit_revert(state: PatternsState, theta: int = 0) -> bool:  # noqa: ARG00
 
     Earlier contents are known from reads and successful writes that gave a hash.
 
-    >>> versions = [["edit", "a.py", "h0"], ["edit", "a.py", "h1"]]
-    >>> is_edit_revert(PatternsState("www", versions, [0, 1, 0]))
+    >>> from streams.detectors.patterns.version_window import version
+    >>> versions = [version("edit", "a.py", "h0"), version("edit", "a.py", "h1")]
+    >>> is_edit_revert(PatternsState("www", versions, "ABA"))
     True
-    >>> is_edit_revert(PatternsState("ww", versions, [0, 0]))
+    >>> is_edit_revert(PatternsState("ww", versions, "AA"))
     False
     """
     kinds, versions, places = state[:3]
-    if kinds[-1] != _WRITE or not places or places[-1] == NOTHING:
+    if kinds[-1] != _WRITE:
         return False
-    _, target, content_hash = versions[places[-1]] or (None, None, None)
-    if content_hash is None:
+    known = contents(versions, places)
+    content = known.get(places[-1:])
+    if not content:
         return False
-    hashes = {place: item[2] for place, item in enumerate(versions) if item and item[1] == target and item[2]}
     had = False
     for kind, place in zip(kinds[:-1], places[:-1], strict=True):
-        if place in hashes and kind in _KNOWING:
-            if hashes[place] == content_hash:
+        if kind in _KNOWING and (earlier := known.get(place)):
+            if earlier == content:
                 had = True
             elif had:
                 return True

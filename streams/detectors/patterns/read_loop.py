@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streams.detectors.patterns.action_kind import ActionKind
 from streams.detectors.patterns.state import PatternsState
-from streams.domain.shared_window import NOTHING
+from streams.detectors.patterns.version_window import contents
 
 SENTENCE = "read {target} once more, though nothing has changed it since"
 _READ, _WRITE = ActionKind.READ.value, ActionKind.WRITE.value
@@ -16,32 +16,32 @@ def is_read_loop(state: PatternsState, theta: int) -> bool:
     A read with another hash than the last known one, and a successful write that is not known to have left
     the content as it was, restart the count. Failed reads count; failed writes do not matter.
 
-    >>> versions = [["cat", "a.py", "h0"], ["edit", "a.py", "h1"]]
-    >>> is_read_loop(PatternsState("rrr", versions, [0, 0, 0]), theta=3)
+    >>> from streams.detectors.patterns.version_window import version
+    >>> versions = [version("cat", "a.py", "h0"), version("edit", "a.py", "h1")]
+    >>> is_read_loop(PatternsState("rrr", versions, "AAA"), theta=3)
     True
-    >>> is_read_loop(PatternsState("rrwr", versions, [0, 0, 1, 0]), theta=3)
+    >>> is_read_loop(PatternsState("rrwr", versions, "AABA"), theta=3)
     False
     """
     kinds, versions, places = state[:3]
-    if kinds[-1] != _READ or not places or places[-1] == NOTHING or kinds.count(_READ) < theta:
+    if kinds[-1] != _READ or kinds.count(_READ) < theta:
         return False
-    newest = versions[places[-1]]
-    wanted = newest and newest[1]
-    hashes = {place: item[2] for place, item in enumerate(versions) if item and item[1] == wanted}
-    count = 0
-    known: str | None = None
+    of_the_target = contents(versions, places)
+    if not of_the_target:
+        return False
+    count, known = 0, ""
     for kind, place in zip(kinds, places, strict=True):
-        if place not in hashes:
+        content = of_the_target.get(place)
+        if content is None:
             continue
-        content_hash = hashes[place]
         if kind == _READ:
-            if content_hash is not None:
-                if known is not None and content_hash != known:
+            if content:
+                if known and content != known:
                     count = 0
-                known = content_hash
+                known = content
             count += 1
         elif kind == _WRITE:
-            if content_hash is None or content_hash != known:
+            if not content or content != known:
                 count = 0
-            known = content_hash
+            known = content
     return count >= theta

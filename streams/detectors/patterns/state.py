@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from streams.detectors.patterns.action_kind import ActionKind, action_kind_of, failure_of, version_of
+from streams.detectors.patterns.action_kind import ActionKind, action_kind_of, failure_of
 from streams.detectors.patterns.settings import PatternsSettings
+from streams.detectors.patterns.version_window import NOTHING, Versions, append, letter, version
 from streams.domain.decision import Decision
-from streams.domain.shared_window import NOTHING, append
+from streams.domain.shared_window import NOTHING as NO_PLACE
 
 _COMMAND, _FAILED_COMMAND = ActionKind.COMMAND, ActionKind.FAILED_COMMAND
 
@@ -18,16 +19,16 @@ class PatternsState(NamedTuple):
 
     Attributes:
         kinds: one letter (`ActionKind`) for each record.
-        versions, places: the window (`streams.domain.shared_window`) of [tool, target, content hash], for
-            the records that have a target; empty as long as none had.
+        versions, places: the window (`streams.detectors.patterns.version_window`) of what was done to which
+            content of which target; empty as long as no record had a target.
         failure: how the last command failed (`failure_of`), None when it did not.
         failures: how many commands in a row failed that way.
         trends: one `Trend`, as a list, for each pattern in order; empty until a pattern is completed.
     """
 
     kinds: str = ""
-    versions: Sequence[Sequence[str | None] | None] = ()
-    places: Sequence[int] = ()
+    versions: Versions = ()
+    places: str = ""
     failure: str | None = None
     failures: int = 0
     trends: Sequence[Sequence[Any]] = ()
@@ -44,8 +45,22 @@ def advance(state: PatternsState, decision: Decision, settings: PatternsSettings
     elif kind is _COMMAND:
         failure, failures = None, 0
     size = settings.pattern_window
-    version = version_of(decision)
-    if version is not None or versions:
-        places = places or [NOTHING] * len(kinds)
-        versions, places = append(versions, places, version, size)
+    target = decision.target
+    if target is not None or versions:
+        newest = None if target is None else version(decision.tool, target, decision.content_hash)
+        versions, places = append(versions, places or NOTHING * len(kinds), newest, size)
     return PatternsState((kinds + kind)[-size:], versions, places, failure, failures, trends)
+
+
+def upgraded(stored: Sequence[Any]) -> PatternsState:
+    """Return a state as it was stored, also by a version that kept the texts and numbered the places.
+
+    >>> upgraded(["r.", [["cat", "a.py", None]], [0, -1]])
+    PatternsState(kinds='r.', versions=['#=qs8YKs!P'], places='A.', failure=None, failures=0, trends=())
+    """
+    kinds, versions, places, *others = stored
+    if type(places) is str:
+        return PatternsState(*stored)
+    marked = [None if each is None else version(*each) for each in versions]
+    letters = "".join([NOTHING if place == NO_PLACE else letter(place) for place in places])
+    return PatternsState(kinds, marked, letters, *others)

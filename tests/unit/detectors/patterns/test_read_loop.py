@@ -1,7 +1,6 @@
 import pytest
 
 from streams.detectors.patterns.read_loop import is_read_loop
-from streams.domain.shared_window import NOTHING
 from tests.acts import window
 
 
@@ -33,4 +32,4 @@ def test_reads_since_the_last_change(acts: list[str], loop: bool) -> None:
 
 
 def test_the_window_of_the_tests_is_one() -> None:
-    assert window("r f h0", ".", "r f h0").places == [0, NOTHING, 0]
+    assert window("r f h0", ".", "r f h0").places == "A.A"
