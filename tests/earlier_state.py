@@ -12,6 +12,7 @@ import orjson
 
 from schemas.codec import Codec, OutputFormat
 from streams.brokers.client import Stored
+from streams.detectors.settings import DetectionSettings
 from streams.domain.run import Run
 from streams.domain.session import Session
 from streams.domain.topic import Topic
@@ -22,7 +23,8 @@ from streams.recordings.catalogue import RECORDINGS
 from streams.recordings.replay import messages
 from streams.run_result import RunResult
 
-CHANGELOG = Path(__file__).parent / "changelogs" / "scores_only.jsonl"
+CHANGELOGS = Path(__file__).parent / "changelogs"
+SCORES_ONLY, EVERY_DETECTOR = CHANGELOGS / "scores_only.jsonl", CHANGELOGS / "every_detector.jsonl"
 
 # The recordings there were: others would move the offsets.
 SEEN = (
@@ -60,9 +62,9 @@ class Entry(NamedTuple):
     value: bytes
 
 
-def changelog() -> list[Entry]:
-    """Return the records of the changelog."""
-    lines = map(orjson.loads, CHANGELOG.read_bytes().splitlines())
+def changelog(path: Path = SCORES_ONLY) -> list[Entry]:
+    """Return the records of a changelog."""
+    lines = map(orjson.loads, path.read_bytes().splitlines())
     return [Entry(line["key"].encode(), line["value"].encode()) for line in lines]
 
 
@@ -81,18 +83,20 @@ CUT = len(RECORDED) * 60 // 100
 [LEDGER] = [SettingsLedger.decode(entry.value) for entry in changelog() if entry.key == SETTINGS_KEY]
 
 
-def restored() -> Sessions:
-    """Return the sessions of the changelog."""
-    sessions = [entry for entry in changelog() if entry.key != SETTINGS_KEY]
+def restored(path: Path = SCORES_ONLY) -> Sessions:
+    """Return the sessions of a changelog."""
+    sessions = [entry for entry in changelog(path) if entry.key != SETTINGS_KEY]
     return Sessions({entry.key.decode()[1:]: decode_session(entry.value) for entry in sessions})
 
 
-def fold(sessions: Sessions, records: list[Stored]) -> dict[int, dict[str, Any]]:
-    """Process records under the settings of the ledger; return the enriched ones by offset."""
+def fold(
+    sessions: Sessions, records: list[Stored], settings: DetectionSettings = LEDGER.newest.settings
+) -> dict[int, dict[str, Any]]:
+    """Process records, by default under the settings of the ledger; return the enriched ones by offset."""
     enriched = {}
     for record in records:
         folded = RunResult()
-        _JOB.fold(Run(Topic.DECISION_LOGS, 0, [record]), sessions, LEDGER.newest.settings, folded)
+        _JOB.fold(Run(Topic.DECISION_LOGS, 0, [record]), sessions, settings, folded)
         for out in folded.outputs.get(Topic.ENRICHED, ()):
             enriched[record.offset] = orjson.loads(out.value or b"")
     return enriched

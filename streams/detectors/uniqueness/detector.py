@@ -19,6 +19,7 @@ from streams.domain.event import EventKind, Finding
 from streams.domain.level import Level
 from streams.domain.number import r4
 from streams.domain.shared_window import append, counts
+from streams.domain.status import LETTERS, STATUSES
 from streams.domain.text.bounded import MOST_JSON_BYTES, bounded
 
 _NORMAL, _WARNING, _LOOP = (level.value for level in Level)
@@ -30,7 +31,7 @@ class UniquenessState(NamedTuple):
 
     Attributes:
         tuples, order: the window (`streams.domain.shared_window`) of the newest [intent, tool_call, status],
-            long texts bounded.
+            long texts bounded, the status its letter.
         severity: level of the last scored record.
         alerted: whether the LOOP the session is in has been alerted.
         since: LOOP records with an agent after the one that was alerted as entered.
@@ -83,8 +84,12 @@ class Uniqueness(Detector[UniquenessState, UniquenessSettings]):
         return UniquenessState()
 
     def restore(self, stored: Sequence[Any]) -> UniquenessState:
-        """Read back a state."""
-        return UniquenessState(*stored)
+        """Read back a state, also one of an earlier version, which kept statuses as words."""
+        tuples, *others = stored
+        short = [
+            None if each is None else [*each[:2], LETTERS.get(each[2] or "", each[2])] for each in tuples
+        ]
+        return UniquenessState(short, *others)
 
     def level(self, state: UniquenessState) -> Level:
         """Return the severity of the last scored record."""
@@ -97,7 +102,8 @@ class Uniqueness(Detector[UniquenessState, UniquenessSettings]):
         intent, tool_call = decision.intent, decision.tool_call
         if intent is None:
             return None
-        newest = [bounded(intent), None if tool_call is None else bounded(tool_call), decision.status]
+        tool = None if tool_call is None else bounded(tool_call)
+        newest = [bounded(intent), tool, LETTERS[decision.status]]
         tuples, order = append(state.tuples, state.order, newest, settings.entropy_window_size)
         different = len(tuples) - tuples.count(None)
         if different in {1, len(order)}:
@@ -118,7 +124,11 @@ class Uniqueness(Detector[UniquenessState, UniquenessSettings]):
             "severity": severity,
             "window_size": len(order),
             "unique_count": different,
-            "repeated_pattern": {"intent": top[0], "tool_call": top[1] or "", "action_status": top[2]},
+            "repeated_pattern": {
+                "intent": top[0],
+                "tool_call": top[1] or "",
+                "action_status": STATUSES[top[2] or ""],
+            },
             "occurrence_count": figures.most,
             "entropy_normalised": figures.entropy_normalised,
             "shannon_bits": figures.shannon_bits,

@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 
 from streams.detectors.registry import DETECTORS
+from streams.detectors.settings import DEFAULTS
 from streams.domain.event import EventKind
 from streams.engine.settings_ledger import SettingsLedger
 from streams.engine.state.changelog import SETTINGS_KEY, decode_session, encode_session, session_key
 from streams.policy.activity import ACTIVITY
-from tests.earlier_state import CUT, LEDGER, RECORDED, Sessions, changelog, fold, restored
+from tests.earlier_state import CUT, EVERY_DETECTOR, LEDGER, RECORDED, Sessions, changelog, fold, restored
 
 # What that version computed.
 SCORES = ("uniqueness", "repeat", "patterns")
@@ -64,6 +65,21 @@ def test_the_scores_go_on_as_if_nothing_had_happened() -> None:
         assert scores(enriched) == scores(uninterrupted[offset]), offset
     told = {event["event_type"] for enriched in after.values() for event in scores(enriched)["events"]}
     assert told == EVENTS - {EventKind.ENTROPY_ALERT}
+
+
+@pytest.mark.parametrize("name", [detector.name for detector in DETECTORS if detector.name != "verdict"])
+def test_texts_and_words_that_were_kept_are_compared_with_what_is_kept_now(name: str) -> None:
+    """State of every detector, each as it was stored before A1 and A3 kept less."""
+    uninterrupted = fold(Sessions(), RECORDED, DEFAULTS)
+    after = fold(restored(EVERY_DETECTOR), RECORDED[CUT:], DEFAULTS)
+    assert len(after) > 100
+    for offset, enriched in after.items():
+        assert enriched["eddy"][name] == uninterrupted[offset]["eddy"][name], offset
+
+
+def test_a_state_of_every_detector_is_stored_as_it_came_until_a_record_needs_it() -> None:
+    for key, value in changelog(EVERY_DETECTOR):
+        assert encode_session(decode_session(value)) == value, key
 
 
 def test_what_was_applied_is_a_duplicate() -> None:
