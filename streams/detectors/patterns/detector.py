@@ -30,7 +30,7 @@ _COMPLETED_BY = {
     ActionKind.WRITE.value: ("edit_revert", is_edit_revert),
     ActionKind.FAILED_COMMAND.value: ("test_fail_loop", is_fail_loop),
 }
-# Of a record: three marks with quotes and comma, a letter for its kind and one for its place.
+# A record takes three marks with quotes and comma, a letter for its kind and one for its place.
 _MOST_BYTES = 24
 _NEVER_MOVED: Sequence[Any] = [*Trend()]
 
