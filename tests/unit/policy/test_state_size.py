@@ -94,7 +94,8 @@ def test_words_of_a_goal_that_never_comes_are_within_the_bound() -> None:
 def test_the_bound_is_not_much_more_than_what_a_session_can_become() -> None:
     """Else a limit made of it would set records aside that could be stored."""
     most, bound = largest([hostile(at, "new") for at in range(55)], **WINDOWS, **WORDS)
-    assert bound < 1.25 * most
+    # What no window decides is a tenth of it, and cannot all be there at once.
+    assert bound < 1.3 * most
 
 
 def test_by_default_no_state_comes_near_what_a_changelog_takes() -> None:
@@ -105,7 +106,7 @@ def test_by_default_no_state_comes_near_what_a_changelog_takes() -> None:
 
 def test_with_every_window_at_its_largest_a_state_may_be_more_than_a_changelog_takes() -> None:
     everything = replace(DEFAULTS, **dict.fromkeys(WINDOWS, 1_000), same_error_similarity=1.0)
-    assert 60_000_000 < most_bytes(everything) < 65_000_000
+    assert 45_000_000 < most_bytes(everything) < 50_000_000
     assert StateLimit.of(8 << 20, encode_session, "changelog").may_be_exceeded(everything)
 
 
