@@ -22,6 +22,9 @@ _LONGEST: Final = 400
 _NAMED: Final = 5
 """Sessions that a digest names."""
 
+_STUCK: Final = "stuck"
+"""How the words of the one rule begin whose pattern is no call that repeats."""
+
 _ENDS: Final = {
     "quiet": "is out of the loop",
     "terminal": "ended in the loop",
@@ -47,7 +50,13 @@ class Wording:
         agent = printable(alert.agent_id or "An agent", _NAME)
         if alert.kind != EventKind.LOOP_EPISODE:
             return printable(f"{agent}: {sentence(alert.fields)}", _LONGEST)
-        return printable(f"{agent} {_state(delivery)}. {_what(alert)}", _LONGEST)
+        state, what = _state(delivery), _what(alert)
+        if not what.startswith(_STUCK):
+            return printable(f"{agent} {state}. {what}", _LONGEST)
+        if delivery.step is Step.RESOLVE:
+            return printable(f"{agent} {state}. It was {what}", _LONGEST)
+        state = state.replace("looping", _STUCK)
+        return printable(f"{agent} {state}{what.removeprefix(_STUCK)}", _LONGEST)
 
     def facts(self, delivery: Delivery) -> str:
         """Return since when, and what it has cost since then; the time in UTC."""
@@ -129,7 +138,8 @@ def _state(delivery: Delivery) -> str:
             return "is still looping"
         case _:
             does = "is looping" if alert.level.at_least(Level.LOOP) else "may be looping"
-            return f"{does} again" if alert.fields.get("reopened") and alert.phase == Phase.OPENED else does
+            is_back = alert.fields.get("reopened") and alert.phase == Phase.OPENED
+            return f"{does} again" if is_back else does
 
 
 def _what(alert: Alert) -> str:

@@ -100,6 +100,14 @@ def told(*alerts: Alert) -> Delivery:
     return found[-1]
 
 
+#: What an alert has whose rule is the stuck score.
+STUCK: Final[Mapping[str, Any]] = {
+    "rule": "R7",
+    "period": None,
+    "count": 7,
+    "stuck": {"score": 6.0, "kinds": {"back": 2, "retry": 1, "old_error": 4, "new": 2, "echo": 5}},
+}
+
 #: By the name of the case.
 CASES: Final[Mapping[str, Delivery]] = {
     "loops": told(alert()),
@@ -109,7 +117,9 @@ CASES: Final[Mapping[str, Delivery]] = {
     "is over": told(alert(), alert("recovered", 24, count=9, records=20)),
     "ended in the loop": told(alert(), alert("recovered", 24, reason="terminal")),
     "is back": told(alert(), alert("recovered", 24), alert("opened", 30, reopened=True)),
-    "stuck": told(alert(rule="R7", period=None, count=11, stuck={"score": 6.0, "kinds": {"same_error": 4}})),
+    "stuck": told(alert(**STUCK)),
+    "stuck again": told(alert(reopened=True, **STUCK)),
+    "out of being stuck": told(alert(**STUCK), alert("recovered", 30, **STUCK)),
     "a rule of a later version": told(alert(rule="R99")),
     "no cost": told(alert(tokens_since_onset=0, cost_since_onset=None)),
     "of a log": told(alert(event_id="toolu_01")),

@@ -6,6 +6,7 @@ from streams.sinks.wording import Wording, tally
 from tests.unit.sinks.alerts import BEGAN_MS, CASES, WORDS, alert, told
 
 SAME_CALL = "Read: the same call with the same result, {} times in a row (R1)."
+STUCK = "4 times an error it had seen, 3 times back to an earlier call, 2 new results in 14 steps (R7)"
 SPENT = "Since 08:58:46 UTC (1 min 14 s), cost $0.42, 18,400 tokens."
 
 
@@ -19,6 +20,9 @@ SPENT = "Since 08:58:46 UTC (1 min 14 s), cost $0.42, 18,400 tokens."
         ("ended in the loop", f"coder-19 ended in the loop. {SAME_CALL.format(4)} {SPENT}"),
         ("is back", f"coder-19 is looping again. {SAME_CALL.format(4)} {SPENT}"),
         ("a rule of a later version", f"coder-19 is looping. Rule R99. {SPENT}"),
+        ("stuck", f"coder-19 is stuck: {STUCK}. {SPENT}"),
+        ("stuck again", f"coder-19 is stuck again: {STUCK}. {SPENT}"),
+        ("out of being stuck", f"coder-19 is out of the loop. It was stuck: {STUCK}. {SPENT}"),
         (
             "no cost",
             f"coder-19 is looping. {SAME_CALL.format(4)} Since 08:58:46 UTC (1 min 14 s), cost not reported.",
