@@ -31,6 +31,7 @@ from streams.observe.logs import logging_config
 from streams.observe.stop_signals import until_stopped
 from streams.observe.web import HealthServer
 from streams.settings import load
+from streams.sinks.delivery import Step
 from streams.sinks.request import Request
 from streams.sinks.sink import Sink
 
@@ -100,7 +101,8 @@ def notify(
 def test_command(*, sink: str | None, dry_run: bool) -> None:
     """Send a loop and its end to SINK, or to all that are set up, and say what each answered.
 
-    It needs no broker. The session is called eddy-notify-test.
+    It needs no broker. The session is called eddy-notify-test. Alertmanager gets no end: the alert ends by
+    itself within four minutes.
 
     \b
     Examples:
@@ -122,6 +124,10 @@ async def _try(settings: NotifySettings, found: Sequence[Sink], *, dry_run: bool
         for sink in found:
             handle = None
             for delivery in trial(_now_ms()):
+                if delivery.step is Step.RESOLVE and sink.traits.refresh_s is not None:
+                    # At once, its end would be there before anybody was called.
+                    echo(f"{sink.name}: not resolved; it ends by itself, since nothing repeats it")
+                    continue
                 echo(f"{sink.name}: {delivery.step}")
                 if dry_run:
                     for request in sink.requests(delivery, None, _now_ms()):
