@@ -271,3 +271,20 @@ async def test_it_says_what_is_missing(stage: Stage) -> None:
     status, _, said = await stage.attempt("notify")
     assert status == 2
     assert "no sink is set up" in said
+
+
+async def test_a_dry_run_prints_what_would_be_sent_and_commits_nothing(
+    stage: Stage, receiver: Receiver
+) -> None:
+    await put(stage, fields(), fields("recovered", 24))
+    settings = {"notify_webhook_url": f"{receiver.url}/s3cret", "notify_webhook_secret": SECRET}
+    command = ("eddy", "notify", "--dry-run", "--from", "earliest")
+    process = stage.worker(command=command, **settings)
+    last = "webhook: resolve s-1/0/24/loop_episode/recovered"
+    await until(lambda: last in process.log, PATIENCE_SECONDS, "both requests", process)
+    process.terminate()
+    assert await process.ended() == 0
+    assert "s3cret" not in process.log
+    assert receiver.got == []
+    await webhook(stage, receiver, notify_from="earliest").ready()
+    assert len(await receiver.has(2)) == 2
