@@ -140,7 +140,9 @@ def main(*, records: int, warm_up: int, rounds: int) -> None:
     started = time.strftime("%Y-%m-%d %H:%M:%S %z")
     load = os.getloadavg()[0]
     found = asyncio.run(measure(workload, rounds))
-    click.echo(f"{started}; {describe()}; load {load:.1f} to {os.getloadavg()[0]:.1f}")
+    on = describe()
+    machine = f"{on['processor']}, {on['cores']} cores, {on['system']}, Python {on['python']}"
+    click.echo(f"{started}; {machine}; load {load:.1f} to {os.getloadavg()[0]:.1f}")
     header = (
         "round",
         *(f"{name}, {what}" for name in (EDDY, KAFKA_STREAMS) for what in ("CPU µs", "events/s")),
