@@ -87,7 +87,7 @@ def constants() -> Iterator[str]:
 def anchors(path: Path) -> set[str]:
     """Return what a link may name behind the # of a page."""
     headings = re.findall(r"^#+ (.+)$", path.read_text(), re.MULTILINE)
-    return {re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return {re.sub(r"[^a-z0-9 _-]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def test_every_exit_status_of_a_worker_is_explained_and_no_other() -> None:
