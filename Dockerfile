@@ -1,30 +1,48 @@
-# The image of the worker and of every other command: `docker run eddy --help`.
-# Written where no container engine was at hand: tests/test_compose.py checks what can be checked without one.
+# The image of the worker and of every other command: `docker run eddy-streams --help`. `make image` builds it.
+#
+# The same commit gives the same bytes: no file of it holds a time, a cache or a random number, and `make image` sets
+# the times of all files to that of the commit. The base image is the one thing that moves: name it by its digest
+# (`--build-arg BASE=python:3.11-slim@sha256:...`) if that matters to you.
+ARG BASE=python:3.11-slim
 
-FROM python:3.11-slim AS build
+FROM ${BASE} AS build
 WORKDIR /src
-RUN python -m venv /opt/eddy
+ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0
+RUN python -m venv /opt/build && python -m venv --without-pip /opt/eddy
 # The dependencies first: a change of the code then leaves this layer as it is.
-COPY constraints/run.txt constraints/run.txt
+COPY constraints constraints
 COPY pyproject.toml ./
 RUN python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies'], sep='\n')" > requirements.txt \
- && /opt/eddy/bin/pip install --no-cache-dir --disable-pip-version-check -c constraints/run.txt -r requirements.txt
+ && /opt/build/bin/pip --python /opt/eddy install --no-compile -c constraints/run.txt -r requirements.txt \
+ && /opt/build/bin/pip install --no-compile -c constraints/image.txt cyclonedx-bom
 COPY LICENSE README.md ./
 COPY streams streams
 COPY schemas schemas
 COPY topics topics
-RUN /opt/eddy/bin/pip install --no-cache-dir --disable-pip-version-check --no-deps .
+# Compiled here, since the image is read-only where it runs; without times, so that each build gives the same bytes.
+RUN /opt/build/bin/pip --python /opt/eddy install --no-compile --no-deps . \
+ && find /opt/eddy -name direct_url.json -delete \
+ && /opt/eddy/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/eddy/lib \
+ && /opt/build/bin/cyclonedx-py environment --output-reproducible --output-file /opt/eddy/sbom.cdx.json /opt/eddy/bin/python \
+ && mkdir /var/lib/eddy
 
-FROM python:3.11-slim
-RUN useradd --uid 10001 --create-home --shell /usr/sbin/nologin eddy \
- && install --directory --owner eddy --group eddy /var/lib/eddy
+FROM ${BASE}
+LABEL org.opencontainers.image.title="Eddy" \
+      org.opencontainers.image.description="Tells, from a stream of AI-agent events, which sessions are going in circles, and why." \
+      org.opencontainers.image.licenses="Apache-2.0"
+# What is in the image, as CycloneDX: /opt/eddy/sbom.cdx.json
 COPY --from=build /opt/eddy /opt/eddy
-ENV PATH=/opt/eddy/bin:$PATH PYTHONUNBUFFERED=1 EDDY_DATA_DIR=/var/lib/eddy EDDY_WEB_HOST=0.0.0.0
-# A number, so that Kubernetes can see that it is not root.
-USER 10001
-WORKDIR /home/eddy
+# By number: the image knows no such user, and Kubernetes can see that it is not root.
+COPY --from=build --chown=10001:10001 /var/lib/eddy /var/lib/eddy
+ENV PATH=/opt/eddy/bin:$PATH HOME=/tmp PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 \
+    EDDY_DATA_DIR=/var/lib/eddy EDDY_WEB_HOST=0.0.0.0
+USER 10001:10001
+WORKDIR /var/lib/eddy
 # One worker's own state. Losing it costs time, not data: the changelog topic restores it.
 VOLUME /var/lib/eddy
 EXPOSE 8066
+# Alive, not ready: a worker that restores its state is well. Kubernetes ignores this and has probes of its own.
+HEALTHCHECK --interval=15s --timeout=10s --start-period=60s --retries=3 \
+  CMD ["python", "-c", "import os, urllib.request as r; r.urlopen(f'http://127.0.0.1:{os.environ.get(\"EDDY_WEB_PORT\", \"8066\")}/livez', timeout=8)"]
 ENTRYPOINT ["eddy"]
 CMD ["worker"]

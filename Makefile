@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks console demo test test-pythons test-kafka test-hostile test-faults test-sources test-guard test-registry test-browser test-notify collector lint lint-js lint-asyncapi bench bench-small dashboards fuzz pins vendor clean
+.PHONY: help setup hooks console demo test test-pythons test-kafka test-hostile test-faults test-sources test-guard test-registry test-browser test-notify test-compose test-kubernetes image collector lint lint-js lint-asyncapi bench bench-small dashboards fuzz pins vendor clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -61,6 +61,16 @@ test-browser: $(VENV)/.installed-browser ## look at the console in Chromium, whi
 test-notify: setup ## send alerts to a real Alertmanager, and let a real Prometheus look (ARGS="-k name" for some)
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 2 -m notify tests/notify $(ARGS)
 
+image: ## build the image localhost/eddy-streams, with Podman or Docker
+	deploy/image
+
+test-compose: $(VENV)/.installed-deploy ## build the image and start docker-compose.yml, with Podman (ARGS="-k name" for some)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 0 -m containers tests/containers -rs $(ARGS)
+
+test-kubernetes: $(VENV)/.installed-deploy ## check the manifests with Kustomize and Helm, which Go builds once: minutes
+	$(BIN)/python -m tests.kubernetes.tools
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 0 -m kubernetes tests/kubernetes $(ARGS)
+
 collector: setup ## build the OpenTelemetry Collector for `make test-sources`, with Go: minutes to half an hour
 	$(BIN)/python -m tests.sources.collector
 
@@ -111,6 +121,10 @@ $(VENV)/.installed-bench: $(VENV)/.installed
 
 $(VENV)/.installed-browser: $(VENV)/.installed
 	$(PIP_INSTALL) $(AS_PATH) -c constraints/browser.txt -e '.[browser]'
+	@touch $@
+
+$(VENV)/.installed-deploy: $(VENV)/.installed
+	$(PIP_INSTALL) $(AS_PATH) -c constraints/deploy.txt -e '.[deploy]'
 	@touch $@
 
 $(VENV)/.installed-fuzz: $(VENV)/.installed

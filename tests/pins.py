@@ -25,6 +25,7 @@ ADDS_TO = {
     "dev": "apprise",
     "bench": "dev",
     "browser": "dev",
+    "deploy": "dev",
     "fuzz": "dev",
     "hooks": "dev",
     "guard": "dev",

@@ -1,5 +1,6 @@
-"""The container files, as far as they can be checked without a container engine."""
+"""The container files, as far as they can be checked without an engine; `make test-compose` runs them."""
 
+import hashlib
 import json
 import re
 import subprocess
@@ -12,15 +13,28 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 from click.testing import CliRunner
+from streams.notify.settings import NotifySettings
 
 from streams.cli import main
-from streams.settings import WorkerSettings, load
+from streams.console.settings import ConsoleSettings
+from streams.settings import BridgeSettings, ConnectionSettings, WorkerSettings, load
 
 ROOT = Path(__file__).parents[1]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
-OURS = {name: service for name, service in SERVICES.items() if "build" in service}
+#: What runs `eddy`; the receiver of the alerts has the image alone.
+OURS = {
+    name: service for name, service in SERVICES.items() if "build" in service and "entrypoint" not in service
+}
+#: What the process of a service reads.
+READS: dict[str, type[ConnectionSettings]] = {
+    "topics": WorkerSettings,
+    "worker": WorkerSettings,
+    "bridge": BridgeSettings,
+    "console": ConsoleSettings,
+    "notify": NotifySettings,
+}
 
 
 def settings_of_the_image() -> dict[str, str]:
@@ -36,8 +50,10 @@ def test_it_follows_the_compose_specification() -> None:
 
 
 def test_it_has_the_services_it_promises() -> None:
-    assert set(SERVICES) == {"kafka", "topics", "worker", "demo"}
-    assert set(OURS) == {"topics", "worker"}
+    around = {"kafka", "prometheus", "alertmanager", "webhook", "demo"}
+    assert set(SERVICES) == around | set(READS)
+    assert set(OURS) == set(READS)
+    assert SERVICES["worker"]["deploy"]["replicas"] == 2
     assert [name for name, service in SERVICES.items() if "profiles" in service] == ["demo"]
 
 
@@ -46,9 +62,9 @@ def test_every_variable_is_a_setting_with_a_usable_value(name: str, monkeypatch:
     variables = settings_of_the_image() | OURS[name]["environment"]
     for variable, value in variables.items():
         monkeypatch.setenv(variable, str(value))
-    known = {f"EDDY_{setting.upper()}" for setting in WorkerSettings.model_fields}
-    assert variables.keys() <= known
-    settings = load(WorkerSettings)
+    known = {f"EDDY_{setting.upper()}" for setting in READS[name].model_fields}
+    assert OURS[name]["environment"].keys() <= known
+    settings = load(READS[name])
     assert settings.bootstrap_servers in SERVICES["kafka"]["environment"]["KAFKA_ADVERTISED_LISTENERS"]
 
 
@@ -61,7 +77,7 @@ def test_every_command_is_one_of_eddy(name: str) -> None:
 
 def test_every_port_is_open_to_this_machine_only() -> None:
     ports = [port for service in SERVICES.values() for port in service.get("ports", [])]
-    assert len(ports) == 2
+    assert len(ports) == 5
     assert all(port.startswith("127.0.0.1:") for port in ports)
 
 
@@ -80,7 +96,7 @@ def test_whoever_is_waited_for_can_be_waited_for() -> None:
 def test_kafka_is_the_version_the_tests_run_on() -> None:
     pom = ET.parse(ROOT / "tests" / "integration" / "kafka" / "pom.xml")
     version = pom.findtext(".//{*}dependency[{*}groupId='org.apache.kafka']/{*}version")
-    assert SERVICES["kafka"]["image"] == SERVICES["demo"]["image"] == f"apache/kafka:{version}"
+    assert SERVICES["kafka"]["image"] == SERVICES["demo"]["image"] == f"docker.io/apache/kafka:{version}"
 
 
 def test_the_demo_sends_every_recorded_decision_under_its_session() -> None:
@@ -100,30 +116,53 @@ def test_the_demo_sends_every_recorded_decision_under_its_session() -> None:
 
 def test_the_worker_keeps_its_state_where_the_image_lets_it() -> None:
     directory = settings_of_the_image()["EDDY_DATA_DIR"]
-    assert OURS["worker"]["environment"]["EDDY_DATA_DIR"] == directory
-    assert OURS["worker"]["volumes"] == [directory]
+    for name in ("worker", "bridge"):
+        assert OURS[name]["environment"]["EDDY_DATA_DIR"] == directory
+        assert OURS[name]["volumes"] == [directory]
     assert f"VOLUME {directory}\n" in DOCKERFILE
-    assert f"--owner eddy --group eddy {directory}\n" in DOCKERFILE
+    assert f"--chown=10001:10001 {directory} {directory}\n" in DOCKERFILE
 
 
 def test_the_image_runs_eddy_and_not_as_root() -> None:
     assert 'ENTRYPOINT ["eddy"]' in DOCKERFILE
-    user = re.search(r"^USER (\d+)$", DOCKERFILE, re.MULTILINE)
+    user = re.search(r"^USER (\d+):\d+$", DOCKERFILE, re.MULTILINE)
     assert user
     assert int(user[1]) >= 1000
 
 
 def test_the_image_holds_the_tested_versions() -> None:
-    installs = re.findall(r"pip install (.*)", DOCKERFILE)
-    assert len(installs) == 2
-    assert all("-c constraints/run.txt" in install or "--no-deps" in install for install in installs)
+    installs = re.findall(r"pip (?:--python \S+ )?install (.*)", DOCKERFILE)
+    assert len(installs) == 3
+    assert all(re.search(r"-c constraints/(run|image)\.txt|--no-deps", install) for install in installs)
 
 
 def test_what_the_image_copies_exists_and_reaches_the_build() -> None:
     copies = re.findall(r"^COPY (?!--from)(.*) \S+$", DOCKERFILE, re.MULTILINE)
     sources = {source for copy in copies for source in copy.split()}
     kept = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
-    assert {"streams", "schemas", "topics", "constraints/run.txt"} <= sources
+    assert {"streams", "schemas", "topics", "constraints"} <= sources
     for source in sources:
         assert (ROOT / source).exists()
         assert any(fnmatch(source, pattern) for pattern in kept), source
+
+
+def test_the_token_of_the_console_is_the_one_that_is_written_down() -> None:
+    known = re.search(r"its token is `([^`]+)`", (ROOT / "docker-compose.yml").read_text())
+    assert known
+    tokens = (ROOT / "deploy" / "compose" / "console-tokens").read_text()
+    assert tokens.splitlines()[-1] == f"you:operator:{hashlib.sha256(known[1].encode()).hexdigest()}"
+
+
+def test_prometheus_scrapes_every_process_at_its_port() -> None:
+    configuration = yaml.safe_load((ROOT / "deploy" / "prometheus" / "prometheus.yml").read_text())
+    scraped = {
+        one["names"][0]: one["port"]
+        for job in configuration["scrape_configs"]
+        for one in job["dns_sd_configs"]
+    }
+    ports = {
+        name: service["environment"].get("EDDY_WEB_PORT", service["environment"].get("EDDY_CONSOLE_PORT"))
+        for name, service in OURS.items()
+        if name != "topics"
+    }
+    assert scraped == ports

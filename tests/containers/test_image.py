@@ -1,0 +1,85 @@
+"""The image, built and run: small, not root, read-only, the same bytes each time, with a list of its parts."""
+
+import json
+import re
+
+import pytest
+
+from tests import pins
+from tests.containers.conftest import build
+from tests.containers.stack import podman
+
+pytestmark = [pytest.mark.containers, pytest.mark.timeout(900)]
+
+MEGABYTE = 1_000_000
+#: What python:3.11-slim takes: 45 MB to fetch, below 130 MB on the disk.
+OFFICIAL_BASE = 130 * MEGABYTE
+LARGEST = 250 * MEGABYTE
+
+CAREFULLY = (
+    "run",
+    "--rm",
+    "--read-only",
+    "--cap-drop=ALL",
+    "--security-opt=no-new-privileges",
+    "--network=none",
+)
+
+
+def test_it_takes_less_than_250_megabytes_with_the_official_base(image: str, base_size: int) -> None:
+    own = int(podman("image", "inspect", "--format", "{{.Size}}", image)) - base_size
+    assert OFFICIAL_BASE + own < LARGEST, f"{own / MEGABYTE:.0f} MB beside the base"
+
+
+def test_it_runs_as_nobody_in_particular_and_writes_nowhere_but_to_its_volume(image: str) -> None:
+    shell = (
+        "id -u; touch /opt/eddy/x /usr/x 2>&1 | grep -c 'Read-only'; touch /var/lib/eddy/x && echo written"
+    )
+    said = podman(*CAREFULLY, "--entrypoint=sh", image, "-c", shell).split()
+    assert said == ["10001", "2", "written"]
+
+
+def test_every_command_starts_without_root_and_without_a_disk(image: str) -> None:
+    said = podman(*CAREFULLY, image, "settings")
+    assert "EDDY_BOOTSTRAP_SERVERS" in said
+
+
+def test_it_judges_a_recording(image: str) -> None:
+    folder = "/opt/eddy/lib/python3.11/site-packages/streams/recordings"
+    said = podman(*CAREFULLY, image, "detect", f"{folder}/read_loop.jsonl")
+    assert "LOOP" in said
+
+
+def test_nothing_is_compiled_at_the_start(image: str) -> None:
+    shell = "cd /opt/eddy/lib/*/*/streams; find . -name '*.py' | wc -l; find . -name '*.pyc' | wc -l"
+    sources, compiled = podman(*CAREFULLY, "--entrypoint=sh", image, "-c", shell).split()
+    assert int(sources) == int(compiled) > 300
+
+
+def test_it_lists_what_is_in_it_at_the_versions_that_are_tested(image: str) -> None:
+    listed = json.loads(podman(*CAREFULLY, "--entrypoint=cat", image, "/opt/eddy/sbom.cdx.json"))
+    assert (listed["bomFormat"], listed["specVersion"]) == ("CycloneDX", "1.6")
+    versions = {part["name"].lower().replace("_", "-"): part["version"] for part in listed["components"]}
+    pinned = pins.pins("run")
+    assert versions.keys() - {"eddy-streams"} <= {str(name) for name in pinned}
+    assert all(versions[name] == version for name, version in pinned.items() if name in versions)
+    assert {"aiokafka", "rocksdict", "eddy-streams"} <= versions.keys()
+    assert "serialNumber" not in listed  # a random one
+
+
+def test_it_has_a_health_check_and_says_what_it_is(image: str) -> None:
+    found = json.loads(podman("image", "inspect", image))[0]
+    assert "/livez" in " ".join(found["HealthCheck"]["Test"])
+    assert found["Config"]["User"] == "10001:10001"
+    assert found["Labels"]["org.opencontainers.image.licenses"] == "Apache-2.0"
+
+
+def test_two_builds_give_the_same_bytes(image: str) -> None:
+    build("localhost/eddy-again", "--no-cache")
+    layers = [
+        json.loads(podman("image", "inspect", name))[0]["RootFS"]["Layers"]
+        for name in (image, "localhost/eddy-again")
+    ]
+    podman("rmi", "localhost/eddy-again")
+    assert layers[0] == layers[1]
+    assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", layer) for layer in layers[0])
