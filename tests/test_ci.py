@@ -26,12 +26,13 @@ def run_ci(
     rules: int = 0,
     servers: int = 0,
     described: int = 0,
+    manifests: int = 0,
     **recipes: str,
 ) -> subprocess.CompletedProcess[str]:
     """Run it where `make` follows the given recipes, and what is fetched ends with the given exit codes."""
     shutil.copytree(ROOT / ".ci", directory / ".ci")
     steps = {"setup": "true", "lint": "true", "test": "true", "test-kafka": "true", "test-hostile": "true"}
-    steps |= {"test-browser": "true", "test-notify": "true"}
+    steps |= dict.fromkeys(("test-browser", "test-kubernetes", "test-notify"), "true")
     steps |= {name.replace("_", "-"): recipe for name, recipe in recipes.items()}
     makefile = "".join(f".PHONY: {name}\n{name}:\n\t@{recipe}\n" for name, recipe in steps.items())
     (directory / "Makefile").write_text(makefile)
@@ -42,6 +43,7 @@ def run_ci(
         "browser/chromium": browser,
         "typescript": compiler,
         "asyncapi": described,
+        "kubernetes/tools": manifests,
         "deploy/promtool": rules,
         "notify/servers": servers,
     }
@@ -112,6 +114,13 @@ def test_it_goes_on_without_the_parser_of_asyncapi_and_says_so(tmp_path: Path) -
 
 def test_a_document_of_the_topics_that_is_wrong_is_a_failure(tmp_path: Path) -> None:
     assert run_ci(tmp_path, described=1).returncode == 1
+
+
+def test_it_goes_on_without_helm_and_says_so(tmp_path: Path) -> None:
+    result = run_ci(tmp_path, manifests=os.EX_TEMPFAIL, test_kubernetes="false", test_kafka="echo tested")
+    assert result.returncode == 0
+    assert "NO MANIFEST WAS CHECKED" in result.stderr
+    assert "tested" in result.stdout
 
 
 def test_it_goes_on_without_prometheus_and_says_so(tmp_path: Path) -> None:

@@ -13,10 +13,10 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 from click.testing import CliRunner
-from streams.notify.settings import NotifySettings
 
 from streams.cli import main
 from streams.console.settings import ConsoleSettings
+from streams.notify.settings import NotifySettings
 from streams.settings import BridgeSettings, ConnectionSettings, WorkerSettings, load
 
 ROOT = Path(__file__).parents[1]

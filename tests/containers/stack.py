@@ -1,7 +1,8 @@
 """The services of docker-compose.yml, started by podman-compose in the order that the file asks for.
 
-Podman 4 knows no `depends_on` with a condition, and without systemd no timer runs health checks. Both are done
-here: a service starts when those that it names are healthy or have ended well, and checks are run by hand.
+Podman 4 knows no `depends_on` with a condition, and without systemd no timer runs health checks. Both are
+done here: a service starts when those that it names are healthy or have ended well, and checks are run
+by hand.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The image, built and run: small, not root, read-only, the same bytes each time, with a list of its parts."""
+"""The image, built and run: small, not root, read-only, the same each time, with a list of its parts."""
 
 import json
 import re
