@@ -11,6 +11,7 @@ from typing import Any
 from schemas.bundled import OUTPUT_SUBJECTS
 from schemas.codec import Codec, OutputFormat, RegistryAddress
 from streams.brokers.connection import Connection
+from streams.brokers.oauth_token import TokenSource
 from streams.settings import ConnectionSettings, WorkerSettings
 
 
@@ -29,6 +30,14 @@ def connection(settings: ConnectionSettings) -> Connection:
         sasl_mechanism=settings.sasl_mechanism,
         sasl_username=settings.sasl_username,
         sasl_password=secret(settings.sasl_password),
+        oauth_token=TokenSource(
+            settings.sasl_oauth_token_file,
+            settings.sasl_oauth_token_command,
+            settings.sasl_oauth_token_provider,
+            settings.sasl_oauth_token_argument,
+        )
+        if settings.sasl_mechanism == "OAUTHBEARER"
+        else None,
         ssl_cafile=text(settings.ssl_cafile),
         ssl_certfile=text(settings.ssl_certfile),
         ssl_keyfile=text(settings.ssl_keyfile),

@@ -49,11 +49,25 @@ class ConnectionSettings(BaseSettings):
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = Field(
         "PLAINTEXT", description="As in every Kafka client."
     )
-    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = Field(
+    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] = Field(
         "PLAIN", description="Used when the protocol is SASL."
     )
     sasl_username: str | None = Field(None, description="User name of the SASL login.")
     sasl_password: SecretStr | None = Field(None, description="Password of the SASL login. Never logged.")
+    sasl_oauth_token_file: Path | None = Field(
+        None, description="Holds the token of OAUTHBEARER; read again at each login."
+    )
+    sasl_oauth_token_command: str = Field(
+        "", description="Prints the token of OAUTHBEARER; run again at each login, without a shell."
+    )
+    sasl_oauth_token_provider: str = Field(
+        "",
+        pattern=r"^([A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*)?$",
+        description="module:function that returns the token of OAUTHBEARER, such as that of MSK.",
+    )
+    sasl_oauth_token_argument: str = Field(
+        "", description="What that function is called with, such as the region."
+    )
     ssl_cafile: Path | None = Field(None, description="CA certificates, PEM; the system's when not set.")
     ssl_certfile: Path | None = Field(None, description="Client certificate, PEM.")
     ssl_keyfile: Path | None = Field(None, description="Key of the client certificate, PEM.")
@@ -115,7 +129,18 @@ class ConnectionSettings(BaseSettings):
 
     @model_validator(mode="after")
     def _login_is_complete(self) -> ConnectionSettings:
-        if self.security_protocol.startswith("SASL"):
+        if self.security_protocol.startswith("SASL") and self.sasl_mechanism == "OAUTHBEARER":
+            sources = (
+                self.sasl_oauth_token_file,
+                self.sasl_oauth_token_command,
+                self.sasl_oauth_token_provider,
+            )
+            if sum(map(bool, sources)) != 1:
+                raise ValueError(
+                    "EDDY_SASL_MECHANISM OAUTHBEARER needs one of EDDY_SASL_OAUTH_TOKEN_FILE, "
+                    "EDDY_SASL_OAUTH_TOKEN_COMMAND and EDDY_SASL_OAUTH_TOKEN_PROVIDER"
+                )
+        elif self.security_protocol.startswith("SASL"):
             for name in ("sasl_username", "sasl_password"):
                 if getattr(self, name) is None:
                     raise ValueError(f"EDDY_{name.upper()} is needed for EDDY_SECURITY_PROTOCOL SASL")

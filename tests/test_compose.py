@@ -118,7 +118,7 @@ def test_the_worker_keeps_its_state_where_the_image_lets_it() -> None:
     directory = settings_of_the_image()["EDDY_DATA_DIR"]
     for name in ("worker", "bridge"):
         assert OURS[name]["environment"]["EDDY_DATA_DIR"] == directory
-        assert OURS[name]["volumes"] == [directory]
+        assert "volumes" not in OURS[name]  # the image has one for each container
     assert f"VOLUME {directory}\n" in DOCKERFILE
     assert f"--chown=10001:10001 {directory} {directory}\n" in DOCKERFILE
 

@@ -9,6 +9,7 @@ from typing import Any
 from aiokafka.helpers import create_ssl_context
 
 from streams.brokers.client_fixes.record_batches import MAX_BATCH_BYTES
+from streams.brokers.oauth_token import TokenProvider, TokenSource
 from streams.domain.topic import Topic
 from streams.errors import ConfigurationError
 
@@ -25,6 +26,8 @@ class Connection:
     sasl_mechanism: str = "PLAIN"
     sasl_username: str | None = None
     sasl_password: str | None = field(default=None, repr=False)
+    oauth_token: TokenSource | None = field(default=None, repr=False)
+    """Where the token comes from, if the mechanism is OAUTHBEARER."""
     ssl_cafile: str | None = None
     ssl_certfile: str | None = None
     ssl_keyfile: str | None = None
@@ -72,6 +75,12 @@ class Connection:
         context.check_hostname = self.ssl_check_hostname
         return context
 
+    def token_provider(self) -> TokenProvider | None:
+        """Return what a client asks for its token, None where the login is another."""
+        if not self.security_protocol.startswith("SASL") or self.oauth_token is None:
+            return None
+        return TokenProvider(self.oauth_token)
+
     def client_options(self) -> dict[str, Any]:
         """Keyword arguments every aiokafka client takes."""
         options: dict[str, Any] = {
@@ -81,7 +90,9 @@ class Connection:
         }
         if (context := self.ssl_context()) is not None:
             options["ssl_context"] = context
-        if self.security_protocol.startswith("SASL"):
+        if (provider := self.token_provider()) is not None:
+            options |= {"sasl_mechanism": self.sasl_mechanism, "sasl_oauth_token_provider": provider}
+        elif self.security_protocol.startswith("SASL"):
             options |= {
                 "sasl_mechanism": self.sasl_mechanism,
                 "sasl_plain_username": self.sasl_username,

@@ -36,6 +36,8 @@ async def refusal(connection: Connection) -> str | None:
 def what_to_do(error: Exception, connection: Connection) -> str | None:
     """Return what an error says of TLS or the login, and what to do; None when it is about neither."""
     match error:
+        case SaslAuthenticationFailed() if connection.oauth_token is not None:
+            return "The token is refused: check what EDDY_SASL_OAUTH_TOKEN_... names, and when the token ends"
         case SaslAuthenticationFailed():
             return (
                 f"The login of {connection.sasl_username} is refused: check EDDY_SASL_USERNAME, "

@@ -15,6 +15,8 @@ def faust_credentials(connection: Connection) -> CredentialsT | None:
         ConfigurationError: a certificate or key file cannot be read.
     """
     context = connection.ssl_context()
+    if (provider := connection.token_provider()) is not None:
+        return faust.OAuthCredentials(oauth_cb=provider, ssl_context=context)
     if connection.security_protocol.startswith("SASL"):
         return faust.SASLCredentials(
             username=connection.sasl_username,

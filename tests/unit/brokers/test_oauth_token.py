@@ -1,0 +1,108 @@
+"""Tokens of OAUTHBEARER: from a file, a command or a function, asked at each login, never shown."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.admin import AIOKafkaAdminClient
+from faust.transport.drivers.aiokafka import credentials_to_aiokafka_auth
+
+from streams.brokers.connection import Connection
+from streams.brokers.oauth_token import TokenProvider, TokenSource
+from streams.endpoints import connection
+from streams.engine.faust_seam.credentials import faust_credentials
+from streams.errors import ConfigurationError
+from streams.settings import ConnectionSettings, load
+
+SECRET = "header.claims.signature"
+
+
+def by_file(path: Path) -> Connection:
+    return Connection("127.0.0.1:9092", "SASL_PLAINTEXT", "OAUTHBEARER", oauth_token=TokenSource(file=path))
+
+
+async def test_a_token_that_is_renewed_is_used_at_the_next_login(tmp_path: Path) -> None:
+    (path := tmp_path / "token").write_text("first\n")
+    provider = TokenProvider(TokenSource(file=path))
+    assert await provider.token() == "first"
+    path.write_text("second\n")
+    assert await provider.token() == "second"
+    assert provider.extensions() == {}
+
+
+def test_a_command_prints_a_token_without_a_shell() -> None:
+    command = f"{sys.executable} -c \"print('{SECRET}; echo')\""
+    assert TokenSource(command=command).read() == f"{SECRET}; echo"
+
+
+@pytest.mark.parametrize("function", ["one", "with_its_end"])
+def test_a_function_returns_a_token_alone_or_with_its_end(function: str) -> None:
+    source = TokenSource(provider=f"{__name__}:{function}", argument="eu-west-1")
+    assert source.read() == f"{SECRET} of eu-west-1"
+
+
+def one(region: str) -> str:
+    return f"{SECRET} of {region}"
+
+
+def with_its_end(region: str) -> tuple[str, int]:
+    return one(region), 1_700_000_000_000
+
+
+def refusing() -> str:
+    raise RuntimeError(SECRET)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        TokenSource(file=Path("/nowhere/token")),
+        TokenSource(command="/nowhere/program"),
+        TokenSource(command=f"{sys.executable} -c \"print('{SECRET}'); raise SystemExit(3)\""),
+        TokenSource(command="true"),
+        TokenSource(provider=f"{__name__}:refusing"),
+        TokenSource(provider=f"{__name__}:missing"),
+        TokenSource(provider="no_such_module:token"),
+    ],
+    ids=["no file", "no program", "failed", "nothing", "refused", "no function", "no module"],
+)
+def test_without_a_token_the_client_waits_and_nothing_is_shown(source: TokenSource) -> None:
+    # aiokafka tries again after an OSError.
+    with pytest.raises(OSError) as error:
+        source.read()
+    assert SECRET not in str(error.value)
+
+
+async def test_every_client_and_the_worker_ask_the_same_source(tmp_path: Path) -> None:
+    (path := tmp_path / "token").write_text(SECRET)
+    reached = by_file(path)
+    options = reached.client_options()
+    assert "sasl_plain_username" not in options
+    consumer, producer = AIOKafkaConsumer(**options), AIOKafkaProducer(**options)
+    await consumer.stop()
+    await producer.stop()
+    AIOKafkaAdminClient(**options)
+    auth = credentials_to_aiokafka_auth(faust_credentials(reached))
+    for asked in (options, auth):
+        assert asked["sasl_mechanism"] == "OAUTHBEARER"
+        assert asked["security_protocol"] == "SASL_PLAINTEXT"
+        assert await asked["sasl_oauth_token_provider"].token() == SECRET
+    assert str(path) not in repr(reached)
+
+
+def test_the_settings_name_exactly_one_source(tmp_path: Path) -> None:
+    (path := tmp_path / "token").write_text(SECRET)
+    sasl = {"security_protocol": "SASL_SSL", "sasl_mechanism": "OAUTHBEARER"}
+    for wrong in ({}, {"sasl_oauth_token_file": path, "sasl_oauth_token_command": "true"}):
+        with pytest.raises(ConfigurationError, match="EDDY_SASL_OAUTH_TOKEN_FILE"):
+            load(ConnectionSettings, **sasl, **wrong)
+    settings = load(ConnectionSettings, **sasl, sasl_oauth_token_file=path)
+    provider = connection(settings).token_provider()
+    assert provider is not None
+
+
+@pytest.mark.parametrize("wrong", ["module", "module:", "module:call()", "a b:c"])
+def test_a_function_is_named_by_its_module(wrong: str) -> None:
+    with pytest.raises(ConfigurationError, match="EDDY_SASL_OAUTH_TOKEN_PROVIDER"):
+        load(ConnectionSettings, sasl_oauth_token_provider=wrong)
