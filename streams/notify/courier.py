@@ -120,7 +120,13 @@ class Courier:
         alert = waiting.first.alert
         handle = self._memory.handle(self.sink.name, alert.key)
         outcome: Outcome = Delivered()
-        for request in self._requests(waiting, handle)[waiting.arrived :]:
+        try:
+            requests = self._requests(waiting, handle)
+        except Exception as error:
+            log.exception("%s cannot say %s.", self.sink.name, waiting.what.id)
+            # One alert must not keep all others from people.
+            return Refused(f"a bug of Eddy: {error!r}", 0, b"")
+        for request in requests[waiting.arrived :]:
             outcome = await self._post(request)
             if not isinstance(outcome, Delivered):
                 return outcome

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC
@@ -80,9 +81,25 @@ def json_request(
 
 
 def as_json(document: object) -> bytes:
-    """Return compact JSON, without lone surrogates, which no receiver can read."""
-    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    """Return compact JSON without what no receiver can read: lone surrogates, infinite numbers."""
+    try:
+        text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        text = json.dumps(_finite(document), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.encode(errors="replace")
+
+
+def _finite(value: Any) -> Any:
+    """Return a document with null for each number that JSON does not have."""
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case Mapping():
+            return {key: _finite(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_finite(each) for each in value]
+        case _:
+            return value
 
 
 class Answer(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -79,9 +80,9 @@ class Wording:
         """Return what it has cost since then, as far as the agent reports it."""
         tokens, cost = alert.fields.get("tokens_since_onset"), alert.fields.get("cost_since_onset")
         parts = []
-        if isinstance(cost, int | float) and cost:
+        if isinstance(cost, int | float) and cost and math.isfinite(cost):
             parts.append(f"{self.currency}{cost:,.2f}" if cost >= 0.01 else f"{self.currency}{cost:.4f}")
-        if isinstance(tokens, int | float) and tokens:
+        if isinstance(tokens, int | float) and tokens and math.isfinite(tokens):
             parts.append(f"{tokens:,.0f} tokens")
         return "cost " + ", ".join(parts) if parts else "cost not reported"
 

@@ -31,11 +31,16 @@ wild = st.builds(
     timestamp=st.integers(-(2**62), 2**62),
     first_timestamp=st.none() | st.integers(-(2**62), 2**62),
     last_timestamp=st.none() | st.integers(-(2**62), 2**62),
-    tokens_since_onset=st.none() | st.integers(0, 2**62) | st.floats(0, 1e18),
-    cost_since_onset=st.none() | st.floats(0, 1e12),
+    tokens_since_onset=st.none() | st.integers(0, 2**62) | st.floats(),
+    cost_since_onset=st.none() | st.floats(),
     reason=st.none() | st.sampled_from(["quiet", "terminal", "expired", "a later reason"]),
     stuck=st.none() | st.fixed_dictionaries({"score": st.floats(0, 12), "kinds": st.just({"same_error": 3})}),
 )
+
+
+def no_json(word: str) -> None:
+    """Refuse what Python reads as JSON, and nobody else."""
+    raise ValueError(word)
 
 
 def all_of(sink: Sink, delivery: Delivery) -> list[bytes]:
@@ -49,7 +54,7 @@ def test_no_alert_stops_a_sink_and_each_request_is_json(name: str, first: Any, s
     delivery = told(first, second) if first.id != second.id else told(first)
     if sink.wants(delivery):
         for request in sink.requests(delivery, None, NOW_MS):
-            json.loads(request.body)
+            json.loads(request.body, parse_constant=no_json)
             for header in (*request.headers, *request.headers.values()):
                 assert "\n" not in header
                 assert "\r" not in header

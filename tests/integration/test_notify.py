@@ -19,6 +19,7 @@ from streams.domain.topic import Topic
 from tests.integration.receiver import HANG, HANG_UP, Receiver, receiving
 from tests.integration.stage import Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until
+from tests.network import Link
 from tests.unit.sinks.alerts import SECRET, fields
 
 pytestmark = pytest.mark.integration
@@ -265,6 +266,23 @@ async def test_open_episodes_are_told_again_to_alertmanager_after_a_restart(
     again = (await receiver.has(4))[3]
     assert again.path == "/api/v2/alerts"
     assert again.body[0]["labels"]["session_id"] == "s-1"
+
+
+async def test_brokers_that_are_away_are_waited_for(
+    linked_stage: tuple[Stage, Link], receiver: Receiver
+) -> None:
+    stage, link = linked_stage
+    notifier = await webhook(stage, receiver).ready()
+    await put(stage, fields())
+    await receiver.has(1)
+    said = len(notifier.log)
+    await link.cut()
+    await until(lambda: len(notifier.log) > said, PATIENCE_SECONDS, "a word about it", notifier)
+    link.heal()
+    await put(stage, fields("recovered", 24))
+    await until(
+        lambda: "s-1/0/24/loop_episode/recovered" in receiver.ids(), PATIENCE_SECONDS, "the end", notifier
+    )
 
 
 async def test_it_says_what_is_missing(stage: Stage) -> None:
