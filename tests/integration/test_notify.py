@@ -98,6 +98,7 @@ async def test_a_new_group_tells_what_comes_and_nothing_that_is_old(stage: Stage
     }
 
 
+@pytest.mark.any_broker
 async def test_a_message_is_a_signed_cloud_event(stage: Stage, receiver: Receiver) -> None:
     await webhook(stage, receiver).ready()
     await put(stage, fields())
@@ -112,6 +113,7 @@ async def test_a_message_is_a_signed_cloud_event(stage: Stage, receiver: Receive
     assert got.body["data"]["phase"] == "opened"
 
 
+@pytest.mark.any_broker
 async def test_a_receiver_in_trouble_gets_everything_in_the_end_under_the_same_ids(
     stage: Stage, receiver: Receiver
 ) -> None:
@@ -132,6 +134,7 @@ async def test_a_receiver_in_trouble_gets_everything_in_the_end_under_the_same_i
     assert await stage.read(Topic.ALERT_DEAD_LETTERS) == []
 
 
+@pytest.mark.any_broker
 async def test_what_a_receiver_refuses_is_a_dead_letter_and_the_next_arrives(
     stage: Stage, receiver: Receiver
 ) -> None:
@@ -150,6 +153,7 @@ async def test_what_a_receiver_refuses_is_a_dead_letter_and_the_next_arrives(
     assert SECRET not in notifier.log
 
 
+@pytest.mark.any_broker
 async def test_a_receiver_that_is_gone_is_asked_no_more(stage: Stage, receiver: Receiver) -> None:
     receiver.plan.append(410)
     notifier = await webhook(stage, receiver).ready()
@@ -229,6 +233,7 @@ async def test_a_sink_that_is_away_keeps_no_other_from_its_alerts_and_repeats_no
         assert [each.body["event_action"] for each in other.got] == ["trigger", "resolve"]
 
 
+@pytest.mark.any_broker
 async def test_a_thread_is_found_again_after_a_restart(stage: Stage, receiver: Receiver) -> None:
     bot = {
         "notify_slack_token": "xoxb-s3cret",
@@ -253,6 +258,7 @@ async def test_a_thread_is_found_again_after_a_restart(stage: Stage, receiver: R
     assert "xoxb-s3cret" not in first.log + second.log
 
 
+@pytest.mark.any_broker
 async def test_open_episodes_are_told_again_to_alertmanager_after_a_restart(
     stage: Stage, receiver: Receiver
 ) -> None:
@@ -285,12 +291,14 @@ async def test_brokers_that_are_away_are_waited_for(
     )
 
 
+@pytest.mark.any_broker
 async def test_it_says_what_is_missing(stage: Stage) -> None:
     status, _, said = await stage.attempt("notify")
     assert status == 2
     assert "no sink is set up" in said
 
 
+@pytest.mark.any_broker
 async def test_a_dry_run_prints_what_would_be_sent_and_commits_nothing(
     stage: Stage, receiver: Receiver
 ) -> None:
