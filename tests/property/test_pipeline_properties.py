@@ -150,7 +150,7 @@ TO_BE_SEEN = {
     *("response", "drift: CONTINUE", "drift: INJECT_REMINDER", "drift: SUMMARIZE_REPLAN"),
     "drift: CHECKPOINT_RESET",
     "a run of a group",
-    *(f"{rule} {level}" for rule in ("R1", "R2", "R3", "R4", "R5") for level in ("WARNING", "LOOP")),
+    *(f"{rule} {level}" for rule in ("R1", "R2", "R3", "R4", "R5", "R7") for level in ("WARNING", "LOOP")),
     *(f"not judged: {why}" for why in ("disabled", "system", "status", "empty", "exempt", "infrastructure")),
     *("opened", "escalated", "still_open", "recovered: quiet", "recovered: terminal", "recovered: expired"),
 }
