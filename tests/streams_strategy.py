@@ -142,7 +142,10 @@ CHANGES = st.sampled_from(
         {"identical_warn": 2, "identical_loop": 2, "cycle_max_period": 2, "poll_gap_ms": 0},
         {
             "verdict_rules": ["R1", "R2", "R3", "R4", "R5"],
-            **{"same_error_warn": 2, "same_error_loop": 3, "same_result_warn": 2, "near_duplicate_warn": 2},
+            "same_error_warn": 2,
+            "same_error_loop": 3,
+            "same_result_warn": 2,
+            "near_duplicate_warn": 2,
         },
         {"tool_policies": {"get_status": {"mode": "polling"}, "*a*": {"mode": "exempt"}}},
         {"tool_policies": {"read_*": {"mode": "limits", "warn": 2, "loop": 4}}},
