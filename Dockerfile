@@ -17,6 +17,9 @@ RUN python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))
  && /opt/build/bin/pip install --no-compile -c constraints/image.txt cyclonedx-bom
 COPY LICENSE README.md ./
 COPY streams streams
+# What `eddy --version` names.
+ARG COMMIT=
+RUN printf %s "$COMMIT" > streams/commit.txt
 COPY schemas schemas
 COPY topics topics
 # Compiled here, since the image is read-only where it runs; without times, so that each build gives the same bytes.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from streams.cli.lazy_group import LazyGroup
+from streams.cli.version import show
 
 
 @click.group(
@@ -33,7 +34,14 @@ from streams.cli.lazy_group import LazyGroup
     },
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(None, "--version", package_name="eddy-streams", prog_name="eddy")
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=show,
+    help="Show the version and the commit, and exit.",
+)
 def main() -> None:
     """Tells which agent sessions go in circles, and why.
 

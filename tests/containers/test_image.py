@@ -2,12 +2,14 @@
 
 import json
 import re
+import subprocess
 
 import pytest
 
 from tests import pins
 from tests.containers.conftest import build
 from tests.containers.stack import podman
+from tests.pages import ROOT
 
 pytestmark = [pytest.mark.containers, pytest.mark.timeout(900)]
 
@@ -42,6 +44,11 @@ def test_it_runs_as_nobody_in_particular_and_writes_nowhere_but_to_its_volume(im
 def test_every_command_starts_without_root_and_without_a_disk(image: str) -> None:
     said = podman(*CAREFULLY, image, "settings")
     assert "EDDY_BOOTSTRAP_SERVERS" in said
+
+
+def test_it_names_its_commit(image: str) -> None:
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert f"(commit {head.stdout[:12]})" in podman(*CAREFULLY, image, "--version")
 
 
 def test_it_judges_a_recording(image: str) -> None:

@@ -1,0 +1,43 @@
+"""What `eddy --version` says: the version, and the commit that it was made from."""
+
+from __future__ import annotations
+
+import subprocess
+from importlib.metadata import version
+from pathlib import Path
+
+import click
+
+from streams.cli.text.screen import echo
+
+#: Beside the package in a checkout, and written into it by those who build the image.
+_CHECKOUT = Path(__file__).parents[2]
+_WRITTEN = Path(__file__).parents[1] / "commit.txt"
+_SECONDS = 5
+
+
+def described() -> str:
+    """Return the version, with the commit as far as it is known."""
+    commit = commit_of(_CHECKOUT) or (_WRITTEN.read_text().strip() if _WRITTEN.is_file() else "")
+    return version("eddy-streams") + (f" (commit {commit})" if commit else "")
+
+
+def commit_of(checkout: Path) -> str:
+    """Return the commit of a checkout, with `-dirty` if files differ from it; empty if it is none."""
+    if not (checkout / ".git").exists():
+        return ""
+    command = ["git", "-C", str(checkout), "describe", "--always", "--dirty", "--exclude=*", "--abbrev=12"]
+    try:
+        done = subprocess.run(  # noqa: S603
+            command, capture_output=True, text=True, timeout=_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""  # git is missing, or does not answer: the version alone is right, too
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def show(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    """Print it and end, if it is wanted."""
+    if wanted and not context.resilient_parsing:
+        echo(f"eddy, version {described()}")
+        context.exit()
