@@ -23,7 +23,8 @@ STATE_BYTES = 500
 
 _PATIENCE_SECONDS = 600.0
 _SAMPLE_SECONDS = 0.02
-_RESTORED = re.compile(r"Restored (\d+) records of \d+ partitions of sessions in ([\d.]+) s")
+#: As the log of a worker has it, and `contenders/naive_faust.py`.
+_RESTORED = re.compile(r"Restored the state of sessions: ([\d,]+) records from .* in ([\d.]+) s")
 
 
 class Recovery(NamedTuple):
@@ -99,7 +100,7 @@ async def _watch(worker: Running) -> Recovery:
         now = time.monotonic()
         samples.append((now, worker.cpu_seconds()))
         if found := _RESTORED.search(worker.log):
-            records, seconds = int(found[1]), float(found[2])
+            records, seconds = int(found[1].replace(",", "")), float(found[2])
             before = max((cpu for at, cpu in samples if at <= now - seconds), default=0.0)
             return Recovery(records, seconds, (samples[-1][1] - before) / records * 1e6)
         await asyncio.sleep(_SAMPLE_SECONDS)

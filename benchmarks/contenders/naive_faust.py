@@ -66,7 +66,7 @@ judge = judge_for(config)
 async def tell_recovered() -> None:
     """Say how long the restore took, in the words of Eddy's worker."""
     seconds = time.monotonic() - app.tables.recovery._recovery_started_at  # noqa: SLF001 - Faust only logs it
-    said = f"Restored {len(sessions)} records of {config.partitions} partitions of sessions"
+    said = f"Restored the state of sessions: {len(sessions)} records from {config.partitions} partitions"
     print(f"{said} in {seconds:.2f} s", flush=True)
 
 
