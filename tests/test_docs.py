@@ -90,9 +90,13 @@ OWNERS = {
 }
 #: Options of programs that are not ours: the embedded broker, Kafka's own tools.
 OTHER_TOOLS = {
+    "--abbrev",
     "--alter",
+    "--always",
     "--advertised-listener-url",
     "--cluster-id",
+    "--dirty",
+    "--exclude",
     "--listener-url",
     "--reset-offsets",
     "--storage-engine",
