@@ -4,7 +4,8 @@ The tree:
 
     EddyError
     ├── ConfigurationError      a setting or a file is wrong: nothing was started
-    │   └── ConflictError       another user was first: look, and try again
+    │   ├── ConflictError       another user was first: look, and try again
+    │   └── NotFoundError       what was named is not there: correct the name
     ├── InfrastructureError     broker, disk or registry failed: the worker stops, nothing was acknowledged
     ├── StateError              local state cannot be used as it is
     │   └── DamagedStateError   its files are damaged: it is set aside and restored
@@ -24,6 +25,10 @@ class ConfigurationError(EddyError):
 
 class ConflictError(ConfigurationError):
     """Another user changed the same thing first. Look at what is there now, and try again."""
+
+
+class NotFoundError(ConfigurationError):
+    """What was asked for is not there. The message names what comes nearest."""
 
 
 class InfrastructureError(EddyError):

@@ -14,7 +14,7 @@ from aiohttp.typedefs import Handler, Middleware
 from streams.console import probes
 from streams.console.console import Console, wants_json
 from streams.console.live import Live
-from streams.errors import ConfigurationError, ConflictError, InfrastructureError
+from streams.errors import ConfigurationError, ConflictError, InfrastructureError, NotFoundError
 
 log = logging.getLogger(__name__)
 
@@ -104,6 +104,8 @@ def _problems(console: Console) -> Middleware:
             return await handler(request)
         except ConflictError as error:
             status, title, detail = 409, "Another user was first", str(error)
+        except NotFoundError as error:
+            status, title, detail = 404, "This is not there", str(error)
         except ConfigurationError as error:
             status, title, detail = 400, "This cannot be done", str(error)
         except InfrastructureError as error:

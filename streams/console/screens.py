@@ -14,6 +14,7 @@ from streams.console.views import (
     health,
     health_detail,
     job,
+    licenses,
     policy,
     session,
     session_map,
@@ -46,6 +47,7 @@ SCREENS: Final = (
         )
         for scope in Scope
     ),
+    Screen("licenses", "", "/licenses", "", licenses.routes),
     Screen("session", "", "/session", "", session.routes, session.live),
 )
 """Those without a title are reached from others only."""

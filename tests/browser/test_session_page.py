@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 SESSION = "/session?id=ticket-48213-refund"
 TABS = ("steps", "scores", "evidence", "what-if")
-SCREENS = ("/sessions", *(f"{SESSION}&tab={tab}" for tab in TABS), f"{SESSION}&lens=all")
+SCREENS = ("/sessions", "/licenses", *(f"{SESSION}&tab={tab}" for tab in TABS), f"{SESSION}&lens=all")
 
 
 def overflow(page: Page) -> int:

@@ -27,7 +27,7 @@ from streams.console.views.session_content import control_bar, described, saved,
 from streams.console.whatif import MOST_RECORDS, SLIDERS, changed, judge_again
 from streams.console.wording import moment
 from streams.domain.text.printable import printable
-from streams.errors import ConfigurationError
+from streams.errors import ConfigurationError, NotFoundError
 from streams.explain.settings_topic import differing
 
 MOST_STEPS: Final = 200
@@ -65,7 +65,7 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
         found = replace(held, steps=console.redaction.steps(held.steps, request["who"].role))
         known = console.board.session(session_id, now)
         if not found.steps and known is None:
-            raise ConfigurationError(console.board.missing(session_id))
+            raise NotFoundError(console.board.missing(session_id))
         content = {
             **_head(console, request, session_id, found, known),
             "tab": tab,

@@ -12,6 +12,7 @@ from markupsafe import escape
 
 from streams.console.access.identity import Identity, Role
 from streams.console.app import compressed_file
+from streams.console.board import Steps
 from streams.console.composition import console_on
 from streams.console.console import Console
 from streams.console.file_board import FileBoard
@@ -39,6 +40,13 @@ class Still:
         return {}
 
 
+class Empty:
+    """A timeline of a topic that has nothing."""
+
+    async def steps(self, session_id: str, *, before: int | None, limit: int) -> Steps:
+        return Steps(())
+
+
 @pytest.fixture
 def looping(tmp_path: Path) -> Console:
     """Return a console in whose inbox every odd session stands."""
@@ -46,7 +54,7 @@ def looping(tmp_path: Path) -> Console:
     for session in (*ODD, "s-1"):
         board.loop(session, 12)
     given = settings(tmp_path, console_port=0)
-    live = LiveBoard(board.model, Still(), None, None, "here")  # type: ignore[arg-type]
+    live = LiveBoard(board.model, Still(), Empty(), None, "here")  # type: ignore[arg-type]
     return console_on(given, live, lambda: board.now)
 
 
@@ -138,8 +146,25 @@ async def test_any_number_in_an_address_is_answered(judged: Console, value: str)
 @pytest.mark.parametrize("accept", ["text/html", "application/json"])
 async def test_any_id_in_an_address_is_answered(judged: Console, odd: str, accept: str) -> None:
     async for who in looking(judged):
-        assert await who.status(f"/session?{urlencode({'id': odd})}", accept) == 400
+        assert await who.status(f"/session?{urlencode({'id': odd})}", accept) == 404
         assert await who.status(f"/{quote(odd, safe='')}", accept) == 404
+
+
+async def test_a_session_that_is_not_known_is_not_found_and_the_nearest_are_named(
+    looping: Console, judged: Console
+) -> None:
+    [known] = judged.board.ids  # type: ignore[attr-defined]
+    for console, wrong, nearest in ((looping, "s-2", "s-1"), (judged, f"{known}x", known)):
+        async for who in looking(console):
+            path = f"/session?{urlencode({'id': wrong})}"
+            async with who.client.get(path, headers={"Accept": "text/html"}) as page:
+                assert page.status == 404
+                assert nearest in (await page.text()).partition("<main")[2]
+            async with who.client.get(path, headers={"Accept": "application/json"}) as answer:
+                assert (answer.status, answer.content_type) == (404, "application/problem+json")
+                problem = orjson.loads(await answer.read())
+            assert problem["status"] == 404
+            assert nearest in problem["detail"]
 
 
 async def test_a_page_that_was_sent_is_not_kept(judged: Console) -> None:
