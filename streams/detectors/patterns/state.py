@@ -7,7 +7,14 @@ from typing import Any, NamedTuple
 
 from streams.detectors.patterns.action_kind import ActionKind, action_kind_of, failure_of
 from streams.detectors.patterns.settings import PatternsSettings
-from streams.detectors.patterns.version_window import NOTHING, Versions, append, letter, version
+from streams.detectors.patterns.version_window import (
+    NOTHING,
+    Versions,
+    append,
+    letter,
+    version,
+    version_of_kept,
+)
 from streams.domain.decision import Decision
 from streams.domain.shared_window import NOTHING as NO_PLACE
 
@@ -61,6 +68,6 @@ def upgraded(stored: Sequence[Any]) -> PatternsState:
     kinds, versions, places, *others = stored
     if type(places) is str:
         return PatternsState(*stored)
-    marked = [None if each is None else version(*each) for each in versions]
+    marked = [None if each is None else version_of_kept(*each) for each in versions]
     letters = "".join([NOTHING if place == NO_PLACE else letter(place) for place in places])
     return PatternsState(kinds, marked, letters, *others)

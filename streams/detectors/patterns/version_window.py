@@ -39,8 +39,17 @@ def version(tool: str | None, target: str, content_hash: str | None) -> str:
     >>> version("cat", "a.py", None), version("cat", "a.py", "h0")
     ('#=qs8YKs!P', '#=qs8YKs!P=?62q')
     """
-    told = _NO_TOOL if tool is None else mark(bounded(tool))
-    return mark(bounded(target)) + told + ("" if content_hash is None else mark(bounded_hash(content_hash)))
+    return version_of_kept(
+        None if tool is None else bounded(tool),
+        bounded(target),
+        None if content_hash is None else bounded_hash(content_hash),
+    )
+
+
+def version_of_kept(tool: str | None, target: str, content_hash: str | None) -> str:
+    """Return the version of texts that are bounded already, as earlier versions of Eddy kept them."""
+    told = _NO_TOOL if tool is None else mark(tool)
+    return mark(target) + told + ("" if content_hash is None else mark(content_hash))
 
 
 def append(versions: Versions, places: str, newest: str | None, size: int) -> tuple[Versions, str]:
