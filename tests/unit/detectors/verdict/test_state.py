@@ -56,3 +56,22 @@ def test_no_text_of_a_record_is_kept_but_the_names_of_tools() -> None:
 def test_names_of_tools_are_bounded() -> None:
     values = [failing(tool="t" * 9000 + str(number % 3)) for number in range(40)]
     assert size(values) < 20_000
+
+
+def as_before_r7(state: VerdictState) -> list[Any]:
+    """The list that was stored before there was R7: signatures instead of what the records did."""
+    stored: list[Any] = orjson.loads(orjson.dumps([*state]))
+    stored[VerdictState._fields.index("past")] = "aaaaaaaaaa,,bbbbbbbbbb,"
+    return stored[:21]
+
+
+def test_a_run_from_before_r7_goes_on_and_the_score_begins() -> None:
+    detector, last = Verdict(), spread([failing()] * 3)[-1]
+    for stored in (as_before_r7(after([failing()] * 2)), as_before_r7(after([failing()] * 2))[:20]):
+        state, block, _ = detector.observe(
+            detector.restore(stored), Decision.of(0, 120_002, last), {}, DEFAULTS
+        )
+        assert (block["run"], block["level"]) == (3, "LOOP")
+        assert block["stuck"] == {"score": 0.0, "kind": "new_error", "points": -0.5, "refers_to": None}
+        *_, block, _ = detector.observe(state, Decision.of(0, 120_003, last), {}, DEFAULTS)
+        assert block["stuck"] == {"score": 2.0, "kind": "again", "points": 2.0, "refers_to": 120_002}
