@@ -48,12 +48,19 @@ class Stack:
         self.project = project
 
     def __enter__(self) -> Self:
-        self.compose("down", "--volumes")  # what an earlier run left, if it was killed
+        self._remove()  # what an earlier run left, if it was killed
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._remove()
+
+    def _remove(self) -> None:
+        """Remove everything, also replicas, which podman-compose leaves behind."""
+        named = f"label=io.podman.compose.project={self.project}"
+        if containers := podman("ps", "--all", "--quiet", "--filter", named).split():
+            podman("rm", "--force", "--volumes", *containers)
         self.compose("--profile", "demo", "down", "--volumes")
 
     def compose(self, *words: str) -> str:

@@ -76,7 +76,7 @@ def test_it_lists_what_is_in_it_at_the_versions_that_are_tested(image: str) -> N
 
 def test_it_has_a_health_check_and_says_what_it_is(image: str) -> None:
     found = json.loads(podman("image", "inspect", image))[0]
-    assert "/livez" in " ".join(found["HealthCheck"]["Test"])
+    assert "/livez" in " ".join(found["Healthcheck"]["Test"])
     assert found["Config"]["User"] == "10001:10001"
     assert found["Labels"]["org.opencontainers.image.licenses"] == "Apache-2.0"
 
