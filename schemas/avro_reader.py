@@ -143,13 +143,13 @@ class _Source:
             case list():
                 return self._union(writer, into, variable)
             case {"type": "record"}:
-                return [f"{variable}, p = {self.record(writer, _inner(into, 'record'))}(b, p)"]
+                return [f"{variable}, p = {self.record(writer, branch_of(into, 'record'))}(b, p)"]
             case {"type": "array", "items": items}:
-                wanted = (_inner(into, "array") or {}).get("items")
+                wanted = (branch_of(into, "array") or {}).get("items")
                 return [f"{variable}, p = {self._repeated('[]', [], items, wanted, 'v.append(i)')}(b, p)"]
             case {"type": "map", "values": values}:
                 key = self._statements("string", None, "k")
-                wanted = (_inner(into, "map") or {}).get("values")
+                wanted = (branch_of(into, "map") or {}).get("values")
                 return [f"{variable}, p = {self._repeated('{}', key, values, wanted, 'v[k] = i')}(b, p)"]
             case {"type": "enum", "name": name, "symbols": symbols}:
                 self._types[name] = writer
@@ -210,7 +210,7 @@ def _pairs(read: Mapping[str, str], wanted: Mapping[str, Any] | None) -> Iterato
             yield name, repr(field["default"])
 
 
-def _inner(into: Any, kind: str) -> Any:
+def branch_of(into: Any, kind: str) -> Any:
     """Return the target's type of a kind, which may stand in a union; None when there is none."""
     branches = into if isinstance(into, list) else [into]
     return next((b for b in branches if isinstance(b, dict) and b["type"] == kind), None)

@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from schemas import native_avro
 from schemas.avro_writer import compile_writer
 from schemas.bundled import BundledSchema, latest
 from schemas.misfits import misfits
@@ -95,7 +96,7 @@ def _avro(schema: BundledSchema, schema_id: int) -> Callable[[Mapping[str, Any]]
             wrong = misfits(schema.definition, fields) or ("a text or number that Avro cannot hold",)
             raise UnencodableError(f"{schema.name}: {', '.join(wrong)}") from error
 
-    return encode
+    return native_avro.writer(schema.definition, head, encode)
 
 
 def _json(fields: Mapping[str, Any]) -> bytes:

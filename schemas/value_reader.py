@@ -8,6 +8,7 @@ from typing import Any
 
 import fastavro
 
+from schemas import native_avro
 from schemas.avro_bytes import MalformedError
 from schemas.avro_cost import UnreadableSchemaError
 from schemas.avro_reader import compile_reader
@@ -29,7 +30,8 @@ def value_reader(writer: Any, target: BundledSchema, called: str) -> ValueReader
     try:
         # fastavro trusts a schema that says it was parsed before.
         unmarked = {key: item for key, item in writer.items() if not key.startswith("__")}
-        read = compile_reader(fastavro.parse_schema(unmarked), target.parsed)
+        parsed = fastavro.parse_schema(unmarked)
+        read = compile_reader(parsed, target.parsed)
     except UnreadableSchemaError as error:
         raise unreadable(called, error) from error
     except Exception as error:
@@ -48,7 +50,7 @@ def value_reader(writer: Any, target: BundledSchema, called: str) -> ValueReader
             raise UndecodableError(Reason.UNDECODABLE, f"the data does not end with its record of {called}")
         return record
 
-    return value
+    return native_avro.reader(parsed, target.parsed, value)
 
 
 def unreadable(called: str, why: UnreadableSchemaError) -> UndecodableError:

@@ -29,7 +29,8 @@ from streams.domain.problem_text import explained
 from streams.domain.record import Record
 from streams.domain.scoring_status import ScoringStatus, scoring_status
 from streams.domain.session import DAMAGE, DamagedSessionError, Session
-from streams.domain.validation import known_fields, problems
+from streams.domain.twins import DECISION, known_fields
+from streams.domain.validation import problems
 from streams.policy.activity import activity_of, leave
 
 
@@ -52,7 +53,7 @@ def admit(record: Record, settings: DetectionSettings) -> Decision | Rejected:
     value = record.value
     known = known_fields(value)
     if known is not None and record.key == known["session_id"]:
-        decision = Decision.of(record.partition, record.offset, known)
+        decision = DECISION.of(record.partition, record.offset, known)
         if not _is_ahead(decision.timestamp, record, settings):
             return decision
     found = list(problems(value))

@@ -18,6 +18,7 @@ from streams.detectors.settings import DEFAULTS
 from streams.detectors.verdict.step import POINTS
 from streams.detectors.verdict.stuck import MOST
 from streams.engine.crash_point import crash_point
+from streams.native import VARIABLE as NATIVE_VARIABLE
 from streams.notify.settings import NotifySettings
 from streams.settings import BridgeSettings, WorkerSettings
 from streams.settings_document.table import RANGES
@@ -39,7 +40,7 @@ VARIABLES = {
     f"EDDY_{name.upper()}"
     for kind in (BridgeSettings, ConsoleSettings, NotifySettings)
     for name in kind.model_fields
-}
+} | {NATIVE_VARIABLE}
 #: Where people read of variables.
 TEXTS = [
     ROOT / "README.md",

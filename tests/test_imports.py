@@ -38,12 +38,13 @@ def test_every_module_of_streams_has_its_layer() -> None:
     assert graph.find_children("streams") | {"schemas", "topics"} <= placed
 
 
-def test_values_need_the_standard_library_only() -> None:
+def test_values_need_the_standard_library_only_and_use_the_native_core_if_it_is_there() -> None:
     graph = grimp.build_graph(*PACKAGES, include_external_packages=True)
     values = graph.find_descendants("streams.domain")
     imported = {name for value in values for name in graph.find_modules_directly_imported_by(value)}
     assert len(values) > 10
-    assert {name for name in imported if not name.startswith("streams.domain")} <= sys.stdlib_module_names
+    others = {name for name in imported if not name.startswith("streams.domain")}
+    assert others - sys.stdlib_module_names == {"streams.native", "eddy_native"}
 
 
 @pytest.mark.parametrize(
@@ -54,6 +55,7 @@ def test_values_need_the_standard_library_only() -> None:
         ("Faust stays", "streams/brokers/client.py", "import faust"),
         ("The Kafka client stays", "streams/job.py", "import aiokafka"),
         ("RocksDB stays behind", "streams/engine/state/table.py", "import rocksdict"),
+        ("The native core stays behind", "streams/pipeline.py", "import eddy_native"),
         ("Only commands know", "streams/redrive/letter.py", "import streams.cli.text.line"),
         ("Explanations know no terminal", "streams/explain/verdict.py", "import rich"),
         (

@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from typing import Final
 
 from streams.doctor.check import Check, fail, ok
+from streams.native import NATIVE, Choice
 
 _PACKAGE: Final = "eddy-streams"
 _PYTHON: Final = (3, 11)
@@ -29,8 +30,9 @@ def version_checks(
     requirements: Sequence[str] | None = None,
     installed: Callable[[str], str] = version,
     python: tuple[int, ...] = sys.version_info[:3],
+    native: Choice = NATIVE,
 ) -> Iterator[Check]:
-    """Yield whether Python is new enough, and whether each library that is needed is there and fits."""
+    """Yield whether Python is new enough, each library that is needed fits, and the native core is in use."""
     shown = ".".join(map(str, python))
     if python[:2] < _PYTHON:
         yield fail("python", f"Python {shown}", "Eddy needs Python 3.11 or newer.")
@@ -56,6 +58,7 @@ def version_checks(
         yield fail("libraries", "; ".join(misfits), advice)
     else:
         yield ok("libraries", ", ".join(fitting))
+    yield ok("native core", str(native))
 
 
 def fits(there: str, bounds: str) -> bool:

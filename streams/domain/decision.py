@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from streams.domain.lazy import lazy
 from streams.domain.text.canonical import forms
 from streams.domain.text.digest import digest, digest_and_longer
-from streams.domain.text.marks import Marks
+from streams.domain.text.marks import Marks, mark
 from streams.domain.text.result_text import normalise_result, single_spaced, with_placeholders
 from streams.domain.text.tokens import USED, words
 
@@ -196,6 +197,11 @@ class Decision(_Accepted):
         """The words of intent, tool, arguments and target together (specification 5.5)."""
         said, room = self._said
         return said if self.target is None else {**said, **words(self.target[:room])}
+
+    @lazy
+    def spoken_marks(self) -> AbstractSet[str]:
+        """The marks of `spoken_words`."""
+        return set(map(mark, self.spoken_words))
 
     @lazy
     def _said(self) -> tuple[dict[str, None], int]:

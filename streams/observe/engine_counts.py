@@ -16,6 +16,7 @@
 | eddy_brokers_answering, eddy_brokers_known | | brokers that answer, and how many there are |
 | eddy_broker_silence_seconds | | since any of them answered last; below 10 when all is well |
 | eddy_build_info | version | 1 |
+| eddy_native_core_info | in_use, why | 1; ``in_use`` is yes or no, ``why`` its version or the reason |
 
 The client adds ``..._created`` to each counter and histogram: when it began, in seconds since 1970;
 and ``process_...``: memory, CPU, open files and the start of the process.
@@ -25,6 +26,7 @@ from __future__ import annotations
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, ProcessCollector, generate_latest
 
+from streams.native import NATIVE
 from streams.observe.readings import Readings
 
 
@@ -69,6 +71,12 @@ class EngineCounts:
         Gauge("eddy_build_info", "Version of the worker.", ["version"], registry=registry).labels(
             version
         ).set(1)
+        Gauge(
+            "eddy_native_core_info",
+            "Whether the native core is in use.",
+            ["in_use", "why"],
+            registry=registry,
+        ).labels("yes" if NATIVE.in_use else "no", NATIVE.why).set(1)
 
     def lost(self, topic: str, partition: int, records: int) -> None:
         """Take note of records that were deleted before they were read."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
@@ -70,13 +70,14 @@ def advance(state: GoalState, decision: Decision, window: int) -> GoalState:
         decision: the newest record. It gives the goal if it is the first that names one.
         window: setting `goal_window`.
     """
-    spoken: Collection[str] = decision.spoken_words
     if state.goal:
-        # No word of a goal is short or common, so only the limit of 256 needs the others left out.
-        if len(spoken) > _MOST_WORDS:
-            spoken = _telling(spoken)
-        return _spoken_of(state, set(map(mark, spoken)), window)
-    newest, earlier, order = Marks.of(_telling(spoken)), state.earlier, state.order
+        spoken = decision.spoken_marks
+        # No word of a goal is short or common, so only the limit of 256 needs the others left out. Two words
+        # may have one mark, so the words are counted well below it.
+        if len(spoken) > _MOST_WORDS // 2 and len(decision.spoken_words) > _MOST_WORDS:
+            spoken = set(map(mark, _telling(decision.spoken_words)))
+        return _spoken_of(state, spoken, window)
+    newest, earlier, order = Marks.of(_telling(decision.spoken_words)), state.earlier, state.order
     if window == 1:
         earlier, order = (), ()
     elif state.newest is not None:

@@ -10,6 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from yarl import URL
 
 from streams.errors import ConfigurationError
+from streams.native import NATIVE
 from streams.observe.metrics import WorkerMetrics
 from streams.observe.web import HealthServer
 from streams.settings import WorkerSettings
@@ -79,6 +80,8 @@ async def test_metrics_are_in_the_format_of_prometheus(client: aiohttp.ClientSes
         families = {family.name: family for family in text_string_to_metric_families(await answer.text())}
     [sample] = families["eddy_build_info"].samples
     assert (sample.labels, sample.value) == ({"version": "1.2.3"}, 1)
+    [sample] = families["eddy_native_core_info"].samples
+    assert sample.labels == {"in_use": "yes" if NATIVE.in_use else "no", "why": NATIVE.why}
 
 
 @pytest.mark.parametrize("path", ["/", "/livez/", "/tables", "/router"])
