@@ -1,23 +1,29 @@
 # `make` alone lists what there is. Every target brings what it needs: on a fresh machine nothing is done by hand
-# but installing Python 3.11 or newer (and Java 17 with Maven for targets on Apache Kafka, Go for `make collector`).
+# but installing Python 3.11 or newer (and Java 17 with Maven for targets on Apache Kafka, Go for `make collector`,
+# Rust for the native core, which is optional).
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks console demo test test-pythons test-kafka test-hostile test-faults test-sources test-guard test-registry test-browser test-notify test-compose test-kubernetes image collector lint lint-js lint-asyncapi bench bench-small dashboards fuzz pins vendor clean
+.PHONY: help setup hooks console demo test test-pythons test-kafka test-hostile test-faults test-sources test-guard test-registry test-browser test-notify test-compose test-kubernetes test-native wheel-native image collector lint lint-js lint-asyncapi bench bench-small dashboards fuzz fuzz-native pins vendor clean
 
 VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := .cache/sources
 GUARD := .cache/guard
+CARGO := cargo --quiet
+NATIVE := $(wildcard native/*.pyi native/src/*.rs native/src/*/*.rs)
 PIP_INSTALL = $(BIN)/python -m pip --disable-pip-version-check install --quiet
 # By its path: the other way to install what is edited imports a module that takes longer than `eddy hook` may.
 AS_PATH := --config-settings editable_mode=compat
+# What cargo has compiled once; without a network it gives up soon.
+export CARGO_TARGET_DIR := $(CURDIR)/.cache/native
+export CARGO_NET_RETRY := 1
 ARGS ?=
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(VENV)/.installed ## install Eddy and its tools into .venv
+setup: $(VENV)/.installed $(VENV)/.tried-native ## install Eddy and its tools into .venv; the native core where cargo is
 
 hooks: $(VENV)/.installed-hooks ## run what `make lint` runs before each commit, by pre-commit
 	$(BIN)/pre-commit install
@@ -71,6 +77,17 @@ test-kubernetes: $(VENV)/.installed-deploy ## check the manifests with Kustomize
 	$(BIN)/python -m tests.kubernetes.tools
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 0 -m kubernetes tests/kubernetes $(ARGS)
 
+test-native: setup ## check the native core: format, lints, tests, licences, and the conformance suite without it
+	cd native && $(CARGO) fmt --check
+	cd native && $(CARGO) clippy --locked --all-targets -- --deny warnings
+	cd native && $(CARGO) test --locked --no-default-features
+	$(BIN)/python -m tests.native.licences
+	EDDY_NATIVE=on $(BIN)/pytest -n 2 tests/native $(ARGS)
+	EDDY_NATIVE=off $(BIN)/pytest -n 2 tests/conformance tests/property $(ARGS)
+
+wheel-native: setup ## build the wheel of the native core into dist/: for machines like this one without cargo
+	$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir dist ./native
+
 collector: setup ## build the OpenTelemetry Collector for `make test-sources`, with Go: minutes to half an hour
 	$(BIN)/python -m tests.sources.collector
 
@@ -98,6 +115,9 @@ dashboards: setup ## write the dashboards for Grafana, from deploy/grafana/dashb
 fuzz: $(VENV)/.installed-fuzz ## attack the decoders, a minute each (ARGS="wire --seconds 300")
 	$(BIN)/python -m tests.fuzz $(ARGS)
 
+fuzz-native: setup ## hold the native core against Python over a million hostile texts (ARGS="--texts 5000 --seed 7")
+	$(BIN)/python -m tests.native $(ARGS)
+
 pins: setup ## write the installed versions to constraints/
 	$(BIN)/python -m tests.pins
 	if [ -x $(SOURCES)/bin/python ]; then $(SOURCES)/bin/python -m tests.pins sources; fi
@@ -113,6 +133,16 @@ clean: ## remove everything make has made
 $(VENV)/.installed: pyproject.toml client/pyproject.toml $(wildcard constraints/*.txt) | $(BIN)/python
 	@echo "Installing Eddy and its tools into $(VENV). Packages are downloaded: this takes a minute or more."
 	$(PIP_INSTALL) $(AS_PATH) -c constraints/dev.txt -e '.[dev]' -e client
+	@touch $@
+
+# Without cargo, a network or luck, Eddy uses its functions in Python: nothing else is different.
+$(VENV)/.tried-native: $(VENV)/.installed native/Cargo.toml native/Cargo.lock native/pyproject.toml $(NATIVE)
+	@if ! command -v cargo >/dev/null; then \
+	  echo 'No cargo here: Eddy works without its native core (docs/native.md).'; \
+	elif echo 'Compiling the native core: this takes a minute, once.'; \
+	  ! $(PIP_INSTALL) --force-reinstall --no-deps ./native >$(VENV)/native.log 2>&1; then \
+	  echo 'The native core was not built ($(VENV)/native.log says why): Eddy works without it.'; \
+	fi
 	@touch $@
 
 $(VENV)/.installed-bench: $(VENV)/.installed

@@ -13,6 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
+TRUE = shutil.which("true")
 #: Where pytest keeps the names of the tests that failed.
 FAILED = ".pytest_cache/v/cache/lastfailed"
 
@@ -27,12 +28,13 @@ def run_ci(
     servers: int = 0,
     described: int = 0,
     manifests: int = 0,
+    cargo: bool = True,
     **recipes: str,
 ) -> subprocess.CompletedProcess[str]:
     """Run it where `make` follows the given recipes, and what is fetched ends with the given exit codes."""
     shutil.copytree(ROOT / ".ci", directory / ".ci")
     steps = {"setup": "true", "lint": "true", "test": "true", "test-kafka": "true", "test-hostile": "true"}
-    steps |= dict.fromkeys(("test-browser", "test-kubernetes", "test-notify"), "true")
+    steps |= dict.fromkeys(("test-browser", "test-kubernetes", "test-native", "test-notify"), "true")
     steps |= {name.replace("_", "-"): recipe for name, recipe in recipes.items()}
     makefile = "".join(f".PHONY: {name}\n{name}:\n\t@{recipe}\n" for name, recipe in steps.items())
     (directory / "Makefile").write_text(makefile)
@@ -51,8 +53,19 @@ def run_ci(
         fetch = directory / "tests" / f"{module}.py"
         fetch.parent.mkdir(parents=True, exist_ok=True)
         fetch.write_text(f"raise SystemExit({status})\n")
+    folders = [folder for folder in os.get_exec_path() if not (Path(folder) / "cargo").exists()]
+    if cargo:
+        (directory / "bin").mkdir()
+        (directory / "bin" / "cargo").symlink_to(TRUE)
+        folders.insert(0, str(directory / "bin"))
     return subprocess.run(
-        [directory / ".ci" / "run"], cwd="/", capture_output=True, text=True, timeout=170, check=False
+        [directory / ".ci" / "run"],
+        cwd="/",
+        env={**os.environ, "PATH": os.pathsep.join(folders)},
+        capture_output=True,
+        text=True,
+        timeout=170,
+        check=False,
     )
 
 
@@ -68,6 +81,7 @@ def test_it_succeeds_when_every_step_does(tmp_path: Path) -> None:
         "setup",
         "lint",
         "test",
+        "test_native",
         "test_browser",
         "test_notify",
         "test_kafka",
@@ -76,6 +90,12 @@ def test_it_succeeds_when_every_step_does(tmp_path: Path) -> None:
 )
 def test_it_fails_with_any_step(tmp_path: Path, step: str) -> None:
     assert run_ci(tmp_path, **{step: "false"}).returncode != 0
+
+
+def test_it_goes_on_without_cargo_and_says_so(tmp_path: Path) -> None:
+    result = run_ci(tmp_path, cargo=False, test_native="false")
+    assert result.returncode == 0, result.stderr
+    assert "THE NATIVE CORE WAS NOT TESTED" in result.stderr
 
 
 def test_it_goes_on_without_maven_central_and_says_so(tmp_path: Path) -> None:

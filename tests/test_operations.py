@@ -27,7 +27,7 @@ from tests.pages import ROOT
 PAGE = ROOT / "docs" / "operations.md"
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 METRIC = re.compile(r"\beddy_[a-z_]+[a-z]")
-PACKAGES = {"eddy_streams", "eddy_client"}
+PACKAGES = {"eddy_streams", "eddy_client", "eddy_native"}
 #: What a histogram adds to its name.
 PARTS = ("_bucket", "_count", "_sum")
 
