@@ -16,7 +16,7 @@ from streams.domain.tool_class import ToolClass, tool_class
 from streams.domain.tool_policy import PolicyMode, ToolPolicy
 
 _POLLING = PolicyMode.polling
-_WRITE = ToolClass.write
+_WRITE, _OTHER = ToolClass.write, ToolClass.other
 
 
 def advanced(
@@ -58,7 +58,10 @@ def advanced(
         del signatures[0], tools[0], moments[0]
         outcomes = outcomes[1:]
 
-    repeats = same_result.may_count(decision, polling=polling, settings=settings)
+    class_ = _OTHER
+    if tool is not None and decision.kind == "tool":
+        class_ = tool_class(decision.tool_call or "", settings)
+    repeats = same_result.may_count(decision, class_, polling=polling)
     resembles = near_duplicate.may_count(decision, polling=polling)
     argument_marks, result_marks = near_duplicate.marks_of(state, decision) if resembles else ("", "")
     return VerdictState(
@@ -86,13 +89,6 @@ def advanced(
         if "R6" in settings.verdict_rules
         else NO_STREAK,
         decision.loose_input == decision.canonical_input,
-        number if _wrote(decision, settings) else state.last_write,
+        number if class_ is _WRITE and decision.status == "success" else state.last_write,
         stuck_after(state.stuck, step, moment),
     )
-
-
-def _wrote(decision: Decision, settings: VerdictSettings) -> bool:
-    """Tell whether a record changed something: a tool that writes succeeded."""
-    if decision.status != "success" or decision.kind != "tool" or decision.tool is None:
-        return False
-    return tool_class(decision.tool, settings) is _WRITE

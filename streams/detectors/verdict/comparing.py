@@ -18,6 +18,9 @@ _POINTS = {kind.value: points for kind, points in POINTS.items()}
 _FIRST, _APART, _AGAIN, _AGAIN_OTHER, _RETRY = [kind.value for kind in StepKind][:5]
 _BACK_TRIVIAL, _BACK_CHANGED, _BACK, _RERUN = [kind.value for kind in StepKind][5:9]
 _OLD_ERROR, _ECHO, _OLD_RESULT, _SILENT, _NEW_ERROR, _NEW = [kind.value for kind in StepKind][9:]
+# Those that most steps are.
+_IS_APART, _IS_SILENT = Step(_APART, 0.0, None), Step(_SILENT, 0.0, None)
+_IS_NEW, _IS_NEW_ERROR = Step(_NEW, _POINTS[_NEW], None), Step(_NEW_ERROR, _POINTS[_NEW_ERROR], None)
 _LIMITS, _POLLING = PolicyMode.limits, PolicyMode.polling
 # Tools that answer many different calls alike.
 _ANSWER_ALIKE = (ToolClass.write, ToolClass.command)
@@ -46,12 +49,14 @@ def step_of(
     now, failing = decision.timestamp, decision.status == "failure"
     polling = policy is not None and policy.mode is _POLLING
     if polling or is_spaced(now, previous[1], gap, failing=failing):
-        return Step(_APART, 0.0, None)
+        return _IS_APART
+    if past.called_at < 0:
+        return _new_call(state, decision, past, settings, failing=failing)
     at = past.repeated_at
     if at == 0:
         allowed = policy is not None and policy.mode is _LIMITS
         return Step(_AGAIN, 0.0 if allowed else _POINTS[_AGAIN], previous[0])
-    if past.calls_the_previous:
+    if past.called_at == 0:
         return Step(_AGAIN_OTHER, 0.0, previous[0])
     if at > 0:
         offset, timestamp = past.place_of(at, previous)
@@ -59,10 +64,7 @@ def step_of(
             return Step(_APART, 0.0, offset)
         kind = _return(state, decision, past.number_back(at), failing=failing)
         return Step(kind, _POINTS[kind], offset)
-    at = past.called_at()
-    if at >= 0:
-        return Step(_RERUN, _POINTS[_RERUN], past.place_of(at, previous)[0])
-    return _new_call(state, decision, past, settings, failing=failing)
+    return Step(_RERUN, _POINTS[_RERUN], past.place_of(past.called_at, previous)[0])
 
 
 def _return(state: VerdictState, decision: Decision, back: int, *, failing: bool) -> str:
@@ -79,13 +81,12 @@ def _new_call(
 ) -> Step:
     """Return what a call is that none of the records made, by what came of it."""
     if not decision.result:
-        return Step(_SILENT, 0.0, None)
+        return _IS_SILENT
     at = past.told_at() if decision.tool else -1
     if at >= 0:
         kind = _OLD_ERROR if failing else _known_result(decision, settings)
         return Step(kind, _POINTS[kind], past.place_of(at, state.moments[-1])[0])
-    kind = _NEW_ERROR if failing else _NEW
-    return Step(kind, _POINTS[kind], None)
+    return _IS_NEW_ERROR if failing else _IS_NEW
 
 
 def _known_result(decision: Decision, settings: VerdictSettings) -> str:

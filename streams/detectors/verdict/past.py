@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from binascii import b2a_base64
+from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -25,8 +26,10 @@ from streams.domain.decision import Decision
 # Base64 digits of a mark: 36 bits. In a window of 30, one record in two billion meets another that only looks
 # like it.
 _MARK = 6
-_BYTES = 5
+_HEX = 9
 _CALL_AT = 1 + _MARK
+_FAILED = 1 << 35
+_LONGEST_REMEMBERED = 200
 _GAPS = re.compile(r"\.(-?[0-9a-f]+)([SFKP])(-?[0-9a-f]+)")
 _STATUSES = {"success": "S", "failure": "F", "skipped": "K", "pending": "P"}
 
@@ -38,12 +41,14 @@ class Past(NamedTuple):
         text: the records, newest first.
         outcome: mark of tool, whether the record failed, and its result.
         call: mark of its call.
-        repeated_at: where in the text the newest record with its call and result begins, -1 without one.
+        called_at: where in the text the newest record with its call begins, below 0 without one.
+        repeated_at: where the newest record with its call and result begins, -1 without one.
     """
 
     text: str
     outcome: str
     call: str
+    called_at: int
     repeated_at: int
 
     @classmethod
@@ -51,20 +56,17 @@ class Past(NamedTuple):
         """Return the newest ``size`` records of a text as a record sees them."""
         for _ in range(text.count(",") - size):
             text = text[: text.rindex(",")]
-        failing = "F" if decision.status == "failure" else ""
-        came_of_it = f"{failing}\0{decision.tool or ''}\0{decision.result_digest or ''}"
-        hashed = blake2b(came_of_it.encode("utf-8", "surrogatepass"), digest_size=_BYTES).digest()
-        outcome, call = _mark(hashed), _mark(bytes.fromhex(decision.call_digest[: 2 * _BYTES]))
-        return cls(text, outcome, call, text.find(f",{outcome}{call}."))
-
-    @property
-    def calls_the_previous(self) -> bool:
-        """Whether the previous record made the same call."""
-        return self.text.startswith(f"{self.call}.", _CALL_AT)
-
-    def called_at(self) -> int:
-        """Return where the newest record with the same call begins, below 0 without one."""
-        return self.text.find(f"{self.call}.") - _CALL_AT
+        tool, result = decision.tool or "", decision.result_digest
+        told = _salt_of(tool) if len(tool) <= _LONGEST_REMEMBERED else _salt(tool)
+        if result is not None:
+            told ^= int(result[:_HEX], 16)
+        if decision.status == "failure":
+            told ^= _FAILED
+        # Nine bytes are twelve digits: both marks at once.
+        marks = b2a_base64(bytes.fromhex(f"{told:09x}{decision.call_digest[:_HEX]}"), newline=False).decode()
+        outcome, call = marks[:_MARK], marks[_MARK:]
+        called_at = text.find(f"{call}.") - _CALL_AT
+        return cls(text, outcome, call, called_at, -1 if called_at < 0 else text.find(f",{marks}."))
 
     def told_at(self) -> int:
         """Return where the newest record of the tool with the same result begins, below 0 without one."""
@@ -104,9 +106,9 @@ class Past(NamedTuple):
         >>> other = Decision.of(0, 30, {**known, "meta": {"timestamp": 9_000}})
         >>> text = Past.of("", one, 29).with_the_record(one, None)
         >>> text
-        ',PKyxKD56eVOm.0S0'
+        ',wd/ZeK56eVOm.0S0'
         >>> Past.of(text, other, 29).with_the_record(other, (20, 8_000, 0, None))
-        ',PKyxKD56eVOm.aS3e8,'
+        ',wd/ZeK56eVOm.aS3e8,'
         """
         letter, at, text = _STATUSES[decision.status], self.repeated_at, self.text
         offsets, ms = 0, 0
@@ -118,8 +120,12 @@ class Past(NamedTuple):
         return record + text
 
 
-def _mark(hashed: bytes) -> str:
-    return b2a_base64(hashed, newline=False)[:_MARK].decode()
+def _salt(tool: str) -> int:
+    """Return what is mixed into a result, so that the same result of another tool has another mark."""
+    return int(blake2b(tool.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()[:_HEX], 16)
+
+
+_salt_of = lru_cache(maxsize=4_096)(_salt)
 
 
 def _without(text: str, at: int) -> str:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from streams.detectors.verdict.settings import VerdictSettings
 from streams.detectors.verdict.spacing import is_spaced
 from streams.detectors.verdict.state import VerdictState
 from streams.detectors.verdict.streak import NO_STREAK, Streak, longer
 from streams.detectors.verdict.trivial import is_trivial
 from streams.domain.decision import Decision
-from streams.domain.tool_class import ToolClass, tool_class
+from streams.domain.tool_class import ToolClass
 
 SENTENCE = "{tools}: the same result {count} times in a row, whatever the arguments"
 _EXCLUDED = (ToolClass.write, ToolClass.command)
 
 
-def may_count(decision: Decision, *, polling: bool, settings: VerdictSettings) -> bool:
+def may_count(decision: Decision, class_: ToolClass, *, polling: bool) -> bool:
     """Tell whether a record may stand in a row of R4, as far as the result does not decide it."""
     if decision.status == "failure" or polling or not decision.tool_call or not decision.result:
         return False
-    return decision.kind != "tool" or tool_class(decision.tool_call, settings) not in _EXCLUDED
+    return class_ not in _EXCLUDED
 
 
 def row_of(state: VerdictState, decision: Decision, tool: str | None, poll_gap_ms: int) -> Streak:
