@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import pkgutil
+from importlib.util import find_spec
 from types import ModuleType
 
 import pytest
@@ -12,10 +13,13 @@ import streams.domain
 import streams.policy
 
 PACKAGES = (streams.domain, streams.detectors, streams.policy)
+#: Can only be imported where the native core is installed.
+NATIVE = "streams.domain.native_decision"
 
 
 def module_names(package: ModuleType) -> list[str]:
-    return [module.name for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
+    found = [module.name for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
+    return [name for name in found if name != NATIVE or find_spec("eddy_native") is not None]
 
 
 @pytest.mark.parametrize(
