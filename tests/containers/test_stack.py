@@ -48,7 +48,7 @@ def test_an_alert_of_a_looping_agent_arrives_at_a_webhook(stack: Stack) -> None:
     stack.up("demo", options=("--profile", "demo"))
     told = json.loads(stack.until("webhook", "firing"))
     assert told["alertname"] == "AgentLoop"
-    assert "is looping" in told["summary"]
+    assert told["summary"].startswith(told["agent_id"])
     assert {"agent_id", "session_id", "rule", "tokens", "cost"} <= told.keys()
 
 
