@@ -24,6 +24,10 @@ _REST: Final = 4
 _LONGEST: Final = 60
 """Steps after which an agent that goes in circles gives up by itself."""
 
+_QUICK_STEPS: Final = 8
+_QUICK: Final = 0.1
+"""The first steps of the first agent, and their share of the pace: who opens the console soon sees a loop."""
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -92,15 +96,17 @@ class Agent(threading.Thread):
     def run(self) -> None:
         """Work until the process ends."""
         self._ended.wait(0.2 * self._number * self._seconds)
+        quick = 0 if self._number else _QUICK_STEPS
         while not self._ended.is_set():
-            self._work(f"{self._part.recording.replace('_', '-')}-{uuid.uuid4().hex[:6]}")
+            self._work(f"{self._part.recording.replace('_', '-')}-{uuid.uuid4().hex[:6]}", quick)
+            quick = 0
             self._ended.wait(_REST * self._seconds)
 
-    def _work(self, session_id: str) -> None:
+    def _work(self, session_id: str, quick: int) -> None:
         cost = 0.0
         with self._guard.session(session_id, agent_id=self._part.agent) as guarded:
             session = None
-            for record in steps_of(self._part):
+            for number, record in enumerate(steps_of(self._part)):
                 try:
                     guarded.check(tool=record["action"].get("tool_call"))
                 except SessionAborted:
@@ -116,7 +122,7 @@ class Agent(threading.Thread):
                 session.tokens(tokens)
                 session.cost(round(cost, 4))
                 _step(session, cognition, action)
-                self._ended.wait(self._seconds)
+                self._ended.wait(self._seconds * (_QUICK if number < quick else 1))
             if session is not None:
                 session.end()
 
