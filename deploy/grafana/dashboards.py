@@ -313,6 +313,11 @@ JOB_BOARD: Final = Board(
                 says="Two lines while an upgrade is under way.",
             ),
             Chart(
+                "Native core",
+                [Query(f"count by (in_use, why) (eddy_native_core_info{{{JOB}}})", "{{in_use}}: {{why}}")],
+                says="Processes by whether they judge with it.",
+            ),
+            Chart(
                 "Settings in force",
                 [
                     Query(f"min(eddy_settings_version{{{JOB}}})", "oldest"),
