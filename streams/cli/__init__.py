@@ -22,7 +22,7 @@ from streams.cli.version import show
         "dlq": "Look at the dead letters, and send them again once their cause is gone.",
         "bridge": "Turn spans of OpenTelemetry on a topic into decision logs.",
         "doctor": "Check everything a worker needs, and say what to do about what is wrong.",
-        "evaluate": "Compare what the detectors raise with what people marked.",
+        "evaluate": "Compare what the detectors raise with what is known of the sessions.",
         "explain": "Show one session, and why it is or is not considered looping.",
         "hook": "Keep what Claude Code gives its hooks, for `eddy ingest` and `eddy detect`.",
         "ingest": "Carry what agents write to files on to Kafka, to a file, or to the screen.",
