@@ -90,6 +90,12 @@ def _seen_before(eddy: Block) -> Rules:
     return ("next",) if block["repeat_distance"] == 1 else ("returning",)
 
 
+def _stuck_step(eddy: Block) -> Rules:
+    block = eddy.get("verdict")
+    step = None if block is None else block.get("stuck")
+    return (step["kind"],) if step is not None and step["points"] > 0 else ()
+
+
 def _none(eddy: Block) -> Rules:  # noqa: ARG001 - every detector is asked alike
     return ()
 
@@ -100,6 +106,7 @@ DETECTORS: Final = MappingProxyType(
     {
         **{name: Detector(asks, _none) for name, asks in BASELINES.items()},
         "seen-before": Detector("the same call and result stood in the verdict's window", _seen_before),
+        "stuck-step": Detector("a step that raises the stuck score, whatever the score is", _stuck_step),
         "entropy-warning": Detector("A1 at WARNING or LOOP", _severity(*_RAISED)),
         "entropy-loop": Detector("A1 at LOOP", _severity(Level.LOOP)),
         "repeat": Detector("A2: the run has reached its threshold", _repeat),

@@ -80,10 +80,13 @@ class Watch:
         """Return the records that a rule calls repetitions: all of its pattern but the first instance.
 
         For n repetitions of p records that is the last p (n - 1); a rule that counts calls of one tool skips
-        the records of other tools, and R7 those that did not raise its score.
+        the records of other tools, and R7 those that did not raise its score. Which records R8 counts is not
+        reported: it names the newest.
         """
         name, count, period = reached["rule"], reached["count"], reached["period"] or 1
         judged = self._judged
+        if name == "R8":
+            return [judged[-1].at]
         if name not in _ANY_TOOL:
             judged = [seen for seen in judged if seen.tool == judged[-1].tool]
         if name == "R7":

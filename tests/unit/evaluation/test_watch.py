@@ -51,6 +51,12 @@ def test_what_was_seen_before_came_next_or_is_returning() -> None:
     assert watch.raised["seen-before"] == {"next": {1}, "returning": {3}}
 
 
+def test_a_step_that_raises_the_stuck_score_is_named_by_its_kind() -> None:
+    raised = {"score": 1.0, "kind": "back", "points": 1.0, "refers_to": 0}
+    blocks = [verdict(), {"verdict": {**verdict()["verdict"], "stuck": raised}}, verdict()]
+    assert watched(*(("search", block) for block in blocks)).raised["stuck-step"] == {"back": {1}}
+
+
 def test_records_are_sorted_by_kind() -> None:
     assert watched(*((tool, verdict()) for tool in "aabba")).kinds == {
         Kind.FIRST: {0},
@@ -99,6 +105,8 @@ def test_a_record_that_is_not_judged_fires_nothing_and_leaves_the_episode_open()
         ("abacbaa", fire("R3", 4), {2, 5, 6}),
         # Each of three records was known before: all three.
         ("abcbac", fire("R6", 3), {3, 4, 5}),
+        # Many steps without news: which ones is not reported.
+        ("abcbac", fire("R8", 3), {5}),
     ],
 )
 def test_the_evidence_names_all_but_the_first_instance(
@@ -112,7 +120,9 @@ def test_the_evidence_names_all_but_the_first_instance(
 
 def test_the_stuck_score_names_what_raised_it_since_its_onset() -> None:
     points = [0, 2, -1, 0.5, 1]
-    blocks = [{"verdict": {**verdict()["verdict"], "stuck": {"points": each}}} for each in points]
+    blocks = [
+        {"verdict": {**verdict()["verdict"], "stuck": {"kind": "back", "points": each}}} for each in points
+    ]
     blocks[-1]["verdict"]["fired"] = [fire("R7", 2)]
     watch = watched(*(("search", block) for block in blocks))
     assert watch.positions("evidence") == {3, 4}
@@ -140,6 +150,7 @@ def test_every_detector_answers_what_the_pipeline_reports() -> None:
         "long-25": None,
         "long-35": None,
         "seen-before": 1,
+        "stuck-step": 1,
         "entropy-warning": 2,
         "entropy-loop": 4,
         "repeat": 2,
