@@ -49,7 +49,8 @@ def stuck_witness(level: Level, settings: VerdictSettings, maker: RecordMaker) -
         return Obstacle("verdict_statuses has failure alone, and no failure raises the score by a half")
 
     def make(number: int) -> DecisionLog:
-        thought = thoughts[number - 1]
+        # A caller may ask for more records than it takes.
+        thought = thoughts[min(number, len(thoughts)) - 1]
         return maker.record(number, {"status": status, **_outcome(thought, status)}, intent=f"try {thought}")
 
     return Witness(len(thoughts), make)
