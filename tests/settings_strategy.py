@@ -83,7 +83,7 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
         "goal_window": draw(st.sampled_from([1, 10])),
         "verdict_enabled": draw(st.sampled_from([True, True, True, False])),
         "verdict_rules": draw(
-            st.lists(st.sampled_from(["R1", "R2", "R3", "R4", "R5", "R6", "R7"]), unique=True)
+            st.lists(st.sampled_from(["R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8"]), unique=True)
         ),
         "verdict_window": draw(st.integers(6, 40)),
         "cycle_max_period": draw(st.integers(2, 5)),

@@ -11,8 +11,8 @@ def reachability(settings: DetectionSettings) -> tuple[Reachability, ...]:
     """Return a row for each (rule, level), in the order of specification 4.3.
 
     Rules: A1, A2:<kind>, A3:<pattern>, A3:escalation, A4:<detector>, A5, R1, R1:failing, R2:period<p>, R3,
-    R4, R5, and R6 where `verdict_rules` has it. Levels are those of specification 1.5; for A5 they are its
-    response levels.
+    R4, R5, R7, and R6 and R8 where `verdict_rules` has them. Levels are those of specification 1.5; for A5
+    they are its response levels.
 
     >>> from streams.detectors.settings import DEFAULTS
     >>> loop, warning = reachability(DEFAULTS)[:2]

@@ -265,7 +265,9 @@ def test_a_standing_is_small_whatever_the_length_of_texts(detector: Detector[Any
 def emitted(detector: Detector[Any, Any], values: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """The fields of the events that a detector says it emits."""
     stream = Stream(
-        alert_every_record=True, nudge_threshold=0.01, verdict_rules=["R1", "R2", "R3", "R4", "R5", "R6"]
+        alert_every_record=True,
+        nudge_threshold=0.01,
+        verdict_rules=["R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8"],
     )
     for value in values:
         for event in stream.scored(value).events:

@@ -1,4 +1,4 @@
-"""The public cases of other systems under the settings that docs/quality.md argues for."""
+"""The public cases of other systems under settings beyond the defaults; R8 is not for all of them."""
 
 from pathlib import Path
 from typing import Any

@@ -19,6 +19,7 @@ _HOW: Final = {
     "R5": "with nearly the same call",
     "R6": "with nothing new",
     "R7": "without getting on",
+    "R8": "with nothing new for long",
 }
 
 

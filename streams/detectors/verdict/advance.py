@@ -6,6 +6,7 @@ from streams.detectors.verdict import cycle, identical, near_duplicate, nothing_
 from streams.detectors.verdict.past import Past
 from streams.detectors.verdict.rearm import within
 from streams.detectors.verdict.settings import VerdictSettings
+from streams.detectors.verdict.stalled import stalled_after
 from streams.detectors.verdict.state import RECENT, VerdictState, outcome_of
 from streams.detectors.verdict.step import Step
 from streams.detectors.verdict.streak import NO_STREAK
@@ -31,8 +32,8 @@ def advanced(
 ) -> VerdictState:
     """Return the state with a judged record counted in, the episode as it was.
 
-    Rules that are switched off are counted too, so that switching one on takes effect at once; only R6, which
-    is off by default, takes neither time nor room until then.
+    Rules that are switched off are counted too, so that switching one on takes effect at once; only R6 and
+    R8, which are off by default, take neither time nor room until then.
 
     Args:
         state: before the record.
@@ -91,4 +92,7 @@ def advanced(
         decision.loose_input == decision.canonical_input,
         number if class_ is _WRITE and decision.status == "success" else state.last_write,
         stuck_after(state.stuck, step, moment),
+        stalled_after(state.stalled, step, decision, moment, policy, settings)
+        if "R8" in settings.verdict_rules
+        else NO_STREAK,
     )

@@ -44,7 +44,8 @@ class Verdict(Detector[VerdictState, VerdictSettings]):
     R4 one tool giving one result, whatever the arguments; R5 near-duplicates without progress. Waiting
     (`poll_gap_ms`), infrastructure errors and what `tool_policies` exempts are no loop. An episode opens when
     a rule fires, never falls in level, and ends after `recover_records` quiet records or with the session.
-    A sixth rule, off by default: R6 calls in a row that were all made before, with the same results.
+    Two more are off by default: R6 calls in a row that were all made before, with the same results, and R8
+    many steps that told the agent nothing new.
 
     Looks at every record; judges those that `visibility` does not leave out.
 

@@ -54,7 +54,20 @@ def row_of(
     told_anew = state.result != decision.result_digest
     if told_anew and not _alike(decision.result_marks, state.result_marks, least):
         return NO_STREAK
+    if told_anew and varies and _is_answered(state, decision):
+        return NO_STREAK
     return longer(state.near_duplicates, previous, varies=varies)
+
+
+def _is_answered(state: VerdictState, decision: Decision) -> bool:
+    """Tell whether the result speaks of what is new in the call: the next entry of a list.
+
+    Then it holds a word that is new in the arguments, and a new word besides, for a result that only quotes
+    its call ("no results for ...") says nothing.
+    """
+    told = decision.result_marks.without(Marks(state.result_marks)).set
+    asked = decision.argument_marks.without(Marks(state.argument_marks)).set
+    return not told.isdisjoint(asked) and not told <= decision.argument_marks.set
 
 
 def marks_of(state: VerdictState, decision: Decision) -> tuple[str, str]:

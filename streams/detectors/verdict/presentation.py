@@ -14,6 +14,7 @@ from streams.detectors.verdict import (
     nothing_new,
     same_error,
     same_result,
+    stalled,
     stuck_words,
 )
 from streams.detectors.verdict.episode import Phase
@@ -29,6 +30,7 @@ _RULES: Final = {
     "R4": same_result.SENTENCE,
     "R5": near_duplicate.SENTENCE,
     "R6": nothing_new.SENTENCE,
+    "R8": stalled.SENTENCE,
 }
 _STUCK: Final = "R7"
 

@@ -35,7 +35,7 @@ def key_of(standing: Standing, state: VerdictState) -> str:
     """Return what makes two firings of a rule the same pattern, as a digest.
 
     R1: the signature. R2: the signatures of the cycle in any order. R3, R4: tool and result. R5: the tool.
-    R6, R7: every one is the same, for its records come in no order.
+    R6, R7, R8: every one is the same, for its records come in no order.
     """
     tool = state.tools[-1] or ""
     match standing.rule:
@@ -45,7 +45,7 @@ def key_of(standing: Standing, state: VerdictState) -> str:
             about = sorted(state.signatures[-(standing.period or 1) :])
         case "R3" | "R4":
             about = [tool, state.result or ""]
-        case "R6" | "R7":
+        case "R6" | "R7" | "R8":
             about = []
         case _:
             about = [tool]

@@ -18,11 +18,11 @@ _PERIODS = range(2, 6)
 
 
 class VerdictRules(Rules[VerdictSettings]):
-    """R1 to R7 for WARNING and for LOOP: can each count up to its limits?"""
+    """R1 to R8 for WARNING and for LOOP: can each count up to its limits?"""
 
     __slots__ = ()
 
-    families: ClassVar[tuple[str, ...]] = ("R1", "R2", "R3", "R4", "R5", "R6", "R7")
+    families: ClassVar[tuple[str, ...]] = ("R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8")
 
     def reachability(self, settings: VerdictSettings) -> Iterator[Reachability]:
         """Yield the rows of R1, R1:failing, R2:period<p>, R3 to R5, R6 if `verdict_rules` has it, and R7."""
@@ -37,6 +37,8 @@ class VerdictRules(Rules[VerdictSettings]):
         if "R6" in settings.verdict_rules:
             yield from _limits(settings, "R6", "nothing_new", before=1)
         yield from _stuck(settings)
+        if "R8" in settings.verdict_rules:
+            yield from _limits(settings, "R8", "stalled", before=1)
 
     def witness(
         self, row: Reachability, records: int, settings: VerdictSettings, maker: RecordMaker

@@ -18,9 +18,9 @@ from streams.domain.tool_policy import ToolPolicy
 class VerdictSettings(GeneralSettings, ToolClassSettings):
     """The rows of specification 4.1, units as there.
 
-    Three of them are additions to the requirements and have no effect by default (docs/quality.md says what
-    they are worth): `same_error_similarity`, `nothing_new_warn` and `nothing_new_loop`. The last two are the
-    limits of R6, which counts if `verdict_rules` has it.
+    Five of them are additions to the requirements and have no effect by default (docs/quality.md says what
+    they are worth): `same_error_similarity`, and the limits of R6 (`nothing_new_warn`, `nothing_new_loop`)
+    and of R8 (`stalled_warn`, `stalled_loop`), which count if `verdict_rules` has them.
     """
 
     ordered_groups: ClassVar[tuple[OrderedGroup, ...]] = (
@@ -31,6 +31,7 @@ class VerdictSettings(GeneralSettings, ToolClassSettings):
         OrderedGroup(("same_result_warn", "same_result_loop")),
         OrderedGroup(("near_duplicate_warn", "near_duplicate_loop")),
         OrderedGroup(("nothing_new_warn", "nothing_new_loop")),
+        OrderedGroup(("stalled_warn", "stalled_loop")),
         OrderedGroup(("stuck_warn", "stuck_loop")),
     )
 
@@ -43,7 +44,7 @@ class VerdictSettings(GeneralSettings, ToolClassSettings):
     )
     verdict_rules: tuple[str, ...] = setting(
         ("R1", "R2", "R4", "R5", "R7"),
-        subset(("R1", "R2", "R3", "R4", "R5", "R6", "R7")),
+        subset(("R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8")),
         "Rules of the verdict that are on.",
     )
     identical_warn: int = setting(
@@ -75,6 +76,8 @@ class VerdictSettings(GeneralSettings, ToolClassSettings):
     nothing_new_loop: int = setting(5, whole(2, 1_000), "R6: records without anything new for LOOP.")
     stuck_warn: float = setting(3.0, number(0, 8, above=True), "R7: stuck score for WARNING.")
     stuck_loop: float = setting(5.0, number(0, 8, above=True), "R7: stuck score for LOOP.")
+    stalled_warn: int = setting(7, whole(2, 1_000), "R8: steps that tell nothing new for WARNING.")
+    stalled_loop: int = setting(9, whole(2, 1_000), "R8: steps that tell nothing new for LOOP.")
     poll_gap_ms: int = setting(
         60_000,
         whole(0, 86_400_000),

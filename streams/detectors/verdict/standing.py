@@ -71,13 +71,23 @@ def standings(state: VerdictState, settings: VerdictSettings) -> tuple[Standing,
     tool = state.tools[-1]
     found = _all(state, tool, policy_of(tool, settings), settings, _worst_failure(state, tool))
     counted = [Standing(*each, measure=each[2]) for each in found]
-    return (*counted, _stuck(state, settings)) if "R7" in settings.verdict_rules else tuple(counted)
+    if "R7" in settings.verdict_rules:
+        counted.append(_stuck(state, settings))
+    if "R8" in settings.verdict_rules:
+        counted.append(_stalled(state, settings))
+    return tuple(counted)
 
 
 def _stuck(state: VerdictState, settings: VerdictSettings) -> Standing:
     score, onset, count, _, raised = state.stuck or NOT_STUCK
     warn, loop = settings.stuck_warn, settings.stuck_loop
     return Standing("R7", None, count, warn, loop, None, onset, r4(score), raised)
+
+
+def _stalled(state: VerdictState, settings: VerdictSettings) -> Standing:
+    count, onset, counts = state.stalled or (0, None, False)
+    warn, loop = settings.stalled_warn, settings.stalled_loop
+    return Standing("R8", None, count, warn, loop, None, onset, count, counts)
 
 
 def _all(
@@ -148,4 +158,8 @@ def fired(state: VerdictState, policy: ToolPolicy | None, settings: VerdictSetti
         stuck = _stuck(state, settings)
         if stuck.measure >= stuck.warn:
             firing.append(stuck)
+    if state.stalled and state.stalled[2] and "R8" in settings.verdict_rules:
+        stalled = _stalled(state, settings)
+        if stalled.measure >= stalled.warn:
+            firing.append(stalled)
     return firing

@@ -43,6 +43,8 @@ class VerdictState(NamedTuple):
         plain: whether the arguments of the newest judged record have one form, canonical and loose.
         last_write: number of the newest judged record that wrote something with success, 0 before the first.
         stuck: R7, the score as `streams.detectors.verdict.stuck.Stuck` is stored.
+        stalled: R8, steps that told nothing new, in the form of a `Streak` from one on; its last field says
+            whether the newest judged record is one of them.
     """
 
     judged: int = 0
@@ -69,6 +71,7 @@ class VerdictState(NamedTuple):
     plain: bool = False
     last_write: int = 0
     stuck: StoredStuck = ()
+    stalled: Streak = ()
 
 
 def outcome_of(status: str, *, polling: bool) -> str:

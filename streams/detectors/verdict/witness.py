@@ -46,6 +46,8 @@ def witness(
             return _near_duplicate(records, settings, maker)
         case "R7", _, _:
             return stuck_witness(Level(row.level), settings, maker)
+        case "R8", _, _:
+            return _stalled(records, settings, maker)
         case _:
             return _nothing_new(records, settings, maker)
 
@@ -144,6 +146,14 @@ def _nothing_new(records: int, settings: VerdictSettings, maker: RecordMaker) ->
         return Witness(records, lambda number: maker.record(number, thought, intent="think it over"))
     action = {"status": status, "tool_call": tool, "tool_input": '{"q":"price list"}'}
     return Witness(records, lambda number: maker.record(number, action))
+
+
+def _stalled(records: int, settings: VerdictSettings, maker: RecordMaker) -> Witness | Obstacle:
+    status = _judged_status(settings, (*_NOT_FAILING, _FAILURE))
+    if isinstance(status, Obstacle):
+        return status
+    # A step without a tool has no policy and no class.
+    return Witness(records, lambda number: maker.record(number, {"status": status}, intent="think it over"))
 
 
 def _judged_status(settings: VerdictSettings, wanted: Collection[str]) -> str | Obstacle:

@@ -158,6 +158,14 @@ def test_r6_has_rows_where_it_is_asked_for():
     assert not [each for each in reachability(DEFAULTS) if each.rule == "R6"]
 
 
+def test_r8_has_rows_where_it_is_asked_for():
+    asked = under(verdict_rules=["R8"])
+    # The first record has nothing before it.
+    assert [row(asked, "R8", level).shortest for level in ("WARNING", "LOOP")] == [8, 10]
+    assert row(under(verdict_rules=["R8"], stalled_warn=9), "R8").why == "stalled_warn = stalled_loop"
+    assert not [each for each in reachability(DEFAULTS) if each.rule == "R8"]
+
+
 def test_a_rule_that_can_fire_is_never_disabled():
     assert not row(under(repeat_ring_size=999), "A2:system").disabled
     assert row(under(enable_all_strategies=False), "A4:exact_hash").reachable

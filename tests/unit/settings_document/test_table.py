@@ -69,6 +69,8 @@ stuck_warn                          number  (0..8
 stuck_loop                          number  (0..8
 nothing_new_warn                    int     2..1000
 nothing_new_loop                    int     2..1000
+stalled_warn                        int     2..1000
+stalled_loop                        int     2..1000
 same_error_similarity               number  0..1
 poll_gap_ms                         int     0..86400000
 recover_records                     int     1..1000
@@ -88,7 +90,7 @@ WORDS = {
     "score_statuses": ["success", "failure", "pending", "skipped"],
     "verdict_statuses": ["success", "failure", "pending", "skipped"],
     "alert_families": ["entropy_alert", "loop_episode", "divergence_suspected", "drift_pattern"],
-    "verdict_rules": ["R1", "R2", "R3", "R4", "R5", "R6", "R7"],
+    "verdict_rules": ["R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8"],
 }
 CHOICES = {
     "node_state_source": ["uniqueness", "verdict", "max"],

@@ -14,6 +14,7 @@ from streams.domain.number import r4
 from streams.domain.text.digest import digest
 from streams.domain.text.tokens import jaccard, tokens
 from tests.unit.detectors.verdict.naive_seen import Seen, policy_of, trivial
+from tests.unit.detectors.verdict.naive_stalled import NaiveStalled
 from tests.unit.detectors.verdict.naive_stuck import NaiveScore
 
 LEVELS = ("NORMAL", "WARNING", "LOOP")
@@ -53,6 +54,7 @@ class Naive:
     infra_streak: int = 0
     episode: Episode | None = None
     stuck: NaiveScore = field(default_factory=NaiveScore)
+    stalled: NaiveStalled = field(default_factory=NaiveStalled)
 
     def judge(
         self, decision: Decision, settings: DetectionSettings
@@ -72,6 +74,7 @@ class Naive:
         self.records.append(record)
         record.window_start = max(last_start, len(self.records) - settings.verdict_window)
         self.stuck.add(record, self.records[record.window_start : -1])
+        self.stalled.add(record, self.stuck.newest["kind"])
         fired = [each for each in self.rules() if each.level != "NORMAL"]
         told = self.follow(fired)
         return self.block(fired), told
@@ -143,6 +146,12 @@ class Naive:
             level = "LOOP" if score >= settings.stuck_loop else "WARNING"
             level = level if score >= settings.stuck_warn else "NORMAL"
             found.append(Fired("R7", None, len(raising), level, raising[0], ("R7",)))
+
+        count = self.stalled.count
+        if "R8" in settings.verdict_rules and self.stalled.counts:
+            level = "LOOP" if count >= settings.stalled_loop else "WARNING"
+            level = level if count >= settings.stalled_warn else "NORMAL"
+            found.append(Fired("R8", None, count, level, self.stalled.first, ("R8",)))
         return found
 
     def identical_limits(self, record: Seen) -> tuple[int, int]:
@@ -238,10 +247,17 @@ class Naive:
         return record.tool is not None and not record.polling and not record.progressed
 
     @staticmethod
-    def is_near(record: Seen, earlier: Seen) -> bool:
+    def answers(record: Seen, earlier: Seen) -> bool:
+        """Whether the result has a word that is new in the call, and a new one that the call has not."""
+        asked, told = tokens(record.arguments), tokens(record.result)
+        new = told - tokens(earlier.result)
+        return bool(new & (asked - tokens(earlier.arguments))) and bool(new - asked)
+
+    def is_near(self, record: Seen, earlier: Seen) -> bool:
         least = record.settings.near_duplicate_similarity
         return (
-            (record.tool, record.status) == (earlier.tool, earlier.status)
+            not self.answers(record, earlier)
+            and (record.tool, record.status) == (earlier.tool, earlier.status)
             and r4(jaccard(tokens(record.arguments), tokens(earlier.arguments))) >= least
             and r4(jaccard(tokens(record.result), tokens(earlier.result))) >= least
             and record.content_hash in (None, earlier.content_hash)
