@@ -279,6 +279,19 @@ def test_every_package_and_target_in_a_message_exists() -> None:
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_a_group_shows_the_first_sentence_of_each_command_whole(words: tuple[str, ...]) -> None:
+    group = COMMANDS[words]
+    if not isinstance(group, click.Group):
+        return
+    context = click.Context(group, terminal_width=80)
+    shown = " ".join(group.get_help(context).split())
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        assert f"{name} {command.get_short_help_str(200)}" in shown
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_every_command_and_option_has_help(words: tuple[str, ...]) -> None:
     command = COMMANDS[words]
     assert (command.help or "").strip()

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
+from streams.cli.command_group import CommandGroup
 from streams.cli.worker_processes import own_settings, worker_options
 from streams.settings import BridgeSettings, load
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def bridge() -> None:
     """Turn spans of OpenTelemetry on a topic into decision logs."""
 

@@ -8,6 +8,7 @@ import json
 import click
 
 from streams.brokers.client import Stored, connect
+from streams.cli.command_group import CommandGroup
 from streams.cli.config_explain import explain
 from streams.cli.config_shadow import shadow
 from streams.cli.settings_change import (
@@ -35,7 +36,7 @@ from streams.settings_document.table import MEANINGS, RANGES
 from streams.settings_document.version import LARGEST_VERSION
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def config() -> None:
     """Read and change the detection settings. Every worker follows from its next run on; no restart."""
 

@@ -8,6 +8,7 @@ import json
 import click
 
 from streams.brokers.client import connect
+from streams.cli.command_group import CommandGroup
 from streams.cli.settings_change import (
     AS_JSON,
     BOOTSTRAP,
@@ -34,7 +35,7 @@ from streams.settings_document.shadow import ShadowDocument
 _NOTHING = "Nothing is tried out."
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def shadow() -> None:
     """Try settings out on the live stream before they are set. They raise no alert.
 

@@ -17,6 +17,7 @@ import click
 from schemas.codec import UndecodableError
 from schemas.reason import Reason
 from streams.brokers.client import Brokers, Stored, connect
+from streams.cli.command_group import CommandGroup
 from streams.cli.lazy_group import PROBLEM_FOUND
 from streams.cli.settings_change import AS_JSON, BOOTSTRAP
 from streams.cli.text.letter_text import Listing, counts, fields, line, lines, whole
@@ -92,7 +93,7 @@ class Post(NamedTuple):
     trial: Trial
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def dlq() -> None:
     """Look at the dead letters, and send them again once their cause is gone.
 

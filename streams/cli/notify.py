@@ -14,6 +14,7 @@ import click
 
 from schemas.codec import Codec, Decoder
 from streams.brokers.client import Brokers, connect
+from streams.cli.command_group import CommandGroup
 from streams.cli.lazy_group import PROBLEM_FOUND
 from streams.cli.text.screen import echo
 from streams.domain.topic import Topic
@@ -41,7 +42,7 @@ _LARGEST_ALERT: Final = 8 << 20
 _CLOCKS: Final = Clocks(time.monotonic, time.time, random.random)
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=CommandGroup, invoke_without_command=True)
 @click.option(
     "--from",
     "notify_from",
@@ -75,7 +76,8 @@ def notify(
     anywhere: they share the partitions, and one takes over from the other.
 
     \b
-    Exit codes: 0 a signal stopped it, 2 a setting or a topic is wrong, 3 the brokers failed.
+    Exit codes: 0 a signal stopped it, 2 a setting or a topic is wrong, 3 the
+    brokers failed.
     """  # noqa: D301
     if context.invoked_subcommand is not None:
         return

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from streams.cli.command_group import CommandGroup
 from streams.cli.duration_type import DurationType
 from streams.cli.lazy_group import PROBLEM_FOUND
 from streams.cli.session_issue import issue, issuer, new_id, now_ms, open_post
@@ -21,7 +22,7 @@ from streams.control.rules import checked
 from streams.control.trail import Following, PlacedCommand
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def session() -> None:
     """Pause, resume or abort agents, and see whether they obeyed.
 
@@ -29,8 +30,9 @@ def session() -> None:
     pause that is forgotten ends by itself. `eddy session commands` shows what became of each.
 
     \b
-    Exit codes of those that ask: 0 a guard has received it, 1 no guard answered in time, or it refused,
-    2 the command is wrong and was not sent, 3 the brokers cannot be reached.
+    Exit codes of those that ask: 0 a guard has received it, 1 no guard answered
+    in time, or it refused, 2 the command is wrong and was not sent, 3 the brokers
+    cannot be reached.
     """  # noqa: D301
 
 

@@ -8,6 +8,7 @@ import click
 
 from streams.brokers.client import connect
 from streams.brokers.job_topics import job_topics
+from streams.cli.command_group import CommandGroup
 from streams.cli.text.screen import echo, echo_lines
 from streams.domain.topic import Topic
 from streams.endpoints import connection
@@ -49,7 +50,7 @@ def _wanted(settings: ConnectionSettings, partitions: int, span_partitions: int 
     )
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def topics() -> None:
     """Compare the topics with the catalogue, and create or change them.
 

@@ -30,10 +30,11 @@ def worker(
     them. SIGTERM drains, commits and leaves.
 
     \b
-    Exit codes: 0 a signal stopped it, 1 the state or the disk cannot be used as it is, 2 a setting or a topic
-    is wrong, 3 the brokers or the registry failed, 70 it ended itself since it did not get on. The last line
-    says what to do. After 3 and 70 a restart may be all that is needed. Of several workers none goes on when
-    one has ended, and the worst code counts.
+    Exit codes: 0 a signal stopped it, 1 the state or the disk cannot be used as
+    it is, 2 a setting or a topic is wrong, 3 the brokers or the registry failed,
+    70 it ended itself since it did not get on. The last line says what to do.
+    After 3 and 70 a restart may be all that is needed. Of several workers none
+    goes on when one has ended, and the worst code counts.
     """  # noqa: D301
     settings = own_settings(
         load(

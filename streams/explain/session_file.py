@@ -65,5 +65,6 @@ def not_found(session_id: str, others: set[str], place: str) -> ConfigurationErr
     """Return the error for a session without records, with the nearest of the names there are."""
     near = get_close_matches(session_id[:200], others, n=_NEAREST, cutoff=0.4) or sorted(others)[:_NEAREST]
     names = ", ".join(printable(name, 80) for name in near)
-    known = f" The nearest of {len(others):,} sessions there: {names}." if near else ""
+    among = f"The nearest of {len(others):,} sessions" if len(others) > 1 else "The only session"
+    known = f" {among} there: {names}." if near else ""
     return ConfigurationError(f"No record of session {printable(session_id, 80)} in {place}.{known}")

@@ -36,7 +36,7 @@ class PatternsRules(Rules[PatternsSettings]):
             yield Reachability.of(f"A3:{pattern}", Level.WARNING, shortest, "pattern_theta > pattern_window")
         shortest = _records_to_exceed(settings.pattern_saturation, settings.pattern_alpha)
         why = "an average with pattern_alpha never exceeds pattern_saturation"
-        counted = f"completes a pattern for the {shortest}. time in a row"
+        counted = f"is number {shortest} in a row to complete a pattern"
         yield Reachability.of("A3:escalation", Level.WARNING, shortest, why, counted=counted)
 
     def witness(

@@ -74,7 +74,7 @@ def test_all_rules_are_told_and_what_is_off_is_no_problem() -> None:
 
 def test_an_escalation_tells_how_many_records_complete_its_pattern() -> None:
     result = explain("A3:escalation", "--settings", "defaults")
-    assert "fires at record 4, which completes a pattern for the 2. time in a row\n" in result.stdout
+    assert "fires at record 4, which is number 2 in a row to complete a pattern\n" in result.stdout
 
 
 def test_a_name_stands_for_all_that_belongs_to_it_in_either_case() -> None:

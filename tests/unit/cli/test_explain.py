@@ -166,6 +166,11 @@ def test_an_unknown_session_is_wrong_input_and_the_nearest_are_named(written: Wr
     )
 
 
+def test_the_only_session_is_named_as_that(written: Write) -> None:
+    result = explain("nope", written(decision_log(session="agent-17")))
+    assert result.stderr.endswith(" nope in the files. The only session there: agent-17.\n")
+
+
 def test_no_session_at_all_is_said_without_names(written: Write) -> None:
     assert explain("s1", written()).stderr == "eddy: No record of session s1 in the files.\n"
 
