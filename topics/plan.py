@@ -135,7 +135,7 @@ def _differences(topic: TopicSpec, found: ActualTopic, desired: Catalogue) -> It
     if found.replicas != topic.replicas:
         yield Refused(
             topic.name,
-            f"it has {found.replicas} replicas, {topic.replicas} are wanted: that is a reassignment of data,"
+            f"replicas {found.replicas} instead of {topic.replicas}: that is a reassignment of data,"
             f" done with kafka-reassign-partitions; to keep them, set EDDY_REPLICAS={found.replicas}",
         )
 

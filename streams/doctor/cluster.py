@@ -62,20 +62,27 @@ def topic_checks(changes: Iterable[Change]) -> Iterator[Check]:
 
 
 def _differing(changes: Iterable[Change]) -> tuple[list[str], list[str]]:
-    """Return what `eddy topics apply` would change, and what it would refuse."""
-    other, refused = [], []
+    """Return what `eddy topics apply` would change, and what it would refuse, each with all its topics.
+
+    With a setting such as the number of replicas every topic differs alike: it is said once.
+    """
+    other: dict[str, list[str]] = {}
+    refused: dict[str, list[str]] = {}
     for change in changes:
         match change:
             case AlterConfig(topic_name):
                 differing = ", ".join(f"{entry} {now} -> {wanted}" for entry, now, wanted in change.differing)
-                other.append(f"{topic_name} ({differing})")
+                other.setdefault(differing, []).append(topic_name)
             case AddPartitions(topic_name, now, wanted):
-                other.append(f"{topic_name} ({now} -> {wanted} partitions)")
+                other.setdefault(f"{now} -> {wanted} partitions", []).append(topic_name)
             case Refused(topic_name, why):
-                refused.append(f"{topic_name}: {why}")
+                refused.setdefault(why, []).append(topic_name)
             case CreateTopic():
                 pass
-    return other, refused
+    return (
+        [f"{', '.join(names)} ({differing})" for differing, names in other.items()],
+        [f"{', '.join(names)}: {why}" for why, names in refused.items()],
+    )
 
 
 def detection_checks(

@@ -61,7 +61,10 @@ def test_a_topic_of_the_control_loop_that_is_missing_is_a_warning_as_workers_nee
 
 def test_fewer_replicas_than_wanted_are_a_warning():
     wanted = job_topics("eddy", partitions=2, replicas=3)
-    assert Status.FAIL not in statuses(topic_checks(plan(wanted, ACTUAL)))
+    found = list(topic_checks(plan(wanted, ACTUAL)))
+    assert Status.FAIL not in statuses(found)
+    assert [check.said.count("set EDDY_REPLICAS=1") for check in found] == [0, 1], "said once for all topics"
+    assert all(check.said.count(f"{ACTUAL[0].name},") == 1 for check in found)
 
 
 def settings(*documents):
