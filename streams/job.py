@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from schemas.bundled import latest
 from schemas.codec import Codec, Reason, UndecodableError
+from schemas.encoder import UnencodableError
 from streams.cloud_event import CloudEvents
 from streams.contribution_record import health_record, task_record
 from streams.dead_letter import (
@@ -44,6 +45,9 @@ from streams.settings_document.shadow import Shadow
 from streams.shadow import difference_record, try_out, try_refused
 
 _NO_LIMITS: Mapping[str, int] = {}
+
+# What a damaged state holds goes through unnoticed until it is to be written.
+_UNWRITABLE = (*DAMAGE, UnencodableError)
 
 
 class Sessions(Protocol):
@@ -188,7 +192,9 @@ class Job:
                     folded.duplicates += 1
                 case Scored() as scored:
                     after = done.session
-                    if (too_large := self._emit(folded, message, scored, after, limit)) is not None:
+                    held = session is not None
+                    too_large = self._emit(folded, message, scored, after, limit, held=held)
+                    if too_large is not None:
                         self._set_aside_too_large(folded, run, message, too_large)
                         # The others were judged as if this one had been put out.
                         judged = None
@@ -254,8 +260,15 @@ class Job:
         return after
 
     def expired(self, session_id: str, expired: Expired, at_ms: int, folded: RunResult) -> None:
-        """Add what the removal of a session leads to; outputs have the time ``at_ms``, that of its end."""
-        told = self._encoded(session_id.encode(), at_ms, expired.events)
+        """Add what the removal of a session leads to; outputs have the time ``at_ms``, that of its end.
+
+        Raises:
+            DamagedSessionError: its state holds what cannot be told; nothing was added.
+        """
+        try:
+            told = self._encoded(session_id.encode(), at_ms, expired.events)
+        except _UNWRITABLE as error:
+            raise DamagedSessionError(session_id, error) from error
         self._add_events(folded, expired.events, told)
         for contribution in expired.contributions:
             folded.add(Topic.REPARTITION, health_record(contribution, at_ms))
@@ -267,8 +280,13 @@ class Job:
         scored: Scored,
         after: Session,
         limit: StateLimit | None,
+        *,
+        held: bool,
     ) -> str | None:
-        """Add what a record leads to; nothing if a topic does not take it, and then return which."""
+        """Add what a record leads to; nothing if a topic does not take it, and then return which.
+
+        ``held`` says whether its session had a state before: without one, no state can be to blame.
+        """
         if limit is not None and _exceeds(limit, scored.decision.session_id, after):
             return limit.exceeded
         key, timestamp = message.key, message.timestamp
@@ -276,7 +294,9 @@ class Job:
         try:
             enriched = Outgoing(key, encode(scored.enriched), timestamp, headers)
             events = self._encoded(key, timestamp, scored.events) if scored.events else ()
-        except DAMAGE as error:  # what a damaged state holds went through unnoticed until now
+        except _UNWRITABLE as error:
+            if not held:
+                raise
             raise DamagedSessionError(scored.decision.session_id, error) from error
         if record_size(enriched) > self._largest[Topic.ENRICHED]:
             return self._does_not_take(Topic.ENRICHED)
@@ -351,7 +371,10 @@ class Job:
     def _tell(self, folded: RunResult, message: Message, record: dict[str, Any], differs: Difference) -> None:
         folded.differences.update(map(str, differs.kinds))
         encode, headers = self._outputs[Topic.SHADOW_DIFFERENCES]
-        told = Outgoing(message.key, encode(record), message.timestamp, headers)
+        try:
+            told = Outgoing(message.key, encode(record), message.timestamp, headers)
+        except _UNWRITABLE as error:
+            raise DamagedSessionError(record["session_id"], error) from error
         # A trial changes nothing else, so no dead letter either.
         if record_size(told) <= self._largest[Topic.SHADOW_DIFFERENCES]:
             folded.add(Topic.SHADOW_DIFFERENCES, told)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from enum import StrEnum
 
-from streams.domain.session import Session
+from streams.domain.session import DamagedSessionError, Session
 from streams.engine.lifetime.due import Due
 from streams.engine.state.view import View
 from streams.job import Job
 from streams.run_result import RunResult
+
+log = logging.getLogger(__name__)
 
 
 class Reason(StrEnum):
@@ -29,6 +32,13 @@ class Removal:
         self.folded = RunResult()
 
     def expire(self, name: str, due: Due, job: Job) -> None:
-        """Remove a session that is due, and tell what follows from that."""
-        job.expired(name, due.expired, due.until_ms, self.folded)
+        """Remove a session that is due, and tell what follows from that.
+
+        One whose state holds what cannot be told stays.
+        """
+        try:
+            job.expired(name, due.expired, due.until_ms, self.folded)
+        except DamagedSessionError as error:
+            log.warning("The state of session %r stays, however old it is: %s", name, error)
+            return
         self.view.remove(due.session, name)
