@@ -42,15 +42,20 @@ class TokenSource:
             OSError: there is none now; the client tries again. The message shows no token.
         """
         if self.file is not None:
-            return _whole(self.file.read_text(encoding="ascii"), f"The file of {_SAYS}FILE")
+            return _whole(self.file.read_bytes(), f"The file of {_SAYS}FILE")
         if self.command:
             return _whole(self._printed(), f"The command of {_SAYS}COMMAND")
-        return _whole(self._returned(), f"The function of {_SAYS}PROVIDER")
+        return _whole(self._returned().encode(errors="replace"), f"The function of {_SAYS}PROVIDER")
 
-    def _printed(self) -> str:
+    def _printed(self) -> bytes:
         try:
             done = subprocess.run(  # noqa: S603 - that is what the setting is for
-                shlex.split(self.command), capture_output=True, text=True, timeout=_SECONDS, check=False
+                shlex.split(self.command),
+                # Nobody is there to answer it; and the input of one worker of several is its tether.
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_SECONDS,
+                check=False,
             )
         except subprocess.TimeoutExpired:
             raise OSError(f"The command of {_SAYS}COMMAND did not end within {_SECONDS} s") from None
@@ -69,10 +74,12 @@ class TokenSource:
         return str(found[0] if isinstance(found, tuple) else found)
 
 
-def _whole(token: str, whose: str) -> str:
+def _whole(token: bytes, whose: str) -> str:
     if not (found := token.strip()):
         raise OSError(f"{whose} gave no token")
-    return found
+    if not found.isascii():
+        raise OSError(f"{whose} gave something else than a token: it is not ASCII")
+    return found.decode()
 
 
 class TokenProvider(AbstractTokenProvider):  # type: ignore[misc]

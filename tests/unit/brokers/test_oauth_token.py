@@ -1,5 +1,6 @@
 """Tokens of OAUTHBEARER: from a file, a command or a function, asked at each login, never shown."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -36,6 +37,27 @@ def test_a_command_prints_a_token_without_a_shell() -> None:
     assert TokenSource(command=command).read() == f"{SECRET}; echo"
 
 
+def test_a_file_in_another_encoding_is_no_token(tmp_path: Path) -> None:
+    (path := tmp_path / "token").write_text(SECRET, encoding="utf-16")
+    with pytest.raises(OSError, match="EDDY_SASL_OAUTH_TOKEN_FILE gave something else") as error:
+        TokenSource(file=path).read()
+    assert SECRET not in str(error.value)
+
+
+def test_a_command_has_no_input() -> None:
+    """It would wait for an answer that never comes, on what ties a worker to its supervisor."""
+    command = f"{sys.executable} -c \"import sys; print('token of ' + str(len(sys.stdin.read())))\""
+    reading, writing = os.pipe()
+    kept = os.dup(0)
+    try:
+        os.dup2(reading, 0)
+        assert TokenSource(command=command).read() == "token of 0"
+    finally:
+        os.dup2(kept, 0)
+        for descriptor in (reading, writing, kept):
+            os.close(descriptor)
+
+
 @pytest.mark.parametrize("function", ["one", "with_its_end"])
 def test_a_function_returns_a_token_alone_or_with_its_end(function: str) -> None:
     source = TokenSource(provider=f"{__name__}:{function}", argument="eu-west-1")
@@ -61,11 +83,12 @@ def refusing() -> str:
         TokenSource(command="/nowhere/program"),
         TokenSource(command=f"{sys.executable} -c \"print('{SECRET}'); raise SystemExit(3)\""),
         TokenSource(command="true"),
+        TokenSource(command=f"{sys.executable} -c \"print('{SECRET}\xe9')\""),
         TokenSource(provider=f"{__name__}:refusing"),
         TokenSource(provider=f"{__name__}:missing"),
         TokenSource(provider="no_such_module:token"),
     ],
-    ids=["no file", "no program", "failed", "nothing", "refused", "no function", "no module"],
+    ids=["no file", "no program", "failed", "nothing", "no token", "refused", "no function", "no module"],
 )
 def test_without_a_token_the_client_waits_and_nothing_is_shown(source: TokenSource) -> None:
     # aiokafka tries again after an OSError.
