@@ -151,7 +151,12 @@ class Courier:
             return answer
         # A receiver may repeat what it was sent.
         said = hidden(answer.body.decode(errors="replace"), request.secrets).encode()
-        return self.sink.judge(answer._replace(body=said), self._clocks.now_s())
+        try:
+            return self.sink.judge(answer._replace(body=said), self._clocks.now_s())
+        except Exception as error:
+            log.exception("%s cannot read what its receiver answers.", self.sink.name)
+            # One odd answer must not keep alerts from the other receivers. It may have arrived: not again.
+            return Refused(f"a bug of Eddy: {error!r}", answer.status, said)
 
     def _report(self, waiting: Waiting, outcome: Outcome) -> None:
         """Log what an operator has to know: dead letters, and once a minute that a sink does not answer."""

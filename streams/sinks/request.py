@@ -113,7 +113,7 @@ class Answer(NamedTuple):
         """Return the JSON object of the body, an empty one if it is none."""
         try:
             found = json.loads(self.body)
-        except ValueError:
+        except (ValueError, RecursionError):  # the latter: thousands of brackets
             return {}
         return found if isinstance(found, dict) else {}
 
@@ -188,7 +188,7 @@ def retry_after(value: str | None, now_s: float) -> float | None:
     except ValueError:
         try:
             at = parsedate_to_datetime(value)
-        except ValueError:
+        except (ValueError, OverflowError):
             return None
         seconds = at.replace(tzinfo=at.tzinfo or UTC).timestamp() - now_s
     return min(max(0.0, seconds), _LONGEST_WAIT_S) if seconds == seconds else None  # noqa: PLR0124 - not NaN

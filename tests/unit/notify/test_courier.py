@@ -7,6 +7,8 @@ import contextlib
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 
+import pytest
+
 from streams.brokers.stored import Stored
 from streams.domain.outgoing import Outgoing
 from streams.domain.topic import Topic
@@ -14,7 +16,7 @@ from streams.notify.courier import Clocks, Courier
 from streams.notify.episodes import Episodes
 from streams.notify.memory import Memory
 from streams.sinks.delivery import Delivery
-from streams.sinks.request import Answer, Request
+from streams.sinks.request import Answer, Outcome, Request
 from tests.unit.notify.receivers import Receiver
 from tests.unit.sinks.alerts import NOW_MS, alert
 
@@ -41,16 +43,17 @@ class Brokers:
 
 
 class Wire:
-    """It takes everything."""
+    """It takes everything, and answers what it was sent."""
 
     def __init__(self) -> None:
         self.sent: list[bytes] = []
-        self.all_there = asyncio.Event()
+        self.second_session = asyncio.Event()
 
     async def send(self, request: Request) -> Answer:
         self.sent.append(request.body)
-        self.all_there.set()
-        return Answer(200, {}, b"")
+        if request.body.startswith(b"s-2/"):
+            self.second_session.set()
+        return Answer(200, {}, request.body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +66,23 @@ class Broken(Receiver):
         return Receiver.requests(self, delivery, handle, now_ms)
 
 
-async def test_an_alert_that_a_sink_cannot_say_is_a_dead_letter_and_the_others_arrive() -> None:
+@dataclass(frozen=True, slots=True)
+class Puzzled(Receiver):
+    """It does not understand an answer, for one session."""
+
+    def judge(self, answer: Answer, now_s: float) -> Outcome:
+        if answer.body.startswith(b"s-1/"):
+            raise KeyError("rule")
+        return Receiver.judge(self, answer, now_s)
+
+
+@pytest.mark.parametrize("receiver", [Broken(), Puzzled()])
+async def test_an_alert_that_a_sink_fails_on_is_a_dead_letter_and_the_others_arrive(
+    receiver: Receiver,
+) -> None:
     brokers, wire = Brokers(), Wire()
     courier = Courier(
-        Broken(),
+        receiver,
         wire,
         Memory(brokers, "eddy-notify"),
         Clocks(lambda: 0.0, lambda: NOW_MS / 1000, lambda: 0.5),
@@ -79,7 +95,7 @@ async def test_an_alert_that_a_sink_cannot_say_is_a_dead_letter_and_the_others_a
         assert delivery is not None
         courier.outbox.add(delivery, 0.0)
     running = asyncio.create_task(courier.run())
-    await wire.all_there.wait()
+    await wire.second_session.wait()
     await courier.settled()
     running.cancel()
     with contextlib.suppress(asyncio.CancelledError):
@@ -87,5 +103,5 @@ async def test_an_alert_that_a_sink_cannot_say_is_a_dead_letter_and_the_others_a
     [(topic, letter)] = brokers.written
     assert topic == Topic.ALERT_DEAD_LETTERS
     assert dict(letter.headers)["x-dlq-reason"] == b"a bug of Eddy: KeyError('rule')"
-    assert wire.sent == [b"s-2/0/7/loop_episode/opened"]
+    assert wire.sent[-1] == b"s-2/0/7/loop_episode/opened"
     assert courier.outbox.waiting == 0

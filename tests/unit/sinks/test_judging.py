@@ -56,3 +56,16 @@ def test_a_collector_that_drops_the_record_has_refused_it() -> None:
     partial = {"partialSuccess": {"rejectedLogRecords": "1", "errorMessage": "too old"}}
     assert isinstance(SINKS["otlp"].judge(answer(200, partial), 0), Refused)
     assert SINKS["otlp"].judge(answer(200, {"partialSuccess": {}}), 0) == Delivered()
+
+
+@pytest.mark.parametrize(
+    "body", [b"[" * 4_096, b'{"a":' * 800, b"\xff\x00"], ids=["lists", "objects", "no text"]
+)
+@pytest.mark.parametrize("sink", SINKS)
+def test_a_body_that_nobody_can_read_is_judged_all_the_same(sink: str, body: bytes) -> None:
+    assert isinstance(SINKS[sink].judge(Answer(200, {}, body), 0), Delivered | Refused)
+
+
+def test_a_wait_until_a_year_that_no_calendar_has_is_no_wait_that_was_asked_for() -> None:
+    asked = Answer(429, {"retry-after": "Thu, 01 Jan 99999999999 00:00:00 GMT"}, b"")
+    assert SINKS["webhook"].judge(asked, 0) == TryAgain("HTTP 429")
