@@ -142,7 +142,11 @@ class Outbox:
         """Return what to send now, at most ``room``; each is to be settled."""
         found: list[Waiting] = []
         while len(found) < room and now >= self._paused_until:
-            if self._due and self._due[0][0] <= now:
+            # A digest that is due goes first: changes of messages may come faster than they may leave.
+            if self._digest and now >= self._digest_at and self._bucket.take(now):
+                gathered, self._digest = self._digest, []
+                found.append(self._sent(together(gathered)))
+            elif self._due and self._due[0][0] <= now:
                 first = self._due[0][2]
                 if not self._may_go(first, now):
                     heapq.heappop(self._due)
@@ -154,9 +158,6 @@ class Outbox:
                     self._gather(first, now)
                 else:
                     break
-            elif self._digest and now >= self._digest_at and self._bucket.take(now):
-                gathered, self._digest = self._digest, []
-                found.append(self._sent(together(gathered)))
             else:
                 break
         return found

@@ -163,6 +163,27 @@ def test_a_chat_gets_a_digest_a_minute_of_what_is_too_much() -> None:
     assert outbox.counts == {"delivered": 3, "retried": 1, "digested": 12}
 
 
+def test_changes_of_messages_never_hold_a_digest_back() -> None:
+    """Loops that go on change their messages faster than the chat takes changes."""
+    outbox, episodes = opened(ChatReceiver(Traits(per_second=1, burst=1)))
+    open_now = [f"s-{number}" for number in range(3, 103)]
+    add(outbox, episodes, *(alert(session=each) for each in open_now))
+    settle_all(outbox, sent(outbox, 0))
+    settle_all(outbox, sent(outbox, DIGEST_S), now=DIGEST_S)
+    add(outbox, episodes, alert("opened", 7, session="new"), now=DIGEST_S)
+    assert sent(outbox, DIGEST_S) == []
+    told: list[str] = []
+    for second in range(1, 122):
+        now, offset = DIGEST_S + second, 100 * second
+        updates = [alert("still_open", offset + n, session=each) for n, each in enumerate(open_now)]
+        add(outbox, episodes, *updates, now=now)
+        found = sent(outbox, now)
+        told += [session for session, _ in steps(found)]
+        settle_all(outbox, found, now=now)
+    assert "new" in told
+    assert len(told) == 121
+
+
 def test_an_end_takes_the_place_of_its_beginning_in_a_digest() -> None:
     outbox, episodes = opened(ChatReceiver(Traits(per_second=1, burst=1)))
     add(outbox, episodes, alert(), alert("opened", 7, session="s-2"), alert("opened", 8, session="s-3"))
