@@ -56,10 +56,6 @@ class GroupReader:
         """Partitions that wait for `begin`, each with its committed offset, None where there is none."""
         return dict(self._given)
 
-    def owns(self, partition: int) -> bool:
-        """Tell whether a partition still belongs to this member."""
-        return partition in self._given or partition in self._begun
-
     def begin(self, partition: int, offset: int) -> None:
         """Read a partition from an offset on."""
         tp = TopicPartition(self._topic, partition)

@@ -172,8 +172,8 @@ class Notifier:
                 self.polled_s = self._clocks.elapsed_s()
             else:
                 break
-        if not reader.owns(partition):
-            return
+        if (partition, committed) not in reader.given.items():
+            return  # meanwhile it has gone, or has come back from another member, which told more of it
         self._episodes[partition], self._starts[partition] = episodes, began
         now, told = self._clocks.elapsed_s(), {} if marks is None else marks.sinks
         for courier in self.couriers:
@@ -219,6 +219,8 @@ class Notifier:
         for stored in batch:
             if (alert := self._alert(stored)) is not None:
                 episodes.take(alert, stored.timestamp)
+        # History may take longer than a notifier may be silent.
+        self.polled_s = self._clocks.elapsed_s()
 
     def _lost(self, partition: int) -> None:
         for courier in self.couriers:
@@ -284,6 +286,8 @@ class Notifier:
     async def _commit(self, reader: GroupReader) -> None:
         """Commit what all sinks have, and remember which of them have more: they get nothing twice."""
         for partition in list(self._episodes):
+            if partition not in self._episodes:
+                continue  # it went to another member while the brokers were waited for
             offset = self._mark(partition)
             ahead = {
                 courier.sink.name: mark
