@@ -30,6 +30,8 @@ class StuckLabel:
 
     def misfit(self, records: int) -> str | None:
         """Tell what is wrong with this label for a session of that many records."""
+        if self.onset is not None and self.read is not None and self.onset >= self.read:
+            return f"labelled stuck since record {self.onset}, of 0 to {self.read - 1} that were read"
         needed = max(self.read or 0, 0 if self.onset is None else self.onset + 1)
         return (
             None if needed <= records else f"labelled stuck by {needed} records, of which {records} are there"
@@ -49,7 +51,8 @@ class StuckLabel:
             return frozenset()
         seen = self.seen(records)
         stretches = self.stretches or ((self.onset, seen - 1),)
-        return frozenset(at for first, last in stretches for at in range(first, last + 1) if at < seen)
+        # A label may end a stretch far behind the session, to say "to the end".
+        return frozenset(at for first, last in stretches for at in range(first, min(last + 1, seen)))
 
 
 def stuck_label(line: Mapping[str, Any]) -> StuckLabel | None:

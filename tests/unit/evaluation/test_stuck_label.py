@@ -31,6 +31,10 @@ def test_records_that_nobody_read_are_not_marked() -> None:
     assert label.seen(9) == 4
 
 
+def test_a_stretch_may_end_far_behind_the_session() -> None:
+    assert read(stuck="yes", onset=2, intervals=[[2, 10**18], [10**17, 10**18]]).marked(4) == {2, 3}
+
+
 @pytest.mark.parametrize(("word", "stuck"), [(True, True), (False, False), ("yes", True), ("no", False)])
 def test_the_word_may_be_a_truth_value(word: object, stuck: bool) -> None:
     assert read(stuck=word, onset=0).stuck is stuck
@@ -72,6 +76,8 @@ def test_a_field_that_cannot_be_is_named(line: dict[str, object], field: str) ->
         (StuckLabel(False, read=5), 4, False),
         (StuckLabel(True, 4), 5, True),
         (StuckLabel(True, 4), 4, False),
+        (StuckLabel(True, 4, read=5), 9, True),
+        (StuckLabel(True, 4, read=4), 9, False),
     ],
 )
 def test_a_label_fits_sessions_that_are_long_enough(label: StuckLabel, records: int, fits: bool) -> None:
