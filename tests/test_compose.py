@@ -18,6 +18,7 @@ from streams.cli import main
 from streams.console.settings import ConsoleSettings
 from streams.notify.settings import NotifySettings
 from streams.settings import BridgeSettings, ConnectionSettings, WorkerSettings, load
+from tests.unit.sinks.alerts import NOW_MS, SINKS, alert, told
 
 ROOT = Path(__file__).parents[1]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
@@ -166,3 +167,20 @@ def test_prometheus_scrapes_every_process_at_its_port() -> None:
         if name != "topics"
     }
     assert scraped == ports
+
+
+def test_alertmanager_groups_by_labels_that_alerts_have() -> None:
+    """By one that none has, the loops of all agents would be one notification."""
+    configured = yaml.safe_load((ROOT / "deploy" / "compose" / "alertmanager.yml").read_text())
+    [request] = SINKS["alertmanager"].requests(told(alert()), None, NOW_MS)
+    [sent] = json.loads(request.body)
+    assert set(configured["route"]["group_by"]) <= set(sent["labels"])
+
+
+def test_nobody_knows_the_token_of_the_deployment_that_is_copied() -> None:
+    example = (ROOT / "deploy" / "kubernetes" / "example" / "kustomization.yaml").read_text()
+    words = {"", *re.findall(r"[\w-]+", example), "test", "secret", "password", "token", "admin", "changeme"}
+    known = {hashlib.sha256(word.encode()).hexdigest() for word in words}
+    digests = re.findall(r"\b[0-9a-f]{64}\b", example)
+    assert digests
+    assert known.isdisjoint(digests)
