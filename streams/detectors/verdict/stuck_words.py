@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from streams.detectors.verdict.step import StepKind
+from streams.domain.text.printable import printable
 
 Fields = Mapping[str, Any]
 
@@ -28,6 +29,7 @@ MEANINGS: Final[Mapping[StepKind, str]] = {
     StepKind.NEW: "a new result",
 }
 
+_KNOWN: Final = frozenset(kind.value for kind in MEANINGS)
 _RETURNS = (StepKind.RETRY, StepKind.BACK_TRIVIAL, StepKind.BACK_CHANGED, StepKind.BACK)
 # What raises the score, as it is counted for people; the most frequent comes first.
 _RAISING: Final = (
@@ -63,7 +65,9 @@ def summary(stuck: Fields | None) -> str:
     """Return the score after a record, and what the record added to it; empty for one that is not judged."""
     if stuck is None:
         return ""
-    meaning = MEANINGS[StepKind(stuck["kind"])]
+    kind = stuck["kind"]
+    # A newer worker may know more kinds.
+    meaning = MEANINGS[StepKind(kind)] if kind in _KNOWN else printable(kind, 60)
     place = "" if stuck["refers_to"] is None else f", offset {stuck['refers_to']}"
     return f"stuck score {stuck['score']:g}; last step {stuck['points']:+g}: {meaning}{place}"
 

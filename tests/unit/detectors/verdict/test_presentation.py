@@ -98,3 +98,8 @@ def test_what_it_has_cost_is_told_as_far_as_it_was_reported(
 
 def test_names_of_tools_cannot_steer_the_terminal() -> None:
     assert SENTENCE(episode("R3", 6, "x\x1b[2J\n")).isprintable()
+
+
+def test_a_reader_has_words_for_a_kind_of_step_of_a_newer_worker() -> None:
+    stuck = {"score": 3.0, "kind": "far_away", "points": 1.0, "refers_to": None}
+    assert VerdictPresentation().summary({"stuck": stuck}) == "stuck score 3; last step +1: far_away"
