@@ -16,7 +16,12 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 SESSION = "/session?id=ticket-48213-refund"
 TABS = ("steps", "scores", "evidence", "what-if")
-SCREENS = ("/sessions", "/licenses", *(f"{SESSION}&tab={tab}" for tab in TABS), f"{SESSION}&lens=all")
+SCREENS = (
+    *("/sessions", "/licenses"),
+    *(f"{SESSION}&tab={tab}" for tab in TABS),
+    f"{SESSION}&lens=all",
+    f"{SESSION}&tab=scores&x=time",
+)
 
 
 def overflow(page: Page) -> int:
@@ -63,6 +68,33 @@ def test_scores_are_drawn_and_are_a_table_too(opens: Opens) -> None:
     assert page.locator("#strips canvas").count() >= 2
     page.get_by_text("The same as a table").click()
     assert page.locator("details table tbody tr").count() >= 5
+
+
+def test_scores_are_drawn_by_step_or_by_time_and_the_address_says_which(opens: Opens) -> None:
+    page = opens(f"{SESSION}&tab=scores")
+    axis = page.get_by_role("group", name="Axis")
+
+    def under_the_cursor() -> tuple[str, list[str]]:
+        """Return the chosen axis, and the step in each legend while the cursor is on a strip."""
+        page.locator("#strips .u-over").nth(1).hover()
+        # The legends follow the cursor in a later frame.
+        page.wait_for_function("!document.querySelector('#strips .u-value').textContent.includes('--')")
+        told = page.locator("#strips .u-legend .u-series:first-child .u-value").all_inner_texts()
+        return axis.locator("[aria-current]").inner_text(), told
+
+    chosen, by_step = under_the_cursor()
+    assert chosen == "By step"
+    assert len(by_step) >= 2
+    assert len(set(by_step)) == 1, "the strips have one cursor"
+    assert by_step[0].isdecimal()
+    axis.get_by_role("link", name="By time").click()
+    page.wait_for_url("**x=time*")
+    chosen, by_time = under_the_cursor()
+    assert chosen == "By time"
+    assert len(set(by_time)) == 1
+    assert by_time[0].endswith(" UTC")
+    axis.get_by_role("link", name="By step").click()
+    page.wait_for_url(lambda url: "x=" not in url)
 
 
 def test_a_slider_judges_again_without_leaving_the_page(opens: Opens) -> None:

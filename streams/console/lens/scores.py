@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from streams.console.step import Step
+from streams.detectors.drift.level import THRESHOLDS
+from streams.detectors.drift.overall import SIGNALS, contributions
 from streams.detectors.settings import DetectionSettings
 
 _LEVELS: Final = {"NORMAL": 0, "WARNING": 1, "LOOP": 2}
-_SIGNALS: Final = ("goal_dna_drift", "loop_risk", "budget_velocity", "quality_degradation", "stuck_time")
 
 
 def scores(steps: Sequence[Step], settings: DetectionSettings) -> dict[str, Any]:
@@ -17,7 +18,7 @@ def scores(steps: Sequence[Step], settings: DetectionSettings) -> dict[str, Any]
 
     Args:
         steps: Those at hand, oldest first.
-        settings: Those in force, for the lines of the thresholds.
+        settings: Those in force, for the lines of the thresholds and for what each signal adds to the drift.
     """
 
     def column(block: str, name: str) -> list[Any]:
@@ -25,6 +26,7 @@ def scores(steps: Sequence[Step], settings: DetectionSettings) -> dict[str, Any]
 
     stuck: list[Mapping[str, Any] | None] = column("verdict", "stuck")
     drift: list[Mapping[str, Any]] = [step.record["eddy"].get("drift") or {} for step in steps]
+    added = [_added(block, settings.signal_weights) for block in drift]
     return {
         "n": [step.number for step in steps],
         "at": [(step.record.get("meta") or {}).get("timestamp") for step in steps],
@@ -33,7 +35,8 @@ def scores(steps: Sequence[Step], settings: DetectionSettings) -> dict[str, Any]
         "run_length": column("repeat", "run_length"),
         "run_threshold": column("repeat", "threshold"),
         "drift": [block.get("overall") for block in drift],
-        "signals": {name: [(block.get("signals") or {}).get(name) for block in drift] for name in _SIGNALS},
+        "advice": [block.get("level") for block in drift],
+        "contributions": {name: [each.get(name) for each in added] for name in SIGNALS},
         "steps_remaining": column("budget", "steps_remaining"),
         "tokens_remaining": column("budget", "tokens_remaining"),
         "cost": [(step.record.get("state_delta") or {}).get("cumulative_session_cost") for step in steps],
@@ -43,6 +46,13 @@ def scores(steps: Sequence[Step], settings: DetectionSettings) -> dict[str, Any]
         "thresholds": {
             "stuck": [settings.stuck_warn, settings.stuck_loop],
             "uniqueness": [settings.entropy_warning_threshold, settings.entropy_loop_threshold],
+            "drift": {level: getattr(settings, name) for level, name in THRESHOLDS.items()},
         },
         "settings_versions": sorted({step.record["eddy"]["settings_version"] for step in steps}),
     }
+
+
+def _added(block: Mapping[str, Any], weights: Mapping[str, float]) -> Mapping[str, float]:
+    """Return what each signal adds to the drift of a step; empty if the step has no drift."""
+    signals = block.get("signals")
+    return contributions({name: signals.get(name) for name in SIGNALS}, weights) if signals else {}

@@ -36,6 +36,9 @@ MOST_STEPS: Final = 200
 DIALOGS: Final = frozenset({"pause", "abort", "note", "budget"})
 """Commands that need more than a click."""
 
+_AXES: Final = frozenset({"step", "time"})
+"""What the strips of the scores are drawn over."""
+
 _TABS: Final = (
     ("steps", "Steps"),
     ("scores", "Scores"),
@@ -76,8 +79,7 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
             case "steps":
                 content |= _steps(console, query, session_id, found)
             case "scores":
-                content["scores"] = found_scores = scores(found.steps, console.board.settings)
-                content["scores_json"] = orjson.dumps(found_scores).decode()
+                content |= _scores(console, query, found)
             case "evidence":
                 standing = await console.board.standing(session_id)
                 told = explanation(session_id, found.steps)
@@ -199,6 +201,14 @@ def _steps(console: Console, query: Mapping[str, str], session_id: str, found: S
         else "",
         "earlier_url": console.pages.url("/session", id=session_id, before=first) if found.earlier else "",
     }
+
+
+def _scores(console: Console, query: Mapping[str, str], found: Steps) -> dict[str, Any]:
+    axis = query.get("x") or "step"
+    if axis not in _AXES:
+        raise ConfigurationError(f"x in the address must be step or time, not {printable(axis, 40)}.")
+    made = scores(found.steps, console.board.settings)
+    return {"scores": made, "scores_json": orjson.dumps(made).decode(), "axis": axis}
 
 
 def _diff(console: Console, found: Steps, number: int) -> dict[str, Any] | None:

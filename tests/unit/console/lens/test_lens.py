@@ -100,6 +100,35 @@ def test_the_stuck_score_is_a_strip_with_its_two_limits() -> None:
     assert found["thresholds"]["stuck"] == [3, 5]
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_what_the_signals_add_is_the_drift(name: str) -> None:
+    found = scores(STEPS[name], DEFAULTS)
+    assert any(found["drift"])
+    for row, overall in enumerate(found["drift"]):
+        added = [column[row] for column in found["contributions"].values()]
+        if overall is None:
+            assert added == [None] * 5
+        else:
+            # Each of the five is rounded to four decimals.
+            assert sum(added) == pytest.approx(overall, abs=3e-4)
+
+
+def test_the_advice_of_a_step_is_the_band_that_its_drift_is_in() -> None:
+    found = scores(STEPS["read_loop"], DEFAULTS)
+    assert len(set(found["advice"])) > 2
+    for overall, advice in zip(found["drift"], found["advice"], strict=True):
+        reached = [level for level, begin in found["thresholds"]["drift"].items() if overall >= begin]
+        assert advice == (reached or ["CONTINUE"])[-1]
+
+
+def test_a_step_without_drift_adds_nothing_to_it() -> None:
+    [step, *_] = STEPS["read_loop"]
+    bare = step._replace(record={**step.record, "eddy": {**step.record["eddy"], "drift": None}})
+    found = scores([bare], DEFAULTS)
+    assert found["drift"] == found["advice"] == [None]
+    assert set(map(tuple, found["contributions"].values())) == {(None,)}
+
+
 def test_a_cycle_of_two_steps_has_rounds_of_two_steps() -> None:
     [episode] = episodes(STEPS["flip_flop"])
     period = episode.newest["period"]
