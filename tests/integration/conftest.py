@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.brokers import Broker, Linked, new_broker
+from tests.integration.receiver import Receiver, receiving
 from tests.integration.stage import Stage, delete_topics, prepared
 from tests.network import Link
 from tests.ports import own_port
@@ -134,3 +135,10 @@ async def stage_on_own_broker(own_broker: Broker, tmp_path: Path) -> AsyncIterat
     """Yield a stage whose broker may be killed."""
     async with prepared(Stage(own_broker, tmp_path, application_id="eddy")) as stage:
         yield stage
+
+
+@pytest.fixture
+async def receiver() -> AsyncIterator[Receiver]:
+    """Something that takes alerts, and listens on the loopback address."""
+    async with receiving() as found:
+        yield found

@@ -60,11 +60,16 @@ async def judge_stage(stage: Stage, group: str, codec: Codec, lives: Lives | Non
         for trial in trials:
             assert trial.document == documents[trial.document.position]
     outputs: dict[str, list[Stored]] = {topic: await stage.read(topic) for topic in OUTPUT_TOPICS}
-    # Dead letters name the group that wrote them, so those of another group are not this one's.
+    # Dead letters and alerts name the group that wrote them, so those of another group are not this one's.
     outputs[Topic.DEAD_LETTERS] = [
         stored
         for stored in outputs[Topic.DEAD_LETTERS]
         if dict(stored.headers)["x-dlq-consumer-group"] == group.encode()
+    ]
+    outputs[Topic.SESSION_ALERTS] = [
+        stored
+        for stored in outputs[Topic.SESSION_ALERTS]
+        if (dict(stored.headers)["ce_source"] or b"").startswith(f"/eddy/{group}/".encode())
     ]
     removals = None if lives is None else _removals(lives, changelog, outputs)
     job = Job(codec, group=group, version=version("eddy-streams"))

@@ -12,7 +12,9 @@ import orjson
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from tests.integration.worker_process import PATIENCE_SECONDS, until
+from tests.integration.stage import Stage
+from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until
+from tests.unit.sinks.alerts import SECRET
 
 HANG = "hang"
 HANG_UP = "hang up"
@@ -98,3 +100,16 @@ async def receiving() -> AsyncIterator[Receiver]:
         yield receiver
     finally:
         await server.close()
+
+
+def notifying(stage: Stage, receiver: Receiver, **settings: object) -> WorkerProcess:
+    """Start a notifier whose webhook is the receiver's."""
+    return stage.worker(
+        command=("eddy", "notify"),
+        **{
+            "notify_webhook_url": f"{receiver.url}/hook",
+            "notify_webhook_secret": SECRET,
+            "notify_timeout_s": 1,
+            **settings,
+        },
+    )

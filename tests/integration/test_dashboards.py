@@ -20,6 +20,7 @@ from streams.console.settings import ConsoleSettings
 from tests.deploy.test_alert_rules import metrics_of
 from tests.integration.load import load
 from tests.integration.prometheus import PROGRAM, Prometheus
+from tests.integration.receiver import Receiver, notifying
 from tests.integration.spans import Bridges, agents
 from tests.integration.stage import Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, until
@@ -53,6 +54,7 @@ NEVER = {
     "eddy_restored_records_total",
     "eddy_restore_seconds",
     "eddy_console_unreadable_total",
+    "eddy_notify_gone",
 }
 
 
@@ -70,15 +72,16 @@ def filled_in(expression: str) -> str:
 
 
 async def test_every_query_finds_what_processes_expose_and_every_rule_can_be_evaluated(
-    stage: Stage, tmp_path: Path
+    stage: Stage, receiver: Receiver, tmp_path: Path
 ) -> None:
     settings = ConsoleSettings(
         _env_file=None, console_dir=tmp_path / "console", web_port=0, application_id=stage.application_id
     )
     bridges = Bridges(stage, bridge_hold_ms=0)
-    worker, bridge = stage.worker(), bridges.start()
+    worker, bridge, notifier = stage.worker(), bridges.start(), notifying(stage, receiver)
     await worker.ready()
     await bridge.ready()
+    await notifier.ready()
     async with (
         connect(Connection(stage.broker.bootstrap)) as brokers,
         live_console(settings, brokers, Codec.bundled(), "here", now_ms, from_beginning=True) as live,
@@ -89,6 +92,7 @@ async def test_every_query_finds_what_processes_expose_and_every_rule_can_be_eva
                 "eddy": ["{}:{}".format(*await worker.address())],
                 "eddy-bridge": ["{}:{}".format(*await bridge.address())],
                 "eddy-console": [f"{server.host}:{server.port}"],
+                "eddy-notify": ["{}:{}".format(*await notifier.address())],
             },
         ) as prometheus,
     ):
@@ -112,7 +116,7 @@ async def test_every_query_finds_what_processes_expose_and_every_rule_can_be_eva
             return all({name, f"{name}_bucket"} & names for name in wanted) and not await silent()
 
         try:
-            await until(all_found, PATIENCE_SECONDS, "an answer to every query", worker, bridge)
+            await until(all_found, PATIENCE_SECONDS, "an answer to every query", worker, bridge, notifier)
         except AssertionError as error:
             names = await prometheus.names()
             wanted = {name for query in queries() for name in metrics_of(query)} - NEVER

@@ -27,6 +27,8 @@ pytestmark = [
 ]
 
 KEYS = ["records", "sessions", "scored", "dead_lettered", "alerts", "lost", "seconds"]
+#: Its episode stays at WARNING, and by default nobody is told of such a one.
+WARNED_OF = "checkout-rounding-19aa"
 SAMPLES = Path(__file__).parents[1] / "samples"
 PATIENCE_SECONDS = 300.0
 _MARK = "MARK_OF_A_TEST"
@@ -142,6 +144,7 @@ def test_the_recordings_are_told_apart_with_rule_and_reason_and_nothing_is_left(
     assert stdout.splitlines()[-1] == "0 records unaccounted for"
 
     told = {session_of(each): set(each.findings) for each in RECORDINGS if each.findings}
+    told[WARNED_OF].remove("loop_episode")
     found = findings_by_session(stdout)
     assert {session: set(rules) for session, rules in found.items()} == told
     assert all(reason for rules in found.values() for reason in rules.values())

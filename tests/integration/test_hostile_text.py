@@ -71,6 +71,7 @@ ALONE = {
     "bridge otlp": [["--data-dir", "FILE"], ["--log-level", NAME], ["--content", NAME]],
     "config describe": [[], ["--json"], [NAME]],
     "config explain": [["--settings", "SETTINGS"], [NAME, "--settings", "defaults"]],
+    "notify test": [[], ["--dry-run"], [NAME]],
     "settings": [[], ["--json"], [NAME]],
     "hook": [[], [NAME]],
 }

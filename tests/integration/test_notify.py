@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -16,21 +15,15 @@ from streams.brokers.connection import Connection
 from streams.brokers.survey import group
 from streams.domain.outgoing import Outgoing
 from streams.domain.topic import Topic
-from tests.integration.receiver import HANG, HANG_UP, Receiver, receiving
+from tests.integration.receiver import HANG, HANG_UP, Receiver, notifying, receiving
 from tests.integration.stage import Stage
-from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until
+from tests.integration.worker_process import PATIENCE_SECONDS, until
 from tests.network import Link
 from tests.unit.sinks.alerts import SECRET, fields
 
 pytestmark = pytest.mark.integration
 
 SESSIONS = 3
-
-
-@pytest.fixture
-async def receiver() -> AsyncIterator[Receiver]:
-    async with receiving() as found:
-        yield found
 
 
 async def put(stage: Stage, *alerts: dict[str, Any]) -> None:
@@ -56,18 +49,6 @@ def partition_of(alert: dict[str, Any]) -> int:
     return int(alert["session_id"].rpartition("-")[2]) % 4
 
 
-def webhook(stage: Stage, receiver: Receiver, **settings: object) -> WorkerProcess:
-    return stage.worker(
-        command=("eddy", "notify"),
-        **{
-            "notify_webhook_url": f"{receiver.url}/hook",
-            "notify_webhook_secret": SECRET,
-            "notify_timeout_s": 1,
-            **settings,
-        },
-    )
-
-
 async def dead_letters(stage: Stage, count: int) -> list[Stored]:
     async def there() -> bool:
         return len(await stage.read(Topic.ALERT_DEAD_LETTERS)) >= count
@@ -89,7 +70,7 @@ async def all_committed(stage: Stage, count: int) -> None:
 
 async def test_a_new_group_tells_what_comes_and_nothing_that_is_old(stage: Stage, receiver: Receiver) -> None:
     await put(stage, fields(session="s-0"), fields(session="s-1"))
-    await webhook(stage, receiver).ready()
+    await notifying(stage, receiver).ready()
     await put(stage, fields("recovered", 24, session="s-1"), fields(session="s-2"))
     found = await receiver.has(2)
     assert {each.body["id"] for each in found} == {
@@ -100,7 +81,7 @@ async def test_a_new_group_tells_what_comes_and_nothing_that_is_old(stage: Stage
 
 @pytest.mark.any_broker
 async def test_a_message_is_a_signed_cloud_event(stage: Stage, receiver: Receiver) -> None:
-    await webhook(stage, receiver).ready()
+    await notifying(stage, receiver).ready()
     await put(stage, fields())
     [got] = await receiver.has(1)
     key = base64.b64decode(SECRET.removeprefix("whsec_"))
@@ -118,7 +99,7 @@ async def test_a_receiver_in_trouble_gets_everything_in_the_end_under_the_same_i
     stage: Stage, receiver: Receiver
 ) -> None:
     receiver.plan.extend([500, (429, {"Retry-After": "1"}), HANG_UP, HANG, 503])
-    notifier = await webhook(stage, receiver).ready()
+    notifier = await notifying(stage, receiver).ready()
     await put(stage, fields(), fields("recovered", 24), fields(session="s-2"))
     await receiver.has(3)
     assert sorted(receiver.ids()) == [
@@ -139,7 +120,7 @@ async def test_what_a_receiver_refuses_is_a_dead_letter_and_the_next_arrives(
     stage: Stage, receiver: Receiver
 ) -> None:
     receiver.plan.append(400)
-    notifier = await webhook(stage, receiver).ready()
+    notifier = await notifying(stage, receiver).ready()
     await put(stage, fields(), fields("recovered", 24))
     [got] = await receiver.has(1)
     assert got.body["id"] == "s-1/0/24/loop_episode/recovered"
@@ -156,7 +137,7 @@ async def test_what_a_receiver_refuses_is_a_dead_letter_and_the_next_arrives(
 @pytest.mark.any_broker
 async def test_a_receiver_that_is_gone_is_asked_no_more(stage: Stage, receiver: Receiver) -> None:
     receiver.plan.append(410)
-    notifier = await webhook(stage, receiver).ready()
+    notifier = await notifying(stage, receiver).ready()
     await put(stage, fields())
     await dead_letters(stage, 1)
     await put(stage, fields("recovered", 24))
@@ -172,7 +153,7 @@ async def test_killed_between_a_delivery_and_its_commit_it_loses_nothing_and_mak
     sessions = [f"s-{number}" for number in range(SESSIONS)]
     alerts = [fields(session=each) for each in sessions]
     alerts += [fields("recovered", 24, session=each) for each in sessions]
-    first = await webhook(stage, receiver).ready()
+    first = await notifying(stage, receiver).ready()
 
     def kill(_: object) -> None:
         if len(receiver.got) == kill_at:
@@ -181,7 +162,7 @@ async def test_killed_between_a_delivery_and_its_commit_it_loses_nothing_and_mak
     receiver.on_request = kill
     await put(stage, *alerts)
     await first.ended()
-    webhook(stage, receiver)
+    notifying(stage, receiver)
     wanted = {each["id"] for each in alerts}
     await until(
         lambda: set(receiver.ids()) == wanted, PATIENCE_SECONDS, "every alert, once more", *stage.workers
@@ -191,20 +172,20 @@ async def test_killed_between_a_delivery_and_its_commit_it_loses_nothing_and_mak
 
 
 async def test_a_stop_leaves_nothing_to_repeat(stage: Stage, receiver: Receiver) -> None:
-    first = await webhook(stage, receiver).ready()
+    first = await notifying(stage, receiver).ready()
     await put(stage, fields())
     await receiver.has(1)
     first.terminate()
     assert await first.ended() == 0
-    await webhook(stage, receiver).ready()
+    await notifying(stage, receiver).ready()
     await put(stage, fields("recovered", 24))
     await receiver.has(2)
     assert receiver.ids() == ["s-1/0/6/loop_episode/opened", "s-1/0/24/loop_episode/recovered"]
 
 
 async def test_a_second_notifier_takes_over(stage: Stage, receiver: Receiver) -> None:
-    first = await webhook(stage, receiver).ready()
-    second = await webhook(stage, receiver).ready()
+    first = await notifying(stage, receiver).ready()
+    second = await notifying(stage, receiver).ready()
     await put(stage, *(fields(session=f"s-{number}") for number in range(4)))
     await receiver.has(4)
     await all_committed(stage, 4)
@@ -220,14 +201,14 @@ async def test_a_sink_that_is_away_keeps_no_other_from_its_alerts_and_repeats_no
     async with receiving() as other:
         both = {"notify_pagerduty_key": "R0UT1NG", "notify_pagerduty_url": f"{other.url}/pd"}
         receiver.plan.extend([503] * 1_000)
-        first = await webhook(stage, receiver, **both).ready()
+        first = await notifying(stage, receiver, **both).ready()
         await put(stage, fields(), fields("recovered", 24))
         await other.has(2)
         await until(lambda: len(receiver.got) >= 2, PATIENCE_SECONDS, "tries", first)
         first.terminate()
         assert await first.ended() == 0
         receiver.plan.clear()
-        await webhook(stage, receiver, **both).ready()
+        await notifying(stage, receiver, **both).ready()
         await receiver.has(2)
         await all_committed(stage, 2)
         assert [each.body["event_action"] for each in other.got] == ["trigger", "resolve"]
@@ -278,7 +259,7 @@ async def test_brokers_that_are_away_are_waited_for(
     linked_stage: tuple[Stage, Link], receiver: Receiver
 ) -> None:
     stage, link = linked_stage
-    notifier = await webhook(stage, receiver).ready()
+    notifier = await notifying(stage, receiver).ready()
     await put(stage, fields())
     await receiver.has(1)
     said = len(notifier.log)
@@ -312,5 +293,5 @@ async def test_a_dry_run_prints_what_would_be_sent_and_commits_nothing(
     assert await process.ended() == 0
     assert "s3cret" not in process.log
     assert receiver.got == []
-    await webhook(stage, receiver, notify_from="earliest").ready()
+    await notifying(stage, receiver, notify_from="earliest").ready()
     assert len(await receiver.has(2)) == 2

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-import kubernetes_validate
 import pytest
 import yaml
 
@@ -20,6 +19,9 @@ from streams.notify.settings import NotifySettings
 from streams.settings import BridgeSettings, ConnectionSettings, WorkerSettings, load
 from tests.kubernetes.tools import DEFINITIONS, program, schema
 from tests.pages import ROOT
+
+# An extra: `make test-kubernetes` installs it.
+kubernetes_validate = pytest.importorskip("kubernetes_validate")
 
 pytestmark = pytest.mark.kubernetes
 
