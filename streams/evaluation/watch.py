@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from streams.domain.decision import Decision
 from streams.domain.level import Level
@@ -12,19 +12,30 @@ from streams.evaluation.baselines import Baselines
 from streams.evaluation.kind import Kind, Kinds
 
 #: Rules whose records need not have one tool.
-_ANY_TOOL: Final = frozenset({"R2", "R6", "R7"})
+_ANY_TOOL: Final = frozenset({"R2", "R6"})
 # What these count is new nowhere, so the first record counted is a repetition too.
 _ALL_REPEAT: Final = frozenset({"R6", "R7"})
 # Records of versions before there was R7 have no block of it.
 _NOT_TOLD: Final = {"points": 0}
 
 
-class _Visible(NamedTuple):
-    """A record the verdict judged: its position in the session, its tool, and whether it raised the score."""
+class _Judged:
+    """Positions of the records that the verdict judged: all, those of each tool, those that raised the score.
 
-    at: int
-    tool: str | None
-    raised: bool
+    Sorted as they come, since a rule may name all of a long session's at each of its records.
+    """
+
+    def __init__(self) -> None:
+        self.every: list[int] = []
+        self.raising: list[int] = []
+        self.of_newest_tool: list[int] = []
+        self._of_tool: dict[str | None, list[int]] = {}
+
+    def add(self, at: int, tool: str | None, *, raised: bool) -> None:
+        """Take the next one."""
+        self.of_newest_tool = self._of_tool.setdefault(tool, [])
+        for positions in (self.every, self.of_newest_tool, *([self.raising] if raised else ())):
+            positions.append(at)
 
 
 class Watch:
@@ -42,7 +53,7 @@ class Watch:
         self.kinds: dict[Kind, set[int]] = {}
         self._kinds = Kinds()
         self._baselines = Baselines()
-        self._judged: list[_Visible] = []
+        self._judged = _Judged()
 
     def skip(self) -> None:
         """Take a record that was refused: it has its place, and there is no judgement on it."""
@@ -62,19 +73,17 @@ class Watch:
             self._raise(name, name, at)
         verdict = eddy.get("verdict")
         if verdict is not None and verdict["visible"]:
-            self._judged.append(
-                _Visible(at, decision.tool, (verdict.get("stuck") or _NOT_TOLD)["points"] > 0)
-            )
+            raised = (verdict.get("stuck") or _NOT_TOLD)["points"] > 0
+            self._judged.add(at, decision.tool, raised=raised)
             for reached in fired(eddy, Level.WARNING, Level.LOOP):
-                for named in self._named(reached):
-                    self._raise(EVIDENCE, reached["rule"], named)
+                self._raise(EVIDENCE, reached["rule"], *self._named(reached))
 
     def positions(self, detector: str) -> frozenset[int]:
         """Return the records on which a detector holds, whatever the rule."""
         return frozenset().union(*self.raised[detector].values())
 
-    def _raise(self, detector: str, rule: str, at: int) -> None:
-        self.raised[detector].setdefault(rule, set()).add(at)
+    def _raise(self, detector: str, rule: str, *positions: int) -> None:
+        self.raised[detector].setdefault(rule, set()).update(positions)
 
     def _named(self, reached: Mapping[str, Any]) -> list[int]:
         """Return the records that a rule calls repetitions: all of its pattern but the first instance.
@@ -85,11 +94,13 @@ class Watch:
         """
         name, count, period = reached["rule"], reached["count"], reached["period"] or 1
         judged = self._judged
-        if name == "R8":
-            return [judged[-1].at]
-        if name not in _ANY_TOOL:
-            judged = [seen for seen in judged if seen.tool == judged[-1].tool]
-        if name == "R7":
-            judged = [seen for seen in judged if seen.raised]
         wanted = count if name in _ALL_REPEAT else period * (count - 1)
-        return [seen.at for seen in judged[-wanted:]]
+        match name:
+            case "R8":
+                return judged.every[-1:]
+            case "R7":
+                return judged.raising[-wanted:]
+            case _ if name in _ANY_TOOL:
+                return judged.every[-wanted:]
+            case _:
+                return judged.of_newest_tool[-wanted:]
