@@ -17,6 +17,7 @@ PAIRS = [
     ("same_result_warn", "same_result_loop"),
     ("near_duplicate_warn", "near_duplicate_loop"),
     ("nothing_new_warn", "nothing_new_loop"),
+    ("stalled_warn", "stalled_loop"),
     ("stuck_warn", "stuck_loop"),
 ]
 DRIFT = ("nudge_threshold", "replan_threshold", "checkpoint_threshold", "stop_threshold")
