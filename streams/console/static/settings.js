@@ -21,3 +21,9 @@ function check() {
   const problems = [...form.querySelectorAll(".error-text")].map((each) => each.id);
   void fetchInto(address, ["answer", ...problems]);
 }
+
+// What was typed before this script was there.
+const typed = [...form.elements].some(
+  (each) => (each instanceof HTMLInputElement || each instanceof HTMLTextAreaElement) && each.value !== each.defaultValue,
+);
+if (typed) check();
