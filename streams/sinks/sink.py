@@ -66,8 +66,8 @@ class Sink(Protocol):
 class Chat(Sink, Protocol):
     """A receiver whose messages people read, one by one.
 
-    Of what had to wait it gets the end alone, and a digest of too much at once. Other receivers pair triggers
-    with resolves, so they get each of them.
+    When alerts had to wait, it gets only the end of each, and one digest if there are many. Other receivers
+    pair triggers with resolves, so they get each of them.
     """
 
     def digest(self, digest: Digest) -> Sequence[Request]:

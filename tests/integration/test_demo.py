@@ -27,7 +27,7 @@ pytestmark = [
 ]
 
 KEYS = ["records", "sessions", "scored", "dead_lettered", "alerts", "lost", "seconds"]
-#: Its episode stays at WARNING, and by default nobody is told of such a one.
+#: Its episode stays at WARNING, and by default such an episode is not published.
 WARNED_OF = "checkout-rounding-19aa"
 SAMPLES = Path(__file__).parents[1] / "samples"
 PATIENCE_SECONDS = 300.0
