@@ -1,9 +1,12 @@
 """The same input and the same settings give the same bytes, however often and in whatever portions."""
 
 import itertools
+from collections import Counter
+from collections.abc import Iterable
 
 import pytest
 
+from streams.brokers.client import Stored
 from streams.domain.topic import Topic
 from tests.integration.load import load
 from tests.integration.stage import Stage
@@ -22,7 +25,21 @@ async def test_another_application_with_other_runs_writes_the_same_bytes(stage: 
     await stage.processed(other)
     for application_id in (stage.application_id, other):
         verdict = await stage.verdict(application_id)
-        twice = [topic for topic in verdict.outputs if topic != Topic.DEAD_LETTERS]
+        # Dead letters and alerts name the group that wrote them, so each application has its own.
+        twice = verdict.outputs.keys() - {Topic.DEAD_LETTERS, Topic.SESSION_ALERTS}
         assert {topic: verdict.repeated[topic] for topic in twice} == {
             topic: verdict.outputs[topic] for topic in twice
         }
+    alerts = await stage.read(Topic.SESSION_ALERTS)
+    assert _but_the_group(alerts, stage.application_id) == _but_the_group(alerts, other) != Counter()
+
+
+def _but_the_group(alerts: Iterable[Stored], group: str) -> Counter[object]:
+    """Return the alerts of a group, without its name."""
+    found: Counter[object] = Counter()
+    for alert in alerts:
+        headers = dict(alert.headers)
+        source = (headers.pop("ce_source") or b"").split(b"/")
+        if source[2] == group.encode():
+            found[alert.key, alert.value, alert.timestamp, *headers.items(), *source[3:]] += 1
+    return found
