@@ -12,7 +12,7 @@ from streams.backtest import Backtest
 from streams.brokers.client import connect
 from streams.cli.input_options import INPUT_PATH, format_option, map_option
 from streams.cli.lazy_group import PROBLEM_FOUND
-from streams.cli.settings_choice import Chosen, choose
+from streams.cli.settings_choice import CHOICE, DEFAULT, LIVE, Chosen, choose
 from streams.cli.text.backtest_report import (
     heading_lines,
     session_fields,
@@ -36,8 +36,6 @@ from streams.sources.entry import Entry
 from streams.sources.intake import Intake
 from streams.sources.reading import entries
 
-_CHOICE = "default, v1-defaults, live, shadow, a version of detector-config, or a file with a JSON document."
-
 
 @click.command()
 @click.argument(
@@ -46,8 +44,13 @@ _CHOICE = "default, v1-defaults, live, shadow, a version of detector-config, or 
     nargs=-1,
     type=INPUT_PATH,
 )
-@click.option("--a", "word_a", metavar="SETTINGS", required=True, help=f"The one document: {_CHOICE}")
-@click.option("--b", "word_b", metavar="SETTINGS", required=True, help="The other document, named likewise.")
+@click.option("--a", "word_a", metavar="SETTINGS", required=True, help=f"The one document: {CHOICE}")
+@click.option(
+    "--b",
+    "word_b",
+    metavar="SETTINGS",
+    help="The other document, named likewise; when left out, live with --topic, and default for files.",
+)
 @format_option
 @map_option
 @click.option("--topic", metavar="TOPIC", help="Read a topic instead of files, outside any consumer group.")
@@ -74,7 +77,7 @@ def backtest(
     *,
     files: tuple[str, ...],
     word_a: str,
-    word_b: str,
+    word_b: str | None,
     input_format: str,
     mapped: Format | None,
     topic: str | None,
@@ -103,7 +106,7 @@ def backtest(
     \b
     Examples:
       eddy backtest --a default --b strict.json nightly/*.jsonl
-      eddy backtest --a v1-defaults --b default nightly/*.jsonl
+      eddy backtest --a v1-defaults nightly/*.jsonl
       eddy backtest --a live --b strict.json --topic decision-logs --from 2026-01-31T08:00Z
       eddy backtest --a 7 --b 8 --topic decision-logs --from 3:120000 --to 3:140000 --json
     """  # noqa: D301
@@ -111,7 +114,8 @@ def backtest(
         raise click.UsageError("Give FILEs or --topic, one of them.")
     if topic is None and (starts or stops):
         raise click.UsageError("--from and --to are for --topic.")
-    a, b = choose([("--a", word_a), ("--b", word_b)], bootstrap_servers)
+    other = word_b or (DEFAULT if topic is None else LIVE)
+    a, b = choose([("--a", word_a), ("--b", other)], bootstrap_servers)
     test = Backtest(a.settings, b.settings)
     write, finish = _json_lines(a, b, test) if as_json else _report(a, b, test)
     intake = Intake()

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import click
 
+from streams.cli.settings_choice import CHOICE, choose
 from streams.cli.settings_file import settings_in_force
 from streams.cli.text.difference_table import difference_lines
 from streams.cli.text.evaluation_table import part_lines
 from streams.cli.text.progress import watched
 from streams.cli.text.screen import echo, echo_json, echo_lines
+from streams.detectors.settings import DetectionSettings
 from streams.domain.text.printable import printable
 from streams.errors import ConfigurationError
 from streams.evaluation.alarms import DETECTORS
@@ -67,10 +69,8 @@ _DETECTORS = "\n".join(f"  {name:16} {detector.asks}" for name, detector in DETE
 )
 @click.option(
     "--against",
-    "against_path",
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
-    help="A second document: show what changes from it to --settings, pair by pair.",
+    metavar="SETTINGS",
+    help=f"Show what changes from this document to --settings, pair by pair: {CHOICE}",
 )
 @click.option("--rules", "with_rules", is_flag=True, help="Show each rule by itself.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document instead of tables.")
@@ -81,7 +81,7 @@ def evaluate(
     loop_free: tuple[str, ...],
     least: int,
     settings_path: Path | None,
-    against_path: Path | None,
+    against: str | None,
     with_rules: bool,
     as_json: bool,
 ) -> None:
@@ -109,9 +109,11 @@ def evaluate(
       eddy evaluate records.jsonl labels.jsonl
       eddy evaluate trajectories/ --loop-free 'tau_*'
       eddy evaluate trajectories/ --detector verdict-warning --rules --settings strict.json
+      eddy evaluate trajectories/ --against v1-defaults
     """  # noqa: D301
     found = read(labelled)
-    gathered = _gathered(found, settings_path, "--settings")
+    chosen = None if against is None else choose([("--against", against)], None)[0]
+    gathered = _gathered(found, settings_in_force(settings_path))
     for problem in gathered.problems:
         echo(f"warning: {printable(problem, 200)}", err=True)
     if not gathered.sessions:
@@ -126,23 +128,21 @@ def evaluate(
 
     parts = compare(gathered.sessions, names, is_loop_free, least)
     changes: tuple[Difference, ...] = ()
-    if against_path is not None:
-        others = _gathered(found, against_path, "--against").sessions
+    if chosen is not None:
+        others = _gathered(found, chosen.settings).sessions
         changes = differences(gathered.sessions, others, names, is_loop_free, least)
     if as_json:
         _write_document(parts, changes, least, loop_free)
         return
     for part in parts:
         echo_lines(part_lines(part, with_rules=with_rules))
-    if against_path is not None:
-        echo_lines(difference_lines(changes, printable(against_path.name, 80)))
+    if chosen is not None:
+        echo_lines(difference_lines(changes, printable(Path(chosen.name).name, 80)))
 
 
-def _gathered(found: Labelled, path: Path | None, option: str) -> Gathered:
-    return gather(
-        judge(watched(found.entries, "judging", total=len(found.entries)), settings_in_force(path, option)),
-        found.labels,
-    )
+def _gathered(found: Labelled, settings: DetectionSettings) -> Gathered:
+    entries = watched(found.entries, "judging", total=len(found.entries))
+    return gather(judge(entries, settings), found.labels)
 
 
 def _write_document(

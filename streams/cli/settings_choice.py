@@ -24,6 +24,11 @@ V1: Final = "v1-defaults"
 LIVE: Final = "live"
 SHADOW: Final = "shadow"
 
+CHOICE: Final = (
+    "default, v1-defaults, live, shadow, a version of detector-config, or a file with a JSON document."
+)
+"""What a word may be, for the help of an option."""
+
 
 class Chosen(NamedTuple):
     """Settings, and how people call them."""

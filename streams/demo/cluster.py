@@ -27,6 +27,9 @@ WORKERS = 2
 PARTITIONS = 4
 APPLICATION_ID = "eddy-demo"
 
+#: Beside the address, what other commands must know to ask about this cluster.
+_FOR_OTHERS = f"EDDY_APPLICATION_ID={APPLICATION_ID} EDDY_REPLICAS=1"
+
 _READY_SECONDS = 45.0
 _STOP_SECONDS = 20.0
 _POLL_SECONDS = 0.05
@@ -140,6 +143,7 @@ async def cluster(say: Callable[[str], None]) -> AsyncIterator[Cluster]:
     async with AsyncExitStack() as stack:
         broker = await stack.enter_async_context(EmbeddedBroker())
         say(f"broker on {broker.bootstrap}")
+        say(f"for other commands, export EDDY_BOOTSTRAP_SERVERS={broker.bootstrap} {_FOR_OTHERS}")
         brokers = await stack.enter_async_context(connect(Connection(broker.bootstrap)))
         wanted = job_topics(APPLICATION_ID, partitions=PARTITIONS, replicas=1)
         await brokers.apply(plan(wanted, []))

@@ -173,7 +173,10 @@ def group_checks(name: str, group: Group, partitions: Partitions) -> Iterator[Ch
     if group.members is None:
         yield ok("group", f"{told}; these brokers do not report its members")
     elif group.members == 0:
-        yield warn("group", f"{told}; no worker runs", "Start one with `eddy worker`.")
+        advice = (
+            "Start one with `eddy worker`. If workers have another EDDY_APPLICATION_ID, set it here, too."
+        )
+        yield warn("group", f"{told}; no worker runs", advice)
     else:
         yield ok("group", f"{told}; {group.members} workers, {group.state}")
 

@@ -35,7 +35,7 @@ def settings_checks(settings: WorkerSettings, environment: Mapping[str, str]) ->
         told = ", ".join(_perhaps(name, fields) for name in unknown)
         yield warn("settings", f"means nothing to Eddy: {told}", "Correct the name, or unset it.")
     else:
-        yield ok("settings", f"usable, {len(given & fields)} of them set by variables")
+        yield ok("settings", f"usable; {_set(len(given & fields))}")
 
 
 async def port_check(settings: WorkerSettings, within: float) -> Check:
@@ -72,6 +72,17 @@ async def _answer(host: str, port: int, within: float) -> str | None:
     if not isinstance(body, dict):
         return None
     return "ready" if ready else "not ready"
+
+
+def _set(count: int) -> str:
+    """Say how many settings variables set."""
+    match count:
+        case 0:
+            return "no variable sets any"
+        case 1:
+            return "1 is set by a variable"
+        case _:
+            return f"{count} are set by variables"
 
 
 def _perhaps(name: str, fields: Collection[str]) -> str:

@@ -16,6 +16,7 @@ from streams.domain.decision import Decision
 from streams.domain.level import Level
 from streams.domain.outcome import Scored
 from streams.domain.text.clock import clock, day, duration
+from streams.domain.text.money import dollars
 from streams.domain.text.printable import printable
 from streams.explain.presentation import meaning
 from streams.offline import Judgement
@@ -210,7 +211,7 @@ def _session(name: str, course: Course) -> Iterator[Line]:
     began = dearest.fields["first_timestamp"]
     lasted = duration(dearest.last - began)
     tokens = f"{course.wasted:,.0f}" if course.tokens else "unknown"
-    cost = "" if course.cost is None else f"  cost {course.cost:.4g}"
+    cost = "" if course.cost is None else f"  {dollars(course.cost)}"
     yield Line.of(
         Span(f"▲ {tokens:>14}  ", "bold red"),
         Span(f"{day(began)} {clock(began)}  {lasted:<9}  "),
@@ -228,7 +229,7 @@ def _spent(looped: list[tuple[str, Course]]) -> str:
     costs = [course.cost for _, course in looped if course.cost is not None]
     parts = [f"{tokens:,.0f} tokens"] if tokens else []
     if costs:
-        parts.append(f"cost {sum(costs):.4g}")
+        parts.append(dollars(sum(costs)))
     said = f" and spent {', '.join(parts)} there" if parts else ""
     return f"{said}. Most wasteful first:" if len(looped) > 1 else f"{said}:"
 

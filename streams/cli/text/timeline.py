@@ -14,6 +14,7 @@ from streams.domain.event import Event
 from streams.domain.level import Level, higher
 from streams.domain.outcome import Scored
 from streams.domain.text.clock import clock, day, duration
+from streams.domain.text.money import dollars
 from streams.domain.text.printable import printable
 from streams.explain.presentation import meaning, sentence
 
@@ -134,7 +135,7 @@ class Timeline:
         if self._tokens:
             parts.append(f"{self._tokens:,.0f} tokens")
         if self._cost is not None:
-            parts.append(f"cost {self._cost - self._spent:.4g}")
+            parts.append(dollars(self._cost - self._spent))
         return ", ".join(parts)
 
     def _show(self, row: _Row) -> None:

@@ -60,4 +60,4 @@ def _numbered(witness: Witness, numbers: range) -> Iterator[str]:
     acts = ((number, act(witness.make(number))) for number in numbers)
     for text, group in groupby(acts, key=lambda numbered: numbered[1]):
         [first, *more] = [number for number, _ in group]
-        yield f"{first}.-{more[-1]}. {text}" if more else f"{first}. {text}"
+        yield f"{first} to {more[-1]}. {text}" if more else f"{first}. {text}"

@@ -77,7 +77,18 @@ def episode_of(fields: Fields) -> EpisodeRow:
         loop_place=at if loops else None,
         cost_at_loop=cost if loops else None,
         reopened_place=at if fields["reopened"] and fields["phase"] in _REOPENS else NOWHERE,
+        stuck=_evidence(fields.get("stuck")),
     )
+
+
+def _evidence(stuck: Fields | None) -> str | None:
+    """Return the steps that raised the stuck score, by kind; others than the job may have written them."""
+    if stuck is None:
+        return None
+    kinds = dict(stuck["kinds"])
+    if any(type(count) is not int for count in kinds.values()):
+        raise TypeError("no count")
+    return _text({"kinds": kinds})
 
 
 def merged(one: EpisodeRow, other: EpisodeRow) -> EpisodeRow:
@@ -128,6 +139,7 @@ def event_of(row: EpisodeRow) -> dict[str, Any]:
         "records": row.records,
         "tokens_since_onset": row.tokens,
         "cost_since_onset": row.cost,
+        "stuck": None if row.stuck is None else orjson.loads(row.stuck),
     }
 
 

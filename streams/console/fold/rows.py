@@ -76,7 +76,8 @@ class EpisodeRow(NamedTuple):
 
     ``seen_offset`` is the offset of the record at which its newest event was published; ``at_open`` is as of
     the first published event, ``at_loop`` as of the first one of level LOOP. ``cause_key`` is equal where the
-    rule and the set of signatures are. ``reopened_place`` is the newest record that reopened it.
+    rule and the set of signatures are. ``reopened_place`` is the newest record that reopened it. ``stuck`` is
+    a JSON object: the evidence of an episode by R7.
     """
 
     episode_id: str
@@ -112,6 +113,7 @@ class EpisodeRow(NamedTuple):
     loop_place: int | None
     cost_at_loop: float | None
     reopened_place: int
+    stuck: str | None
 
 
 class FindingRow(NamedTuple):

@@ -21,6 +21,7 @@ from streams.detectors.verdict.episode import Phase
 from streams.domain.event import EventKind
 from streams.domain.level import Level
 from streams.domain.text.clock import clock
+from streams.domain.text.money import dollars
 from streams.domain.text.printable import printable
 
 _RULES: Final = {
@@ -39,6 +40,8 @@ _ENDS: Final = {
     "terminal": "the session ended in the loop",
     "expired": "the session fell silent in the loop",
 }
+_ENDED: Final = "the loop is over"
+"""For a reason that only a newer worker knows."""
 
 
 class VerdictPresentation(Presentation):
@@ -93,7 +96,7 @@ class VerdictPresentation(Presentation):
 
 
 def pattern(fields: Fields) -> str:
-    """Return what repeats, and the rule that found it.
+    """Return what repeats, and the rule that found it; a newer worker may have rules without words here.
 
     >>> pattern({"rule": "R1", "period": 1, "count": 6, "tools": ["Bash"]})
     'Bash: the same call with the same result, 6 times in a row (R1)'
@@ -102,13 +105,15 @@ def pattern(fields: Fields) -> str:
     if rule == _STUCK:
         return f"stuck{stuck_words.because(fields.get('stuck'))} ({rule})"
     tools = _tools(fields["tools"])
-    return f"{_RULES[rule].format(tools=tools, count=fields['count'], period=fields['period'])} ({rule})"
+    if (words := _RULES.get(rule)) is None:
+        return f"{tools}: a loop by a rule that this version of Eddy does not know ({printable(rule, 20)})"
+    return f"{words.format(tools=tools, count=fields['count'], period=fields['period'])} ({rule})"
 
 
 def _phase(fields: Fields) -> str:
     match fields["phase"]:
         case Phase.RECOVERED:
-            return f"{_ENDS[fields['reason']]}, noticed {_records(fields['records'])} before: "
+            return f"{_ENDS.get(fields['reason'], _ENDED)} after {_records(fields['records'])}: "
         case Phase.STILL_OPEN:
             return "goes on: "
         case Phase.OPENED if fields["level"] != Level.LOOP:
@@ -134,5 +139,5 @@ def _spent(fields: Fields) -> str:
     tokens, cost = fields.get("tokens_since_onset"), fields.get("cost_since_onset")
     parts = [f"{tokens:,.0f} tokens"] if tokens else []
     if cost:
-        parts.append(f"cost {cost:.4g}")
+        parts.append(dollars(cost))
     return ", ".join(parts)

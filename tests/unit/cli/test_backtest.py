@@ -79,6 +79,17 @@ def test_the_earlier_defaults_are_built_in(logs: Path) -> None:
     ]
 
 
+def test_files_are_compared_with_the_defaults_unless_another_document_is_named(logs: Path) -> None:
+    alone, named = eddy("--a", "v1-defaults", logs), eddy("--a", "v1-defaults", "--b", "default", logs)
+    assert (alone.stdout, alone.exit_code) == (named.stdout, 0)
+
+
+def test_a_topic_is_compared_with_the_settings_in_force() -> None:
+    result = eddy("--a", "default", "--topic", "decision-logs", "--bootstrap-servers", "127.0.0.1:1")
+    assert "No broker answers" in result.stderr
+    assert result.exit_code == 3
+
+
 def test_the_same_documents_say_so(logs: Path) -> None:
     result = eddy("--a", "default", "--b", "default", logs)
     assert "   They do not differ." in result.stdout.splitlines()
@@ -124,7 +135,7 @@ def test_a_difference_is_a_failure_only_where_that_is_asked_for(logs: Path, late
         (["--a", "default", "--b", "default"], "Give FILEs or --topic"),
         (["--a", "default", "--b", "default", "--topic", "decision-logs", "LOGS"], "one of them"),
         (["--a", "default", "--b", "default", "--from", "7", "LOGS"], "--from and --to are for --topic"),
-        (["--a", "default", "LOGS"], "Missing option '--b'"),
+        (["--b", "default", "LOGS"], "Missing option '--a'"),
         (
             ["--a", "nowhere.json", "--b", "default", "LOGS"],
             "'nowhere.json' is no file, and none of: default",

@@ -60,7 +60,7 @@ def test_a_rule_is_told_record_by_record() -> None:
 
 def test_equal_records_share_a_line() -> None:
     result = explain("R1:failing", "--settings", "defaults")
-    assert '    1.-3. search {"q":"price list"} failure: test_login failed\n' in result.stdout
+    assert '    1 to 3. search {"q":"price list"} failure: test_login failed\n' in result.stdout
 
 
 def test_all_rules_are_told_and_what_is_off_is_no_problem() -> None:

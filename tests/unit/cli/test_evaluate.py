@@ -391,6 +391,15 @@ def test_against_other_settings_the_changes_stand_last(folder: str, r1: str, str
     assert result.stdout.endswith(CHANGES)
 
 
+def test_the_other_settings_may_be_built_in(folder: str) -> None:
+    result = evaluate(folder, "--against", "v1-defaults", "--detector", "verdict-warning")
+    assert result.exit_code == 0, result.output
+    assert "the defaults of version 1" in result.stdout
+    wrong = evaluate(folder, "--against", "nowhere.json")
+    assert wrong.exit_code == 2
+    assert "'nowhere.json' is no file, and none of: default" in wrong.stderr
+
+
 def test_changes_stand_in_the_document(folder: str, r1: str, strict: str) -> None:
     result = evaluate(
         folder, "--settings", r1, "--json", "--against", strict, "--detector", "verdict-warning"

@@ -2,8 +2,9 @@
 
 import pytest
 
+from streams.console.inbox import Query, page
 from tests.unit.console.agents import HOUR_MS, Board
-from tests.unit.console.told import MINUTE_MS
+from tests.unit.console.told import MINUTE_MS, folded, published
 
 #: Every episode is published, also one that only may become a loop.
 WARNINGS = {"episode_min_level": "WARNING"}
@@ -159,6 +160,20 @@ def test_a_session_has_one_row_however_many_alerts_it_has() -> None:
     assert [row["session_id"] for row in rows] == ["s"]
     assert rows[0]["others"] == 2, "the entropy alerts, which are one, and the repeats"
     assert rows[0]["tokens"] > 10_000
+
+
+def test_the_row_of_a_stuck_session_says_why() -> None:
+    told = [each for each in published() if each.stored.key == b"explain-billing-config-d4c2"]
+    [escalated] = [each for each in told if (each.fields or {}).get("phase") == "escalated"]
+    model = folded(told[: told.index(escalated) + 1])
+    [row] = page(model, Query(), escalated.stored.timestamp).rows
+    assert row["rule"] == "R7"
+    why = "2 times the same call again, once back to an earlier call, no new result in 3 steps"
+    assert row["what"] == f"stuck: {why} (R7)"
+    assert f"): {why} (R7)" in row["sentence"]
+    again = folded([])
+    again.restore(list(model.rows()))
+    assert page(again, Query(), escalated.stored.timestamp).rows[0]["what"] == row["what"]
 
 
 def test_the_row_is_about_the_newest_open_episode() -> None:

@@ -85,7 +85,7 @@ def test_the_end_of_a_loop_is_told_too(screen: tuple[Screen, list[Line]]) -> Non
     told, lines = screen
     told.alerted(looping("s-1", 3, phase="recovered", reason="quiet"))
     [text] = plain(lines)
-    assert " s  ▼ s-1  loop_episode: out of the loop, noticed 3 records before: Edit: " in text
+    assert " s  ▼ s-1  loop_episode: out of the loop after 3 records: Edit: " in text
 
 
 def test_progress_is_told_once_a_second(

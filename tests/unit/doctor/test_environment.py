@@ -25,12 +25,12 @@ def test_a_misspelt_variable_is_told_with_the_one_it_may_mean():
         "means nothing to Eddy: EDDY_BOOTSRAP_SERVERS (perhaps EDDY_BOOTSTRAP_SERVERS?)",
     )
     [found] = settings_checks(settings(), {"eddy_data_dir": "y"})
-    assert (found.status, found.said) == (Status.OK, "usable, 1 of them set by variables")
+    assert (found.status, found.said) == (Status.OK, "usable; 1 is set by a variable")
 
 
 def test_the_variables_of_a_console_and_of_commands_mean_something():
     [found] = settings_checks(settings(), {"EDDY_CONSOLE_PORT": "8070", "EDDY_COMMAND_KEY": "x" * 16})
-    assert (found.status, found.said) == (Status.OK, "usable, 1 of them set by variables")
+    assert (found.status, found.said) == (Status.OK, "usable; 1 is set by a variable")
 
 
 def test_an_option_that_faust_does_not_have_is_a_failure():

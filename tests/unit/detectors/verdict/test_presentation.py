@@ -64,14 +64,14 @@ def test_every_rule_has_words(fields: dict[str, Any], text: str) -> None:
         ({"reopened": True}, "again: x: "),
         ({"phase": "escalated", "reopened": True}, "x: "),
         ({"phase": "still_open"}, "goes on: x: "),
-        ({"phase": "recovered", "reason": "quiet"}, "out of the loop, noticed 1 record before: x: "),
+        ({"phase": "recovered", "reason": "quiet"}, "out of the loop after 1 record: x: "),
         (
             {"phase": "recovered", "reason": "terminal", "records": 1200},
-            "the session ended in the loop, noticed 1,200 records before: x: ",
+            "the session ended in the loop after 1,200 records: x: ",
         ),
         (
             {"phase": "recovered", "reason": "expired"},
-            "the session fell silent in the loop, noticed 1 record before: x: ",
+            "the session fell silent in the loop after 1 record: x: ",
         ),
     ],
 )
@@ -84,8 +84,8 @@ def test_every_phase_has_words(more: dict[str, Any], start: str) -> None:
     [
         (0, None, ""),
         (1234, None, ": 1,234 tokens"),
-        (1234.5, 0.25, ": 1,234 tokens, cost 0.25"),
-        (0, 0.25, ": cost 0.25"),
+        (1234.5, 0.25, ": 1,234 tokens, $0.25"),
+        (0, 0.25, ": $0.25"),
         (5, 0.0, ": 5 tokens"),
     ],
 )
@@ -94,6 +94,13 @@ def test_what_it_has_cost_is_told_as_far_as_it_was_reported(
 ) -> None:
     fields = episode("R3", 6, "x", tokens_since_onset=tokens, cost_since_onset=cost)
     assert SENTENCE(fields).endswith(f"{SINCE}{end}")
+
+
+def test_a_rule_and_an_end_that_only_a_newer_worker_knows_have_words() -> None:
+    told = episode("R9", 4, "search", phase="recovered", reason="bored", records=5)
+    words = "search: a loop by a rule that this version of Eddy does not know (R9)"
+    assert SENTENCE(told) == f"the loop is over after 5 records: {words}; {SINCE}"
+    assert SENTENCE(episode("R\x1b[2J", 4, "search")).isprintable()
 
 
 def test_names_of_tools_cannot_steer_the_terminal() -> None:
