@@ -17,11 +17,13 @@ RUN python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))
  && /opt/build/bin/pip install --no-compile -c constraints/image.txt cyclonedx-bom
 COPY LICENSE README.md ./
 COPY streams streams
-# What `eddy --version` names.
-ARG COMMIT=
-RUN printf %s "$COMMIT" > streams/commit.txt
 COPY schemas schemas
 COPY topics topics
+# What `eddy --version` names: the version if a tag does, and the commit. There is no git here that could be asked.
+ARG VERSION=
+ARG COMMIT=
+ENV SETUPTOOLS_SCM_PRETEND_VERSION_FOR_EDDY_STREAMS=$VERSION \
+    SETUPTOOLS_SCM_PRETEND_METADATA_FOR_EDDY_STREAMS="{node = \"g$COMMIT\"}"
 # Compiled here, since the image is read-only where it runs; without times, so that each build gives the same bytes.
 RUN /opt/build/bin/pip --python /opt/eddy install --no-compile --no-deps . \
  && find /opt/eddy -name direct_url.json -delete \

@@ -4,7 +4,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks console demo test test-pythons test-kafka test-hostile test-faults test-sources test-guard test-registry test-browser test-notify test-compose test-kubernetes test-native wheel-native image collector lint lint-js lint-asyncapi bench bench-small dashboards fuzz fuzz-native pins vendor clean
+.PHONY: help setup hooks console demo test test-pythons test-kafka test-hostile test-faults test-sources test-guard test-registry test-browser test-notify test-compose test-kubernetes test-native test-release wheel-native dist docs image collector lint lint-js lint-asyncapi bench bench-small dashboards fuzz fuzz-native pins vendor clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -85,6 +85,13 @@ test-native: setup ## check the native core: format, lints, tests, licences, and
 	EDDY_NATIVE=on $(BIN)/pytest -n 2 tests/native $(ARGS)
 	EDDY_NATIVE=off $(BIN)/pytest -n 2 tests/conformance tests/property $(ARGS)
 
+test-release: $(VENV)/.installed-release ## build the wheels, install them elsewhere and run what they bring (ARGS="-k name")
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 0 -m release tests/release $(ARGS)
+
+dist: $(VENV)/.installed-release ## build the sdists and wheels of eddy-streams and eddy-client into dist/
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m build --outdir dist .
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m build --outdir dist client
+
 wheel-native: setup ## build the wheel of the native core into dist/: for machines like this one without cargo
 	$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir dist ./native
 
@@ -157,12 +164,20 @@ $(VENV)/.installed-deploy: $(VENV)/.installed
 	$(PIP_INSTALL) $(AS_PATH) -c constraints/deploy.txt -e '.[deploy]'
 	@touch $@
 
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(PIP_INSTALL) $(AS_PATH) -c constraints/docs.txt -e '.[docs]'
+	@touch $@
+
 $(VENV)/.installed-fuzz: $(VENV)/.installed
 	$(PIP_INSTALL) $(AS_PATH) -c constraints/fuzz.txt -e '.[fuzz]'
 	@touch $@
 
 $(VENV)/.installed-hooks: $(VENV)/.installed
 	$(PIP_INSTALL) $(AS_PATH) -c constraints/hooks.txt -e '.[hooks]'
+	@touch $@
+
+$(VENV)/.installed-release: $(VENV)/.installed
+	$(PIP_INSTALL) $(AS_PATH) -c constraints/release.txt -e '.[release]'
 	@touch $@
 
 # With Eddy, so that a test may hold both ends of the channel.

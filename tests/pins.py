@@ -26,8 +26,10 @@ ADDS_TO = {
     "bench": "dev",
     "browser": "dev",
     "deploy": "dev",
+    "docs": "dev",
     "fuzz": "dev",
     "hooks": "dev",
+    "release": "dev",
     "guard": "dev",
     "sources": None,
 }

@@ -47,7 +47,7 @@ def test_the_job_runs_without_what_tests_and_tools_need() -> None:
 def test_the_makefile_installs_each_purpose_with_its_own_versions() -> None:
     makefile = (ROOT / "Makefile").read_text()
     installs = re.findall(r"-c constraints/(\w+)\.txt -e '\.\[(\w+)\]'", makefile)
-    purposes = ("dev", "bench", "browser", "deploy", "fuzz", "hooks", "guard")
+    purposes = ("dev", "bench", "browser", "deploy", "docs", "fuzz", "hooks", "release", "guard")
     assert installs == [(purpose, purpose) for purpose in purposes]
     assert re.findall(r"-r constraints/(\w+)\.txt", makefile) == ["sources"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from importlib.metadata import version
 from pathlib import Path
@@ -10,15 +11,16 @@ import click
 
 from streams.cli.text.screen import echo
 
-#: Beside the package in a checkout, and written into it by those who build the image.
+#: Beside the package in a checkout, and written into it by the build of a wheel: `g` and the hash, or `None`.
 _CHECKOUT = Path(__file__).parents[2]
 _WRITTEN = Path(__file__).parents[1] / "commit.txt"
+_HASH = re.compile(r"g([0-9a-f]{7,12})")
 _SECONDS = 5
 
 
 def described() -> str:
     """Return the version, with the commit as far as it is known."""
-    commit = commit_of(_CHECKOUT) or (_WRITTEN.read_text().strip() if _WRITTEN.is_file() else "")
+    commit = commit_of(_CHECKOUT) or written_in(_WRITTEN)
     return version("eddy-streams") + (f" (commit {commit})" if commit else "")
 
 
@@ -34,6 +36,12 @@ def commit_of(checkout: Path) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""  # git is missing, or does not answer: the version alone is right, too
     return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def written_in(file: Path) -> str:
+    """Return the commit in the file that a build has written; empty if there is none."""
+    found = _HASH.match(file.read_text()) if file.is_file() else None
+    return found[1] if found else ""
 
 
 def show(context: click.Context, _: click.Parameter, wanted: bool) -> None:

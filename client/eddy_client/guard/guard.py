@@ -19,6 +19,7 @@ from eddy_client.guard.channel import Channel, Given
 from eddy_client.guard.command import Command
 from eddy_client.guard.control import Answer
 from eddy_client.guard.session import GuardedSession
+from eddy_client.version import installed_version
 
 log = logging.getLogger("eddy_client.guard")
 
@@ -28,7 +29,6 @@ _PRESENCE_S = 300.0
 _STEP_S = 0.25
 _SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 30.0
 _MOST_COMMANDS = 100_000
-_VERSION = "0.1.0"
 
 
 class Guard:
@@ -349,7 +349,7 @@ class Guard:
                 "effective_at": None if answer is None else answer.effective_at,
                 "guard_id": guard_id,
                 "guard": {
-                    "version": _VERSION,
+                    "version": installed_version(),
                     "integration": session.integration,
                     "host": socket.gethostname(),
                     "pid": os.getpid(),

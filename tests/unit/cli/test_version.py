@@ -44,10 +44,19 @@ def test_without_git_the_version_stands_alone(tmp_path: Path, monkeypatch: pytes
     assert described() == version("eddy-streams")
 
 
-def test_an_image_names_the_commit_that_was_written_into_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("written", "named"),
+    [
+        ("g0123456789abcdef0123456789abcdef01234567", " (commit 0123456789ab)"),
+        ("g0123456", " (commit 0123456)"),
+        ("g", ""),  # an image that was built without saying
+        ("None", ""),  # a wheel that was built without git
+    ],
+)
+def test_a_wheel_names_the_commit_that_its_build_has_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str, named: str
 ) -> None:
     monkeypatch.setattr(tested, "_CHECKOUT", tmp_path)
-    (written := tmp_path / "commit.txt").write_text("0123456789ab\n")
-    monkeypatch.setattr(tested, "_WRITTEN", written)
-    assert described() == f"{version('eddy-streams')} (commit 0123456789ab)"
+    (file := tmp_path / "commit.txt").write_text(written)
+    monkeypatch.setattr(tested, "_WRITTEN", file)
+    assert described() == version("eddy-streams") + named

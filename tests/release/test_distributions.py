@@ -1,0 +1,82 @@
+"""What is released works where it is installed: without this tree, and from another folder."""
+
+import json
+import tarfile
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from tests.release.conftest import VERSION, run
+
+pytestmark = [pytest.mark.release, pytest.mark.timeout(600)]
+
+AGENT = """
+from eddy_client import Eddy
+
+eddy = Eddy(None, agent="coder-7", file="run.jsonl")
+with eddy.session("s-1", goal="fix the build") as session:
+    for _ in range(6):
+        with session.tool("shell", {"command": "make"}) as step:
+            step.result = "no rule to make target"
+eddy.close()
+"""
+
+
+def commit_of(checkout: Path) -> str:
+    return run("git", "rev-parse", "HEAD", cwd=checkout)[:12]
+
+
+def test_there_is_an_sdist_and_a_wheel_of_each_and_nothing_else(dist: Path) -> None:
+    assert {path.name for path in dist.iterdir()} == {
+        f"{name}-{VERSION}{ending}"
+        for name in ("eddy_streams", "eddy_client")
+        for ending in (".tar.gz", "-py3-none-any.whl")
+    }
+
+
+def test_the_wheel_holds_the_packages_and_the_sdist_what_explains_them(dist: Path) -> None:
+    wheel = ZipFile(next(dist.glob("eddy_streams-*.whl"))).namelist()
+    assert {name.split("/")[0].partition("-")[0] for name in wheel} == {
+        "eddy_streams",
+        "schemas",
+        "streams",
+        "topics",
+    }
+    with tarfile.open(next(dist.glob("eddy_streams-*.tar.gz"))) as sdist:
+        inside = {"/".join(name.split("/")[1:]) for name in sdist.getnames()}
+    assert {"README.md", "LICENSE", "CHANGELOG.md", "docs/README.md", "constraints/run.txt"} <= inside
+    assert not any(name.startswith(("tests", "benchmarks", ".ci", "client/")) for name in inside)
+
+
+def test_the_licence_is_in_every_wheel(dist: Path) -> None:
+    for wheel in dist.glob("*.whl"):
+        assert any(name.endswith("/licenses/LICENSE") for name in ZipFile(wheel).namelist())
+
+
+def test_the_version_is_the_tag_and_the_commit_is_named(eddy: Path, checkout: Path, tmp_path: Path) -> None:
+    said = run(eddy / "eddy", "--version", cwd=tmp_path)
+    assert said == f"eddy, version {VERSION} (commit {commit_of(checkout)})\n"
+
+
+def test_the_demo_runs_and_accounts_for_every_record(eddy: Path, tmp_path: Path) -> None:
+    last = json.loads(run(eddy / "eddy", "demo", "--json", cwd=tmp_path).splitlines()[-1])
+    assert last["records"] > 300
+    assert last["lost"] == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_the_client_writes_is_judged(eddy: Path, client: Path, tmp_path: Path) -> None:
+    run(client / "python", "-c", AGENT, cwd=tmp_path)
+    assert "LOOP" in run(eddy / "eddy", "detect", "run.jsonl", cwd=tmp_path)
+
+
+def test_the_client_has_the_version_of_eddy_and_its_hook_starts(client: Path, tmp_path: Path) -> None:
+    code = "from eddy_client.version import installed_version as said; print(said())"
+    assert run(client / "python", "-c", code, cwd=tmp_path).strip() == VERSION
+    assert "usage" in run(client / "eddy-guard-hook", "--help", cwd=tmp_path)
+
+
+@pytest.mark.usefixtures("dist")
+def test_a_build_leaves_the_tree_as_it_was(checkout: Path) -> None:
+    assert run("git", "status", "--porcelain", cwd=checkout) == ""
