@@ -244,8 +244,8 @@ class Decision(_Accepted):
         """Tell whether this step made no progress ("no progress" of specification 2.3).
 
         Args:
-            previous_result: `result_digest` of the session's scored record before this one, None when
-                there is none.
+            previous_result: `result_digest` of the session's scored record before this one, or what is kept
+                of it; None when there is none.
         """
         if self.progress_delta is not None:
             return self.progress_delta <= 0
@@ -253,4 +253,6 @@ class Decision(_Accepted):
             return False
         if self.status == "failure":
             return True
-        return self.result_digest is not None and self.result_digest == previous_result
+        if previous_result is None or self.result_digest is None:
+            return False
+        return self.result_digest.startswith(previous_result)

@@ -18,6 +18,7 @@ from streams.detectors.standing import DetectorStanding
 from streams.domain.decision import Decision
 from streams.domain.event import EventKind, Finding
 from streams.domain.number import r4
+from streams.domain.text.digest import COMPARED
 
 #: The marks of the words of a goal.
 _MOST_GOAL_BYTES = 1_280
@@ -29,7 +30,7 @@ class DriftState(NamedTuple):
     Attributes:
         goal: a `GoalState`, as a list.
         best, latest: the best context_quality so far and the latest, None before the first.
-        result: `Decision.result_digest` of the last record.
+        result: the first `COMPARED` digits of `Decision.result_digest` of the last record.
         stuck: how many records in a row made no progress.
         overalls: the newest `trend_window` overall drifts, oldest first.
         level: the level of the last record.
@@ -122,7 +123,9 @@ class Drift(Detector[DriftState, DriftSettings]):
         findings: tuple[Finding, ...] = ()
         if level != before:
             findings = (_response(block, before, contributions(signals, settings.signal_weights)),)
-        state = DriftState([*goal], best, latest, decision.result_digest, stuck, overalls, level)
+        told = decision.result_digest
+        told = None if told is None else told[:COMPARED]
+        state = DriftState([*goal], best, latest, told, stuck, overalls, level)
         return state, block, findings
 
     def most_bytes(self, settings: DriftSettings) -> int:

@@ -66,8 +66,8 @@ class Loop(Detector[LoopState, LoopSettings]):
         return LoopState()
 
     def restore(self, stored: Sequence[Any]) -> LoopState:
-        """Read back a state."""
-        return LoopState(*stored)
+        """Read back a state, also one of an earlier version, which kept more digits."""
+        return LoopState(*stored).short()
 
     def observe(
         self, state: LoopState, decision: Decision, eddy: Eddy, settings: LoopSettings

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from streams.domain.decision import Decision
+from streams.domain.text.digest import COMPARED
 
 
 class LoopState(NamedTuple):
@@ -15,7 +16,8 @@ class LoopState(NamedTuple):
 
     Attributes:
         size: how many of the newest steps are in the window.
-        signature: `Decision.signature` of the newest step.
+        signature: `Decision.signature` of the newest step. Of this and the other digests, `COMPARED` digits
+            are kept.
         equal: length of the run of steps with that signature.
         action, action_before: `Decision.call_digest` of the newest step and of the one before it.
         alternating: length of the run in which these two actions take turns.
@@ -34,6 +36,13 @@ class LoopState(NamedTuple):
     result: str | None = None
     stuck: int = 0
 
+    def short(self) -> LoopState:
+        """Return the state with as many digits as are kept now."""
+        signature, action, action_before = (
+            each[:COMPARED] for each in (self.signature, self.action, self.action_before)
+        )
+        return self._replace(signature=signature, action=action, action_before=action_before)
+
 
 def advance(state: LoopState, decision: Decision, window: int) -> LoopState:
     """Return the state with one more step.
@@ -44,7 +53,8 @@ def advance(state: LoopState, decision: Decision, window: int) -> LoopState:
         window: setting `loop_window_size`.
     """
     size, signature, equal, action, action_before, alternating, _, result, stuck = state
-    newest = decision.call_digest
+    newest, signed = decision.call_digest[:COMPARED], decision.signature[:COMPARED]
+    told = decision.result_digest
     if newest == action or size == 0:
         alternating = 1
     elif newest == action_before:
@@ -53,12 +63,12 @@ def advance(state: LoopState, decision: Decision, window: int) -> LoopState:
         alternating = 2
     return LoopState(
         size + 1 if size < window else window,
-        decision.signature,
-        equal + 1 if decision.signature == signature else 1,
+        signed,
+        equal + 1 if signed == signature else 1,
         newest,
         action,
         alternating,
         str(decision.step_marks),
-        decision.result_digest,
+        None if told is None else told[:COMPARED],
         stuck + 1 if decision.is_without_progress(result) else 0,
     )

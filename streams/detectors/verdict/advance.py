@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from streams.detectors.verdict import cycle, identical, near_duplicate, nothing_new, same_error, same_result
+from streams.detectors.verdict.moments import with_one_more
 from streams.detectors.verdict.past import Past
 from streams.detectors.verdict.rearm import within
 from streams.detectors.verdict.settings import VerdictSettings
 from streams.detectors.verdict.stalled import stalled_after
-from streams.detectors.verdict.state import RECENT, VerdictState, outcome_of
+from streams.detectors.verdict.state import RECENT, SIGNATURE, VerdictState, outcome_of
 from streams.detectors.verdict.step import Step
 from streams.detectors.verdict.streak import NO_STREAK
 from streams.detectors.verdict.stuck import stuck_after
@@ -48,16 +49,14 @@ def advanced(
     polling = policy is not None and policy.mode is _POLLING
     outcome = outcome_of(decision.status, polling=polling)
     tool = bounded(decision.tool_call) if decision.tool_call else None
-    signature, content_hash = decision.signature, decision.content_hash
+    content_hash = decision.content_hash
     moment = (decision.offset, decision.timestamp, tokens, decision.cumulative_cost)
     gap, window = settings.poll_gap_ms, settings.verdict_window
     number = state.judged + 1
 
-    signatures, tools = [*state.signatures, signature], [*state.tools, tool]
-    outcomes, moments = state.outcomes + outcome, [*state.moments, moment]
-    if len(signatures) > RECENT:
-        del signatures[0], tools[0], moments[0]
-        outcomes = outcomes[1:]
+    tools = [*state.tools, tool]
+    if len(tools) > RECENT:
+        del tools[0]
 
     class_ = _OTHER
     if tool is not None and decision.kind == "tool":
@@ -69,11 +68,11 @@ def advanced(
         number,
         tokens,
         0,
-        signatures,
+        (state.signatures + decision.signature)[-SIGNATURE * RECENT :],
         tools,
-        outcomes,
-        moments,
-        past.with_the_record(decision, state.moments[-1] if state.moments else None),
+        (state.outcomes + outcome)[-RECENT:],
+        with_one_more(state.moments, moment, RECENT),
+        past.with_the_record(decision, state.moments),
         identical.run_of(state, decision, gap),
         cycle.cycles_of(state, decision, outcome, gap),
         same_error.errors_of(state, decision, tool, moment, settings),

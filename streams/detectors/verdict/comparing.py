@@ -45,26 +45,26 @@ def step_of(
     """
     if not past.text:
         return Step(_FIRST, 0.0, None)
-    previous, gap = state.moments[-1], settings.poll_gap_ms
+    moments, gap = state.moments, settings.poll_gap_ms
     now, failing = decision.timestamp, decision.status == "failure"
     polling = policy is not None and policy.mode is _POLLING
-    if polling or is_spaced(now, previous[1], gap, failing=failing):
+    if polling or is_spaced(now, moments[1], gap, failing=failing):
         return _IS_APART
     if past.called_at < 0:
         return _new_call(state, decision, past, settings, failing=failing)
     at = past.repeated_at
     if at == 0:
         allowed = policy is not None and policy.mode is _LIMITS
-        return Step(_AGAIN, 0.0 if allowed else _POINTS[_AGAIN], previous[0])
+        return Step(_AGAIN, 0.0 if allowed else _POINTS[_AGAIN], moments[0])
     if past.called_at == 0:
-        return Step(_AGAIN_OTHER, 0.0, previous[0])
+        return Step(_AGAIN_OTHER, 0.0, moments[0])
     if at > 0:
-        offset, timestamp = past.place_of(at, previous)
+        offset, timestamp = past.place_of(at, moments)
         if is_spaced(now, timestamp, gap, failing=failing):
             return Step(_APART, 0.0, offset)
         kind = _return(state, decision, past.number_back(at), failing=failing)
         return Step(kind, _POINTS[kind], offset)
-    return Step(_RERUN, _POINTS[_RERUN], past.place_of(past.called_at, previous)[0])
+    return Step(_RERUN, _POINTS[_RERUN], past.place_of(past.called_at, moments)[0])
 
 
 def _return(state: VerdictState, decision: Decision, back: int, *, failing: bool) -> str:
@@ -85,7 +85,7 @@ def _new_call(
     at = past.told_at() if decision.tool else -1
     if at >= 0:
         kind = _OLD_ERROR if failing else _known_result(decision, settings)
-        return Step(kind, _POINTS[kind], past.place_of(at, state.moments[-1])[0])
+        return Step(kind, _POINTS[kind], past.place_of(at, state.moments)[0])
     return _IS_NEW_ERROR if failing else _IS_NEW
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from streams.detectors.verdict.moments import moment_back
 from streams.detectors.verdict.spacing import is_spaced
-from streams.detectors.verdict.state import RECENT, VerdictState, any_failed, any_polling
+from streams.detectors.verdict.state import RECENT, SIGNATURE, VerdictState, any_failed, any_polling
 from streams.detectors.verdict.streak import NO_STREAK, Streak
 from streams.domain.decision import Decision
 
@@ -31,10 +32,10 @@ def cycles_of(state: VerdictState, decision: Decision, outcome: str, poll_gap_ms
     held = state.cycles
     cycles: list[Streak] = []
     for at, period in enumerate(PERIODS):
-        if len(signatures) < period or signatures[-period] != signature:
+        if not signatures.endswith(signature, 0, max(0, len(signatures) - SIGNATURE * (period - 1))):
             cycles.append(NO_STREAK)
             continue
-        earlier = state.moments[-period]
+        earlier = moment_back(state.moments, period - 1)
         failing = any_failed(state.outcomes[1 - period :] + outcome)
         if is_spaced(decision.timestamp, earlier[1], poll_gap_ms, failing=failing):
             cycles.append(NO_STREAK)
@@ -53,7 +54,7 @@ def repetitions(state: VerdictState, period: int) -> int:
     """
     if not state.cycles or not state.cycles[period - PERIODS.start]:
         return 0
-    if len(set(state.signatures[-period:])) == 1 or any_polling(state.outcomes[-period:]):
+    if len(set(state.newest_signatures(period))) == 1 or any_polling(state.outcomes[-period:]):
         return 0
     count: int = state.cycles[period - PERIODS.start][0]
     return count // period + 1

@@ -202,7 +202,7 @@ def _block(state: VerdictState, firing: Sequence[Standing], repeat_distance: int
         ],
         "run": state.run[0] if state.run else 1,
         "repeat_distance": repeat_distance,
-        "signature": state.signatures[-1],
+        "signature": state.signature,
         "infra_streak": 0,
         "episode_id": None if state.episode is None else state.episode[0],
         "stuck": {

@@ -76,7 +76,7 @@ def opened(state: VerdictState, standing: Standing, raw: str, id_if_new: str) ->
     last = state.keys.get(key_of(standing, state))
     looped = state.judged if raw == _LOOP else 0
     id_ = id_if_new if last is None else last[1]
-    onset = standing.onset or state.moments[-1]
+    onset = standing.onset or state.newest
     evidence = _evidence(state, standing)
     return Episode(id_, raw, last is not None, state.judged, looped, 0, onset, *evidence)
 
@@ -114,6 +114,6 @@ def _evidence(
 ) -> tuple[str, int | None, int, Sequence[str], Sequence[str], Mapping[str, Any] | None]:
     size = min(standing.count, RECENT) if standing.rule == "R6" else standing.period or 1
     tools = [tool or "" for tool in state.tools[-size:]]
-    signatures = [*state.signatures[-size:]]
+    signatures = state.newest_signatures(size)
     stuck = {"score": standing.measure, "kinds": state.stuck[3]} if standing.rule == "R7" else None
     return standing.rule, standing.period, standing.count, tools, signatures, stuck

@@ -12,9 +12,9 @@ SENTENCE = "{tools}: the same call with the same result, {count} times in a row"
 
 def run_of(state: VerdictState, decision: Decision, poll_gap_ms: int) -> Streak:
     """Return the run of equal signatures that the record ends; a spaced record starts a new one."""
-    if not state.signatures or state.signatures[-1] != decision.signature:
+    if state.signature != decision.signature:
         return NO_STREAK
-    previous = state.moments[-1]
+    previous = state.newest
     failing = decision.status == "failure"
     if is_spaced(decision.timestamp, previous[1], poll_gap_ms, failing=failing):
         return NO_STREAK

@@ -41,12 +41,12 @@ def row_of(
     content_hash = decision.content_hash
     if content_hash is not None and bounded_hash(content_hash) != state.content_hash:
         return NO_STREAK
-    previous = state.moments[-1]
+    previous = state.newest
     failing = outcome == "f"
     if is_spaced(decision.timestamp, previous[1], settings.poll_gap_ms, failing=failing):
         return NO_STREAK
     least = settings.near_duplicate_similarity
-    varies = state.signatures[-1] != decision.signature
+    varies = state.signature != decision.signature
     if not _has_its_words(state, decision) and not _alike(
         decision.argument_marks, state.argument_marks, least
     ):
@@ -85,7 +85,7 @@ def marks_of(state: VerdictState, decision: Decision) -> tuple[str, str]:
 
 def _has_its_words(state: VerdictState, decision: Decision) -> bool:
     """Tell whether the arguments of a record have the words of the newest; equal calls need not (3.1b)."""
-    if not state.plain or state.signatures[-1] != decision.signature:
+    if not state.plain or state.signature != decision.signature:
         return False
     return decision.canonical_input == decision.loose_input
 

@@ -38,7 +38,7 @@ def row_of(
     if repeat_distance is None or polling:
         return NO_STREAK
     failing = decision.status == "failure"
-    if is_spaced(decision.timestamp, state.moments[-1][1], poll_gap_ms, failing=failing):
+    if is_spaced(decision.timestamp, state.moments[1], poll_gap_ms, failing=failing):
         return NO_STREAK
     if not state.nothing_new:
         return (1, moment, False)

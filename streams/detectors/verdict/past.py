@@ -1,11 +1,11 @@
 """What the judged records of the window did, as one text in which a newer record is looked for.
 
-Newest first. A record is ``,<outcome><call>.<offsets><status><ms>``:
+Newest first. A record is ``,<outcome><call><offsets><status><ms>``:
 
 - outcome and call: marks of what came of it, and of its call;
-- offsets and ms: how far the record before it is back, in hex digits, so that every place is known from that
-  of the newest;
-- status: S, F, K or P for success, failure, skipped or pending.
+- offsets and ms: how far the record before it is back, in base64 digits, so that every place is known from
+  that of the newest;
+- status: ``.``, ``!``, ``;`` or ``?`` for success, failure, skipped or pending.
 
 If a record comes again, a comma is left of the earlier one: wherever a record is looked for, the newest is
 meant. The distances then lead to the record before that one. So a session that repeats itself stays small.
@@ -20,7 +20,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
-from streams.detectors.verdict.streak import Moment
+from streams.detectors.verdict.moments import Moments
 from streams.domain.decision import Decision
 
 # Base64 digits of a mark: 36 bits. In a window of 30, one record in two billion meets another that only looks
@@ -30,8 +30,10 @@ _HEX = 9
 _CALL_AT = 1 + _MARK
 _FAILED = 1 << 35
 _LONGEST_REMEMBERED = 200
-_GAPS = re.compile(r"\.(-?[0-9a-f]+)([SFKP])(-?[0-9a-f]+)")
-_STATUSES = {"success": "S", "failure": "F", "skipped": "K", "pending": "P"}
+_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_VALUES = {digit: value for value, digit in enumerate(_DIGITS)}
+_RECORD = re.compile(r",[^,]{12}(-?[A-Za-z0-9+/]*)([.!;?])(-?[A-Za-z0-9+/]*)")
+_STATUSES = {"success": ".", "failure": "!", "skipped": ";", "pending": "?"}
 
 
 class Past(NamedTuple):
@@ -65,8 +67,12 @@ class Past(NamedTuple):
         # Nine bytes are twelve digits: both marks at once.
         marks = b2a_base64(bytes.fromhex(f"{told:09x}{decision.call_digest[:_HEX]}"), newline=False).decode()
         outcome, call = marks[:_MARK], marks[_MARK:]
-        called_at = text.find(f"{call}.") - _CALL_AT
-        return cls(text, outcome, call, called_at, -1 if called_at < 0 else text.find(f",{marks}."))
+        found = text.find(call)
+        # By chance, a mark may stand where two others meet.
+        while found >= 0 and text.rfind(",", 0, found) != found - _CALL_AT:
+            found = text.find(call, found + 1)
+        called_at = found - _CALL_AT
+        return cls(text, outcome, call, called_at, -1 if called_at < 0 else text.find(f",{marks}"))
 
     def told_at(self) -> int:
         """Return where the newest record of the tool with the same result begins, below 0 without one."""
@@ -76,12 +82,12 @@ class Past(NamedTuple):
         """Return how many records ago the record at this place was, from 1."""
         return self.text.count(",", 0, at) + 1
 
-    def place_of(self, at: int, newest: Moment) -> tuple[int, int]:
+    def place_of(self, at: int, moments: Moments) -> tuple[int, int]:
         """Return offset and timestamp of the record at this place, from those of the newest."""
-        offset, timestamp = newest[0], newest[1]
-        for offsets, _, ms in _GAPS.findall(self.text, 0, at):
-            offset -= int(offsets, 16)
-            timestamp -= int(ms, 16)
+        offset, timestamp = moments[0], moments[1]
+        for offsets, _, ms in _RECORD.findall(self.text, 0, at):
+            offset -= _number(offsets)
+            timestamp -= _number(ms)
         return offset, timestamp
 
     def distance(self, status: str) -> int | None:
@@ -90,31 +96,31 @@ class Past(NamedTuple):
         while at >= 0:
             if self._status_at(at) == letter:
                 return self.number_back(at)
-            at = self.text.find(f",{self.outcome}{self.call}.", at + 1)
+            at = self.text.find(f",{self.outcome}{self.call}", at + 1)
         return None
 
     def _status_at(self, at: int) -> str:
-        found = _GAPS.search(self.text, at)
+        found = _RECORD.match(self.text, at)
         return "" if found is None else found[2]
 
-    def with_the_record(self, decision: Decision, previous: Moment | None) -> str:
-        """Return the text with the record added, which comes after the ``previous`` one.
+    def with_the_record(self, decision: Decision, moments: Moments) -> str:
+        """Return the text with the record added, which comes after those at these moments.
 
         >>> action = {"status": "success", "tool_call": "ls"}
         >>> known = {"session_id": "", "event_id": "", "action": action, "identity": {"agent_id": ""}}
         >>> one = Decision.of(0, 20, {**known, "meta": {"timestamp": 8_000}})
         >>> other = Decision.of(0, 30, {**known, "meta": {"timestamp": 9_000}})
-        >>> text = Past.of("", one, 29).with_the_record(one, None)
+        >>> text = Past.of("", one, 29).with_the_record(one, ())
         >>> text
-        ',wd/ZeK56eVOm.0S0'
+        ',wd/ZeK56eVOm.'
         >>> Past.of(text, other, 29).with_the_record(other, (20, 8_000, 0, None))
-        ',wd/ZeK56eVOm.aS3e8,'
+        ',wd/ZeK56eVOmK.Po,'
         """
         letter, at, text = _STATUSES[decision.status], self.repeated_at, self.text
         offsets, ms = 0, 0
-        if previous is not None:
-            offsets, ms = decision.offset - previous[0], decision.timestamp - previous[1]
-        record = f",{self.outcome}{self.call}.{offsets:x}{letter}{ms:x}"
+        if moments:
+            offsets, ms = decision.offset - moments[0], decision.timestamp - moments[1]
+        record = f",{self.outcome}{self.call}{_digits(offsets)}{letter}{_digits(ms)}"
         if at >= 0 and self._status_at(at) == letter:
             return _without(record + text, len(record) + at)
         return record + text
@@ -131,15 +137,39 @@ _salt_of = lru_cache(maxsize=4_096)(_salt)
 def _without(text: str, at: int) -> str:
     """Leave a comma of the record that begins at this place, behind another one.
 
-    >>> _without(",aaaaaacccccc.2S64,,bbbbbbdddddd.1Fa,eeeeeegggggg.0S0", 19)
-    ',aaaaaacccccc.3S6e,,,eeeeeegggggg.0S0'
+    >>> _without(",aaaaaacccccc.B,,bbbbbbddddddB!Po,eeeeeegggggg.", 16)
+    ',aaaaaaccccccB.Pp,,,eeeeeegggggg.'
     """
-    gone, newer = _GAPS.search(text, at), _GAPS.search(text, text.rindex(".", 0, at))
+    before = text[:at].rstrip(",")
+    gone, newer = _RECORD.match(text, at), _RECORD.match(text, before.rindex(","))
     if gone is None or newer is None:
         return text
-    offsets, ms = (int(gone[number], 16) + int(newer[number], 16) for number in (1, 3))
-    longer = f".{offsets:x}{newer[2]}{ms:x}"
-    return f"{text[: newer.start()]}{longer}{text[newer.end() : at + 1]}{text[gone.end() :]}"
+    offsets, ms = (_digits(_number(gone[group]) + _number(newer[group])) for group in (1, 3))
+    return f"{text[: newer.start(1)]}{offsets}{newer[2]}{ms}{text[newer.end() : at + 1]}{text[gone.end() :]}"
+
+
+def _digits(number: int) -> str:
+    """Return a number in base64 digits, nothing for 0.
+
+    >>> _digits(0), _digits(30_000), _digits(-64), _number(_digits(30_000)), _number("-BA"), _number("")
+    ('', 'HUw', '-BA', 30000, -64, 0)
+    """
+    if number < 0:
+        return f"-{_digits(-number)}"
+    digits = ""
+    while number:
+        digits = _DIGITS[number & 63] + digits
+        number >>= 6
+    return digits
+
+
+def _number(digits: str) -> int:
+    if digits[:1] == "-":
+        return -_number(digits[1:])
+    number = 0
+    for digit in digits:
+        number = number << 6 | _VALUES[digit]
+    return number
 
 
 def unknown(records: int) -> str:

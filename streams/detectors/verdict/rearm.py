@@ -40,9 +40,9 @@ def key_of(standing: Standing, state: VerdictState) -> str:
     tool = state.tools[-1] or ""
     match standing.rule:
         case "R1":
-            about = [state.signatures[-1]]
+            about = [state.signature]
         case "R2":
-            about = sorted(state.signatures[-(standing.period or 1) :])
+            about = sorted(state.newest_signatures(standing.period or 1))
         case "R3" | "R4":
             about = [tool, state.result or ""]
         case "R6" | "R7" | "R8":

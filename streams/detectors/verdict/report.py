@@ -18,7 +18,7 @@ def loop_episode(episode: Episode, phase: Phase, state: VerdictState, reason: st
         reason: why it recovered, None in other phases.
     """
     first_offset, first_timestamp, first_tokens, first_cost = episode.onset
-    last_offset, last_timestamp, last_tokens, last_cost = state.moments[-1]
+    last_offset, last_timestamp, last_tokens, last_cost = state.newest
     tokens = within_doubles(last_tokens - first_tokens)
     unknown = first_cost is None or last_cost is None
     fields = {

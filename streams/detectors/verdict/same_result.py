@@ -31,7 +31,7 @@ def row_of(state: VerdictState, decision: Decision, tool: str | None, poll_gap_m
     """
     if not state.call or state.result != decision.result_digest or state.tools[-1] != tool:
         return NO_STREAK
-    previous = state.moments[-1]
+    previous = state.newest
     if is_spaced(decision.timestamp, previous[1], poll_gap_ms, failing=False):
         return NO_STREAK
     # A row that there is already has this result, so it is none that says nothing.

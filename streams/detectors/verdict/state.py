@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from streams.detectors.verdict.moments import EACH, Moments
 from streams.detectors.verdict.streak import Moment, Streak
 from streams.detectors.verdict.stuck import StoredStuck
 from streams.domain.status import LETTERS
 
 #: Records whose facts are kept one by one: as many as the longest cycle has.
 RECENT = 5
+
+#: Digits of a signature.
+SIGNATURE = 16
 
 
 class VerdictState(NamedTuple):
@@ -23,8 +27,9 @@ class VerdictState(NamedTuple):
         judged: number of records judged so far; the newest of them has this number.
         tokens: tokens of the session so far, of records not judged too.
         infra_streak: infrastructure errors since the last judged record.
-        signatures, tools, outcomes, moments: of the last `RECENT` judged records, oldest first. A tool is
-            bounded, None without one; an outcome is a letter (`outcome_of`).
+        signatures, tools, outcomes: of the last `RECENT` judged records, oldest first. The signatures are one
+            text; a tool is bounded, None without one; an outcome is a letter (`outcome_of`).
+        moments: where these records stand, as `streams.detectors.verdict.moments` has it.
         past: what the records of the window did, as `streams.detectors.verdict.past` has it.
         run: R1, records in a row with equal signature.
         cycles: R2, for each period from 2 the records in a row that equal the one a period earlier, in the
@@ -50,10 +55,10 @@ class VerdictState(NamedTuple):
     judged: int = 0
     tokens: float = 0
     infra_streak: int = 0
-    signatures: Sequence[str] = ()
+    signatures: str = ""
     tools: Sequence[str | None] = ()
     outcomes: str = ""
-    moments: Sequence[Moment] = ()
+    moments: Moments = ()
     past: str = ""
     run: Streak = ()
     cycles: Sequence[Streak] = ()
@@ -72,6 +77,21 @@ class VerdictState(NamedTuple):
     last_write: int = 0
     stuck: StoredStuck = ()
     stalled: Streak = ()
+
+    @property
+    def newest(self) -> Moment:
+        """Where the newest judged record stands, of which there must be one."""
+        return self.moments[:EACH]
+
+    @property
+    def signature(self) -> str:
+        """The signature of the newest judged record, empty before the first."""
+        return self.signatures[-SIGNATURE:]
+
+    def newest_signatures(self, records: int) -> list[str]:
+        """Return the signatures of so many of the newest records, at least one, oldest first."""
+        newest = self.signatures[-SIGNATURE * records :]
+        return [newest[at : at + SIGNATURE] for at in range(0, len(newest), SIGNATURE)]
 
 
 def outcome_of(status: str, *, polling: bool) -> str:

@@ -5,28 +5,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from streams.detectors.verdict.moments import as_moments
 from streams.detectors.verdict.past import unknown
-from streams.detectors.verdict.state import VerdictState
+from streams.detectors.verdict.state import RECENT, VerdictState
 
+_SIGNATURES = VerdictState._fields.index("signatures")
 _PAST = VerdictState._fields.index("past")
 _MOMENTS = VerdictState._fields.index("moments")
-# Fields until there was R7. Before there was R6, the last of them was missing.
-_BEFORE_R7 = 21
-# Those that a version has stored; R8 came last.
-_STORED = (_BEFORE_R7 - 1, _BEFORE_R7, len(VerdictState._fields) - 1, len(VerdictState._fields))
+# Fields of format 1. Before there was R6, the last of them was missing.
+_FORMAT_1 = (20, 21)
 
 
 def upgraded(stored: Sequence[Any]) -> Sequence[Any]:
     """Return a stored state in the form of this version.
 
-    Before there was R7, the window held signatures, which say neither what was called nor what came of it.
-    So no record is a return to one of them: the score counts from the upgrade on.
+    In format 1 the window held signatures, which say neither what was called nor what came of it. So no
+    record is a return to one of them: the score counts from the upgrade on. Signatures and moments of the
+    newest records were lists.
 
     Raises:
         ValueError: no version stored so many fields.
     """
-    if len(stored) not in _STORED:
-        raise ValueError(f"a state of the verdict has {len(stored)} fields")
-    if len(stored) > _BEFORE_R7:
+    if len(stored) == len(VerdictState._fields):
         return stored
-    return [*stored[:_PAST], unknown(len(stored[_MOMENTS])), *stored[_PAST + 1 :]]
+    if len(stored) not in _FORMAT_1:
+        raise ValueError(f"a state of the verdict has {len(stored)} fields")
+    changed = [*stored]
+    changed[_SIGNATURES] = "".join(stored[_SIGNATURES])
+    changed[_MOMENTS] = as_moments(stored[_MOMENTS], RECENT)
+    changed[_PAST] = unknown(len(stored[_MOMENTS]))
+    return changed

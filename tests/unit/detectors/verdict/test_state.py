@@ -6,6 +6,7 @@ import orjson
 
 from streams.detectors.settings import DEFAULTS
 from streams.detectors.verdict.detector import Verdict
+from streams.detectors.verdict.moments import moment_back
 from streams.detectors.verdict.state import VerdictState
 from streams.domain.decision import Decision
 from tests.unit.detectors.verdict.sequences import call, failing, spread
@@ -60,8 +61,12 @@ def test_names_of_tools_are_bounded() -> None:
 
 def as_before_r7(state: VerdictState) -> list[Any]:
     """The list that was stored before there was R7: signatures instead of what the records did."""
-    stored: list[Any] = orjson.loads(orjson.dumps([*state]))
-    stored[VerdictState._fields.index("past")] = "aaaaaaaaaa,,bbbbbbbbbb,"
+    records = range(len(state.tools))
+    moments = [moment_back(state.moments, back) for back in reversed(records)]
+    earlier = state._replace(past="aaaaaaaaaa,,bbbbbbbbbb,")
+    stored: list[Any] = orjson.loads(orjson.dumps([*earlier]))
+    stored[VerdictState._fields.index("signatures")] = state.newest_signatures(len(records))
+    stored[VerdictState._fields.index("moments")] = orjson.loads(orjson.dumps(moments))
     return stored[:21]
 
 
