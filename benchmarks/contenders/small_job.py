@@ -13,6 +13,7 @@ import orjson
 from streams import app
 from streams.cli import main
 from streams.detectors.settings import DetectionSettings
+from streams.detectors.uniqueness.decided import decided
 from streams.detectors.uniqueness.detector import UniquenessState
 from streams.domain.node import NodeState
 from streams.domain.number import r4
@@ -40,7 +41,7 @@ def scored(state: UniquenessState, value: dict[str, Any]) -> tuple[UniquenessSta
         The next window, and the output.
     """
     action = value["action"]
-    newest = (value["cognition"]["intent"], action.get("tool_call"), action["status"])
+    newest = decided(value["cognition"]["intent"], action.get("tool_call"), action["status"])
     tuples, order = append(state.tuples, state.order, newest, WINDOW)
     size, different = len(order), len(tuples) - tuples.count(None)
     score = r4(different / size)
@@ -90,8 +91,7 @@ def _state_of(session: Session | None) -> UniquenessState:
     state = session.states["uniqueness"]
     if isinstance(state, UniquenessState):
         return state
-    tuples, *rest = state
-    return UniquenessState([None if item is None else tuple(item) for item in tuples], *rest)
+    return UniquenessState(*state)
 
 
 if __name__ == "__main__":

@@ -1,63 +1,90 @@
 """The newest items of a session, equal items stored once.
 
-A window is two lists: ``items`` holds the different items, ``order`` an index into it for each place, oldest
-first, or `NOTHING` for a place without an item. A place in ``items`` that nothing points at any more is null
-and is taken by the next new item. Both are JSON-able as they are, so a state that holds them needs no
-conversion to be stored, and a session that repeats itself stays small.
+A window is the different ``items``, and a text with a letter for each place, oldest first: that of its item,
+or `NOTHING` for a place without an item. An item that no letter stands for any more is null, and gives its
+place to the next new one. Both are JSON-able as they are, so a state that holds them needs no conversion to
+be stored, a session that repeats itself stays small, and which places are equal is seen from the text alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-NOTHING = -1
+FIRST = "A"
+NOTHING = "."
+
+_FIRST = ord(FIRST)
 
 T = TypeVar("T")
 
 
+def letter(at: int) -> str:
+    """Return the letter of the item at this place of the items.
+
+    >>> letter(0), letter(2)
+    ('A', 'C')
+    """
+    return chr(_FIRST + at)
+
+
 def append(
-    items: Sequence[T | None], order: Sequence[int], item: T | None, size: int
-) -> tuple[Sequence[T | None], Sequence[int]]:
+    items: Sequence[T | None], order: str, item: T | None, size: int
+) -> tuple[Sequence[T | None], str]:
     """Return the window with one more item at its end, cut to the newest ``size``. Changes nothing in place.
 
-    >>> items, order = append([], [], "a", size=2)
+    >>> items, order = append([], "", "a", size=2)
     >>> items, order = append(items, order, "a", size=2)
     >>> items, order = append(items, order, "b", size=2)
     >>> items, order
-    (['a', 'b'], [0, 1])
+    (['a', 'b'], 'AB')
     >>> append(items, order, "c", size=2)
-    (['c', 'b'], [1, 0])
+    (['c', 'b'], 'BA')
     """
-    # The place of the new item holds NOTHING until it is known, so a place without an item is never "gone".
-    kept = [*order, NOTHING]
-    while len(kept) > size:
-        gone = kept.pop(0)
-        if gone not in kept:
-            items = [*items]
-            items[gone] = None
+    leaving = len(order) + 1 - size
+    if leaving > 0:
+        gone, order = order[:leaving], order[leaving:]
+        for each in gone:
+            if each != NOTHING and each not in order:
+                items = [*items]
+                items[ord(each) - _FIRST] = None
+        while items and items[-1] is None:
+            items = items[:-1]
     if item is None:
-        return items, kept
-    if item in items:
-        kept[-1] = items.index(item)
-    elif None in items:
-        kept[-1] = free = items.index(None)
+        return items, order + NOTHING
+    if item not in items:
         items = [*items]
-        items[free] = item
-    else:
-        kept[-1] = len(items)
-        items = [*items, item]
-    return items, kept
+        if None in items:
+            items[items.index(None)] = item
+        else:
+            items.append(item)
+    return items, order + chr(_FIRST + items.index(item))
 
 
-def counts(order: Sequence[int]) -> dict[int, int]:
+def item_of(items: Sequence[T | None], place: str) -> T | None:
+    """Return the item that a letter stands for, None for `NOTHING` and for no letter.
+
+    >>> item_of(["a", "b"], "B"), item_of(["a", "b"], "")
+    ('b', None)
+    """
+    return None if place in {"", NOTHING} else items[ord(place) - _FIRST]
+
+
+def counts(order: str) -> dict[str, int]:
     """Return how often each item stands in the window, in the order of first occurrence.
 
-    >>> counts([0, 2, 0, -1, 1])
-    {0: 2, 2: 1, 1: 1}
+    >>> counts("ACA.B")
+    {'A': 2, 'C': 1, 'B': 1}
     """
-    counted: dict[int, int] = {}
-    for index in order:
-        if index != NOTHING:
-            counted[index] = counted.get(index, 0) + 1
-    return counted
+    return {each: order.count(each) for each in dict.fromkeys(order) if each != NOTHING}
+
+
+def as_letters(order: str | Iterable[int]) -> str:
+    """Return an order as it is kept now, also one of an earlier version: numbers, -1 for `NOTHING`.
+
+    >>> as_letters([0, 2, -1]), as_letters("AC.")
+    ('AC.', 'AC.')
+    """
+    if isinstance(order, str):
+        return order
+    return "".join([NOTHING if place < 0 else letter(place) for place in order])

@@ -51,8 +51,8 @@ class Activity(NamedTuple):
     """What a session remembers of what it contributed.
 
     Attributes:
+        seen: aggregate to how many buckets before ``bucket`` it last heard of the session.
         bucket: of the greatest event time; it loops in this one.
-        seen: aggregate to the bucket it last heard of the session in.
         looping: of the open episode of level LOOP the keys it counts for, the agent's first ("" for a blank
             agent), and the signatures that repeat; empty while none is open.
         waste: how far waste is counted, on the session's own clocks of tokens and of cost in
@@ -61,8 +61,8 @@ class Activity(NamedTuple):
         counted: ids of the newest episodes counted.
     """
 
-    bucket: int = -1
     seen: Mapping[str, int] = {}
+    bucket: int = -1
     looping: Sequence[Sequence[str]] = ()
     waste: Sequence[Any] = ()
     counted: Sequence[str] = ()
@@ -73,7 +73,7 @@ def activity_of(states: Mapping[str, Sequence[Any]]) -> Activity:
     stored = states.get(ACTIVITY)
     if stored is None:
         return _FRESH
-    return stored if isinstance(stored, Activity) else Activity(*stored)
+    return stored if isinstance(stored, Activity) else _restored(stored)
 
 
 def follow(
@@ -97,14 +97,13 @@ def follow(
     bucket = latest // BUCKET_MS
     # As the episodes name them; and what is remembered of them stays small, whatever producers send.
     agent = _agent(bounded(decision.agent_id)) if decision.has_agent else ""
-    seen = activity.seen
     if bucket != activity.bucket:
-        _move(activity, bucket, changes)
-        activity = Activity(bucket, *activity[1:])
+        activity = _moved(activity, bucket, changes)
+    seen = activity.seen
     tool = _tool(bounded(decision.tool_call)) if decision.tool_call else ""
-    if (agent and seen.get(agent) != bucket) or (tool and seen.get(tool) != bucket):
+    if (agent and seen.get(agent) != 0) or (tool and seen.get(tool) != 0):
         seen = _see(seen, [key for key in (agent, tool) if key], bucket, changes)
-        activity = Activity(bucket, seen, *activity[2:])
+        activity = Activity(seen, *activity[1:])
     for finding in findings:
         if finding.kind is _EPISODE:
             told = finding.fields
@@ -145,10 +144,21 @@ def _tool(name: str) -> str:
     return tool_key(bounded(name, LONGEST_NAME))
 
 
-def _move(activity: Activity, bucket: int, changes: Changes) -> None:
-    if activity.looping:
-        _loop(activity.looping, activity.bucket, -1, changes)
-        _loop(activity.looping, bucket, 1, changes)
+def _restored(stored: Sequence[Any]) -> Activity:
+    """Read back an activity, also one of an earlier version, which had buckets for ages, behind its own."""
+    first, second, *others = stored
+    if not isinstance(first, int):
+        return Activity(first, second, *others)
+    return Activity({key: first - bucket for key, bucket in second.items()}, first, *others)
+
+
+def _moved(activity: Activity, bucket: int, changes: Changes) -> Activity:
+    """Return the activity in a newer bucket; take a session that loops along."""
+    seen, before, looping, *others = activity
+    if looping:
+        _loop(looping, before, -1, changes)
+        _loop(looping, bucket, 1, changes)
+    return Activity({key: age + bucket - before for key, age in seen.items()}, bucket, looping, *others)
 
 
 def _loop(looping: Sequence[Sequence[str]], bucket: int, n: int, changes: Changes) -> None:
@@ -165,19 +175,19 @@ def _loop(looping: Sequence[Sequence[str]], bucket: int, n: int, changes: Change
 def _see(seen: Mapping[str, int], keys: Sequence[str], bucket: int, changes: Changes) -> Mapping[str, int]:
     now = dict(seen)
     for key in keys:
-        before = now.get(key)
-        if before == bucket:
+        age = now.get(key)
+        if age == 0:
             continue
-        if before is not None:
-            changes.add(key, "sessions", before, -1)
+        if age is not None:
+            changes.add(key, "sessions", bucket - age, -1)
         else:
             most = MOST_TOOLS if is_tool(key) else MOST_SEEN
             if len(now) >= most:
-                now = {name: when for name, when in now.items() if when > bucket - _LONGEST_DAY}
+                now = {name: ago for name, ago in now.items() if ago < _LONGEST_DAY}
             if len(now) >= most:
                 continue
         changes.add(key, "sessions", bucket)
-        now[key] = bucket
+        now[key] = 0
     return now
 
 
@@ -195,7 +205,7 @@ def _beginning(
 
 def _episode(activity: Activity, told: Mapping[str, Any], agent: str, changes: Changes) -> Activity:
     """Take note of an event of an episode of the session's newest record."""
-    bucket, seen, looping, waste, counted = activity
+    seen, bucket, looping, waste, counted = activity
     recovered = told["phase"] == "recovered"
     if told["level"] != _LOOP or (recovered and not looping):
         return activity
@@ -217,7 +227,7 @@ def _episode(activity: Activity, told: Mapping[str, Any], agent: str, changes: C
     if recovered:
         _loop(looping, bucket, -1, changes)
         looping = ()
-    return Activity(bucket, seen, looping, waste, counted)
+    return Activity(seen, bucket, looping, waste, counted)
 
 
 def _entered(told: Mapping[str, Any], agent: str) -> list[Sequence[str]]:

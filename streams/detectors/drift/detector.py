@@ -28,7 +28,7 @@ class DriftState(NamedTuple):
     """What A5 keeps of a session.
 
     Attributes:
-        goal: a `GoalState`, as a list.
+        goal: a `GoalState`, as it is `stored`.
         best, latest: the best context_quality so far and the latest, None before the first.
         result: the first `COMPARED` digits of `Decision.result_digest` of the last record.
         stuck: how many records in a row made no progress.
@@ -36,7 +36,7 @@ class DriftState(NamedTuple):
         level: the level of the last record.
     """
 
-    goal: Sequence[Any] = (*GoalState(),)
+    goal: Sequence[Any] = GoalState().stored()
     best: float | None = None
     latest: float | None = None
     result: str | None = None
@@ -85,8 +85,9 @@ class Drift(Detector[DriftState, DriftSettings]):
         return DriftState()
 
     def restore(self, stored: Sequence[Any]) -> DriftState:
-        """Read back a state."""
-        return DriftState(*stored)
+        """Read back a state, also one of an earlier version."""
+        goal, *others = stored
+        return DriftState(GoalState.restore(goal).stored(), *others)
 
     def observe(
         self, state: DriftState, decision: Decision, eddy: Eddy, settings: DriftSettings
@@ -125,7 +126,7 @@ class Drift(Detector[DriftState, DriftSettings]):
             findings = (_response(block, before, contributions(signals, settings.signal_weights)),)
         told = decision.result_digest
         told = None if told is None else told[:COMPARED]
-        state = DriftState([*goal], best, latest, told, stuck, overalls, level)
+        state = DriftState(goal.stored(), best, latest, told, stuck, overalls, level)
         return state, block, findings
 
     def most_bytes(self, settings: DriftSettings) -> int:

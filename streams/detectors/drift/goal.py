@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from streams.domain.decision import Decision
-from streams.domain.shared_window import NOTHING, append
+from streams.domain.shared_window import FIRST, NOTHING, append, as_letters, item_of
 from streams.domain.text.marks import WIDTH, Marks, mark, one_by_one
 from streams.domain.text.tokens import words
 
 _MOST_WORDS = 256
+#: No `goal_window` is longer.
+_OLDEST = 1_000
 _SHORTEST = 3
 # As specification 5.5 lists them.
 _STOP_LIST = (
@@ -29,17 +33,29 @@ class GoalState(NamedTuple):
 
     Attributes:
         goal: the words of the goal; empty until one is seen.
-        ages: for each word of the goal its age, 0 for the newest record, `NOTHING` once it left the window.
+        ages: for each word of the goal a letter for its age, `FIRST` for the newest record, `NOTHING` once it
+            left the window.
         newest: while there is no goal, the words of the newest record; None before the first.
         earlier, order: the window (`streams.domain.shared_window`) of the records before that, each with the
             words that the next one did not use again.
     """
 
     goal: str = ""
-    ages: Sequence[int] = ()
+    ages: str = ""
     newest: str | None = None
     earlier: Sequence[str | None] = ()
-    order: Sequence[int] = ()
+    order: str = ""
+
+    @classmethod
+    def restore(cls, stored: Sequence[Any]) -> GoalState:
+        """Read back a state, also one of an earlier version, which kept ages as numbers."""
+        goal, ages, *others = stored
+        newest, earlier, order = others or (None, (), "")
+        return cls(goal, as_letters(ages), newest, earlier, as_letters(order))
+
+    def stored(self) -> Sequence[Any]:
+        """Return the state as it is kept; once the goal is known, it is all there is."""
+        return self[:2] if self.goal else (*self,)
 
     @property
     def drift(self) -> float | None:
@@ -79,26 +95,32 @@ def advance(state: GoalState, decision: Decision, window: int) -> GoalState:
         return _spoken_of(state, spoken, window)
     newest, earlier, order = Marks.of(_telling(decision.spoken_words)), state.earlier, state.order
     if window == 1:
-        earlier, order = (), ()
+        earlier, order = (), ""
     elif state.newest is not None:
         earlier, order = append(earlier, order, str(Marks(state.newest).without(newest)), window - 1)
     goal = Marks.of(goal_words(decision.goal))
     if not goal:
         return GoalState(newest=str(newest), earlier=earlier, order=order)
     # From here on it is as if the goal had been known from the start.
-    state = GoalState(str(goal), [NOTHING] * (len(goal) // WIDTH))
+    state = GoalState(str(goal), NOTHING * (len(goal) // WIDTH))
     for place in order:
-        state = _spoken_of(state, Marks(earlier[place] or "").set, window)
+        state = _spoken_of(state, Marks(item_of(earlier, place) or "").set, window)
     return _spoken_of(state, newest.set, window)
 
 
 def _spoken_of(state: GoalState, spoken: AbstractSet[str], window: int) -> GoalState:
     """Return a state that has a goal with one more record, in which these marks were spoken of."""
     goal = state.goal
-    # What left a window stays out of it, so a window that grows again finds only what it still held.
-    oldest = window - 1
-    ages = [
-        0 if each in spoken else age + 1 if NOTHING < age < oldest else NOTHING
-        for each, age in zip(one_by_one(goal), state.ages, strict=True)
-    ]
-    return GoalState(goal, ages)
+    older = zip(one_by_one(goal), state.ages.translate(_older(window)), strict=True)
+    return GoalState(goal, "".join([FIRST if word in spoken else age for word, age in older]))
+
+
+@lru_cache(maxsize=64)
+def _older(window: int) -> Mapping[int, int]:
+    """Return what becomes of each age with one more record: a word that is too old leaves the window.
+
+    What left a window stays out of it, so a window that grows again finds only what it still held.
+    """
+    first, nothing = ord(FIRST), ord(NOTHING)
+    table = {first + age: first + age + 1 if age + 1 < window else nothing for age in range(_OLDEST)}
+    return MappingProxyType(table)

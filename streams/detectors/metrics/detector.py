@@ -10,13 +10,13 @@ from streams.detectors.detector import Block, Detector, Eddy, Observation
 from streams.detectors.metrics.figures import figures_of
 from streams.detectors.metrics.groups import grouped
 from streams.detectors.metrics.settings import MetricsSettings
-from streams.detectors.metrics.window import append
 from streams.domain.decision import Decision
+from streams.domain.shared_window import append
 from streams.domain.text.bounded import MOST_JSON_BYTES, bounded
 
 
 class MetricsState(NamedTuple):
-    """What the metrics keep of a session: the window (`streams.detectors.metrics.window`) of tool names."""
+    """What the metrics keep of a session: the window (`streams.domain.shared_window`) of tool names."""
 
     names: Sequence[str | None] = ()
     order: str = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from streams.detectors.metrics.window import FIRST, letter
+from streams.domain.shared_window import FIRST, letter
 from streams.domain.tool_group import ToolGroup, grouping
 
 _MOST_REMEMBERED = 16
@@ -16,7 +16,7 @@ def grouped(names: Sequence[str | None], order: str, tool_groups: tuple[ToolGrou
     """Return the group of the newest name, and the window with one letter for each group.
 
     Args:
-        names: the different names of the window (`streams.detectors.metrics.window`).
+        names: the different names of the window (`streams.domain.shared_window`).
         order: its letters.
         tool_groups: the setting.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streams.detectors.patterns.state import PatternsState
-from streams.detectors.patterns.version_window import NOTHING
+from streams.domain.shared_window import NOTHING
 
 
 def duplicates(state: PatternsState) -> tuple[int, int]:

@@ -7,16 +7,9 @@ from typing import Any, NamedTuple
 
 from streams.detectors.patterns.action_kind import ActionKind, action_kind_of, failure_of
 from streams.detectors.patterns.settings import PatternsSettings
-from streams.detectors.patterns.version_window import (
-    NOTHING,
-    Versions,
-    append,
-    letter,
-    version,
-    version_of_kept,
-)
+from streams.detectors.patterns.version_window import Versions, version, version_of_kept
 from streams.domain.decision import Decision
-from streams.domain.shared_window import NOTHING as NO_PLACE
+from streams.domain.shared_window import NOTHING, append, as_letters
 
 _COMMAND, _FAILED_COMMAND = ActionKind.COMMAND, ActionKind.FAILED_COMMAND
 
@@ -26,8 +19,8 @@ class PatternsState(NamedTuple):
 
     Attributes:
         kinds: one letter (`ActionKind`) for each record.
-        versions, places: the window (`streams.detectors.patterns.version_window`) of what was done to which
-            content of which target; empty as long as no record had a target.
+        versions, places: the window (`streams.domain.shared_window`) of what was done to which content of
+            which target (`version_window`); empty as long as no record had a target.
         failure: how the last command failed (`failure_of`), None when it did not.
         failures: how many commands in a row failed that way.
         trends: one `Trend`, as a list, for each pattern in order; empty until a pattern is completed.
@@ -69,5 +62,4 @@ def upgraded(stored: Sequence[Any]) -> PatternsState:
     if type(places) is str:
         return PatternsState(*stored)
     marked = [None if each is None else version_of_kept(*each) for each in versions]
-    letters = "".join([NOTHING if place == NO_PLACE else letter(place) for place in places])
-    return PatternsState(kinds, marked, letters, *others)
+    return PatternsState(kinds, marked, as_letters(places), *others)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from streams.detectors.detector import Detector, Eddy, Observation
 from streams.detectors.repeat.presentation import RepeatPresentation
@@ -13,7 +13,7 @@ from streams.detectors.repeat.settings import RepeatDedup, RepeatSettings
 from streams.detectors.standing import DetectorStanding, score_rule
 from streams.domain.decision import Decision
 from streams.domain.event import EventKind, Finding
-from streams.domain.shared_window import append
+from streams.domain.shared_window import append, as_letters, item_of
 from streams.domain.text.bounded import MOST_JSON_BYTES, bounded
 from streams.domain.text.digest import digest
 
@@ -21,8 +21,13 @@ _MOST_EMITTED = 256
 _LONGEST_MARK = 64
 
 
+Signature: TypeAlias = str | Sequence[str]
+# Most signatures are of this kind.
+_TOOL = "tool"
+
+
 class RepeatState(NamedTuple):
-    """What A2 keeps of a session. A signature is [kind, tool or ""], long texts bounded.
+    """What A2 keeps of a session. A signature is [kind, tool or ""], of a tool its name; long texts bounded.
 
     Attributes:
         signatures, ring: the window (`streams.domain.shared_window`) of the newest signatures.
@@ -30,10 +35,10 @@ class RepeatState(NamedTuple):
         emitted: marks (`_mark`) of the signatures that were told, oldest first; the newest 256.
     """
 
-    signatures: Sequence[Sequence[str] | None] = ()
-    ring: Sequence[int] = ()
+    signatures: Sequence[Signature | None] = ()
+    ring: str = ""
     run_length: int = 0
-    emitted: Sequence[Sequence[str]] = ()
+    emitted: Sequence[Signature] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +80,11 @@ class Repeat(Detector[RepeatState, RepeatSettings]):
         return RepeatState()
 
     def restore(self, stored: Sequence[Any]) -> RepeatState:
-        """Read back a state."""
-        return RepeatState(*stored)
+        """Read back a state, also one of an earlier version, which kept lists."""
+        signatures, ring, run_length, emitted = stored
+        short = [None if each is None else _signature(*_pair(each)) for each in signatures]
+        told = [each if len(each) == 1 else _signature(*_pair(each)) for each in emitted]
+        return RepeatState(short, as_letters(ring), run_length, told)
 
     def observe(
         self,
@@ -88,8 +96,9 @@ class Repeat(Detector[RepeatState, RepeatSettings]):
         """Count the record in; tell a run that reached its threshold."""
         signatures, ring, run_length, emitted = state
         kind = decision.kind
-        signature = [bounded(kind), bounded(decision.tool_call or "")]
-        repeats = len(ring) > 0 and signatures[ring[-1]] == signature
+        tool = bounded(decision.tool_call or "")
+        signature = _signature(bounded(kind), tool)
+        repeats = item_of(signatures, ring[-1:]) == signature
         run_length = run_length + 1 if repeats else 1
         signatures, ring = append(signatures, ring, signature, settings.repeat_ring_size)
         if emitted and settings.repeat_dedup is RepeatDedup.rearm:
@@ -104,7 +113,7 @@ class Repeat(Detector[RepeatState, RepeatSettings]):
         if fired:
             emitted = [*emitted, _mark(signature)][-_MOST_EMITTED:]
         block = {
-            "signature": [*signature],
+            "signature": [*_pair(signature)],
             "repeat_count": repeat_count,
             "run_length": run_length,
             "threshold": threshold,
@@ -123,26 +132,35 @@ class Repeat(Detector[RepeatState, RepeatSettings]):
         scores = {"run_length": state.run_length, "divergence_emitted_count": len(state.emitted)}
         if not state.ring:
             return DetectorStanding(scores)
-        kind, tool = state.signatures[state.ring[-1]] or ("", "")
+        kind, tool = _pair(item_of(state.signatures, state.ring[-1]) or ("", ""))
         thresholds = settings.repeat_thresholds
         limit = thresholds.get(kind, thresholds["default"])
         return DetectorStanding(scores, (score_rule(f"A2:{kind}", state.run_length, limit, tool or None),))
 
 
-def _mark(signature: Sequence[str]) -> Sequence[str]:
+def _signature(kind: str, tool: str) -> Signature:
+    return tool if kind == _TOOL and tool else [kind, tool]
+
+
+def _pair(signature: Signature) -> Sequence[str]:
+    """Return kind and tool."""
+    return (_TOOL, signature) if isinstance(signature, str) else signature
+
+
+def _mark(signature: Signature) -> Signature:
     """Return what stands for a signature among those told: itself, or its digest when it is long."""
-    kind, tool = signature
+    kind, tool = _pair(signature)
     if len(kind) + len(tool) <= _LONGEST_MARK:
         return signature
     return [digest(f"{kind}\0{tool}") or ""]
 
 
-def _divergence(signature: Sequence[str], repeat_count: int, session_id: str) -> Finding:
+def _divergence(signature: Signature, repeat_count: int, session_id: str) -> Finding:
     return Finding(
         EventKind.DIVERGENCE_SUSPECTED,
         {
             "severity": "warn",
-            "signature": [*signature],
+            "signature": [*_pair(signature)],
             "repeat_count": repeat_count,
             "chain_id": session_id,
         },

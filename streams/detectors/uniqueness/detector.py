@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from streams.detectors.detector import Block, Detector, Eddy, Observation
 from streams.detectors.standing import DetectorStanding
+from streams.detectors.uniqueness.decided import decided, pattern_of
 from streams.detectors.uniqueness.presentation import UniquenessPresentation
 from streams.detectors.uniqueness.rules import UniquenessRules
 from streams.detectors.uniqueness.settings import UniquenessSettings
@@ -18,8 +19,7 @@ from streams.domain.entropy import shannon_bits
 from streams.domain.event import EventKind, Finding
 from streams.domain.level import Level
 from streams.domain.number import r4
-from streams.domain.shared_window import append, counts
-from streams.domain.status import LETTERS, STATUSES
+from streams.domain.shared_window import append, as_letters, counts, item_of
 from streams.domain.text.bounded import MOST_JSON_BYTES, bounded
 
 _NORMAL, _WARNING, _LOOP = (level.value for level in Level)
@@ -30,15 +30,15 @@ class UniquenessState(NamedTuple):
     """What A1 keeps of a session.
 
     Attributes:
-        tuples, order: the window (`streams.domain.shared_window`) of the newest [intent, tool_call, status],
-            long texts bounded, the status its letter.
+        tuples, order: the window (`streams.domain.shared_window`) of the newest decisions, each as one text
+            (`streams.detectors.uniqueness.decided`).
         severity: level of the last scored record.
         alerted: whether the LOOP the session is in has been alerted.
         since: LOOP records with an agent after the one that was alerted as entered.
     """
 
-    tuples: Sequence[Sequence[str | None] | None] = ()
-    order: Sequence[int] = ()
+    tuples: Sequence[str | None] = ()
+    order: str = ""
     severity: str = _NORMAL
     alerted: bool = False
     since: int = 0
@@ -84,12 +84,10 @@ class Uniqueness(Detector[UniquenessState, UniquenessSettings]):
         return UniquenessState()
 
     def restore(self, stored: Sequence[Any]) -> UniquenessState:
-        """Read back a state, also one of an earlier version, which kept statuses as words."""
-        tuples, *others = stored
-        short = [
-            None if each is None else [*each[:2], LETTERS.get(each[2] or "", each[2])] for each in tuples
-        ]
-        return UniquenessState(short, *others)
+        """Read back a state, also one of an earlier version, which kept lists."""
+        tuples, order, *others = stored
+        texts = [each if each is None or type(each) is str else decided(*each) for each in tuples]
+        return UniquenessState(texts, as_letters(order), *others)
 
     def level(self, state: UniquenessState) -> Level:
         """Return the severity of the last scored record."""
@@ -102,14 +100,13 @@ class Uniqueness(Detector[UniquenessState, UniquenessSettings]):
         intent, tool_call = decision.intent, decision.tool_call
         if intent is None:
             return None
-        tool = None if tool_call is None else bounded(tool_call)
-        newest = [bounded(intent), tool, LETTERS[decision.status]]
+        newest = decided(bounded(intent), None if tool_call is None else bounded(tool_call), decision.status)
         tuples, order = append(state.tuples, state.order, newest, settings.entropy_window_size)
         different = len(tuples) - tuples.count(None)
         if different in {1, len(order)}:
             # All alike or all different: each occurs equally often, and of equals the newest counts.
             figures = _figures((len(order) // different,) * different)
-            top: Sequence[str | None] = newest
+            top = newest
         else:
             counted = counts(order)
             figures = _figures(tuple(counted.values()))
@@ -124,11 +121,7 @@ class Uniqueness(Detector[UniquenessState, UniquenessSettings]):
             "severity": severity,
             "window_size": len(order),
             "unique_count": different,
-            "repeated_pattern": {
-                "intent": top[0],
-                "tool_call": top[1] or "",
-                "action_status": STATUSES[top[2] or ""],
-            },
+            "repeated_pattern": pattern_of(top),
             "occurrence_count": figures.most,
             "entropy_normalised": figures.entropy_normalised,
             "shannon_bits": figures.shannon_bits,
@@ -177,12 +170,9 @@ def _figures(counted: tuple[int, ...]) -> _Figures:
     )
 
 
-def _most_frequent(
-    tuples: Sequence[Sequence[str | None] | None], order: Sequence[int], counted: dict[int, int], most: int
-) -> Sequence[str | None]:
-    """Return the most frequent tuple, of equals the one whose last occurrence is newest."""
-    index = next(index for index in reversed(order) if counted[index] == most)
-    return tuples[index] or ()
+def _most_frequent(tuples: Sequence[str | None], order: str, counted: dict[str, int], most: int) -> str:
+    """Return the most frequent decision, of equals the one whose last occurrence is newest."""
+    return item_of(tuples, next(each for each in reversed(order) if counted[each] == most)) or ""
 
 
 def _reason(since: int, settings: UniquenessSettings) -> str | None:

@@ -89,5 +89,5 @@ def test_once_the_goal_is_known_no_record_is_kept() -> None:
     state = GoalState()
     for value in (record("paint"), record("login", "paint login")):
         state = advance(state, Decision.of(0, 0, value), 10)
-    assert (state.newest, state.earlier, state.order) == (None, (), ())
-    assert sorted(state.ages) == [0, 1]
+    assert (state.newest, state.earlier, state.order) == (None, (), "")
+    assert sorted(state.ages) == ["A", "B"]

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.detectors.metrics.groups import grouped
-from streams.detectors.metrics.window import append, letter
+from streams.domain.shared_window import append, letter
 from streams.domain.tool_group import ToolGroup, grouping
 
 SETTINGS = st.sampled_from([(), (ToolGroup("all", ("*",)),), (ToolGroup("search", ("web_*", "find")),)])

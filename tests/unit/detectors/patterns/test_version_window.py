@@ -1,11 +1,13 @@
 """The window of versions keeps marks and letters, and says what one of texts and numbers would say."""
 
+from collections.abc import Sequence
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.detectors.patterns.state import PatternsState, upgraded
-from streams.detectors.patterns.version_window import Versions, append, contents, version
-from streams.domain import shared_window
+from streams.detectors.patterns.version_window import Versions, contents, version
+from streams.domain.shared_window import FIRST, NOTHING, append
 from streams.domain.text.bounded import bounded, bounded_hash
 
 TARGETS = st.sampled_from(["a.py", "b.py", "x" * 3_000, "x" * 3_000 + "y", "é"])
@@ -18,14 +20,15 @@ ACTS = st.none() | st.tuples(TOOLS, TARGETS, HASHES)
 def test_an_earlier_window_of_texts_becomes_the_window_that_marks_would_have_made(
     acts: list[tuple[str | None, str, str | None] | None], size: int
 ) -> None:
-    texts, numbers = [], []
+    texts: Sequence[list[str | None] | None] = ()
     versions: Versions = ()
-    places = ""
+    order = places = ""
     for act in acts:
         kept = None if act is None else _as_text(*act)
-        texts, numbers = shared_window.append(texts, numbers, kept, size)
+        texts, order = append(texts, order, kept, size)
         versions, places = append(versions, places, None if act is None else version(*act), size)
-        upgrade = upgraded(["." * len(numbers), texts, numbers, None, 0, []])
+        numbers = [-1 if each == NOTHING else ord(each) - ord(FIRST) for each in order]
+        upgrade = upgraded(["." * len(numbers), [*texts], numbers, None, 0, []])
         assert upgrade == PatternsState("." * len(places), [*versions], places, None, 0, [])
 
 
