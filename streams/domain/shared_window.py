@@ -79,12 +79,10 @@ def counts(order: str) -> dict[str, int]:
     return {each: order.count(each) for each in dict.fromkeys(order) if each != NOTHING}
 
 
-def as_letters(order: str | Iterable[int]) -> str:
-    """Return an order as it is kept now, also one of an earlier version: numbers, -1 for `NOTHING`.
+def as_letters(order: Iterable[int]) -> str:
+    """Return the letters of an order that an earlier version kept: as numbers, -1 for `NOTHING`.
 
-    >>> as_letters([0, 2, -1]), as_letters("AC.")
-    ('AC.', 'AC.')
+    >>> as_letters([0, 2, -1])
+    'AC.'
     """
-    if isinstance(order, str):
-        return order
     return "".join([NOTHING if place < 0 else letter(place) for place in order])

@@ -86,8 +86,10 @@ class Drift(Detector[DriftState, DriftSettings]):
 
     def restore(self, stored: Sequence[Any]) -> DriftState:
         """Read back a state, also one of an earlier version."""
-        goal, *others = stored
-        return DriftState(GoalState.restore(goal).stored(), *others)
+        state = DriftState(*stored)
+        if type(state.goal[1]) is str:
+            return state
+        return state._replace(goal=GoalState.upgraded(state.goal).stored())
 
     def observe(
         self, state: DriftState, decision: Decision, eddy: Eddy, settings: DriftSettings

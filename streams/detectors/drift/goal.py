@@ -47,10 +47,9 @@ class GoalState(NamedTuple):
     order: str = ""
 
     @classmethod
-    def restore(cls, stored: Sequence[Any]) -> GoalState:
-        """Read back a state, also one of an earlier version, which kept ages as numbers."""
-        goal, ages, *others = stored
-        newest, earlier, order = others or (None, (), "")
+    def upgraded(cls, stored: Sequence[Any]) -> GoalState:
+        """Return the state of an earlier version, which kept ages and places as numbers."""
+        goal, ages, newest, earlier, order = stored
         return cls(goal, as_letters(ages), newest, earlier, as_letters(order))
 
     def stored(self) -> Sequence[Any]:

@@ -11,9 +11,10 @@ from streams.detectors.loop.presentation import LoopPresentation
 from streams.detectors.loop.resolutions import dead_end, exact_hash, oscillation, semantic
 from streams.detectors.loop.rules import LoopRules
 from streams.detectors.loop.settings import LoopSettings
-from streams.detectors.loop.state import LoopState, advance
+from streams.detectors.loop.state import LoopState, advance, shortened
 from streams.detectors.standing import DetectorStanding, score_rule
 from streams.domain.decision import Decision
+from streams.domain.text.digest import COMPARED
 from streams.domain.text.marks import Marks
 
 #: What each detector advises, in the order in which they win a tie.
@@ -67,7 +68,8 @@ class Loop(Detector[LoopState, LoopSettings]):
 
     def restore(self, stored: Sequence[Any]) -> LoopState:
         """Read back a state, also one of an earlier version, which kept more digits."""
-        return LoopState(*stored).short()
+        state = LoopState(*stored)
+        return state if len(state.signature) <= COMPARED else shortened(state)
 
     def observe(
         self, state: LoopState, decision: Decision, eddy: Eddy, settings: LoopSettings

@@ -36,13 +36,6 @@ class LoopState(NamedTuple):
     result: str | None = None
     stuck: int = 0
 
-    def short(self) -> LoopState:
-        """Return the state with as many digits as are kept now."""
-        signature, action, action_before = (
-            each[:COMPARED] for each in (self.signature, self.action, self.action_before)
-        )
-        return self._replace(signature=signature, action=action, action_before=action_before)
-
 
 def advance(state: LoopState, decision: Decision, window: int) -> LoopState:
     """Return the state with one more step.
@@ -72,3 +65,9 @@ def advance(state: LoopState, decision: Decision, window: int) -> LoopState:
         None if told is None else told[:COMPARED],
         stuck + 1 if decision.is_without_progress(result) else 0,
     )
+
+
+def shortened(state: LoopState) -> LoopState:
+    """Return the state of an earlier version, which kept all digits of its digests."""
+    kept = {name: getattr(state, name)[:COMPARED] for name in ("signature", "action", "action_before")}
+    return state._replace(**kept)

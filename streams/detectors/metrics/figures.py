@@ -34,7 +34,7 @@ class Figures(NamedTuple):
 
 
 def figures_of(order: str, n: int) -> Figures:
-    """Return the figures of a window given by its letters (`streams.domain.shared_window`), with n-grams of n.
+    """Return the figures of a window, of which the letters are given, with n-grams of n.
 
     >>> figures_of("ABABAB", 3)
     Figures(shannon_bits=1.0, shannon_normalised=0.3869, period=2, period_repeats=3, run=1, top_count=2)

@@ -82,8 +82,10 @@ class Repeat(Detector[RepeatState, RepeatSettings]):
     def restore(self, stored: Sequence[Any]) -> RepeatState:
         """Read back a state, also one of an earlier version, which kept lists."""
         signatures, ring, run_length, emitted = stored
-        short = [None if each is None else _signature(*_pair(each)) for each in signatures]
-        told = [each if len(each) == 1 else _signature(*_pair(each)) for each in emitted]
+        if type(ring) is str:
+            return RepeatState(*stored)
+        short = [None if each is None else _signature(*each) for each in signatures]
+        told = [each if len(each) == 1 else _signature(*each) for each in emitted]
         return RepeatState(short, as_letters(ring), run_length, told)
 
     def observe(

@@ -86,7 +86,9 @@ class Uniqueness(Detector[UniquenessState, UniquenessSettings]):
     def restore(self, stored: Sequence[Any]) -> UniquenessState:
         """Read back a state, also one of an earlier version, which kept lists."""
         tuples, order, *others = stored
-        texts = [each if each is None or type(each) is str else decided(*each) for each in tuples]
+        if type(order) is str:
+            return UniquenessState(*stored)
+        texts = [None if each is None else decided(*each) for each in tuples]
         return UniquenessState(texts, as_letters(order), *others)
 
     def level(self, state: UniquenessState) -> Level:

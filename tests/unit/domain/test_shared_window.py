@@ -36,4 +36,3 @@ def test_the_numbers_of_an_earlier_version_become_letters_of_the_same_items(numb
     items = [*range(1_000)]
     letters = as_letters(numbers)
     assert [item_of(items, place) for place in letters] == [None if at < 0 else at for at in numbers]
-    assert as_letters(letters) == letters
