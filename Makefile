@@ -85,12 +85,16 @@ test-native: setup ## check the native core: format, lints, tests, licences, and
 	EDDY_NATIVE=on $(BIN)/pytest -n 2 tests/native $(ARGS)
 	EDDY_NATIVE=off $(BIN)/pytest -n 2 tests/conformance tests/property $(ARGS)
 
-test-release: $(VENV)/.installed-release ## build the wheels, install them elsewhere and run what they bring (ARGS="-k name")
+test-release: $(VENV)/.installed-release $(VENV)/.installed-docs ## install the wheels elsewhere and run what they bring; break the site (ARGS="-k name")
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 0 -m release tests/release $(ARGS)
 
 dist: $(VENV)/.installed-release ## build the sdists and wheels of eddy-streams and eddy-client into dist/
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m build --outdir dist .
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m build --outdir dist client
+
+docs: $(VENV)/.installed-docs ## write the documents as a site into site/; a broken link or a missing heading is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict  # with --quiet no warning would count
+	@echo 'Open site/index.html. The search needs a server: $(BIN)/python -m http.server --directory site'
 
 wheel-native: setup ## build the wheel of the native core into dist/: for machines like this one without cargo
 	$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir dist ./native
@@ -134,7 +138,7 @@ vendor: setup ## fetch the scripts of others with npm, as vendor.lock names them
 	$(BIN)/python -m tests.vendored $(ARGS)
 
 clean: ## remove everything make has made
-	rm -rf $(VENV) build dist *.egg-info .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .grimp_cache
+	rm -rf $(VENV) build dist site *.egg-info .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .grimp_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.installed: pyproject.toml client/pyproject.toml $(wildcard constraints/*.txt) | $(BIN)/python

@@ -39,7 +39,7 @@ def run_ci(
     shutil.copytree(ROOT / ".ci", directory / ".ci")
     steps = {"setup": "true", "lint": "true", "test": "true", "test-kafka": "true", "test-hostile": "true"}
     steps |= dict.fromkeys(
-        ("test-browser", "test-kubernetes", "test-native", "test-notify", "test-release"), "true"
+        ("test-browser", "test-kubernetes", "test-native", "test-notify", "test-release", "docs"), "true"
     )
     steps |= {name.replace("_", "-"): recipe for name, recipe in recipes.items()}
     makefile = "".join(f".PHONY: {name}\n{name}:\n\t@{recipe}\n" for name, recipe in steps.items())
@@ -88,6 +88,7 @@ def test_it_succeeds_when_every_step_does(tmp_path: Path) -> None:
         "lint",
         "test",
         "test_native",
+        "docs",
         "test_release",
         "test_browser",
         "test_notify",
