@@ -87,7 +87,9 @@ class Verdict:
             self.blame(problem, culprits)
 
 
-class _Sessions(dict[str, Session]):
+class Sessions(dict[str, Session]):
+    """The sessions of a partition, as the job wants them."""
+
     def put(self, session: Session, session_id: str) -> None:
         self[session_id] = session
 
@@ -186,7 +188,7 @@ def fold(
     Sessions that the clock has removed begin again, as ``removals`` says.
     """
     found = _Found()
-    sessions: dict[int, _Sessions] = defaultdict(_Sessions)
+    sessions: dict[int, Sessions] = defaultdict(Sessions)
     for stored in inputs:
         partition = stored.partition
         of_partition = sessions[partition]
@@ -253,7 +255,7 @@ class _Found:
                 out = Stored(partition, -1, record.timestamp, record.key, record.value, record.headers)
                 name = identity(topic, out)
                 assert name not in self._outputs[topic], f"two outputs of {topic} are called {name}"
-                self._outputs[topic][name] = _written(out)
+                self._outputs[topic][name] = written_as(out)
                 names.append(name)
         return names
 
@@ -322,7 +324,7 @@ def _judge_topic(
     differing: list[str] = []
     for stored in found:
         name = identity(topic, stored)
-        written = _written(stored)
+        written = written_as(stored)
         if name not in seen:
             seen[name] = written
             verdict.outputs[topic] += 1
@@ -368,7 +370,8 @@ def _judge_order(
     verdict.blame(f"{topic}: an end out of order", [key for key in told if orders[0][key] != orders[1][key]])
 
 
-def _written(stored: Stored) -> Written:
+def written_as(stored: Stored) -> Written:
+    """Return what a consumer sees of an output."""
     return stored.partition, stored.key, stored.value, stored.timestamp, tuple(stored.headers)
 
 

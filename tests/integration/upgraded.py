@@ -1,0 +1,199 @@
+"""What must have come of records that two versions have processed, one after the other.
+
+The enriched record says which version judged a record, by its schema. What the first version judged has to be
+what its own code makes of the input. From the first record of a session that this version judged, everything
+has to be what this version makes of the state that the first version left.
+
+A worker of the first version that was killed leaves outputs of records that this version then judges again.
+They have to be that version's own, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from importlib.metadata import version
+
+from schemas.bundled import by_id
+from schemas.codec import Codec
+from streams.aggregation import Aggregation
+from streams.brokers.client import Stored
+from streams.detectors.settings import DEFAULTS
+from streams.domain.outgoing import Outgoing
+from streams.domain.run import Run
+from streams.domain.topic import AGGREGATES as AGGREGATE_TOPICS
+from streams.domain.topic import Topic
+from streams.engine.options import AGGREGATES, changelog_topic, repartition_topic
+from streams.engine.settings_ledger import Entry
+from streams.engine.state.changelog import decode_session, encode_session, session_key
+from streams.job import Job, key_text
+from streams.run_result import RunResult
+from streams.settings_document.document import to_document
+from tests.integration.first_version import FirstVersion, Folded
+from tests.integration.reference_aggregates import judge_aggregates
+from tests.integration.reference_fold import (
+    OUTPUT_TOPICS,
+    Expected,
+    Sessions,
+    Verdict,
+    Written,
+    by_partition,
+    identity,
+    judge,
+    settings_history,
+    value_of,
+    written_as,
+)
+from tests.integration.stage import Stage
+
+Place = tuple[int, int]
+"""Partition and offset of a record of the input."""
+
+
+@dataclass(slots=True)
+class Handover:
+    """Who judged which record."""
+
+    before: AbstractSet[Place]
+    """Judged by the first version."""
+    after: AbstractSet[Place]
+    """Judged by this one."""
+
+    @property
+    def twice(self) -> AbstractSet[Place]:
+        """Judged by both."""
+        return self.before & self.after
+
+
+async def judge_upgrade(stage: Stage, first: FirstVersion) -> tuple[Verdict, Handover]:
+    """Compare all that came out with what the two versions make of all that went in."""
+    group, codec = stage.application_id, Codec.bundled()
+    inputs = list(by_partition(await stage.read(Topic.DECISION_LOGS)))
+    assert len(inputs) == sum(stage.sent.values()), "the input topic does not hold what was sent"
+    changelog = await stage.read(changelog_topic(group))
+    history = settings_history(changelog)
+    outputs = {topic: await stage.read(topic) for topic in OUTPUT_TOPICS}
+    handover = _handover(outputs[Topic.ENRICHED])
+    job = Job(codec, group=group, version=version("eddy-streams"))
+    relay = _Relay(job, history, handover, outputs)
+    for stored, folded in zip(inputs, await first.fold(inputs, group, _documents(history)), strict=True):
+        relay.take(stored, folded)
+    expected = relay.expected()
+    verdict = judge(expected, relay.outputs, changelog)
+    repartition = repartition_topic(group)
+    counts = await stage.partition_counts([repartition, *AGGREGATE_TOPICS])
+    judge_aggregates(
+        verdict,
+        expected,
+        Aggregation(codec),
+        repartition=await stage.read(repartition),
+        changelog=await stage.read(changelog_topic(group, AGGREGATES)),
+        published={topic: await stage.read(topic) for topic in AGGREGATE_TOPICS},
+        partitions={**counts, Topic.REPARTITION: counts[repartition]},
+    )
+    assert not verdict.problems, "\n".join(verdict.problems)
+    return verdict, handover
+
+
+def _handover(enriched: Sequence[Stored]) -> Handover:
+    places: dict[bool, set[Place]] = {True: set(), False: set()}
+    for stored in enriched:
+        assert stored.value is not None
+        partition, offset = map(int, value_of(stored)["eddy"]["id"].split("/")[-3:-1])
+        schema = by_id()[int.from_bytes(stored.value[1:5], "big")]
+        places[schema.version == 1].add((partition, offset))
+    return Handover(places[True], places[False])
+
+
+def _documents(history: Mapping[int, Sequence[Entry]]) -> dict[int, list[tuple[int, int, object]]]:
+    return {
+        partition: [
+            (entry.first_offset, entry.settings.version, to_document(entry.settings)) for entry in entries
+        ]
+        for partition, entries in history.items()
+    }
+
+
+@dataclass(slots=True)
+class _Relay:
+    """Folds records with the version that judged each."""
+
+    job: Job
+    history: Mapping[int, Sequence[Entry]]
+    handover: Handover
+    outputs: dict[Topic, list[Stored]]
+    _wanted: dict[str, dict[str, Written]] = field(
+        default_factory=lambda: {topic: {} for topic in OUTPUT_TOPICS}
+    )
+    _contributions: list[Outgoing] = field(default_factory=list)
+    _left: dict[tuple[int, str], bytes] = field(default_factory=dict)
+    """The states that the first version left, of sessions that this version has not judged."""
+    _sessions: dict[int, Sessions] = field(default_factory=dict)
+    _found: dict[tuple[str, Written], list[int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for topic, records in self.outputs.items():
+            for index, stored in enumerate(records):
+                self._found.setdefault((topic, written_as(stored)), []).append(index)
+
+    def take(self, stored: Stored, earlier: Folded) -> None:
+        """Take a record, and what the first version makes of it after all before it."""
+        place = stored.partition, stored.offset
+        session_id = key_text(stored.key)
+        if place in self.handover.before - self.handover.after:
+            assert session_id is not None
+            assert earlier.state is not None
+            assert session_id not in self._sessions.get(stored.partition, ()), f"{place}: judged too late"
+            self._left[stored.partition, session_id] = earlier.state
+            for topic, out in earlier.outputs:
+                self._wanted[topic][identity(topic, out)] = written_as(out)
+            return
+        sessions = Sessions()  # a dead letter changes none
+        if place in self.handover.after:
+            assert session_id is not None
+            sessions = self._sessions.setdefault(stored.partition, sessions)
+            if left := self._left.pop((stored.partition, session_id), None):
+                sessions[session_id] = decode_session(left)
+        settings = DEFAULTS
+        for entry in self.history.get(stored.partition, ()):
+            if entry.first_offset <= stored.offset:
+                settings = entry.settings
+        folded = RunResult()
+        self.job.fold(Run(Topic.DECISION_LOGS, stored.partition, [stored]), sessions, settings, folded)
+        assert folded.scored == (place in self.handover.after), f"{place} has been judged by neither version"
+        self._contributions += folded.outputs.pop(Topic.REPARTITION, [])
+        made = {
+            (topic, identity(topic, out)): out
+            for topic, records in folded.outputs.items()
+            for record in records
+            for out in [
+                Stored(stored.partition, -1, record.timestamp, record.key, record.value, record.headers)
+            ]
+        }
+        for topic, out in earlier.outputs:
+            self._once_more(topic, out, made.get((Topic(topic), identity(topic, out))))
+        for (topic, name), out in made.items():
+            self._wanted[topic][name] = written_as(out)
+
+    def _once_more(self, topic: str, earlier: Stored, made: Stored | None) -> None:
+        """Allow what the first version has written of a record that this version has judged, if it has."""
+        if (found := self._found.get((topic, written_as(earlier)))) is None:
+            return
+        if made is None:
+            self._wanted[topic][identity(topic, earlier)] = written_as(earlier)
+            return
+        for index in found:
+            self.outputs[Topic(topic)][index] = made
+
+    def expected(self) -> Expected:
+        """Return what there must be."""
+        state = {
+            (partition, session_key(session_id)): encode_session(session)
+            for partition, of_partition in self._sessions.items()
+            for session_id, session in of_partition.items()
+        }
+        untouched = {
+            (partition, session_key(session_id)): left for (partition, session_id), left in self._left.items()
+        }
+        return Expected(self._wanted, state | untouched, self._contributions)
