@@ -9,17 +9,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
 from streams.supervisor.lines import Lines
 from streams.supervisor.status import worst
+from streams.supervisor.worker import Worker
 
 log = logging.getLogger(__name__)
-
-_READ_BYTES: Final = 1 << 16
 
 #: As of a worker that cannot use its machine.
 _NOT_STARTED: Final = 1
@@ -41,7 +39,7 @@ class Supervisor:
 
     def __init__(self, commands: Mapping[int, Sequence[str]]) -> None:
         self._commands = commands
-        self._running: dict[int, asyncio.subprocess.Process] = {}
+        self._running: dict[int, asyncio.SubprocessTransport] = {}
         self._statuses: dict[int, int] = {}
         self._lines = {number: Lines(number) for number in commands}
         self._stopping = self._interrupted = False
@@ -63,9 +61,11 @@ class Supervisor:
     async def _work(self, number: int, command: Sequence[str]) -> None:
         """Run a worker to its end, and have the others stop if nobody asked for it."""
         try:
-            process = await asyncio.create_subprocess_exec(
+            process, worker = await asyncio.get_running_loop().subprocess_exec(
+                lambda: Worker(self._lines[number]),
                 *command,
                 stdin=asyncio.subprocess.PIPE,
+                stdout=None,
                 stderr=asyncio.subprocess.PIPE,
                 # Ctrl-C in a terminal reaches this process alone, which passes it on.
                 process_group=0,
@@ -76,12 +76,11 @@ class Supervisor:
             ].last_words = f"It could not be started: {error}. Look at the machine's limits."
             self._statuses[number] = _NOT_STARTED
         else:
-            log.info("Worker %s of %s is process %s.", number, len(self._commands), process.pid)
+            log.info("Worker %s of %s is process %s.", number, len(self._commands), process.get_pid())
             self._running[number] = process
             if self._stopping:
                 process.terminate()
-            await _pass_on(process, self._lines[number])
-            status = await process.wait()
+            status = await worker.ended
             del self._running[number]
             self._statuses[number] = self._meaning(status)
         if not self._stopping:
@@ -126,18 +125,3 @@ class Supervisor:
             return Ended(0, "")
         said = self._lines[number].last_words or "Its last lines are above."
         return Ended(status, f"Worker {number} ended with status {status}. {said}")
-
-
-async def _pass_on(process: asyncio.subprocess.Process, lines: Lines) -> None:
-    """Write what a worker writes, until it has ended."""
-    assert process.stderr is not None
-    while written := await process.stderr.read(_READ_BYTES):
-        _write(lines.add(written))
-    _write(lines.end())
-
-
-def _write(lines: Sequence[bytes]) -> None:
-    # If nobody reads the log any more, the workers go on without.
-    with suppress(OSError):
-        sys.stderr.buffer.writelines(lines)
-        sys.stderr.buffer.flush()

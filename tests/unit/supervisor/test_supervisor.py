@@ -4,7 +4,9 @@ import asyncio
 import os
 import signal
 import sys
+from pathlib import Path
 
+import psutil
 import pytest
 
 from streams.supervisor.supervisor import Ended, Supervisor
@@ -97,3 +99,24 @@ async def test_lines_say_whose_they_are(capfd: pytest.CaptureFixture[str]) -> No
     assert {"[worker 1] listening", "[worker 2] listening"} <= await listening(capfd, 2)
     os.kill(os.getpid(), signal.SIGTERM)
     await running
+
+
+async def test_what_a_worker_leaves_behind_is_not_waited_for(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A process that it started has its standard error too, and lives on."""
+    leaves_a_process = """
+import os, subprocess, sys
+waits = subprocess.Popen(["cat"], stdin=os.open(sys.argv[1], os.O_RDONLY), stdout=subprocess.DEVNULL)
+print("x" * 50_000, "eddy: Do that.", waits.pid, sep="\\n", end="", file=sys.stderr)
+sys.exit(3)
+"""
+    os.mkfifo(fifo := tmp_path / "fifo")
+    held = os.open(fifo, os.O_RDWR)
+    try:
+        ended = await Supervisor({1: program(leaves_a_process, fifo)}).run()
+        *_, last = capfd.readouterr().err.splitlines()
+        assert ended == Ended(3, "Worker 1 ended with status 3. Do that.")
+        assert psutil.Process(int(last.removeprefix("[worker 1] "))).is_running()
+    finally:
+        os.close(held)
