@@ -8,6 +8,7 @@ changes at run time, see `eddy config`.
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -116,6 +117,16 @@ class ConnectionSettings(BaseSettings):
         if not all(parts and 0 < int(parts["port"] or 9092) < 1 << 16 for parts in found) or not found:
             # Not repeated here: some write a login into it.
             raise ValueError("must be host:port, or several of them separated by commas")
+        return value
+
+    @field_validator("sasl_oauth_token_command")
+    @classmethod
+    def _is_a_command(cls, value: str) -> str:
+        try:
+            shlex.split(value)
+        except ValueError as error:
+            # Not repeated here: some write a secret into it.
+            raise ValueError(f"cannot be split into words as a shell does ({error})") from None
         return value
 
     @model_validator(mode="after")

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import ssl
 
-from aiokafka.conn import collect_hosts, create_conn
+from aiokafka.conn import AIOKafkaConnection, collect_hosts, create_conn
 from aiokafka.errors import (
     IllegalSaslStateError,
+    KafkaConnectionError,
     KafkaError,
     SaslAuthenticationFailed,
     UnsupportedSaslMechanismError,
 )
+from aiokafka.protocol.admin import ApiVersionRequest
 
 from streams.brokers.connection import Connection
 
 _PATIENCE_MS = 10_000
+_REFUSED = "The token is refused: check what EDDY_SASL_OAUTH_TOKEN_... names, and when the token ends"
 #: What OpenSSL calls a certificate for another name, and for another address.
 _OTHER_NAME = frozenset({62, 64})
 #: What OpenSSL calls a break of RFC 5280 in a certificate. Python checks it from version 3.13.
@@ -29,7 +32,22 @@ async def refusal(connection: Connection) -> str | None:
         opened = await create_conn(host, port, request_timeout_ms=_PATIENCE_MS, **options)
     except (OSError, KafkaError, TimeoutError) as error:
         return what_to_do(error, connection)
-    opened.close()
+    try:
+        return await _token_refusal(opened) if "sasl_oauth_token_provider" in options else None
+    finally:
+        opened.close()
+
+
+async def _token_refusal(opened: AIOKafkaConnection) -> str | None:
+    """Return what to do about a token that is refused, None when it is not.
+
+    A broker answers an invalid token with the reason, and waits for the client to take note of it. aiokafka
+    takes that answer for a success, and the broker ends the connection at its first request.
+    """
+    try:
+        await opened.send(ApiVersionRequest())
+    except KafkaConnectionError:
+        return _REFUSED
     return None
 
 
@@ -37,7 +55,7 @@ def what_to_do(error: Exception, connection: Connection) -> str | None:
     """Return what an error says of TLS or the login, and what to do; None when it is about neither."""
     match error:
         case SaslAuthenticationFailed() if connection.oauth_token is not None:
-            return "The token is refused: check what EDDY_SASL_OAUTH_TOKEN_... names, and when the token ends"
+            return _REFUSED
         case SaslAuthenticationFailed():
             return (
                 f"The login of {connection.sasl_username} is refused: check EDDY_SASL_USERNAME, "

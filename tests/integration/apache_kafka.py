@@ -80,7 +80,7 @@ class ApacheKafka:
     ) -> None:
         self._directory = directory
         self._properties = {**_PROPERTIES, **(properties or {})}
-        self._java_options = java_options
+        self._java_options = (*java_options, *(secured.java_options if secured is not None else ()))
         self._class_path = f"{kafka_jars()}/*"
         self._cluster_id = new_cluster_id()
         self._child: Child | None = None

@@ -98,8 +98,8 @@ class FirstVersion:
         if archive.returncode != 0:
             # A shallow clone, or a source distribution.
             pytest.skip(
-                f"the code of version 0.1 is not here: commit {COMMIT} is missing from the history. In a shallow "
-                "clone, run `git fetch --unshallow`."
+                f"the code of version 0.1 is not here: commit {COMMIT} is missing from the history. In a "
+                "shallow clone, run `git fetch --unshallow`."
             )
         with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
             files.extractall(directory, filter="data")
@@ -163,11 +163,10 @@ class FirstVersion:
         ]
         printed, _ = await process.communicate(b"\n".join(lines) + b"\n")
         assert process.returncode == 0
-        found = [
+        return [
             _folded(record.partition, line)
             for record, line in zip(records, printed.splitlines(), strict=True)
         ]
-        return found
 
     def _environment(self, environment: Mapping[str, str]) -> dict[str, str]:
         return {**environment, "PYTHONPATH": str(self.directory)}

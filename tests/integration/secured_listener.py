@@ -54,6 +54,11 @@ class SecuredListener:
         }
 
     @property
+    def java_options(self) -> tuple[str, ...]:
+        """What the broker's virtual machine has to be told."""
+        return ()
+
+    @property
     def scram(self) -> str:
         """The user, as the tool that formats the storage takes it."""
         return f"SCRAM-SHA-512=[name={USER},password={PASSWORD}]"

@@ -2,8 +2,12 @@
 
 import os
 import sys
+import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
@@ -129,3 +133,78 @@ def test_the_settings_name_exactly_one_source(tmp_path: Path) -> None:
 def test_a_function_is_named_by_its_module(wrong: str) -> None:
     with pytest.raises(ConfigurationError, match="EDDY_SASL_OAUTH_TOKEN_PROVIDER"):
         load(ConnectionSettings, sasl_oauth_token_provider=wrong)
+
+
+def test_a_command_that_cannot_be_split_is_refused_at_start() -> None:
+    with pytest.raises(ConfigurationError, match="EDDY_SASL_OAUTH_TOKEN_COMMAND: cannot be split") as error:
+        load(ConnectionSettings, sasl_oauth_token_command=f"print-token 'of {SECRET}")
+    assert SECRET not in str(error.value)
+
+
+def test_a_command_that_does_not_end_is_killed_with_all_that_it_started(tmp_path: Path) -> None:
+    (script := tmp_path / "token").write_text(
+        f"#!/bin/sh\nsleep infinity &\necho $! $$ >{tmp_path}/started\nsleep infinity\n"
+    )
+    script.chmod(0o700)
+    for seconds in (1, 4, 16, 64):  # enough for it to start, on any machine
+        with pytest.raises(OSError, match=f"did not end within {seconds} s"):
+            TokenSource(command=str(script), seconds=seconds).read()
+        if (tmp_path / "started").exists():
+            break
+    started = [int(number) for number in (tmp_path / "started").read_text().split()]
+    while any(map(_lives, started)):  # a signal takes a moment; the test has a time limit
+        time.sleep(0.01)
+
+
+def _lives(number: int) -> bool:
+    try:
+        return psutil.Process(number).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+async def test_a_function_that_hangs_is_given_up_and_asked_again() -> None:
+    """The login fails, so that the client tries again; what has hung keeps nobody from a token."""
+    source = TokenSource(provider=f"{__name__}:at_the_second_call", seconds=0.2)
+    provider = TokenProvider(source)
+    try:
+        with pytest.raises(OSError, match=r"No token within 0\.2 s"):
+            await provider.token()
+        got = None
+        while got is None:
+            with suppress(OSError):  # on a slow machine
+                got = await provider.token()
+        assert got == SECRET
+    finally:
+        _GO_ON.set()
+
+
+_CALLS: list[None] = []
+_GO_ON = threading.Event()
+
+
+def at_the_second_call() -> str:
+    _CALLS.append(None)
+    if len(_CALLS) == 1:
+        _GO_ON.wait()
+    return SECRET
+
+
+async def test_a_function_that_always_hangs_holds_few_threads() -> None:
+    provider = TokenProvider(TokenSource(provider=f"{__name__}:never", seconds=0.05))
+    before = threading.active_count()
+    try:
+        for _ in range(10):
+            with pytest.raises(OSError, match="No token"):
+                await provider.token()
+        assert threading.active_count() - before <= 4
+    finally:
+        _NEVER.set()
+
+
+_NEVER = threading.Event()
+
+
+def never() -> str:
+    _NEVER.wait()
+    return SECRET
