@@ -180,6 +180,7 @@ def readings(app: RunApp, brokers: BrokerWatch) -> Readings:
     return Readings(
         brokers=brokers.brokers,
         broker_silence_s=brokers.silent_s,
+        tls_outdated=brokers.tls_outdated,
         lags=app.lags,
         waiting=app.waiting,
         sizes=app.sizes,

@@ -303,6 +303,10 @@ JOB_BOARD: Final = Board(
                 "s",
             ),
             Chart(
+                "TLS files that have changed and cannot be used",
+                [Query(f"sum by (job) (eddy_tls_files_outdated{{{JOB}}})", "{{job}}")],
+            ),
+            Chart(
                 "The clock is ahead of the brokers' by",
                 [Query(f"eddy_clock_ahead_seconds{{{JOB}}}", "{{instance}}")],
                 "s",

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import ssl
 from dataclasses import dataclass, field
 from typing import Any
 
-from aiokafka.helpers import create_ssl_context
-
 from streams.brokers.client_fixes.record_batches import MAX_BATCH_BYTES
 from streams.brokers.oauth_token import TokenProvider, TokenSource
+from streams.brokers.tls import RenewedContext, TlsFiles, renewed_context
 from streams.domain.topic import Topic
-from streams.errors import ConfigurationError
 
 #: Isolation level of every consumer: what an aborted transaction wrote is no input.
 READ_COMMITTED = "read_committed"
@@ -51,7 +48,7 @@ class Connection:
         """The bootstrap addresses, one ``host:port`` each."""
         return [server.strip() for server in self.bootstrap_servers.split(",") if server.strip()]
 
-    def ssl_context(self) -> ssl.SSLContext | None:
+    def ssl_context(self) -> RenewedContext | None:
         """Return the TLS context, None where the protocol does not use TLS.
 
         Raises:
@@ -59,21 +56,15 @@ class Connection:
         """
         if "SSL" not in self.security_protocol.split("_"):
             return None
-        try:
-            context: ssl.SSLContext = create_ssl_context(
-                cafile=self.ssl_cafile,
-                certfile=self.ssl_certfile,
-                keyfile=self.ssl_keyfile,
-                # Without one, OpenSSL would ask on the terminal for the password of an encrypted key.
-                password=self.ssl_keyfile_password or "",
+        return renewed_context(
+            TlsFiles(
+                self.ssl_cafile,
+                self.ssl_certfile,
+                self.ssl_keyfile,
+                self.ssl_keyfile_password,
+                self.ssl_check_hostname,
             )
-        except (OSError, ssl.SSLError) as error:
-            raise ConfigurationError(
-                f"The TLS files cannot be used ({error}). Check EDDY_SSL_CAFILE, EDDY_SSL_CERTFILE, "
-                "EDDY_SSL_KEYFILE and EDDY_SSL_KEYFILE_PASSWORD."
-            ) from error
-        context.check_hostname = self.ssl_check_hostname
-        return context
+        )
 
     def token_provider(self) -> TokenProvider | None:
         """Return what a client asks for its token, None where the login is another."""

@@ -15,6 +15,7 @@
 | eddy_standby_lag_seconds | table, partition | since a standby was known to be up to the changelog |
 | eddy_brokers_answering, eddy_brokers_known | | brokers that answer, and how many there are |
 | eddy_broker_silence_seconds | | since any of them answered last; below 10 when all is well |
+| eddy_tls_files_outdated | | 1 while TLS files have changed and cannot be used, else 0 |
 | eddy_build_info | version | 1 |
 | eddy_native_core_info | in_use, why | 1; ``in_use`` is yes or no, ``why`` its version or the reason |
 

@@ -26,6 +26,7 @@ class Readings(Collector):
         shadow_versions: by partition, what is tried out.
         brokers: how many brokers answer, and of how many.
         broker_silence_s: for how long none has answered.
+        tls_outdated: whether TLS files have changed and cannot be used.
     """
 
     lags: Callable[[], Counts] = dict
@@ -37,6 +38,7 @@ class Readings(Collector):
     shadow_versions: Callable[[], Mapping[int, int]] = dict
     brokers: Callable[[], tuple[int, int]] = lambda: (0, 0)
     broker_silence_s: Callable[[], float] = float
+    tls_outdated: Callable[[], bool] = bool
 
     def collect(self) -> Iterable[Metric]:
         """Ask everybody."""
@@ -45,6 +47,11 @@ class Readings(Collector):
         yield GaugeMetricFamily("eddy_brokers_known", "Brokers of the cluster.", known)
         yield GaugeMetricFamily(
             "eddy_broker_silence_seconds", "Since a broker answered last.", self.broker_silence_s()
+        )
+        yield GaugeMetricFamily(
+            "eddy_tls_files_outdated",
+            "Whether TLS files have changed and cannot be used: 1 or 0.",
+            float(self.tls_outdated()),
         )
         source, table = ("topic", "partition"), ("table", "partition")
         yield _gauge("eddy_consumer_lag", "Records not yet processed.", source, self.lags())

@@ -26,14 +26,18 @@ class SecuredListener:
 
     def __init__(self, directory: Path, others: Iterable[str] = ()) -> None:
         self._users = (USER, *others)
+        #: The certificate of the authority, which clients trust.
+        self.ca_file = directory / "authority.pem"
+        self._key_store = directory / "broker.pem"
+        self.renew()
+
+    def renew(self) -> None:
+        """Have the certificate issued anew, by another authority. A broker uses it when it starts next."""
         authority_key = rsa.generate_private_key(65537, 2048)
         key = rsa.generate_private_key(65537, 2048)
         authority = signed_certificate("authority", authority_key, "authority", authority_key, authority=True)
         signed = signed_certificate("localhost", key, "authority", authority_key)
-        #: The certificate of the authority, which clients trust.
-        self.ca_file = directory / "authority.pem"
         self.ca_file.write_bytes(authority.public_bytes(Encoding.PEM))
-        self._key_store = directory / "broker.pem"
         private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
         self._key_store.write_bytes(
             private + b"".join(one.public_bytes(Encoding.PEM) for one in (signed, authority))

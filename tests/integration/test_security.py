@@ -12,7 +12,7 @@ from streams.cli.lazy_group import BROKER_UNREACHABLE
 from tests.integration.apache_kafka import ApacheKafka
 from tests.integration.load import load
 from tests.integration.secured_listener import PASSWORD, USER, SecuredListener
-from tests.integration.stage import Stage
+from tests.integration.stage import Stage, prepared
 from tests.integration.test_settings_change import adopted
 from tests.integration.worker_process import PATIENCE_SECONDS, until
 
@@ -74,6 +74,41 @@ async def test_topics_worker_and_settings_over_tls_and_a_login(
     assert await worker.ended() == 0, worker.tail()
     assert f"Authenticated as {USER} via {mechanism}" in worker.log
     assert PASSWORD not in worker.log
+
+
+async def test_a_worker_goes_on_when_broker_and_authority_have_new_certificates(tmp_path: Path) -> None:
+    """Nobody restarts it. Until it has a file that it can use, it says so, and nothing is lost."""
+    (tmp_path / "certificates").mkdir()
+    (tmp_path / "broker").mkdir()
+    listener = SecuredListener(tmp_path / "certificates")
+    with ApacheKafka(tmp_path / "broker", secured=listener) as broker:
+        stage = Stage(broker, tmp_path, application_id="eddy")
+        access: dict[str, object] = {
+            "bootstrap_servers": broker.secured_bootstrap,
+            "security_protocol": "SASL_SSL",
+            "sasl_username": USER,
+            "sasl_password": PASSWORD,
+            "ssl_cafile": listener.ca_file,
+        }
+        async with prepared(stage):
+            worker = await stage.worker(**access).ready()
+            records = load(stage.partitions)
+            await stage.send(itertools.islice(records, 200))
+            await worker.has_processed(200)
+            listener.ca_file.write_text("half of a certif")
+
+            async def says_outdated() -> bool:
+                return await worker.metric("eddy_tls_files_outdated") == 1
+
+            await until(says_outdated, PATIENCE_SECONDS, "the word of a broken file", worker)
+            broker.stop()
+            listener.renew()
+            broker.start()
+            await stage.send(itertools.islice(records, 200))
+            await stage.processed()
+            assert await worker.metric("eddy_tls_files_outdated") == 0
+            assert "New connections use the new ones" in worker.log
+            await stage.verdict()
 
 
 REFUSED = {

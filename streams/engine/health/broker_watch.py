@@ -51,6 +51,7 @@ class BrokerWatch(Service):
     def __init__(self, connection: Connection, errors: ClientErrors, **kwargs: Any) -> None:
         self._connection = connection
         self._errors = errors
+        self._tls = connection.ssl_context()
         servers = [
             Address(host, port) for host, port, _ in collect_hosts(connection.servers, randomize=False)
         ]
@@ -70,8 +71,14 @@ class BrokerWatch(Service):
         """Return for how many seconds no broker has answered; about 2 at most when all is well."""
         return time.monotonic() - self._outage.answered.at
 
+    def tls_outdated(self) -> bool:
+        """Tell whether TLS files have changed and cannot be used."""
+        return self._tls is not None and self._tls.outdated
+
     async def refresh(self) -> None:
-        """Ask every broker once."""
+        """Ask every broker once, and look whether TLS files have changed."""
+        if self._tls is not None:
+            self._tls.newest()
         addresses = self._outage.addresses
         for gone in self._open.keys() - set(addresses.values()):
             self._open.pop(gone).close(reason=CloseReason.SHUTDOWN)

@@ -129,6 +129,71 @@ async def test_a_broker_that_asks_for_a_certificate_gets_it(
         assert not await let_in(replace(known, ssl_certfile=None, ssl_keyfile=None), port)
 
 
+def renewed(identity: Identity, by: Identity) -> None:
+    """Replace the files of an identity, each at once, as those do that renew certificates."""
+    for ours, new in zip(identity, by, strict=True):
+        new.rename(ours)
+
+
+async def test_a_certificate_that_is_renewed_on_disk_is_used_by_the_next_connection(
+    authority: Authority, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The server then has another authority, and asks for certificates of that one: the old one is gone."""
+    caplog.set_level(logging.INFO)
+    (tmp_path / "new").mkdir()
+    new = Authority(tmp_path / "new")
+    ours, trusted = authority.issue("client"), authority.identity.certificate
+    connection = Connection(
+        "b:1",
+        security_protocol="SSL",
+        ssl_cafile=str(trusted),
+        ssl_certfile=str(ours.certificate),
+        ssl_keyfile=str(ours.key),
+    )
+    (kept := tmp_path / "kept.pem").write_bytes(trusted.read_bytes())
+    async with (
+        server(authority.issue("localhost"), kept) as before,
+        server(new.issue("localhost"), new.identity.certificate) as after,
+    ):
+        assert (await let_in(connection, before), await let_in(connection, after)) == (True, False)
+        (tmp_path / "copy.pem").write_bytes(new.identity.certificate.read_bytes())
+        (tmp_path / "copy.pem").rename(trusted)
+        renewed(ours, new.issue("client"))
+        assert (await let_in(connection, before), await let_in(connection, after)) == (False, True)
+    assert caplog.text.count("New connections use the new ones") == 1
+
+
+async def test_renewed_files_that_cannot_be_used_leave_those_before_in_use(
+    authority: Authority, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The certificate is there before its key, for as long as it likes."""
+    caplog.set_level(logging.INFO)
+    ours = authority.issue("client")
+    connection = Connection(
+        "b:1",
+        security_protocol="SSL",
+        ssl_cafile=str(authority.identity.certificate),
+        ssl_certfile=str(ours.certificate),
+        ssl_keyfile=str(ours.key),
+    )
+    context = connection.ssl_context()
+    assert context is not None
+    new = authority.issue("renewed")
+    async with server(authority.issue("localhost"), authority.identity.certificate) as port:
+        new.certificate.rename(ours.certificate)
+        for _ in range(2):
+            assert await let_in(connection, port)
+            assert context.outdated
+        assert caplog.text.count("cannot be used") == 1
+        new.key.rename(ours.key)
+        assert await let_in(connection, port)
+        assert not context.outdated
+        ours.key.unlink()
+        assert await let_in(connection, port)
+        assert context.outdated
+    assert caplog.text.count("cannot be used") == 2
+
+
 @pytest.mark.parametrize("password", [None, "wrong-horse-battery"])
 def test_a_key_that_does_not_open_is_a_configuration_error_without_the_password(
     authority: Authority, password: str | None
