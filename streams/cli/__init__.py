@@ -12,6 +12,7 @@ from streams.cli.version import show
     cls=LazyGroup,
     commands_in={
         "backtest": "Judge the same records under two settings documents and show what would have changed.",
+        "completion": "Print a script that lets a shell complete commands, options and names of settings.",
         "config": "Read and change the detection settings.",
         "console": "Show in a browser which sessions go in circles, and why.",
         "demo": (

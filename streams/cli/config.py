@@ -21,6 +21,7 @@ from streams.cli.settings_change import (
     assignments,
     change_lines,
     changed_now,
+    complete_name,
 )
 from streams.cli.settings_history import history, line
 from streams.cli.text.screen import echo, echo_json, echo_lines
@@ -100,7 +101,7 @@ def set_command(
 
 
 @config.command("describe")
-@click.argument("names", nargs=-1, metavar="[NAME...]")
+@click.argument("names", nargs=-1, metavar="[NAME...]", shell_complete=complete_name)
 @AS_JSON
 def describe_command(names: tuple[str, ...], as_json: bool) -> None:
     """Print what each setting means, its default and what it may be. Needs no broker."""
@@ -119,7 +120,7 @@ def describe_command(names: tuple[str, ...], as_json: bool) -> None:
 
 
 @config.command("get")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_name)
 @AS_JSON
 @BOOTSTRAP
 def get_command(name: str, as_json: bool, bootstrap_servers: str | None) -> None:

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from streams.cli.text.screen import echo_lines
 from streams.domain.text.printable import escaped
@@ -50,6 +51,12 @@ class LazyGroup(click.Group):
         rows = [(name, self._commands_in.get(name, "")) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Name the commands that begin so, without importing them: somebody waits at a prompt."""
+        names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        commands = [CompletionItem(name, help=self._commands_in.get(name)) for name in names]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         """Read the command line as far as the command's name."""

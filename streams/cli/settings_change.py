@@ -13,11 +13,21 @@ import click
 
 from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.settings_document.document import to_document, typed
+from streams.settings_document.table import RANGES
 
 BOOTSTRAP = click.option("--bootstrap-servers", help="Brokers [EDDY_BOOTSTRAP_SERVERS].")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="For machines.")
-PAIRS = click.argument("pairs", nargs=-1, metavar="NAME=VALUE...")
-UNSET = click.option("--unset", multiple=True, metavar="NAME", help="Back to the default.")
+
+
+def complete_name(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
+    """Return the settings that begin so, for a shell."""
+    return [name for name in RANGES if name.startswith(begun)]
+
+
+PAIRS = click.argument("pairs", nargs=-1, metavar="NAME=VALUE...", shell_complete=complete_name)
+UNSET = click.option(
+    "--unset", multiple=True, metavar="NAME", help="Back to the default.", shell_complete=complete_name
+)
 WHY = click.option("--why", default="", help="Kept in the history.")
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Check the changes and show them; publish nothing.")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-from importlib.metadata import version
 from pathlib import Path
 
 import click
@@ -20,6 +19,8 @@ _SECONDS = 5
 
 def described() -> str:
     """Return the version, with the commit as far as it is known."""
+    from importlib.metadata import version  # noqa: PLC0415 - a fifth of what `eddy --help` waits for
+
     commit = commit_of(_CHECKOUT) or written_in(_WRITTEN)
     return version("eddy-streams") + (f" (commit {commit})" if commit else "")
 

@@ -59,6 +59,12 @@ def test_the_version_is_the_tag_and_the_commit_is_named(eddy: Path, checkout: Pa
     assert said == f"eddy, version {VERSION} (commit {commit_of(checkout)})\n"
 
 
+def test_a_shell_completes_its_commands(eddy: Path, tmp_path: Path) -> None:
+    run(eddy / "eddy", "completion", "bash", cwd=tmp_path)
+    asked = ("env", "_EDDY_COMPLETE=bash_complete", "COMP_WORDS=eddy\ndet", "COMP_CWORD=1")
+    assert run(*asked, eddy / "eddy", cwd=tmp_path) == "plain,detect\n"
+
+
 def test_the_demo_runs_and_accounts_for_every_record(eddy: Path, tmp_path: Path) -> None:
     last = json.loads(run(eddy / "eddy", "demo", "--json", cwd=tmp_path).splitlines()[-1])
     assert last["records"] > 300
