@@ -28,19 +28,19 @@ def test_a_command_is_completed_with_its_help() -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (("config", "desc"), {"describe"}),
-        (("detect", "--only"), {"--only-loops"}),
-        (("completion", ""), {"bash", "zsh", "fish"}),
-        (("--ver",), {"--version"}),
-        (("config", "get", "cycle_loo"), {"cycle_loop"}),
-        (("config", "describe", "cycle_loo"), {"cycle_loop"}),
-        (("config", "set", "cycle_loo"), {"cycle_loop"}),
-        (("config", "set", "--unset", "cycle_loo"), {"cycle_loop"}),
+        (("config", "desc"), ["describe"]),
+        (("detect", "--only"), ["--only-loops"]),
+        (("completion", ""), ["bash", "zsh", "fish"]),
+        (("--ver",), ["--version"]),
+        (("config", "get", "cycle_loo"), ["cycle_loop"]),
+        (("config", "describe", "cycle_loo"), ["cycle_loop"]),
+        (("config", "set", "cycle_loo"), ["cycle_loop"]),
+        (("config", "set", "--unset", "cycle_loo"), ["cycle_loop"]),
     ],
     ids=str,
 )
-def test_everything_below_a_command_is_completed_too(words: tuple[str, ...], expected: set[str]) -> None:
-    assert {found.value for found in completions(*words)} == expected
+def test_everything_below_a_command_is_completed_too(words: tuple[str, ...], expected: list[str]) -> None:
+    assert [found.value for found in completions(*words)] == expected
 
 
 def test_a_file_is_left_to_the_shell() -> None:
