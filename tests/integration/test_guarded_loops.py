@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import itertools
 import math
 import os
 import random
 import sys
 import uuid
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,6 +45,8 @@ pytestmark = pytest.mark.integration
 
 LOOPS = 200
 GUARDS = 4
+#: Loops that are commanded together. Each wave but the first waits until one more console was killed.
+WAVE = 50
 STEP_S = 0.1
 HOUR_MS = 3_600_000
 KEY = "a key of sixteen characters"
@@ -92,8 +96,10 @@ class Answers:
         self._decoder = Codec.bundled().decoder(f"{Topic.SESSION_COMMAND_ACKS}-value")
         self.found: dict[str, dict[str, Ack]] = defaultdict(dict)
         """Acks by command and id: a guard may send one twice."""
-        self.over_console = 0
-        """How many acks came from loops that listen to the console."""
+        self.over_console: dict[int, set[str]] = {
+            number: set() for number in range(GUARDS) if listens_to_console(number)
+        }
+        """By the number of a guard that listens to the console: the ids of its acks."""
 
     async def read(self) -> None:
         counts = await self._brokers.partition_counts([Topic.SESSION_COMMAND_ACKS])
@@ -103,10 +109,13 @@ class Answers:
                 ack = Ack.of(self._decoder.decode(record.value, tuple(record.headers)))
                 if ack.command_id is not None:
                     self.found[ack.command_id][ack.id] = ack
-                    self.over_console += listens_to_console(int(ack.session_id.removeprefix("s-")))
+                    number = int(ack.session_id.removeprefix("s-"))
+                    if listens_to_console(number):
+                        self.over_console[number % GUARDS].add(ack.id)
 
-    async def until_over_console(self, count: int) -> None:
-        await until(lambda: self.over_console >= count, math.inf, "an ack over the console")
+    def passed_on(self, enough: Mapping[int, int]) -> bool:
+        """Tell whether each guard that listens to the console got so many acks through."""
+        return all(len(self.over_console[number]) >= count for number, count in enough.items())
 
     def with_status(self, command_id: str, status: str) -> list[Ack]:
         return [each for each in self.found[command_id].values() if each.status == status]
@@ -203,15 +212,21 @@ class Chaos:
 
     async def run(self, answers: Answers) -> None:
         while True:
-            # By what a console has passed on, not by the clock: no machine is too slow or too fast for that.
-            await answers.until_over_console(answers.over_console + self._chance.randrange(20, 120))
+            # By what was passed on since the last kill, not by the clock: no machine is too slow or too fast.
+            # What a guard sends again does not count, or nothing might ever get through.
+            enough = {
+                number: len(passed) + self._chance.randrange(20, 40)
+                for number, passed in answers.over_console.items()
+            }
+            if self.killed:
+                await self.start()
+            await until(partial(answers.passed_on, enough), math.inf, "acks over the console")
             if isinstance(self._broker, ApacheKafka) and self.killed in {0, 2}:
                 await asyncio.to_thread(self._broker.kill)
                 await asyncio.sleep(self._chance.uniform(0, 2))
                 await asyncio.to_thread(self._broker.start)
             self.kill()
             self.killed += 1
-            await self.start()
 
     def kill(self) -> None:
         if self._console is not None:
@@ -259,7 +274,15 @@ async def test_each_command_is_applied_once_and_in_time_though_consoles_and_brok
                 asyncio.create_task(loop.run(guards[number % GUARDS])) for number, loop in enumerate(loops)
             ]
             async with running(asyncio.create_task(answers.read()), asyncio.create_task(chaos.run(answers))):
-                sent = await asyncio.gather(*(operator.commands(loop, chance) for loop in loops))
+
+                async def commanded(number: int, loop: Loop) -> Commanded:
+                    waits = number // WAVE  # for so many kills
+                    await until(
+                        lambda: chaos.killed >= waits, waits * PATIENCE_SECONDS, "the kill of a console"
+                    )
+                    return await operator.commands(loop, chance)
+
+                sent = await asyncio.gather(*itertools.starmap(commanded, enumerate(loops)))
                 await asyncio.gather(*agents)
     finally:
         chaos.kill()

@@ -17,6 +17,9 @@ class Given(NamedTuple):
 
 Heard = Command | Given
 
+MOST_ACKS = 100
+"""Acks that are handed over at once: a console takes 256 KiB, and a checkpoint may be long."""
+
 
 class Channel(Protocol):
     """A way to the operators. One thread uses it; what it raises counts as a lost channel."""
@@ -39,7 +42,7 @@ class Channel(Protocol):
         """Wait for so many seconds at most; return what came."""
 
     def send(self, acks: Sequence[Mapping[str, Any]]) -> None:
-        """Hand acks over. Those that cannot be sent now are sent later, as far as that is possible."""
+        """Hand acks over, at most `MOST_ACKS`. What is sent later, by itself, counts as handed over."""
 
     def close(self, within: float) -> None:
         """Send what waits, for so many seconds at most, and end."""

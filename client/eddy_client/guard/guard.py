@@ -15,9 +15,10 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from eddy_client.guard.channel import Channel, Given
+from eddy_client.guard.channel import MOST_ACKS, Channel, Given
 from eddy_client.guard.command import Command
 from eddy_client.guard.control import Answer
+from eddy_client.guard.retry import Retry
 from eddy_client.guard.session import GuardedSession
 from eddy_client.version import installed_version
 
@@ -27,7 +28,6 @@ OnLost = str | Mapping[str, str]
 
 _PRESENCE_S = 300.0
 _STEP_S = 0.25
-_SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 30.0
 _MOST_COMMANDS = 100_000
 
 
@@ -210,6 +210,7 @@ class Guard:
         self._channel: Channel | None = None
         self._lost_at: float | None = None
         self._problem = ""
+        self._retry = Retry()
         self._deadline = 0.0
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="eddy-guard", daemon=True)
@@ -231,7 +232,7 @@ class Guard:
 
     def _run(self) -> None:
         channel: Channel | None = None
-        pause, greeted = _SHORTEST_PAUSE_S, time.monotonic()
+        greeted = time.monotonic()
         while not self._stopping.is_set():
             try:
                 channel = self._channel = channel or self._new_channel()
@@ -241,7 +242,7 @@ class Guard:
                 self._send(channel)
                 self._observe(channel)
                 if channel.is_current:
-                    pause = _SHORTEST_PAUSE_S
+                    self._retry.worked()
                 if time.monotonic() - greeted >= _PRESENCE_S:
                     greeted = time.monotonic()
                     for session in self._all():
@@ -252,8 +253,7 @@ class Guard:
                 self._closed(channel)
                 channel = self._channel = None
                 self._observe(None)
-                self._stopping.wait(pause)
-                pause = min(_LONGEST_PAUSE_S, 2 * pause)
+                self._stopping.wait(self._retry.failed())
         if channel is not None:
             try:
                 self._send(channel)
@@ -321,15 +321,15 @@ class Guard:
                 session._take(command, now)  # noqa: SLF001
 
     def _send(self, channel: Channel) -> None:
-        acks: list[dict[str, Any]] = []
+        """Send acks, some at a time. What the other side took is not sent again if what follows fails."""
         while self._outgoing:
-            acks.append(self._outgoing.popleft())
-        if acks:
+            acks = [self._outgoing.popleft() for _ in range(min(len(self._outgoing), MOST_ACKS))]
             try:
                 channel.send(acks)
             except Exception:
                 self._outgoing.extendleft(reversed(acks))
                 raise
+            self._retry.worked()
 
     def _ack(self, session: GuardedSession, status: str, answer: Answer | None, now: int | None) -> None:
         at = self.now() if now is None else now

@@ -23,7 +23,6 @@ _SILENT_S = 25.0
 
 _IDLE_S = 0.05
 _POST_S = 10.0
-_MOST_TOGETHER = 200
 
 
 class HttpChannel:
@@ -90,11 +89,9 @@ class HttpChannel:
         Raises:
             OSError: the console does not take them.
         """
-        for begin in range(0, len(acks), _MOST_TOGETHER):
-            body = json.dumps({"acks": acks[begin : begin + _MOST_TOGETHER]}).encode()
-            request = self._request("/api/guard/acks", [], body)
-            with urllib.request.urlopen(request, timeout=_POST_S) as answer:  # noqa: S310 - the user's own console
-                answer.read()
+        request = self._request("/api/guard/acks", [], json.dumps({"acks": list(acks)}).encode())
+        with urllib.request.urlopen(request, timeout=_POST_S) as answer:  # noqa: S310 - the user's own console
+            answer.read()
 
     def close(self, within: float) -> None:
         """End the stream."""

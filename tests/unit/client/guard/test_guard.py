@@ -5,10 +5,14 @@ import os
 import threading
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import pytest
 from eddy_client import Guard, GuardUnavailable, SessionAborted
+from eddy_client.guard import guard as guard_module
+from eddy_client.guard.channel import MOST_ACKS
+from eddy_client.guard.retry import Retry
 from eddy_client.guard.session import GuardedSession
 
 from tests.unit.client.guard.commanded import LocalChannel, command
@@ -237,3 +241,79 @@ def test_a_guard_that_comes_back_under_its_name_does_not_report_that_it_leaves(c
         guard.session("s-1").check()
         guard.close()
     assert {(ack["guard_id"], ack["status"]) for ack in channel.acks} == {("hook/s-1", "attached")}
+
+
+class BreakingChannel(LocalChannel):
+    """A channel that takes some acks and then breaks, before all is known, as consoles do that are killed."""
+
+    def __init__(self, takes: int) -> None:
+        super().__init__()
+        self.is_current = False
+        self.takes = takes
+
+    def send(self, acks: Sequence[Mapping[str, Any]]) -> None:
+        if not self.takes:
+            raise OSError("the console was killed")
+        self.takes -= 1
+        super().send(acks)
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Return how long a guard was to wait after each failure; it does not."""
+    found: list[float] = []
+
+    class Impatient(Retry):
+        def __init__(self) -> None:
+            super().__init__(lambda: 1.0)
+
+        def failed(self) -> float:
+            found.append(super().failed())
+            return 0.0
+
+    monkeypatch.setattr(guard_module, "Retry", Impatient)
+    return found
+
+
+def cut_off_guard(sessions: int, *channels: LocalChannel) -> Guard:
+    """Return a guard of so many sessions that gets through one channel after another, once all have begun."""
+    waiting, all_begun = iter(channels), threading.Event()
+
+    def opened() -> LocalChannel:
+        all_begun.wait(SECONDS)
+        return next(waiting)
+
+    guard = Guard(opened, start_wait=SECONDS)
+    for number in range(sessions):
+        guard.session(f"s-{number}").hold()
+    all_begun.set()
+    return guard
+
+
+def test_a_guard_whose_acks_are_taken_does_not_wait_longer_each_time_it_is_cut_off(
+    waits: list[float],
+) -> None:
+    """A console that is killed again and again: commands must not come later and later."""
+    last = LocalChannel()
+    guard = cut_off_guard(6 * MOST_ACKS, *(BreakingChannel(takes=1) for _ in range(5)), last)
+    until(lambda: len(last.acks) == MOST_ACKS)
+    guard.close()
+    assert waits == [0.5] * 5
+
+
+def test_a_guard_that_gets_nowhere_waits_longer_each_time(waits: list[float]) -> None:
+    last = LocalChannel()
+    guard = cut_off_guard(1, *(BreakingChannel(takes=0) for _ in range(5)), last)
+    until(lambda: last.acks != [])
+    guard.close()
+    assert waits == [0.5, 1.0, 2.0, 4.0, 5.0]
+
+
+def test_acks_that_were_taken_are_not_sent_again_if_the_next_are_not(waits: list[float]) -> None:
+    first, last = BreakingChannel(takes=1), LocalChannel()
+    guard = cut_off_guard(MOST_ACKS + 1, first, last)
+    until(lambda: last.acks != [])
+    guard.close()
+    assert len(waits) == 1
+    attached = [ack["session_id"] for ack in (*first.acks, *last.acks) if ack["status"] == "attached"]
+    assert attached == [f"s-{number}" for number in range(MOST_ACKS + 1)]
