@@ -139,6 +139,10 @@ class Feed:
                 behind[place[0]] = behind.get(place[0], 0) + max(0, end - span.next)
         return behind
 
+    def is_at_end(self, topic: Topic) -> bool:
+        """Tell whether all of a topic is folded; not before the end of each partition is known."""
+        return self._marks.are_at(self._ends, topic)
+
     async def passed(self, topic: Topic, partition: int, offset: int, *, seconds: float = 2.0) -> bool:
         """Wait until a record is folded, so that its writer sees it; False if that takes too long."""
         with contextlib.suppress(TimeoutError):

@@ -72,10 +72,11 @@ class ReadCommands:
 
     def is_complete(self) -> bool:
         """Tell whether the feed has reached the end, and went back as far as a command may last."""
-        lag, since = self.feed.lag(), self.feed.history_from
+        since = self.feed.history_from
         control = (Topic.SESSION_COMMANDS, Topic.SESSION_COMMAND_ACKS)
-        at_end = all(lag.get(topic) == 0 for topic in control)
-        return at_end and (since is None or since <= self.clock() - _LONGEST_LIFE_MS)
+        return all(map(self.feed.is_at_end, control)) and (
+            since is None or since <= self.clock() - _LONGEST_LIFE_MS
+        )
 
     def agent_of(self, session_id: str) -> str | None:
         """Return the agent of a session."""

@@ -64,6 +64,21 @@ class Marks:
         for place, position in positions.items():
             self.spans[place] = self.spans[place]._replace(back_to=position)
 
+    def are_at(self, ends: Mapping[tuple[Topic, int], int], topic: Topic) -> bool:
+        """Tell whether each partition of a topic is read to its end; not where one of the ends is unknown.
+
+        >>> marks = Marks()
+        >>> marks.begin(Topic.SESSION_COMMANDS, "id-1", {0: 5, 1: 7})
+        >>> marks.are_at({(Topic.SESSION_COMMANDS, 0): 5}, Topic.SESSION_COMMANDS)
+        False
+        >>> marks.are_at(
+        ...     {(Topic.SESSION_COMMANDS, 0): 5, (Topic.SESSION_COMMANDS, 1): 7}, Topic.SESSION_COMMANDS
+        ... )
+        True
+        """
+        read = {place: span.next for place, span in self.spans.items() if place[0] is topic}
+        return bool(read) and all(place in ends and at >= ends[place] for place, at in read.items())
+
     def created_again(self, ids: Mapping[Topic, str]) -> set[Topic]:
         """Return the topics that have another id now; where brokers give none, none can be told apart."""
         return {

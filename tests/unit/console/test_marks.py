@@ -35,3 +35,16 @@ def test_a_position_that_went_back_takes_the_beginning_along() -> None:
     made = marks()
     made.advance({(Topic.ENRICHED, 0): 1})
     assert made.spans[Topic.ENRICHED, 0] == (1, 1)
+
+
+def test_a_topic_is_not_at_its_end_before_the_brokers_of_each_partition_have_told_it() -> None:
+    """A guard would take a step before it knew of a command on the partition that is missing."""
+    made = Marks()
+    made.begin(Topic.SESSION_COMMANDS, "id-1", {0: 0, 1: 0})
+    ends = {(Topic.SESSION_COMMANDS, 0): 0}
+    assert not made.are_at(ends, Topic.SESSION_COMMANDS)
+    ends[Topic.SESSION_COMMANDS, 1] = 3
+    assert not made.are_at(ends, Topic.SESSION_COMMANDS)
+    made.advance({(Topic.SESSION_COMMANDS, 1): 3})
+    assert made.are_at(ends, Topic.SESSION_COMMANDS)
+    assert not made.are_at(ends, Topic.SESSION_COMMAND_ACKS)
