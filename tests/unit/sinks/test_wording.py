@@ -19,7 +19,11 @@ SPENT = "Since 08:58:46 UTC (1 min 14 s), cost $0.42, 18,400 tokens."
         ("is over", f"coder-19 is out of the loop. {SAME_CALL.format(9)} {SPENT}"),
         ("ended in the loop", f"coder-19 ended in the loop. {SAME_CALL.format(4)} {SPENT}"),
         ("is back", f"coder-19 is looping again. {SAME_CALL.format(4)} {SPENT}"),
-        ("a rule of a later version", f"coder-19 is looping. Rule R99. {SPENT}"),
+        (
+            "a rule of a later version",
+            "coder-19 is looping. Read: a loop by a rule that this version of Eddy does not know (R99). "
+            f"{SPENT}",
+        ),
         ("stuck", f"coder-19 is stuck: {STUCK}. {SPENT}"),
         ("stuck again", f"coder-19 is stuck again: {STUCK}. {SPENT}"),
         ("out of being stuck", f"coder-19 is out of the loop. It was stuck: {STUCK}. {SPENT}"),
