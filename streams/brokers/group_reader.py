@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -12,6 +12,7 @@ from aiokafka.abc import ConsumerRebalanceListener
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError, TopicAuthorizationFailedError
 from aiokafka.structs import OffsetAndMetadata
 
+from streams.brokers.answers import answered
 from streams.brokers.client_fixes.careful_fetch import CarefulConsumer
 from streams.brokers.client_fixes.fetch_position import fetch_positions
 from streams.brokers.client_fixes.group_consumer import committed_offsets, raise_error
@@ -46,8 +47,8 @@ class GroupReader:
         self._begun: set[int] = set()
         self._held = False
         self.unreadable: list[tuple[int, Unreadable]] = []
-        self.before_loss: Callable[[], Mapping[int, int]] = dict
-        """Returns the offsets to commit before partitions go."""
+        self.before_loss: Callable[[], Awaitable[None]] = _nothing
+        """Called before partitions go: the last time to commit."""
         self.joined = False
         """Whether the group has assigned partitions to this member, were it none."""
 
@@ -140,12 +141,16 @@ class GroupReader:
 
     async def release(self, partitions: Collection[TopicPartition]) -> None:
         """Give partitions back."""
-        await self.commit(self.before_loss())
+        await self.before_loss()
         for tp in partitions:
             self._given.pop(tp.partition, None)
             if tp.partition in self._begun:
                 self._begun.discard(tp.partition)
                 self._lost(tp.partition)
+
+
+async def _nothing() -> None:
+    """Commit nothing."""
 
 
 class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no types
@@ -173,7 +178,7 @@ async def group_reader(
         session_timeout_s: After this silence the group takes the partitions away.
 
     Raises:
-        KafkaError: the brokers do not answer.
+        InfrastructureError: the brokers do not answer, or do not let this user in.
     """
     consumer = CarefulConsumer(
         max_batch_bytes=connection.max_batch_bytes,
@@ -187,7 +192,8 @@ async def group_reader(
         session_timeout_ms=round(session_timeout_s * 1000),
         heartbeat_interval_ms=round(session_timeout_s * 1000 / 5),
     )
-    await consumer.start()
+    with answered(f"who coordinates {group}"):
+        await consumer.start()
     try:
         reader = GroupReader(consumer, topic, lost)
         consumer.subscribe([topic], listener=_Listener(reader))

@@ -7,12 +7,14 @@ import json
 import logging
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol
 
 from streams.brokers.stored import Stored
 from streams.domain.outgoing import Headers, Outgoing
 from streams.domain.topic import Topic
 from streams.errors import InfrastructureError
+from streams.notify.progress import Beyond
 from streams.notify.waiting import DeadLetter
 
 log = logging.getLogger(__name__)
@@ -47,10 +49,38 @@ class Marks(NamedTuple):
     Attributes:
         start: Where the group began to read it.
         sinks: Those that are ahead of the group's offset, each with the offset before which it has all.
+        beyond: What sinks have beyond the first alert that waits for them.
+        partitions: How many partitions the topic had when the group began; None where that is not known.
     """
 
     start: int
     sinks: Mapping[str, int]
+    beyond: Mapping[str, Beyond] = MappingProxyType({})
+    partitions: int | None = None
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Marks | None:
+        """Read what `document` returned, None if it is something else."""
+        match document:
+            case {"start": int(start), "sinks": dict(sinks)}:
+                beyond, partitions = document.get("beyond", {}), document.get("partitions")
+                return cls(
+                    start,
+                    {str(name): int(at) for name, at in sinks.items()},
+                    {str(name): Beyond(int(end), tuple(waiting)) for name, (end, waiting) in beyond.items()},
+                    partitions if isinstance(partitions, int) else None,
+                )
+            case _:
+                return None
+
+    def document(self) -> Mapping[str, Any]:
+        """Return them as JSON has them."""
+        return {
+            "start": self.start,
+            "sinks": dict(self.sinks),
+            "beyond": {name: [end, list(waiting)] for name, (end, waiting) in self.beyond.items()},
+            "partitions": self.partitions,
+        }
 
 
 class Memory:
@@ -84,8 +114,8 @@ class Memory:
             if not isinstance(key, list) or key[:1] != [self._group]:
                 continue
             match key[1:], value:
-                case ["marks"], {"start": int(start), "sinks": dict(sinks)}:
-                    marks = Marks(start, {str(name): int(at) for name, at in sinks.items()})
+                case ["marks"], dict(document):
+                    marks = Marks.of(document)
                 case ["handle", str(sink), str(about)], {"handle": str(handle)}:
                     self._remember(sink, about, handle)
         return marks
@@ -97,7 +127,7 @@ class Memory:
 
     async def keep_marks(self, partition: int, marks: Marks, now_ms: int) -> None:
         """Remember how far a partition was told."""
-        await self._keep(partition, ["marks"], {"start": marks.start, "sinks": dict(marks.sinks)}, now_ms)
+        await self._keep(partition, ["marks"], marks.document(), now_ms)
 
     async def bury(self, letters: Iterable[DeadLetter], sink: str, now_ms: int) -> None:
         """Write dead letters."""

@@ -6,17 +6,17 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from schemas.codec import Decoder, UndecodableError
 from streams.brokers.client import Brokers
 from streams.brokers.connection import Connection
 from streams.brokers.group_reader import GroupReader, group_reader
 from streams.brokers.stored import Stored
-from streams.brokers.survey import ends
 from streams.control.reading import MalformedError
 from streams.domain.topic import Topic
 from streams.errors import InfrastructureError
+from streams.notify.beginning import Beginning
 from streams.notify.courier import Clocks, Courier
 from streams.notify.episodes import Episodes
 from streams.notify.memory import Marks, Memory
@@ -33,9 +33,19 @@ MOST_WAITING: Final = 50_000
 _COMMIT_S: Final = 1.0
 _AGAIN_S: Final = 2.0
 _FORGET_S: Final = 600.0
+_KEEP_AGAIN_S: Final = 86_400.0
+"""`notify-state` drops what nobody has written for a month."""
 _LAST_S: Final = 10.0
 _HOUR_MS: Final = 3_600_000
 _CHUNK: Final = 1_000
+
+
+class _Committed(NamedTuple):
+    """What was committed of a partition last, and when its marks were written."""
+
+    offset: int
+    marks: Marks
+    kept_s: float
 
 
 class Notifier:
@@ -71,12 +81,14 @@ class Notifier:
         self._metrics = metrics
         self._memory = Memory(brokers, settings.group)
         self._topic = brokers.topic(Topic.SESSION_ALERTS)
+        self._beginning = Beginning(settings, connection, brokers, self._memory, self._topic)
         self.couriers: Sequence[Courier] = [
             Courier(sink, transport, self._memory, clocks, metrics.requested) for sink in sinks
         ]
         self._episodes: dict[int, Episodes] = {}
-        self._starts: dict[int, int] = {}
-        self._committed: dict[int, tuple[int, Marks]] = {}
+        self._began: dict[int, Marks] = {}
+        self._committed: dict[int, _Committed] = {}
+        self._committing = asyncio.Lock()
         self._reader: GroupReader | None = None
         self._forgot_s = clocks.elapsed_s()
         self.polled_s = clocks.elapsed_s()
@@ -127,14 +139,12 @@ class Notifier:
         async with group_reader(
             self._connection, self._settings.group, self._topic, self._lost, session_timeout_s=timeout_s
         ) as reader:
-            reader.before_loss = lambda: {each: self._mark(each) for each in self._episodes}
+            reader.before_loss = self._leave
             self._reader = reader
             try:
                 await self._follow(reader)
             finally:
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(_LAST_S):
-                        await self._commit(reader)
+                await self._leave()
 
     async def _follow(self, reader: GroupReader) -> None:
         committed_s = self._clocks.elapsed_s()
@@ -159,13 +169,16 @@ class Notifier:
         while True:
             try:
                 marks = await self._memory.load(partition)
-                start = await self._start(partition) if committed is None else committed
                 if committed is None:
-                    marks = Marks(start, {})
+                    marks = await self._beginning.marks(partition, marks)
                     await self._memory.keep_marks(partition, marks, self._now_ms())
-                # Without them the group is older than what is remembered of it.
-                began = 0 if marks is None else min(marks.start, start)
-                episodes = await self._history(partition, began, start)
+                elif marks is None:  # the group is older than what is remembered of it
+                    marks = Marks(0, {})
+                if marks.partitions is None:
+                    marks = marks._replace(partitions=await self._beginning.partitions())
+                start = marks.start if committed is None else committed
+                marks = marks._replace(start=min(marks.start, start))
+                episodes = await self._history(partition, marks.start, start)
             except InfrastructureError as error:
                 log.warning("%s The notifier asks again.", error)
                 await asyncio.sleep(_AGAIN_S)
@@ -174,11 +187,12 @@ class Notifier:
                 break
         if (partition, committed) not in reader.given.items():
             return  # meanwhile it has gone, or has come back from another member, which told more of it
-        self._episodes[partition], self._starts[partition] = episodes, began
-        now, told = self._clocks.elapsed_s(), {} if marks is None else marks.sinks
+        self._episodes[partition], self._began[partition] = episodes, marks
+        now = self._clocks.elapsed_s()
         for courier in self.couriers:
-            known = max(start, told.get(courier.sink.name, start))
-            courier.outbox.start(partition, known, episodes.open(), now)
+            name = courier.sink.name
+            known = max(start, marks.sinks.get(name, start))
+            courier.outbox.start(partition, known, episodes.open(), now, marks.beyond.get(name))
             courier.wake()
         reader.begin(partition, start)
         log.info(
@@ -190,12 +204,6 @@ class Notifier:
         )
         if committed is None:
             await reader.commit({partition: start})  # or a restart would pass over what comes next
-
-    async def _start(self, partition: int) -> int:
-        if self._settings.notify_from == "earliest":
-            return 0
-        found = await ends(self._connection, {self._topic: partition + 1})
-        return found[self._topic, partition].end
 
     async def _history(self, partition: int, began: int, stop: int) -> Episodes:
         """Return the episodes that are open at an offset, by the alerts before it."""
@@ -225,7 +233,7 @@ class Notifier:
     def _lost(self, partition: int) -> None:
         for courier in self.couriers:
             courier.outbox.stop(partition)
-        for known in (self._episodes, self._starts, self._committed):
+        for known in (self._episodes, self._began, self._committed):
             known.pop(partition, None)
 
     # -- alerts come in
@@ -280,28 +288,39 @@ class Notifier:
 
     # -- how far it has come
 
-    def _mark(self, partition: int) -> int:
-        return min(courier.outbox.mark(partition) for courier in self.couriers)
+    def _marks(self, partition: int) -> tuple[int, Marks]:
+        """Return the offset that all sinks have reached, and which of them have more."""
+        reached = {each.sink.name: each.outbox.mark(partition) for each in self.couriers}
+        offset = min(reached.values())
+        beyond = {each.sink.name: each.outbox.beyond(partition) for each in self.couriers}
+        return offset, self._began[partition]._replace(
+            sinks={name: mark for name, mark in reached.items() if mark > offset},
+            beyond={name: found for name, found in beyond.items() if found is not None},
+        )
 
     async def _commit(self, reader: GroupReader) -> None:
         """Commit what all sinks have, and remember which of them have more: they get nothing twice."""
-        for partition in list(self._episodes):
-            if partition not in self._episodes:
-                continue  # it went to another member while the brokers were waited for
-            offset = self._mark(partition)
-            ahead = {
-                courier.sink.name: mark
-                for courier in self.couriers
-                if (mark := courier.outbox.mark(partition)) > offset
-            }
-            marks = Marks(self._starts[partition], ahead)
-            before = self._committed.get(partition)
-            if before == (offset, marks):
-                continue
-            if before is None or before[1] != marks:
-                await self._memory.keep_marks(partition, marks, self._now_ms())
-            if partition in self._episodes and await reader.commit({partition: offset}):
-                self._committed[partition] = offset, marks
+        async with self._committing:  # or what is older might be written last
+            for partition in list(self._episodes):
+                if partition not in self._episodes:
+                    continue  # it went to another member while the brokers were waited for
+                offset, marks = self._marks(partition)
+                before, now = self._committed.get(partition), self._clocks.elapsed_s()
+                is_kept = before is not None and before.marks == marks and now < before.kept_s + _KEEP_AGAIN_S
+                if before is not None and is_kept and before.offset == offset:
+                    continue
+                if not is_kept:
+                    await self._memory.keep_marks(partition, marks, self._now_ms())
+                kept_s = before.kept_s if before is not None and is_kept else now
+                if partition in self._episodes and await reader.commit({partition: offset}):
+                    self._committed[partition] = _Committed(offset, marks, kept_s)
+
+    async def _leave(self) -> None:
+        """Commit before partitions go; brokers that are away are not waited for for long."""
+        if self._reader is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_LAST_S):
+                    await self._commit(self._reader)
 
     def _forget(self) -> None:
         """Forget sessions of which nothing was heard for long: whoever watched them does so no more."""

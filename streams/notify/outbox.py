@@ -5,19 +5,19 @@ Pure: it knows no clock, no chance and no network. Times are seconds of one cloc
 - Of a session, one delivery at a time, in their order; other sessions do not wait for it.
 - A later delivery of an episode replaces an update that waits. In a chat the end also replaces the beginning.
 - What is over the rate waits; in a chat, one digest a minute takes it along.
+- Updates go when nothing else may, unless something else of their session waits for them.
 """
 
 from __future__ import annotations
 
-import heapq
 from collections import Counter, deque
 from collections.abc import Iterable
-from itertools import count
 from typing import Final
 
 from streams.notify.backoff import GIVE_UP_S, wait_s
-from streams.notify.progress import Progress
+from streams.notify.progress import Beyond, Progress
 from streams.notify.repeats import Repeats
+from streams.notify.schedule import Schedule
 from streams.notify.token_bucket import TokenBucket
 from streams.notify.waiting import DeadLetter, Waiting, together
 from streams.sinks.delivery import Delivery, Step
@@ -50,27 +50,37 @@ class Outbox:
         self._repeats = Repeats(sink.traits)
         self._progress: dict[int, Progress] = {}
         self._queues: dict[str, deque[Waiting]] = {}
-        self._due: list[tuple[float, int, Waiting]] = []
-        self._numbers = count()
+        self._due = Schedule()
         self._digest: list[Waiting] = []
         self._digest_at = 0.0
         self._repeating: set[str] = set()
+        #: Repeats that wait until all that the sink had before the start was read again.
+        self._held: list[Waiting] = []
         self._paused_until = 0.0
         self.counts: Counter[str] = Counter()
         self.gone: Gone | None = None
 
     # -- partitions
 
-    def start(self, partition: int, offset: int, open_now: Iterable[Delivery], now: float) -> None:
+    def start(
+        self,
+        partition: int,
+        offset: int,
+        open_now: Iterable[Delivery],
+        now: float,
+        beyond: Beyond | None = None,
+    ) -> None:
         """Serve a partition.
 
         Args:
             partition: A partition of `session-alerts`.
             offset: What is before it was delivered.
-            open_now: Episodes that were open there: a sink that is told again and again hears of them.
+            open_now: Episodes that were open where the reading begins: a sink that is told again and again
+                hears of those that are still open behind all that it had.
             now: The time.
+            beyond: What behind the offset was delivered, too.
         """
-        self._progress[partition] = Progress(offset)
+        self._progress[partition] = Progress(offset, beyond)
         for delivery in open_now:
             self._repeat(delivery, now, at_once=True)
 
@@ -81,14 +91,24 @@ class Outbox:
         for session_id in [id_ for id_, queue in self._queues.items() if _partition(queue[0]) == partition]:
             del self._queues[session_id]
         self._digest = [each for each in self._digest if _partition(each) != partition]
+        self._held = [each for each in self._held if _partition(each) != partition]
 
     def mark(self, partition: int) -> int:
         """Return the offset before which nothing waits."""
         return self._progress[partition].mark
 
+    def beyond(self, partition: int) -> Beyond | None:
+        """Return what was delivered beyond the mark, None if nothing was."""
+        return self._progress[partition].beyond()
+
     def read_to(self, partition: int, offset: int) -> None:
         """Note how far the partition was read."""
         self._progress[partition].read_to(offset)
+        if self._held and self._progress[partition].is_caught_up:
+            for each in self._held:
+                if _partition(each) == partition and self._repeats.is_current(each):
+                    self._schedule(each)
+            self._held = [each for each in self._held if _partition(each) != partition]
 
     def forget(self, session_ids: frozenset[str]) -> None:
         """Repeat no more of some sessions: nothing was heard of them for long."""
@@ -118,8 +138,9 @@ class Outbox:
         while queue and self._replaces(delivery, queue[-1]):
             self._replace(queue.pop(), new)
         queue.append(new)
-        if queue[0] is new and not new.in_digest:
-            self._schedule(new)
+        # What comes behind an update makes it urgent.
+        if not queue[0].in_flight and not queue[0].in_digest:
+            self._schedule(queue[0])
 
     def _replaces(self, new: Delivery, old: Waiting) -> bool:
         before = old.first
@@ -146,18 +167,16 @@ class Outbox:
             if self._digest and now >= self._digest_at and self._bucket.take(now):
                 gathered, self._digest = self._digest, []
                 found.append(self._sent(together(gathered)))
-            elif self._due and self._due[0][0] <= now:
-                first = self._due[0][2]
-                if not self._may_go(first, now):
-                    heapq.heappop(self._due)
-                elif self._bucket.take(now):
-                    heapq.heappop(self._due)
-                    found.append(self._sent(first))
-                elif self._gathers(first):
-                    heapq.heappop(self._due)
-                    self._gather(first, now)
-                else:
-                    break
+            elif (first := self._due.first(now)) is None:
+                break
+            elif not self._may_go(first):
+                self._put_off(first, now)
+            elif self._bucket.take(now):
+                self._due.remove(first)
+                found.append(self._sent(first))
+            elif self._gathers(first):
+                self._due.remove(first)
+                self._gather(first, now)
             else:
                 break
         return found
@@ -165,10 +184,9 @@ class Outbox:
     def wake_at(self, now: float) -> float | None:
         """Return when `next` may have something, None if nothing waits."""
         times = []
-        if self._due:
-            at, _, first = self._due[0]
+        for first in self._due.heads():
             free = now if self._gathers(first) else self._bucket.next_at(now)
-            times.append(max(at, free))
+            times.append(max(first.due, free))
         if self._digest:
             times.append(max(self._digest_at, self._bucket.next_at(now)))
         return max(self._paused_until, min(times)) if times else None
@@ -231,7 +249,11 @@ class Outbox:
         return [DeadLetter(delivery, why, status, body) for delivery in sent.deliveries]
 
     def _schedule(self, waiting: Waiting) -> None:
-        heapq.heappush(self._due, (waiting.due, next(self._numbers), waiting))
+        behind = self._queues.get(waiting.session_id, ())
+        is_urgent = waiting.repeats is not None or any(
+            each.first.step is not Step.UPDATE for each in (waiting, *waiting.parts, *behind)
+        )
+        self._due.put(waiting, is_urgent=is_urgent)
 
     def _sent(self, waiting: Waiting) -> Waiting:
         for each in (waiting, *waiting.parts):
@@ -240,21 +262,21 @@ class Outbox:
             self._repeating.add(waiting.session_id)
         return waiting
 
-    def _may_go(self, found: Waiting, now: float) -> bool:
+    def _may_go(self, found: Waiting) -> bool:
         """Tell whether what is due is still wanted, and nothing of its session is on the way."""
-        if found.in_flight or found.in_digest:
+        if found.in_flight or found.in_digest or found.session_id in self._repeating:
             return False
         if found.repeats is None:
-            # The end of a repeat schedules what waits for it.
-            return self._is_current(found) and found.session_id not in self._repeating
-        if not self._repeats.is_current(found):
-            return False
-        if found.session_id in self._queues or found.session_id in self._repeating:
-            # Sent now, an old state could arrive behind a new one.
+            return self._is_current(found)
+        # Sent now, an old state could arrive behind a new one.
+        return self._repeats.is_current(found) and found.session_id not in self._queues
+
+    def _put_off(self, found: Waiting, now: float) -> None:
+        """Let a repeat wait for its next turn. The end of a repeat schedules what else waits for it."""
+        self._due.remove(found)
+        if found.repeats is not None and not found.in_flight and self._repeats.is_current(found):
             self._repeats.defer(found, now)
             self._schedule(found)
-            return False
-        return True
 
     def _is_current(self, found: Waiting) -> bool:
         return any(self._is_head(part) for part in found.parts or (found,))
@@ -279,8 +301,12 @@ class Outbox:
     # -- repeats
 
     def _repeat(self, delivery: Delivery, now: float, *, at_once: bool = False) -> None:
-        if (repeat := self._repeats.begin(delivery, now, at_once=at_once)) is not None:
+        if (repeat := self._repeats.begin(delivery, now, at_once=at_once)) is None:
+            return
+        if self._progress[_partition(repeat)].is_caught_up:
             self._schedule(repeat)
+        else:
+            self._held.append(repeat)
 
     def _settle_repeat(self, sent: Waiting, outcome: Outcome, now: float) -> None:
         self.counts["repeated"] += isinstance(outcome, Delivered)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -18,6 +19,11 @@ from streams.sinks.slack_bot import DEFAULT_URL as SLACK_URL
 FAMILIES = tuple(kind for kind in EventKind if TOPIC_OF[kind] is Topic.SESSION_ALERTS)
 
 _MOST_SECRET_BYTES = 65_536
+
+#: Their parts are separated by blanks of any kind.
+_OF_SEVERAL_PARTS = frozenset({"webhook_secret", "apprise_urls"})
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def _address(value: str | None) -> str | None:
@@ -42,6 +48,19 @@ def _families(value: str) -> str:
     if not _parts(value) or not set(_parts(value)) <= set(FAMILIES):
         raise ValueError(f"must be some of {', '.join(FAMILIES)}, separated by commas")
     return value
+
+
+def _one_line(variable: str, name: str, secret: str) -> str:
+    """Refuse what no request could carry, without showing it.
+
+    Raises:
+        ConfigurationError: a control character is in it, such as a line break.
+    """
+    if name not in _OF_SEVERAL_PARTS and _CONTROL.search(secret):
+        raise ConfigurationError(
+            f"{variable} has a line break or another control character in the middle. Write it in one line."
+        )
+    return secret
 
 
 def _parts(value: str) -> tuple[str, ...]:
@@ -145,15 +164,17 @@ class NotifySettings(WorkerSettings):
             name: The name of the setting, without ``notify_``.
 
         Raises:
-            ConfigurationError: the file cannot be read, or is empty; the message shows nothing of it.
+            ConfigurationError: the file cannot be read, is empty, or has more lines than the secret may have;
+                the message shows nothing of it.
         """
+        variable = f"EDDY_NOTIFY_{name.upper()}"
         value: SecretStr | None = getattr(self, f"notify_{name}")
         if value is not None:
-            return value.get_secret_value().strip()
+            return _one_line(variable, name, value.get_secret_value().strip())
         path: Path | None = getattr(self, f"notify_{name}_file")
         if path is None:
             return None
-        variable = f"EDDY_NOTIFY_{name.upper()}_FILE"
+        variable += "_FILE"
         try:
             with path.open("rb") as file:
                 found = file.read(_MOST_SECRET_BYTES).decode().strip()
@@ -162,7 +183,7 @@ class NotifySettings(WorkerSettings):
             raise ConfigurationError(f"{variable} names {path}, which cannot be read: {why}.") from None
         if not found:
             raise ConfigurationError(f"{variable} names {path}, which is empty.")
-        return found
+        return _one_line(variable, name, found)
 
     @model_validator(mode="after")
     def _each_secret_has_one_place(self) -> Self:

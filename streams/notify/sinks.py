@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
 from typing import Final
@@ -24,6 +25,9 @@ from streams.sinks.slack_webhook import SlackWebhook
 from streams.sinks.standard_webhooks import keys
 from streams.sinks.webhook import Webhook
 from streams.sinks.wording import Wording
+
+#: A token, as RFC 9110 calls it.
+_HEADER_NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 Maker = Callable[[NotifySettings, Wording], Iterable[Sink]]
 
@@ -125,4 +129,7 @@ def _headers(text: str) -> Mapping[str, str]:
     pairs = [part.partition("=") for part in text.split(",") if part.strip()]
     if not all(name.strip() and equals for name, equals, _ in pairs):
         raise ConfigurationError("EDDY_NOTIFY_OTLP_HEADERS must be name=value, separated by commas.")
-    return {name.strip(): value.strip() for name, _, value in pairs}
+    found = {name.strip(): value.strip() for name, _, value in pairs}
+    if not all(map(_HEADER_NAME.fullmatch, found)):
+        raise ConfigurationError("EDDY_NOTIFY_OTLP_HEADERS names a header as no header can be called.")
+    return found

@@ -24,6 +24,7 @@ class Waiting:
         repeats: How many repeats are left, -1 for any number; None for what is no repeat.
         in_flight: Whether it is being sent.
         in_digest: Whether a digest takes it along.
+        place: Its number in the schedule, 0 if it is not there.
     """
 
     what: Delivery | Digest
@@ -36,6 +37,7 @@ class Waiting:
     repeats: int | None = None
     in_flight: bool = False
     in_digest: bool = False
+    place: int = 0
 
     @property
     def deliveries(self) -> tuple[Delivery, ...]:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from streams.notify.episodes import Episodes
 from streams.notify.outbox import Outbox
+from streams.notify.progress import Beyond
 from streams.sinks.alert import Alert
 from streams.sinks.delivery import Delivery, Step
 from streams.sinks.request import Delivered, Outcome, Refused, TryAgain
@@ -71,6 +72,9 @@ class World:
         self.trouble, self.dead = trouble, dead
         self.now = 0.0
         self.committed = 0
+        self.beyond: Beyond | None = None
+        #: Ids of what was delivered, and is known to have been.
+        self.known: set[str] = set()
         self.received: list[Received] = []
         self.sent: list[float] = []
         self.buried: list[Delivery] = []
@@ -85,7 +89,9 @@ class World:
         for each in self.topic[: self.committed]:
             episodes.take(each, NOW_MS)
         outbox = Outbox(self.sink, self.now)
-        outbox.start(0, self.committed, episodes.open(), self.now)
+        outbox.start(0, self.committed, episodes.open(), self.now, self.beyond)
+        outbox.read_to(0, self.committed)
+        delivered: set[str] = set()
         left = iter(self.topic[self.committed :])
         count = 0
         while True:
@@ -95,17 +101,21 @@ class World:
             for waiting in self.random.sample(found, len(found)):
                 count += 1
                 self.sent.append(self.now)
+                ids = set() if waiting.repeats is not None else {each.id for each in waiting.deliveries}
+                assert not ids & self.known
                 outcome = self._answer(waiting.repeats is not None)
                 if isinstance(outcome, Delivered):
                     self._arrived(waiting.deliveries, is_repeat=waiting.repeats is not None)
                 if count == until_sent:
                     return  # it has arrived, and nobody knows
+                delivered |= ids if isinstance(outcome, Delivered) else set()
                 letters = outbox.settle(waiting, outcome, self.now, self.random.random())
                 if letters:
                     self.buried += [letter.delivery for letter in letters]
                     outbox.finish(waiting, self.now)
             assert outbox.mark(0) >= self.committed
-            self.committed = outbox.mark(0)
+            self.committed, self.beyond = outbox.mark(0), outbox.beyond(0)
+            self.known |= delivered
             if self.committed == len(self.topic) and not outbox.waiting:
                 return
             if not found:

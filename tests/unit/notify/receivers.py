@@ -26,7 +26,7 @@ class Receiver:
         return self.wants_updates or delivery.step is not Step.UPDATE
 
     def requests(self, delivery: Delivery, handle: str | None, now_ms: int) -> Sequence[Request]:
-        return [Request("http://receiver", {}, delivery.id.encode())]
+        return [Request(f"http://{self.name}", {}, delivery.id.encode())]
 
     def judge(self, answer: Answer, now_s: float) -> Outcome:
         return judged(answer, now_s)

@@ -3,6 +3,7 @@
 from streams.notify.backoff import GIVE_UP_S, LONGEST_S
 from streams.notify.episodes import Episodes
 from streams.notify.outbox import DIGEST_S, Outbox
+from streams.notify.progress import Beyond
 from streams.sinks.alert import Alert
 from streams.sinks.delivery import Digest
 from streams.sinks.request import Gone, Refused, TryAgain
@@ -46,6 +47,23 @@ def test_the_mark_stands_before_what_is_not_delivered() -> None:
     assert outbox.mark(0) == 6
     settle_all(outbox, [one])
     assert outbox.mark(0) == END
+
+
+def test_what_was_delivered_behind_one_that_waits_is_not_delivered_again_after_a_restart() -> None:
+    outbox, episodes = opened(Receiver())
+    alerts = [alert("opened", offset, session=f"s-{offset}") for offset in (6, 8, 9)]
+    add(outbox, episodes, *alerts)
+    outbox.read_to(0, END)
+    one, *others = sent(outbox, 0)
+    settle_all(outbox, [one], LATER)
+    settle_all(outbox, others)
+    mark, beyond = outbox.mark(0), outbox.beyond(0)
+    assert (mark, beyond) == (6, Beyond(END, (6,)))
+    again, episodes = Outbox(Receiver(), 0.0), Episodes()
+    again.start(0, mark, (), 0.0, beyond)
+    add(again, episodes, *alerts, alert("opened", END, session="s-1"))
+    assert steps(sent(again, 0)) == [("s-6", "trigger"), ("s-1", "trigger")]
+    assert again.mark(0) == 6
 
 
 def test_what_fails_is_tried_again_under_the_same_id_for_a_day() -> None:
@@ -184,6 +202,39 @@ def test_changes_of_messages_never_hold_a_digest_back() -> None:
     assert len(told) == 121
 
 
+def slow_chat(*already_told: str) -> tuple[Outbox, Episodes]:
+    """Return a chat that takes a message a second, and has one about each of some sessions."""
+    outbox, episodes = opened(ChatReceiver(Traits(per_second=1, burst=1)))
+    for now, session in enumerate(already_told):
+        add(outbox, episodes, alert(session=session, offset=now), now=now)
+        settle_all(outbox, sent(outbox, now), now=now)
+    return outbox, episodes
+
+
+def test_who_begins_to_loop_is_told_before_messages_are_changed() -> None:
+    outbox, episodes = slow_chat("s-1", "s-2")
+    updates = [alert("still_open", 16, session="s-1"), alert("still_open", 17, session="s-2")]
+    add(outbox, episodes, *updates, now=5)
+    add(outbox, episodes, alert("opened", 18, session="s-3"), now=5)
+    found = []
+    for now in (5, 6, 7):
+        found += steps(batch := sent(outbox, now))
+        settle_all(outbox, batch, now=now)
+    assert found == [("s-3", "trigger"), ("s-1", "update"), ("s-2", "update")]
+
+
+def test_an_update_does_not_keep_what_follows_it_in_its_session_waiting() -> None:
+    """A chat is told of a loop that got worse, though others go on looping all the time."""
+    outbox, episodes = slow_chat("s-1", "s-2")
+    updates = [alert("still_open", 16, session="s-2"), alert("still_open", 17, session="s-1")]
+    add(outbox, episodes, *updates, alert("escalated", 18, session="s-1"), now=5)
+    found = []
+    for now in (5, 6, 7):
+        found += steps(batch := sent(outbox, now))
+        settle_all(outbox, batch, now=now)
+    assert found == [("s-1", "update"), ("s-1", "trigger"), ("s-2", "update")]
+
+
 def test_an_end_takes_the_place_of_its_beginning_in_a_digest() -> None:
     outbox, episodes = opened(ChatReceiver(Traits(per_second=1, burst=1)))
     add(outbox, episodes, alert(), alert("opened", 7, session="s-2"), alert("opened", 8, session="s-3"))
@@ -254,11 +305,24 @@ def test_an_old_state_never_overtakes_a_new_one() -> None:
     assert sent(outbox, 300) == []
 
 
+def test_what_a_repeat_held_up_is_tried_again_no_sooner_than_it_should() -> None:
+    outbox, episodes = opened(LEVEL)
+    add(outbox, episodes, alert())
+    settle_all(outbox, sent(outbox, 0))
+    [repeat] = sent(outbox, 60)
+    add(outbox, episodes, alert("recovered", 24), now=60)
+    settle_all(outbox, [repeat], now=60)
+    settle_all(outbox, sent(outbox, 60, room=1), LATER, now=60)
+    assert sent(outbox, 60.9) == []
+    assert steps(sent(outbox, 61)) == [("s-1", "resolve")]
+
+
 def test_open_episodes_are_told_again_after_a_restart() -> None:
     before = Episodes()
     before.take(alert(), NOW_MS)
     outbox = Outbox(LEVEL, 0.0)
     outbox.start(0, 7, before.open(), 0.0)
+    outbox.read_to(0, 7)
     assert steps(sent(outbox, 0)) == [("s-1", "trigger")]
 
 
@@ -266,8 +330,24 @@ def test_what_only_this_sink_had_before_a_restart_is_repeated_too() -> None:
     """Another sink was behind, so the reading begins before what this one has."""
     outbox, episodes = opened(LEVEL, start=20)
     add(outbox, episodes, alert())
+    outbox.read_to(0, 19)
+    assert sent(outbox, 0) == []
+    outbox.read_to(0, 20)
     [repeat] = sent(outbox, 0)
     assert repeat.repeats is not None
+
+
+def test_an_episode_whose_end_this_sink_had_before_a_restart_does_not_fire_again() -> None:
+    """Another sink was behind, so the reading begins where the episode was open."""
+    before = Episodes()
+    before.take(alert(), NOW_MS)
+    outbox = Outbox(LEVEL, 0.0)
+    outbox.start(0, 25, before.open(), 0.0)
+    outbox.read_to(0, 7)
+    assert sent(outbox, 0) == []
+    add(outbox, before, alert("recovered", 24))
+    outbox.read_to(0, 25)
+    assert steps(sent(outbox, 0)) == [("s-1", "resolve")]
 
 
 def test_nothing_is_repeated_to_receivers_that_remember() -> None:

@@ -69,6 +69,10 @@ def test_a_file_without_a_secret_is_named(tmp_path: Path, content: bytes | None)
         {"notify_webhook_url": "https://example.com", "notify_webhook_secret": "s3cret"},
         {"notify_slack_webhook": "s3cret"},
         {"notify_otlp_url": "http://c:4318", "notify_otlp_headers": "s3cret"},
+        {"notify_otlp_url": "http://c:4318", "notify_otlp_headers": "x-api-key=s3\ncret"},
+        {"notify_otlp_url": "http://c:4318", "notify_otlp_headers": "x api: key=s3cret"},
+        {"notify_alertmanager_url": "http://am:9093", "notify_alertmanager_token": "s3cret\r\nHost: x"},
+        {"notify_slack_token": "xoxb-s3\ncret", "notify_slack_channel": "#a"},
         {"notify_alertmanager_url": "am:9093"},
         {"notify_console_url": "s3cret"},
         {"notify_families": "s3cret"},
@@ -88,3 +92,23 @@ def start(settings: dict[str, object]) -> None:
     loaded = load(NotifySettings, **settings)
     sinks(loaded)
     HttpTransport(1.0, apprise_urls=loaded.secret("apprise_urls"))
+
+
+def test_a_secret_file_of_several_lines_is_refused_where_a_header_carries_it(tmp_path: Path) -> None:
+    """It ended the notifier at the first alert."""
+    (path := tmp_path / "token").write_text("s3cret\nanother\n")
+    with pytest.raises(
+        ConfigurationError, match="EDDY_NOTIFY_ALERTMANAGER_TOKEN_FILE has a line break"
+    ) as it:
+        names(notify_alertmanager_url="http://am:9093", notify_alertmanager_token_file=path)
+    assert "s3cret" not in str(it.value)
+
+
+def test_addresses_of_apprise_and_two_webhook_secrets_may_stand_on_lines_of_their_own(tmp_path: Path) -> None:
+    (urls := tmp_path / "urls").write_text("json://localhost\njson://example.com\n")
+    (secrets := tmp_path / "secrets").write_text(f"{SECRET}\n{SECRET}\n")
+    assert names(
+        notify_apprise_urls_file=urls,
+        notify_webhook_url="https://example.com",
+        notify_webhook_secret_file=secrets,
+    ) == ["webhook", "apprise"]
