@@ -8,6 +8,7 @@ from tests.unit.sinks.alerts import BEGAN_MS, CASES, WORDS, alert, told
 SAME_CALL = "Read: the same call with the same result, {} times in a row (R1)."
 STUCK = "4 times an error it had seen, 3 times back to an earlier call, 2 new results in 14 steps (R7)"
 SPENT = "Since 08:58:46 UTC (1 min 14 s), cost $0.42, 18,400 tokens."
+UNKNOWN = "Read: a loop by a rule that this version of Eddy does not know (R99)"
 
 
 @pytest.mark.parametrize(
@@ -21,8 +22,7 @@ SPENT = "Since 08:58:46 UTC (1 min 14 s), cost $0.42, 18,400 tokens."
         ("is back", f"coder-19 is looping again. {SAME_CALL.format(4)} {SPENT}"),
         (
             "a rule of a later version",
-            "coder-19 is looping. Read: a loop by a rule that this version of Eddy does not know (R99). "
-            f"{SPENT}",
+            f"coder-19 is looping. {UNKNOWN}. {SPENT}",
         ),
         ("stuck", f"coder-19 is stuck: {STUCK}. {SPENT}"),
         ("stuck again", f"coder-19 is stuck again: {STUCK}. {SPENT}"),
