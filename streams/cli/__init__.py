@@ -30,6 +30,7 @@ from streams.cli.version import show
         "notify": "Tell people and programs what loops, until it is stopped.",
         "session": "Pause, resume or abort agents, and see whether they obeyed.",
         "settings": "List the settings of a worker: meaning, default, range, and the value in force here.",
+        "top": "Show in the terminal which sessions go in circles now, worst first.",
         "topics": "Compare the topics with the catalogue, and create or change them.",
         "worker": "Score decision logs until it is stopped.",
     },

@@ -22,7 +22,8 @@ from streams.console.composition import console_on
 from streams.console.console import Console
 from streams.console.demo import demo_console, free
 from streams.console.file_board import FileBoard
-from streams.console.live_console import LARGEST_OUTPUT, live_console
+from streams.console.intake import LARGEST_OUTPUT
+from streams.console.live_console import live_console
 from streams.console.server import Routes, served
 from streams.console.settings import ConsoleSettings
 from streams.endpoints import connection, open_codec

@@ -35,6 +35,7 @@ from streams.ingest.places import candidates, known_folders
 from streams.ingest.sink import FileSink, LineSink, NoSink, Several, Sink
 from streams.ingest.standard_input import spooled
 from streams.ingest.store import IN_MEMORY, Store
+from streams.ingest.system_clock import SystemClock
 from streams.ingest.topic_sink import TopicSink
 from streams.settings import ConnectionSettings, load
 from streams.sources.adapters.adapter import Format
@@ -283,19 +284,6 @@ def _content(content: str | None, goal: Goal, store: Store) -> Content:
     if content is not None and goal.is_remote:
         store.allow(content)
     return Content(content or Content.FULL)
-
-
-class SystemClock:
-    """The clock of the machine, and a wait that ends if the process is to stop."""
-
-    def now(self) -> float:
-        """Return seconds that only rise."""
-        return time.monotonic()
-
-    async def wait(self, seconds: float) -> bool:
-        """Wait. A stop cancels the wait instead of ending it."""
-        await asyncio.sleep(seconds)
-        return False
 
 
 async def _run(

@@ -16,7 +16,8 @@ from aiohttp import web
 
 from schemas.codec import Codec
 from streams.console.console import Console
-from streams.console.live_console import LARGEST_OUTPUT, live_console
+from streams.console.intake import LARGEST_OUTPUT
+from streams.console.live_console import live_console
 from streams.console.settings import ConsoleSettings
 from streams.demo.cluster import cluster
 from streams.embedded_broker.child import Child

@@ -6,14 +6,15 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol
 
 from schemas.codec import Codec
 from streams.brokers.client import Brokers
 from streams.brokers.clock import now_ms
-from streams.console.archive.archive import Archive, ArchiveDamagedError
+from streams.console.archive.archive import ArchiveDamagedError
 from streams.console.archive.restoring import restored
+from streams.console.archive.row_store import RowStore
 from streams.console.backfill import Backfill
 from streams.console.fold.rows import Row, WatermarkRow
 from streams.console.fold.table import Table
@@ -64,6 +65,8 @@ class FeedSettings:
         live_minutes, live_max: Which sessions are in memory from the start.
         index: ``all`` reads the topic of enriched records; else sessions are known by what is told of them.
         from_beginning: Whether everything is read that there is, as on brokers that find no offset by time.
+        topics: What is read.
+        recent_ms: How far back the first reading of a topic goes, where that is not as `WAYS` says.
     """
 
     history_days: int = 7
@@ -71,6 +74,8 @@ class FeedSettings:
     live_max: int = 200_000
     index: Literal["all", "alerts", "off"] = "all"
     from_beginning: bool = False
+    topics: frozenset[Topic] = frozenset(WAYS)
+    recent_ms: Mapping[Topic, int] = field(default_factory=dict)
 
 
 class _TopicsChangedError(Exception):
@@ -100,7 +105,7 @@ class Feed:
         brokers: Brokers,
         codec: Codec,
         model: Model,
-        archive: Archive,
+        archive: RowStore,
         settings: FeedSettings,
         clock: Callable[[], int] = now_ms,
     ) -> None:
@@ -122,7 +127,8 @@ class Feed:
         self._advanced = asyncio.Event()
 
     def _reads(self, topic: Topic) -> bool:
-        return topic is not Topic.ENRICHED or self._settings.index == "all"
+        settings = self._settings
+        return topic in settings.topics and (topic is not Topic.ENRICHED or settings.index == "all")
 
     # -- questions
 
@@ -230,15 +236,17 @@ class Feed:
         self._restored = True
 
     async def _choose(self, layout: Mapping[str, tuple[int, str]]) -> None:
-        self._recent = self._clock() - _RECENT_MS
+        now, deep = self._clock(), self._settings.recent_ms
+        self._recent = now - _RECENT_MS
         for name, (count, topic_id) in layout.items():
             topic = self._topics[name]
             new = [partition for partition in range(count) if (topic, partition) not in self._marks.spans]
             if not new:
                 continue
             offsets = dict.fromkeys(new, 0)
-            if WAYS[topic] is Way.NEWEST_FIRST and not self._settings.from_beginning:
-                recent = await self._brokers.offsets_at(name, self._recent)
+            is_bounded = topic in deep or WAYS[topic] is Way.NEWEST_FIRST
+            if is_bounded and not self._settings.from_beginning:
+                recent = await self._brokers.offsets_at(name, now - deep.get(topic, _RECENT_MS))
                 offsets |= {partition: recent.get(partition, 0) for partition in new}
             self._marks.begin(topic, topic_id, offsets)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from streams.console.archive.archive import Archive
+from streams.console.archive.row_store import RowStore
 from streams.console.fold.ledger import Ledger
 from streams.console.fold.rows import HealthRow
 from streams.console.fold.tables import HEALTH
@@ -12,7 +12,7 @@ from streams.console.health.series import merged
 
 
 async def samples(
-    archive: Archive, ledger: Ledger, scope: str, names: Sequence[str], since: int, step_ms: int
+    archive: RowStore, ledger: Ledger, scope: str, names: Sequence[str], since: int, step_ms: int
 ) -> dict[str, list[HealthRow]]:
     """Return the newest sample of each step of time, by name, oldest first.
 

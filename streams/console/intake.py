@@ -23,6 +23,9 @@ from streams.errors import InfrastructureError
 
 log = logging.getLogger(__name__)
 
+LARGEST_OUTPUT: Final = 8 << 20
+"""Bytes of the largest value that a topic of the job takes."""
+
 #: How long the fold keeps the event loop, and how long it then leaves it alone where it must not take all.
 _SLICE_SECONDS: Final = 0.005
 _LOOK_EVERY: Final = 8

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from typing import Final, Protocol
 
-from streams.console.archive.archive import Archive, ArchiveDamagedError
+from streams.console.archive.archive import ArchiveDamagedError
 from streams.console.archive.damage import is_damage
+from streams.console.archive.row_store import RowStore
 from streams.console.fold.ledger import table_of
 from streams.console.fold.rows import Row, WatermarkRow
 from streams.console.fold.table import Table
@@ -60,7 +61,7 @@ class Keeping:
     def __init__(
         self,
         model: Kept,
-        archive: Archive,
+        archive: RowStore,
         marks: Callable[[], list[WatermarkRow]],
         lives: Lives,
         clock: Callable[[], int],

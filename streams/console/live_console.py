@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Final
 
 from aiohttp import web
 
@@ -34,9 +33,6 @@ from streams.console.watch.watch import Watch
 from streams.control.audit import AuditRecord
 from streams.control.desk import ControlDesk
 from streams.domain.topic import Topic
-
-LARGEST_OUTPUT: Final = 8 << 20
-"""Bytes of the largest value that a topic of the job takes."""
 
 
 @asynccontextmanager

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streams.console.step import Step
+from streams.explain.enriched_record import scored_again
 from streams.explain.explanation import Explanation
-from streams.explain.session_topic import scored_again
 from streams.explain.verdict import verdict_sentence
 from streams.offline import Judgement
 

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
 
 from schemas.codec import Codec
 from streams.brokers.client import Brokers
-from streams.detectors.settings import DEFAULTS
-from streams.domain.decision import Decision
-from streams.domain.event import Event, EventKind
-from streams.domain.outcome import Scored
 from streams.domain.topic import Topic
+from streams.explain.enriched_record import scored_again
 from streams.explain.session_file import MOST_REMEMBERED, not_found
 from streams.offline import Judgement
-from streams.policy.routing import topic_of
 
 
 async def from_topic(brokers: Brokers, codec: Codec, session_id: str) -> AsyncIterator[Judgement]:
@@ -43,15 +38,3 @@ async def from_topic(brokers: Brokers, codec: Codec, session_id: str) -> AsyncIt
         if newest >= 0:
             return
     raise not_found(session_id, others, f"the topic {topic}")
-
-
-def scored_again(enriched: dict[str, Any]) -> Scored:
-    """Return the outcome that an enriched record tells of."""
-    eddy = enriched["eddy"]
-    _, partition, offset, _ = eddy["id"].rsplit("/", 3)
-    known = {name: value for name, value in enriched.items() if name != "eddy"}
-    events = tuple(
-        Event(topic_of(EventKind(fields["event_type"]), fields, DEFAULTS), fields)
-        for fields in eddy["events"]
-    )
-    return Scored(Decision.of(int(partition), int(offset), known), enriched, events, "", ())

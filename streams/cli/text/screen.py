@@ -11,16 +11,17 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 import orjson
 
+from streams.cli.text.encodable import encodable
 from streams.cli.text.line import Line, Span, Table
 from streams.domain.text.printable import escaped, escaped_json
 
-_NARROWEST = 20
-"""Columns that wrapped text has at least, whatever its indent."""
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def echo(line: Line | str = "", *, err: bool = False) -> None:
@@ -47,7 +48,7 @@ def _show_table(table: Table) -> None:
     from rich.text import Text  # noqa: PLC0415
 
     def cell(text: str) -> Text:
-        return Text(_encodable(escaped(text), sys.stdout))
+        return Text(encodable(escaped(text), sys.stdout))
 
     grid = Grid(title=cell(table.title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for name in table.header:
@@ -109,6 +110,15 @@ def json_bytes(document: Any, *, indented: bool = False) -> bytes:
     return escaped_json(text).encode()
 
 
+def terminal() -> Console | None:
+    """Return the terminal of standard output; None for a file, a pipe, and what cannot be painted."""
+    if not sys.stdout.isatty() or os.environ.get("TERM", "") in {"", "dumb", "unknown"}:
+        return None
+    from rich.console import Console  # noqa: PLC0415
+
+    return Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+
+
 def standard_output() -> Callable[[Line], None]:
     """Return the function that writes lines to standard output, for many of them."""
     return line_writer(sys.stdout)
@@ -128,35 +138,20 @@ def line_writer(stream: TextIO) -> Callable[[Line], None]:
 
         def write_plain(line: Line) -> None:
             _erase_status()
-            click.echo(_encodable(escaped(line.text).rstrip(), stream), file=stream)
+            click.echo(encodable(escaped(line.text).rstrip(), stream), file=stream)
 
         return write_plain
 
     # Rich takes 60 ms to import, which a pipe need not pay for.
     from rich.console import Console  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+
+    from streams.cli.text.rich_text import wrapped  # noqa: PLC0415
 
     console = Console(file=stream, highlight=False, markup=False, emoji=False)
 
     def write_rich(line: Line) -> None:
-        text = Text.assemble(*((_encodable(escaped(span.text), stream), span.style) for span in line.spans))
-        text.rstrip()
         _erase_status()
-        if line.cut or text.cell_len <= console.width:
+        for text in wrapped(line, console):
             console.print(text, no_wrap=True, overflow="ellipsis")
-            return
-        indent = line.indent() if console.width - line.indent() >= _NARROWEST else 0
-        lead, body = text.divide([indent])[0], text.divide([indent])[-1]
-        room = console.width - max(indent, lead.cell_len if indent else 0)
-        for each in body.wrap(console, room, overflow="fold"):
-            each.rstrip()
-            console.print(lead + each if indent else each, no_wrap=True)
-            lead = Text(" " * indent)
 
     return write_rich
-
-
-def _encodable(text: str, stream: TextIO) -> str:
-    """Return the text with escapes for what the stream cannot encode."""
-    encoding = getattr(stream, "encoding", None) or "utf-8"
-    return text.encode(encoding, "backslashreplace").decode(encoding)

@@ -77,7 +77,7 @@ class Timeline:
         )
         self._worst = higher(self._worst, higher(level, Level.WARNING) if alerted else level)
         lines = [line for event in scored.events if (line := self._line(event)) is not None]
-        row = _Row(_step_line(decision, eddy), level, day(decision.timestamp))
+        row = _Row(step_line(decision, eddy), level, day(decision.timestamp))
         self.in_a_loop = self.in_a_loop or level is Level.LOOP
         if lines or level != self._level or self._every_step:
             self._show_context()
@@ -165,7 +165,7 @@ class Timeline:
         self._quiet.clear()
 
 
-def _step_line(decision: Decision, eddy: Mapping[str, Any]) -> Line:
+def step_line(decision: Decision, eddy: Mapping[str, Any]) -> Line:
     """Step, time, uniqueness and verdict, status; then what was done, which a narrow terminal may cut."""
     step = "-" if eddy["step"] is None else str(eddy["step"])
     uniqueness, level = eddy["uniqueness"], Level(eddy["verdict"]["level"])

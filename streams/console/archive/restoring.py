@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from streams.console.archive.archive import Archive
+from streams.console.archive.row_store import RowStore
 from streams.console.fold import tables, triage
 from streams.console.fold.case import KEPT_FINDINGS
 from streams.console.fold.ledger import KEPT_ACTIONS, KEPT_LETTERS, KEPT_SHADOWS
@@ -45,7 +46,7 @@ def _of_session(archive: Archive, session_id: str) -> Iterator[Row]:
     yield from archive.rows(tables.TRIAGE, "WHERE episode_id = ?", (triage.subject_of(session_id),))
 
 
-def restored(archive: Archive, now: int, live_minutes: int, live_max: int) -> Iterator[list[Row]]:
+def restored(archive: RowStore, now: int, live_minutes: int, live_max: int) -> Iterator[list[Row]]:
     """Yield, in parts, what a console begins with: sessions that live or need somebody, and the ledger."""
     yield archive.rows(tables.COMMAND, "WHERE session_id IS NULL")
     for table in (tables.PROFILE, tables.VERSION, tables.DIFFERENCE, tables.TRIAGE, tables.REDRIVEN):

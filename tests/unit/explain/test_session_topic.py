@@ -5,8 +5,8 @@ from typing import Any
 from schemas.codec import Codec
 from streams.domain.outcome import Scored
 from streams.domain.topic import Topic
+from streams.explain.enriched_record import scored_again
 from streams.explain.explanation import Explanation
-from streams.explain.session_topic import scored_again
 from streams.offline import Judgement
 from tests.stream import Stream, decision_log, repeated
 

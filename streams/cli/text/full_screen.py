@@ -1,0 +1,60 @@
+"""A screen that is painted as a whole, on a terminal that is as it was afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.text import Text
+
+from streams.cli.text.line import Line
+from streams.cli.text.rich_text import text_of, wrapped
+
+
+class FullScreen:
+    """Paints lines, as many as the terminal has. It writes only what differs from what stands there.
+
+    Args:
+        console: The terminal.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._painted: tuple[tuple[int, int], Sequence[Text]] | None = None
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """How many columns and lines it has now."""
+        return self._console.size
+
+    def laid_out(self, lines: Iterable[Line]) -> list[Text]:
+        """Return lines as they are shown: what is longer than the screen is wide is wrapped."""
+        return [text for line in lines for text in wrapped(line, self._console)]
+
+    def paint(self, lines: Sequence[Line | Text]) -> None:
+        """Show these lines; what is wider than the screen is cut."""
+        width, height = self.size
+        shown = [self._text(line, width) for line in lines[:height]]
+        if ((width, height), shown) == self._painted:
+            return
+        self._painted = (width, height), shown
+        self._console.update_screen_lines(
+            [
+                self._console.render_lines(text, self._console.options.update_width(width), pad=True)[0]
+                for text in shown
+            ]
+        )
+
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        """Take the whole terminal, and give it back as it was, whatever happens in the block."""
+        self._painted = None
+        with self._console.screen(hide_cursor=True):
+            yield
+
+    def _text(self, line: Line | Text, width: int) -> Text:
+        text = text_of(line, self._console.file) if isinstance(line, Line) else line.copy()  # type: ignore[arg-type]
+        text.no_wrap = True
+        text.truncate(width, overflow="ellipsis")
+        return text

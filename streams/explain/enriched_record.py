@@ -1,0 +1,23 @@
+"""An enriched record as the outcome that it tells of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streams.detectors.settings import DEFAULTS
+from streams.domain.decision import Decision
+from streams.domain.event import Event, EventKind
+from streams.domain.outcome import Scored
+from streams.policy.routing import topic_of
+
+
+def scored_again(enriched: dict[str, Any]) -> Scored:
+    """Return the outcome that an enriched record tells of."""
+    eddy = enriched["eddy"]
+    _, partition, offset, _ = eddy["id"].rsplit("/", 3)
+    known = {name: value for name, value in enriched.items() if name != "eddy"}
+    events = tuple(
+        Event(topic_of(EventKind(fields["event_type"]), fields, DEFAULTS), fields)
+        for fields in eddy["events"]
+    )
+    return Scored(Decision.of(int(partition), int(offset), known), enriched, events, "", ())

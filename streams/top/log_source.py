@@ -1,0 +1,143 @@
+"""Follows the logs that agents write on this machine, and judges them here, without Kafka."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from streams.brokers.stored import Stored
+from streams.console.fold.model import ReadModel
+from streams.detectors.settings import DetectionSettings
+from streams.domain.outcome import Scored
+from streams.domain.topic import Topic
+from streams.ingest.ingestion import MADE_UP_TIMES, Ingestion, Request
+from streams.ingest.opening import Opening
+from streams.ingest.own_formats import EVERY, Choice
+from streams.ingest.places import candidates
+from streams.ingest.sink import Sent
+from streams.ingest.store import IN_MEMORY, Store
+from streams.ingest.system_clock import SystemClock
+from streams.offline import PARTITION, Judge
+from streams.sources.entry import Entry, session_key
+from streams.top.newest_steps import NewestSteps
+from streams.top.picture import LIVE_MINUTES, Reading
+
+_MOST_NOTICES: Final = 3
+
+
+class Judging:
+    """A sink that judges records and folds what the job would have published.
+
+    Args:
+        model: Takes that in.
+        steps: Takes what agents did.
+        settings: What is judged under.
+        clock: Milliseconds since 1970.
+    """
+
+    def __init__(
+        self, model: ReadModel, steps: NewestSteps, settings: DetectionSettings, clock: Callable[[], int]
+    ) -> None:
+        self._model, self._steps, self._clock = model, steps, clock
+        self._judge = Judge(settings)
+
+    async def write(self, records: Sequence[Sent]) -> None:
+        """Judge records."""
+        for each in records:
+            judgement = self._judge.judge(Entry(session_key(each.value), None, each.value, None))
+            if isinstance(judgement.outcome, Scored):
+                self._take(judgement.outcome, judgement.offset)
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+    def _take(self, scored: Scored, offset: int) -> None:
+        decision = scored.decision
+        # A log without times has made-up ones: its records count as of when they are read.
+        at = self._clock() if decision.timestamp in MADE_UP_TIMES else decision.timestamp
+        stored = Stored(PARTITION, offset, at, decision.session_id.encode("utf-8", "replace"), None, ())
+        self._steps.add(scored.enriched)
+        self._model.take(Topic.ENRICHED, stored, scored.enriched)
+        for event in scored.events:
+            if event.topic is not None:
+                self._model.take(Topic(event.topic), stored, event.fields)
+
+
+class LogSource:
+    """Follows files. Nothing of them is remembered: each start reads them from their beginning.
+
+    Args:
+        paths: Files, folders and patterns.
+        formats: Finds the format of each.
+        settings: What is judged under.
+        clock: Milliseconds since 1970.
+        within_ms: A file that has not changed for longer is not opened until it changes.
+    """
+
+    follows_topics = False
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        formats: Choice,
+        settings: DetectionSettings,
+        clock: Callable[[], int],
+        within_ms: int,
+    ) -> None:
+        self.model = ReadModel(live_minutes=LIVE_MINUTES)
+        self.steps = NewestSteps()
+        self._paths, self._clock, self._within_ms = paths, clock, within_ms
+        self._notices: deque[str] = deque(maxlen=_MOST_NOTICES)
+        self._caught_up = asyncio.Event()
+        self._store = Store(IN_MEMORY, "nowhere", time.time())
+        self._ingestion = Ingestion(
+            self._find,
+            Opening(self._store, formats, follow=True),
+            self._store,
+            Judging(self.model, self.steps, settings, clock),
+            SystemClock(),
+            Request(follow=True),
+            notice=self._notices.append,
+            caught_up=self._has_caught_up,
+        )
+
+    async def run(self) -> None:
+        """Read for ever."""
+        try:
+            await self._ingestion.run()
+        finally:
+            self._store.close()
+
+    async def caught_up(self) -> None:
+        """Wait until all that stands in the files is judged."""
+        await self._caught_up.wait()
+
+    def reading(self) -> Reading:
+        """Return how far the reading is."""
+        account = self._ingestion.account
+        names = [name for name, each in sorted(account.sources.items()) if each.paths]
+        files = sum(len(account.sources[name].paths) for name in names)
+        of = f" of {', '.join(names)}" if names else ""
+        unread = tuple(f"{path}: {why}" for path, why in account.unreadable.items())[:_MOST_NOTICES]
+        behind = 0 if self._caught_up.is_set() else None
+        said = "1 log" if files == 1 else f"{files:,} logs"
+        return Reading(f"{said}{of}", behind, (*unread, *self._notices))
+
+    def _find(self) -> Iterator[Path]:
+        since = (self._clock() - self._within_ms) / 1000
+        for path in candidates(self._paths, EVERY):
+            try:
+                is_recent = path.stat().st_mtime >= since
+            except OSError:
+                continue  # it has just gone
+            if is_recent:
+                yield path
+
+    def _has_caught_up(self) -> None:
+        self._caught_up.set()
+        self.model.draining()  # nobody keeps what changed
+        self.model.forget(self._clock())

@@ -1,0 +1,203 @@
+"""`eddy top` on a terminal: a loop comes up and goes, and the terminal is afterwards as it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from streams.brokers.clock import now_ms
+from streams.domain.topic import Topic
+from tests.integration.load import Sending, decision, keyed
+from tests.integration.pseudo_terminal import (
+    ALTERNATE_SCREEN,
+    CURSOR_SHOWN,
+    MAIN_SCREEN,
+    PseudoTerminal,
+    on_a_terminal,
+)
+from tests.integration.stage import Stage
+from tests.unit.ingest.following import LOG
+
+SESSION = "60a3a234"
+"""How the session of the log begins."""
+
+
+def environment(home: Path, **more: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("EDDY_", "NO_COLOR"))}
+    return {**kept, "HOME": str(home), "TERM": "xterm-256color", **more}
+
+
+def of_now(text: str) -> str:
+    """Return the log as if it had been written in the last minute."""
+    first = min(re.findall(r'"timestamp":"([^"]+)"', text))
+    shift = datetime.now(UTC) - timedelta(seconds=30) - datetime.fromisoformat(first)
+    return re.sub(
+        r'"timestamp":"([^"]+)"',
+        lambda found: f'"timestamp":"{(datetime.fromisoformat(found[1]) + shift).isoformat()}"',
+        text,
+    )
+
+
+def assert_left_as_it_was(terminal: PseudoTerminal) -> None:
+    written = bytes(terminal.written)
+    assert terminal.attributes == terminal.attributes_before
+    assert written.count(ALTERNATE_SCREEN) == written.count(MAIN_SCREEN) >= 1
+    assert written.rindex(MAIN_SCREEN) > written.rindex(ALTERNATE_SCREEN)
+    assert written.rstrip().endswith(CURSOR_SHOWN)
+    assert b"Traceback" not in written
+
+
+def append(path: Path, text: str) -> None:
+    with path.open("a") as file:
+        file.write(text)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """Return an empty log of a coding agent, where such an agent keeps it."""
+    folder = tmp_path / ".claude" / "projects" / "here"
+    folder.mkdir(parents=True)
+    return folder / "a.jsonl"
+
+
+@pytest.fixture
+def looping(log: Path) -> Path:
+    """Return a home folder with a log of an agent that has looped in the last minute."""
+    append(log, of_now(LOG.read_text()))
+    return log.parents[3]
+
+
+async def test_a_loop_in_a_log_comes_up_and_is_looked_at(log: Path, tmp_path: Path) -> None:
+    async with on_a_terminal(["top", "--follow"], environment(tmp_path)) as terminal:
+        await terminal.shows("0 logs", "up to date", "Whether a session is in a loop is not known.")
+        append(log, of_now(LOG.read_text()))
+        await terminal.shows("1 in a loop", f"● {SESSION}", "LOOP", "(R1)", "1 log of claude-code")
+        terminal.type(b"\x1b[B\r")
+        page = await terminal.shows("The newest steps that were read", "why       Bash: the same call")
+        assert "eddy session pause" not in page  # there is no way to reach an agent of a log
+        terminal.resize(120, 50)
+        await terminal.shows(f"eddy explain {SESSION}", " 7  ")
+        assert len(terminal.text.splitlines()) == 50
+        terminal.type(b"\x1b")
+        await terminal.shows("SESSION", "q quit")
+        terminal.type(b"q")
+        assert await terminal.ended() == 0
+        assert_left_as_it_was(terminal)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+async def test_a_signal_ends_it_and_leaves_the_terminal_as_it_was(
+    looping: Path, number: signal.Signals
+) -> None:
+    async with on_a_terminal(["top", "--follow"], environment(looping)) as terminal:
+        await terminal.shows("1 in a loop")
+        assert terminal.attributes != terminal.attributes_before
+        terminal.process.send_signal(number)
+        assert await terminal.ended() == 0
+        assert_left_as_it_was(terminal)
+
+
+async def test_ctrl_c_is_the_same_signal(looping: Path) -> None:
+    async with on_a_terminal(["top", "--follow"], environment(looping)) as terminal:
+        await terminal.shows("1 in a loop")
+        terminal.type(b"\x03")
+        assert await terminal.ended() == 0
+        assert_left_as_it_was(terminal)
+
+
+async def test_suspended_it_gives_the_terminal_back_and_takes_it_again(looping: Path) -> None:
+    async with on_a_terminal(["top", "--follow"], environment(looping)) as terminal:
+        await terminal.shows("1 in a loop")
+        terminal.process.send_signal(signal.SIGTSTP)
+        await terminal.is_suspended()
+        assert terminal.attributes == terminal.attributes_before
+        terminal.process.send_signal(signal.SIGCONT)
+        await terminal.writes(ALTERNATE_SCREEN, times=2)
+        await terminal.shows("1 in a loop")
+        terminal.type(b"q")
+        assert await terminal.ended() == 0
+        assert_left_as_it_was(terminal)
+
+
+def snapshot(words: Iterable[str], home: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "streams", "top", *words],
+        env=environment(home, **more),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_without_a_terminal_it_writes_what_is_so_and_ends(looping: Path) -> None:
+    found = snapshot(["--follow"], looping)
+    assert (found.returncode, found.stderr) == (0, "")
+    assert "1 in a loop · 1.1k tokens since the loops began · 1 session live\nup to date" in found.stdout
+    assert re.search(rf"^● {SESSION}\S+ +claude-code +LOOP ", found.stdout, re.MULTILINE)
+    assert "\x1b" not in found.stdout
+    document = json.loads(snapshot(["--follow", "--json"], looping).stdout)
+    assert (document["loop"], document["rows"][0]["rule"]) == (1, "R1")
+
+
+def test_wrong_usage_and_brokers_that_are_away_have_their_exit_codes(tmp_path: Path) -> None:
+    wrong = snapshot(["a.jsonl"], tmp_path)
+    assert (wrong.returncode, "PATHs are read with --follow." in wrong.stderr) == (2, True)
+    away = snapshot(["--bootstrap-servers", "127.0.0.1:1"], tmp_path)
+    assert (away.returncode, "No broker answers" in away.stderr) == (3, True)
+
+
+def searches(stage: Stage, session: str, first: int, *results: str) -> Iterator[Sending]:
+    """Yield what an agent sends that searches for these one after the other."""
+    for number, result in enumerate(results, first):
+        found = {
+            "tool_call": "search",
+            "tool_input": f'{{"q": "{result}"}}',
+            "status": "failure",
+            "error": result,
+        }
+        value = decision(session, number, **found)
+        value["meta"]["timestamp"] = now_ms()
+        yield keyed(value, stage.partitions)
+
+
+@pytest.mark.integration
+async def test_a_looping_session_of_a_job_comes_up_and_goes(stage: Stage, tmp_path: Path) -> None:
+    await stage.worker().ready()
+    words = ["top", "--bootstrap-servers", stage.broker.bootstrap]
+    await stage.send(searches(stage, "s-before", 0, *["none"] * 6))
+    await stage.processed()
+    async with on_a_terminal(words, environment(tmp_path), 100, 30) as terminal:
+        # It began before the terminal did.
+        await terminal.shows(stage.broker.bootstrap, "● s-before", "1 in a loop")
+        await stage.send(searches(stage, "s-now", 0, *["none"] * 9))
+        await terminal.shows("2 in a loop", "● s-now", "search: the same call with the same result")
+        await stage.send(searches(stage, "s-now", 9, *[f"result {number}" for number in range(12)]))
+        await terminal.shows("1 in a loop")
+        await terminal.shows_no("● s-now")
+        terminal.type(b"j\r")
+        await terminal.shows(
+            "eddy session pause s-before", "none has reported: a pause cannot reach this agent"
+        )
+        terminal.type(b"q")
+        assert await terminal.ended() == 0
+        assert_left_as_it_was(terminal)
+    found = snapshot([*words[1:], "--json"], tmp_path)
+    assert found.returncode == 0, found.stderr
+    assert [row["session_id"] for row in json.loads(found.stdout)["rows"]] == ["s-before"]
+
+
+@pytest.mark.integration
+async def test_a_cluster_without_the_topics_is_wrong_usage(stage: Stage, tmp_path: Path) -> None:
+    words = ["--bootstrap-servers", stage.broker.bootstrap]
+    found = snapshot(words, tmp_path, EDDY_TOPIC_PREFIX="nobody.")
+    assert found.returncode == 2
+    assert f"There is no topic nobody.{Topic.SESSION_ALERTS}. Create the topics" in found.stderr

@@ -1,0 +1,26 @@
+"""Log lines for a screen that has no room for a log."""
+
+import logging
+import warnings
+
+from streams.observe.notices import Notices
+
+
+def test_the_newest_warnings_are_texts_for_ten_minutes_and_nothing_reaches_a_stream() -> None:
+    now = 0
+    notices = Notices(lambda: now)
+    before = logging.getLogger().handlers
+    with notices.taken():
+        assert logging.getLogger().handlers == [notices]
+        logging.getLogger("streams").info("no warning")
+        for number in range(5):
+            logging.getLogger("streams").warning("the brokers do not answer: %d", number)
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.warn("an old name", DeprecationWarning, stacklevel=1)
+    assert logging.getLogger().handlers is before
+    *first, last = notices.recent()
+    assert first == [f"00:00:00 the brokers do not answer: {number}" for number in (3, 4)]
+    assert "an old name" in last
+    now = 600_001
+    assert notices.recent() == ()
