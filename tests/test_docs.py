@@ -296,6 +296,12 @@ def test_a_group_shows_the_first_sentence_of_each_command_whole(words: tuple[str
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_help_fits_a_terminal_of_80_columns(words: tuple[str, ...]) -> None:
+    context = click.Context(COMMANDS[words], info_name=" ".join(("eddy", *words)), terminal_width=80)
+    assert [line for line in COMMANDS[words].get_help(context).splitlines() if len(line) > 80] == []
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_every_command_and_option_has_help(words: tuple[str, ...]) -> None:
     command = COMMANDS[words]
     assert (command.help or "").strip()

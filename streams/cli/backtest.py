@@ -107,8 +107,10 @@ def backtest(
     Examples:
       eddy backtest --a default --b strict.json nightly/*.jsonl
       eddy backtest --a v1-defaults nightly/*.jsonl
-      eddy backtest --a live --b strict.json --topic decision-logs --from 2026-01-31T08:00Z
-      eddy backtest --a 7 --b 8 --topic decision-logs --from 3:120000 --to 3:140000 --json
+      eddy backtest --a live --b strict.json --topic decision-logs \\
+          --from 2026-01-31T08:00Z
+      eddy backtest --a 7 --b 8 --topic decision-logs --json \\
+          --from 3:120000 --to 3:140000
     """  # noqa: D301
     if (topic is None) == (not files):
         raise click.UsageError("Give FILEs or --topic, one of them.")

@@ -60,7 +60,8 @@ def explain(rule: str | None, source: str, as_json: bool, bootstrap_servers: str
     Examples:
       eddy config explain
       eddy config explain R3 --settings strict.json
-      eddy config explain --settings defaults --json | jq '.rules[] | select(.finding != "proven")'
+      eddy config explain --settings defaults --json |
+          jq '.rules[] | select(.finding != "proven")'
     """  # noqa: D301
     settings = _settings(source, bootstrap_servers)
     proofs = prove(settings, RUN_AT_MOST)

@@ -87,7 +87,8 @@ def detect(
       eddy detect
       eddy detect ~/.claude/projects
       eddy detect agent.jsonl
-      eddy detect --json - < agent.jsonl | jq 'select(.eddy.verdict.level == "LOOP")'
+      eddy detect --json - < agent.jsonl |
+          jq 'select(.eddy.verdict.level == "LOOP")'
       eddy detect --fail-on-loop --settings strict.json nightly/*.avro
     """  # noqa: D301
     settings = settings_in_force(settings_path)

@@ -111,9 +111,11 @@ def _asking(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--reason",
             "reasons",
+            metavar="REASON",
             type=click.Choice([*map(str, Reason), OTHER]),
             multiple=True,
-            help="Only set aside for this; other stands for letters that Eddy did not write.",
+            help=f"Only set aside for this, one of {', '.join(Reason)}, {OTHER}; the last stands for letters "
+            "that Eddy did not write.",
         ),
         click.option(
             "--to",
@@ -158,7 +160,8 @@ def list_command(
     \b
     Examples:
       eddy dlq list --reason unknown_schema --from 2026-01-31T08:00Z
-      eddy dlq list --json | jq -r 'select(.problems[]? == "action.status") | .key'
+      eddy dlq list --json |
+          jq -r 'select(.problems[]? == "action.status") | .key'
     """  # noqa: D301
     asked = Asked(Selection(frozenset(reasons), frozenset(problems), session), starts, stops)
     found: Counter[str] = Counter()

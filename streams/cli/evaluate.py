@@ -26,7 +26,7 @@ from streams.evaluation.sessions import Gathered, gather
 from streams.offline import judge
 from streams.sources.labelled import Labelled, read
 
-_DETECTORS = "\n".join(f"  {name:16} {detector.asks}" for name, detector in DETECTORS.items())
+_DETECTORS = "\n".join(f"  {name:15}  {detector.asks}" for name, detector in DETECTORS.items())
 
 
 @click.command(epilog=f"\b\nDetectors:\n{_DETECTORS}")
@@ -91,7 +91,7 @@ def evaluate(
     trajectories, one event per line. A label line names a session_id and says one or more of these:
 
     \b
-      "stuck": "yes", "onset": 12           stuck since that record, counted from 0
+      "stuck": "yes", "onset": 12           stuck since that record, from 0 on
       "stuck": "no"                         not stuck
       "solved": true                        whether it solved its task
       "label_source": "human",              a word for each pair of records;
@@ -108,7 +108,8 @@ def evaluate(
     Examples:
       eddy evaluate records.jsonl labels.jsonl
       eddy evaluate trajectories/ --loop-free 'tau_*'
-      eddy evaluate trajectories/ --detector verdict-warning --rules --settings strict.json
+      eddy evaluate trajectories/ --detector verdict-warning --rules \\
+          --settings strict.json
       eddy evaluate trajectories/ --against v1-defaults
     """  # noqa: D301
     found = read(labelled)

@@ -197,11 +197,11 @@ def ingest(
 
     \b
     Examples:
-      eddy ingest --follow --judge                        watch the agents on this machine
-      eddy ingest session.jsonl --out -                   see what becomes of a file
-      ssh host cat session.jsonl | eddy ingest - --out -  or of what another program prints
+      eddy ingest --follow --judge               watch the agents on this machine
+      eddy ingest session.jsonl --out -          see what becomes of a file
+      ssh host cat session.jsonl | eddy ingest - --out -
       eddy ingest ~/.claude/projects --follow --to decision-logs --content hash
-      eddy ingest --otlp 127.0.0.1:4318 --judge           watch agents that export spans
+      eddy ingest --otlp 127.0.0.1:4318 --judge  watch agents that export spans
     """  # noqa: D301
     if sum((topic is not None, out is not None, dry_run)) > 1:
         raise click.UsageError("--to, --out and --dry-run exclude one another.")

@@ -121,7 +121,8 @@ def note_command(**options: Any) -> None:
 
     \b
     Example:
-      eddy session note s-17 --why "it looks in the wrong place" --message "The tests are in tests/unit."
+      eddy session note s-17 --why "it looks in the wrong place" \\
+          --message "The tests are in tests/unit."
     """  # noqa: D301
     _issue(action=Action.INJECT_MESSAGE, **options)
 

@@ -117,7 +117,7 @@ DETECTORS: Final = MappingProxyType(
         "verdict-loop": Detector("a rule of the verdict at LOOP here", _raw(Level.LOOP)),
         "episode-warning": Detector("an episode is open", _episode(*_RAISED)),
         "episode-loop": Detector("an episode is open at LOOP", _episode(Level.LOOP)),
-        EVIDENCE: Detector("named a repetition by what verdict-warning found, here or later", _none),
+        EVIDENCE: Detector("named a repetition by verdict-warning, here or later", _none),
     }
 )
 """By name, in the order of the tables."""

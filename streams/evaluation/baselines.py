@@ -13,7 +13,7 @@ SAME_RESULT: Final = "same-result-3"
 BASELINES: Final = MappingProxyType(
     {
         SAME_CALL: "the same call as the record before",
-        SAME_RESULT: "the same call with the same result, the third time in a row or later",
+        SAME_RESULT: "the same call and result, the third time in a row or later",
         "long-25": "the 25th record of the session, or a later one",
         "long-35": "the 35th record of the session, or a later one",
     }
