@@ -4,7 +4,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks console demo test test-pythons test-kafka test-hostile test-faults test-sources test-guard test-registry test-browser test-notify test-compose test-kubernetes test-native test-release wheel-native dist docs image collector lint lint-js lint-asyncapi bench bench-small dashboards fuzz fuzz-native pins vendor clean
+.PHONY: help setup hooks console demo test test-pythons test-kafka test-hostile test-faults test-sources test-guard test-registry test-browser test-notify test-compose test-kubernetes test-native test-release wheel-native man dist docs image collector lint lint-js lint-asyncapi bench bench-small dashboards fuzz fuzz-native pins vendor clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -24,6 +24,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.installed $(VENV)/.tried-native ## install Eddy and its tools into .venv; the native core where cargo is
+	@if [ "$(MAKECMDGOALS)" = setup ]; then echo 'Next: source $(BIN)/activate, then eddy detect, or make demo.'; fi
 
 hooks: $(VENV)/.installed-hooks ## run what `make lint` runs before each commit, by pre-commit
 	$(BIN)/pre-commit install
@@ -88,7 +89,10 @@ test-native: setup ## check the native core: format, lints, tests, licences, and
 test-release: $(VENV)/.installed-release $(VENV)/.installed-docs ## install the wheels elsewhere and run what they bring; break the site (ARGS="-k name")
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 0 -m release tests/release $(ARGS)
 
-dist: $(VENV)/.installed-release ## build the sdists and wheels of eddy-streams and eddy-client into dist/
+man: setup ## write the man pages of every command into man/
+	$(BIN)/python -m deploy.man.pages man
+
+dist: $(VENV)/.installed-release man ## build the sdists and wheels of eddy-streams and eddy-client into dist/
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m build --outdir dist .
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m build --outdir dist client
 
@@ -138,7 +142,7 @@ vendor: setup ## fetch the scripts of others with npm, as vendor.lock names them
 	$(BIN)/python -m tests.vendored $(ARGS)
 
 clean: ## remove everything make has made
-	rm -rf $(VENV) build dist site *.egg-info .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .grimp_cache
+	rm -rf $(VENV) build dist site man *.egg-info .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .grimp_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.installed: pyproject.toml client/pyproject.toml $(wildcard constraints/*.txt) | $(BIN)/python

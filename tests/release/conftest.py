@@ -55,6 +55,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def dist(checkout: Path) -> Path:
     """Return the folder with the sdists, and the wheels that were built from these."""
+    run(sys.executable, "-m", "deploy.man.pages", "man", cwd=checkout)
     for project in (".", "client"):
         run(sys.executable, "-m", "build", "--outdir", checkout / "dist", project, cwd=checkout)
     return checkout / "dist"

@@ -1,6 +1,7 @@
 """What is released works where it is installed: without this tree, and from another folder."""
 
 import json
+import re
 import tarfile
 from pathlib import Path
 from zipfile import ZipFile
@@ -38,7 +39,7 @@ def test_there_is_an_sdist_and_a_wheel_of_each_and_nothing_else(dist: Path) -> N
 def test_the_wheel_holds_the_packages_and_the_sdist_what_explains_them(dist: Path) -> None:
     wheel = ZipFile(next(dist.glob("eddy_streams-*.whl"))).namelist()
     assert {name.split("/")[0].partition("-")[0] for name in wheel} == {
-        "eddy_streams",
+        "eddy_streams",  # what describes the distribution, and the man pages
         "schemas",
         "streams",
         "topics",
@@ -63,6 +64,12 @@ def test_a_shell_completes_its_commands(eddy: Path, tmp_path: Path) -> None:
     run(eddy / "eddy", "completion", "bash", cwd=tmp_path)
     asked = ("env", "_EDDY_COMPLETE=bash_complete", "COMP_WORDS=eddy\ndet", "COMP_CWORD=1")
     assert run(*asked, eddy / "eddy", cwd=tmp_path) == "plain,detect\n"
+
+
+def test_man_finds_a_page_for_each_command_beside_the_program(eddy: Path, tmp_path: Path) -> None:
+    pages = {page.stem for page in (eddy.parent / "share" / "man" / "man1").iterdir()}
+    listed = run(eddy / "eddy", "--help", cwd=tmp_path).partition("Commands:\n")[2]
+    assert pages == {"eddy"} | {f"eddy-{name}" for name in re.findall(r"^  (\w+) ", listed, re.MULTILINE)}
 
 
 def test_the_demo_runs_and_accounts_for_every_record(eddy: Path, tmp_path: Path) -> None:
