@@ -45,9 +45,11 @@ USER 10001:10001
 WORKDIR /var/lib/eddy
 # One worker's own state. Losing it costs time, not data: the changelog topic restores it.
 VOLUME /var/lib/eddy
-EXPOSE 8066
-# Alive, not ready: a worker that restores its state is well. Kubernetes ignores this and has probes of its own.
+# A worker, the bridge, the notifier, the console.
+EXPOSE 8066 8067 8068 8070
+# Alive, not ready: a worker that restores its state is well. It finds the port of whatever command runs here.
+# Kubernetes ignores this and has probes of its own.
 HEALTHCHECK --interval=15s --timeout=10s --start-period=60s --retries=3 \
-  CMD ["python", "-c", "import os, urllib.request as r; r.urlopen(f'http://127.0.0.1:{os.environ.get(\"EDDY_WEB_PORT\", \"8066\")}/livez', timeout=8)"]
+  CMD ["python", "-m", "streams.observe.health_check"]
 ENTRYPOINT ["eddy"]
 CMD ["worker"]

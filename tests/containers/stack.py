@@ -26,6 +26,14 @@ PATIENCE_SECONDS = 240
 _POLL_SECONDS = 1.0
 
 
+def is_healthy(container: str) -> bool:
+    """Run the check of a container once."""
+    done = subprocess.run(
+        ["podman", "healthcheck", "run", container], env=environment(), capture_output=True, check=False
+    )
+    return done.returncode == 0
+
+
 def podman(*words: str) -> str:
     """Run Podman and return what it printed.
 
@@ -113,18 +121,11 @@ class Stack:
         waiting = self.containers(service)
         assert waiting, f"{service} was not started"
         while waiting:
-            waiting = [name for name in waiting if not self.is_healthy(name)]
+            waiting = [name for name in waiting if not is_healthy(name)]
             for name in waiting:
                 assert self.inspect(name)["State"]["Running"], f"{name} has ended: {self.log(name)}"
                 assert time.monotonic() < deadline, f"{name} is not healthy: {self.log(name)}"
             time.sleep(_POLL_SECONDS if waiting else 0)
-
-    def is_healthy(self, container: str) -> bool:
-        """Run the check of a container once."""
-        done = subprocess.run(
-            ["podman", "healthcheck", "run", container], env=environment(), capture_output=True, check=False
-        )
-        return done.returncode == 0
 
     def ended_well(self, service: str) -> None:
         """Wait for the end of a service, which has to be a good one."""

@@ -3,12 +3,13 @@
 import json
 import re
 import subprocess
+import time
 
 import pytest
 
 from tests import pins
 from tests.containers.conftest import build
-from tests.containers.stack import podman
+from tests.containers.stack import PATIENCE_SECONDS, is_healthy, podman
 from tests.pages import ROOT
 
 pytestmark = [pytest.mark.containers, pytest.mark.timeout(900)]
@@ -76,9 +77,24 @@ def test_it_lists_what_is_in_it_at_the_versions_that_are_tested(image: str) -> N
 
 def test_it_has_a_health_check_and_says_what_it_is(image: str) -> None:
     found = json.loads(podman("image", "inspect", image))[0]
-    assert "/livez" in " ".join(found["Healthcheck"]["Test"])
+    assert found["Healthcheck"]["Test"] == ["CMD", "python", "-m", "streams.observe.health_check"]
     assert found["Config"]["User"] == "10001:10001"
     assert found["Labels"]["org.opencontainers.image.licenses"] == "Apache-2.0"
+
+
+def test_whatever_command_runs_in_it_the_health_check_asks_that(image: str) -> None:
+    """Here the console, on a port of its own: not that of a worker."""
+    recording = "/opt/eddy/lib/python3.11/site-packages/streams/recordings/read_loop.jsonl"
+    name = podman("run", "--detach", *CAREFULLY[2:], image, "console", recording, "--port", "8123").strip()
+    try:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not is_healthy(name):
+            assert time.monotonic() < deadline, podman("logs", name)
+            time.sleep(0.5)
+        podman("kill", "--signal", "STOP", name)
+        assert not is_healthy(name)
+    finally:
+        podman("rm", "--force", "--time", "0", name)
 
 
 def test_two_builds_give_the_same_bytes(image: str) -> None:
