@@ -14,6 +14,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 TRUE = shutil.which("true")
+#: What `timeout` ends with.
+TIMED_OUT = 124
 #: Where pytest keeps the names of the tests that failed.
 FAILED = ".pytest_cache/v/cache/lastfailed"
 
@@ -156,6 +158,15 @@ def test_it_goes_on_without_prometheus_and_says_so(tmp_path: Path) -> None:
     assert result.returncode == 0
     assert "NO RULE AND NO DASHBOARD WAS TRIED" in result.stderr
     assert "the rest was tested" in result.stdout
+
+
+@pytest.mark.parametrize(
+    "found", ["fetched", "browser", "compiler", "rules", "servers", "described", "manifests"]
+)
+def test_what_does_not_arrive_in_time_is_missing_like_what_is_not_there(tmp_path: Path, found: str) -> None:
+    result = run_ci(tmp_path, **{found: TIMED_OUT})
+    assert result.returncode == 0, result.stderr
+    assert "## " in result.stderr
 
 
 def test_a_script_of_wrong_types_is_a_failure(tmp_path: Path) -> None:

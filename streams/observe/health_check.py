@@ -53,15 +53,13 @@ def examine(words: Iterable[str], pids: Iterable[int]) -> str | None:
     return next(filter(None, map(problem, sorted(ports))), None)
 
 
-def main() -> int:
-    """Look at this container; return 0 if all is well, else 1, as health checks do."""
+def main() -> str | None:
+    """Look at this container; return what is wrong, None if nothing is."""
     words = (_PROC / "1" / "cmdline").read_text(errors="replace").split("\0")
     own = os.getpid()
     pids = [int(each.name) for each in _PROC.iterdir() if each.name.isdigit() and int(each.name) != own]
-    if (found := examine(words, pids)) is None:
-        return 0
-    sys.stderr.write(f"Not alive: {found}.\n")
-    return 1
+    found = examine(words, pids)
+    return None if found is None else f"Not alive: {found}."
 
 
 def _sockets(pid: int) -> Iterator[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
+
+from tests.debian import install
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 INSTALL = "apt-get install chromium"
@@ -18,21 +19,8 @@ def found() -> str | None:
 
 def main() -> int:
     """Install it if this process may, and return 75 (try later) if it is missing all the same."""
-    if found() is None and os.geteuid() == 0 and shutil.which("apt-get"):
-        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        for command in (
-            ["apt-get", "update", "--quiet"],
-            [
-                "apt-get",
-                "install",
-                "--quiet",
-                "--yes",
-                "--no-install-recommends",
-                "chromium",
-                "fonts-dejavu-core",
-            ],
-        ):
-            subprocess.run(command, check=False, env=environment)
+    if found() is None:
+        install("chromium", "fonts-dejavu-core")
     if found() is None:
         sys.stderr.write(f"There is no Chromium, and it could not be installed. As root: {INSTALL}\n")
         return os.EX_TEMPFAIL

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
+
+from tests.debian import install
 
 PROGRAMS = ("prometheus", "promtool")
 INSTALL = "apt-get install --no-install-recommends prometheus"
@@ -18,10 +19,8 @@ def missing() -> list[str]:
 
 def main() -> int:
     """Install it if this process may, and return 75 (try later) if it is missing all the same."""
-    if missing() and os.geteuid() == 0 and shutil.which("apt-get"):
-        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        for command in ("apt-get update --quiet", f"{INSTALL} --quiet --yes"):
-            subprocess.run(command.split(), check=False, env=environment)
+    if missing():
+        install("prometheus")
     if names := missing():
         sys.stderr.write(
             f"There is no {' and no '.join(names)}, and they could not be installed. As root: {INSTALL}\n"

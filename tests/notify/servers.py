@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
+
+from tests.debian import install
 
 #: The programs that the tests run, by the package that has them.
 PROGRAMS = {
@@ -22,13 +23,8 @@ def missing() -> list[str]:
 
 def main() -> int:
     """Install them if this process may, and return 75 (try later) if one is missing all the same."""
-    if missing() and os.geteuid() == 0 and shutil.which("apt-get"):
-        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        for command in (
-            ["apt-get", "update", "--quiet"],
-            ["apt-get", "install", "--quiet", "--yes", "--no-install-recommends", *PROGRAMS],
-        ):
-            subprocess.run(command, check=False, env=environment)
+    if missing():
+        install(*PROGRAMS)
     if missing():
         sys.stderr.write(f"{', '.join(missing())} could not be installed. As root: {INSTALL}\n")
         return os.EX_TEMPFAIL
