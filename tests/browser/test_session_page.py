@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 SESSION = "/session?id=ticket-48213-refund"
+FAILING = "/session?id=checkout-rounding-19aa"
 TABS = ("steps", "scores", "evidence", "what-if")
 SCREENS = (
     *("/sessions", "/licenses"),
@@ -194,6 +195,20 @@ def test_nothing_is_wider_than_the_window(opens: Opens, screen: str, window: dic
     page = opens(screen, viewport=window)
     page.wait_for_load_state("load")
     assert overflow(page) <= 0
+
+
+@pytest.mark.parametrize("width", [390, 700, 740, 1000, 1280])
+def test_what_a_step_says_stands_beside_its_tool_and_not_on_it(opens: Opens, width: int) -> None:
+    page = opens(f"{FAILING}&lens=all", viewport={"width": width, "height": 800})
+    failed = page.locator("#steps .step:has(.status.failure)")
+    assert failed.count() >= 2
+    overlapping = """steps => steps.filter(step => {
+      const shown = [...step.querySelectorAll('summary > *')].map(part => part.getBoundingClientRect());
+      const boxes = shown.filter(box => box.width && box.height);
+      return boxes.some((a, i) => boxes.slice(i + 1).some(b =>
+        a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1));
+    }).map(step => step.innerText)"""
+    assert failed.evaluate_all(overlapping) == []
 
 
 def test_nothing_moves_for_those_who_asked_for_it(opens: Opens) -> None:
