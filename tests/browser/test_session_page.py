@@ -203,8 +203,8 @@ def test_what_a_step_says_stands_beside_its_tool_and_not_on_it(opens: Opens, wid
     failed = page.locator("#steps .step:has(.status.failure)")
     assert failed.count() >= 2
     overlapping = """steps => steps.filter(step => {
-      const shown = [...step.querySelectorAll('summary > *')].map(part => part.getBoundingClientRect());
-      const boxes = shown.filter(box => box.width && box.height);
+      const parts = [...step.querySelectorAll('summary > *, .twin')].filter(part => part.innerText.trim());
+      const boxes = parts.map(part => part.getBoundingClientRect());
       return boxes.some((a, i) => boxes.slice(i + 1).some(b =>
         a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1));
     }).map(step => step.innerText)"""
