@@ -72,6 +72,13 @@ ALONE = {
     "config describe": [[], ["--json"], [NAME]],
     "config explain": [["--settings", "SETTINGS"], [NAME, "--settings", "defaults"]],
     "notify test": [[], ["--dry-run"], [NAME]],
+    # On a terminal it runs until it is ended; what stands on its screen then is tested without a process.
+    "top": [
+        ["--follow", "FILE", "--once"],
+        ["--follow", "FILE", "--json"],
+        ["--follow", NAME, "--once"],
+        [NAME],
+    ],
     "settings": [[], ["--json"], [NAME]],
     "hook": [[], [NAME]],
 }
@@ -102,6 +109,7 @@ ASKING = {
         ["--agent", NAME, "--why", NAME, "--wait", "0.1"],
     ],
     "session resume": [[SESSION, "--why", NAME, "--wait", "0"]],
+    "top": [["--once"], ["--json"], ["--bootstrap-servers", NAME]],
     "topics plan": [[], ["--partitions", NAME]],
     "topics apply": [[], ["--bootstrap-servers", NAME]],
 }

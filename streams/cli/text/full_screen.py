@@ -13,7 +13,7 @@ from streams.cli.text.rich_text import text_of, wrapped
 
 
 class FullScreen:
-    """Paints lines, as many as the terminal has. It writes only what differs from what stands there.
+    """Paints lines, as many as the terminal has. Of a line that stands there already it writes nothing.
 
     Args:
         console: The terminal.
@@ -21,7 +21,8 @@ class FullScreen:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._painted: tuple[tuple[int, int], Sequence[Text]] | None = None
+        self._painted: list[Text] = []
+        self._painted_size = (0, 0)
 
     @property
     def size(self) -> tuple[int, int]:
@@ -34,22 +35,18 @@ class FullScreen:
 
     def paint(self, lines: Sequence[Line | Text]) -> None:
         """Show these lines; what is wider than the screen is cut."""
-        width, height = self.size
-        shown = [self._text(line, width) for line in lines[:height]]
-        if ((width, height), shown) == self._painted:
-            return
-        self._painted = (width, height), shown
-        self._console.update_screen_lines(
-            [
-                self._console.render_lines(text, self._console.options.update_width(width), pad=True)[0]
-                for text in shown
-            ]
-        )
+        width, height = size = self.size
+        before = self._painted if size == self._painted_size else []
+        self._painted, self._painted_size = [self._text(line, width) for line in lines[:height]], size
+        options = self._console.options.update_width(width)
+        for at, text in enumerate(self._painted):
+            if at >= len(before) or text != before[at]:
+                self._console.update_screen_lines(self._console.render_lines(text, options), y=at)
 
     @contextmanager
     def shown(self) -> Iterator[None]:
         """Take the whole terminal, and give it back as it was, whatever happens in the block."""
-        self._painted = None
+        self._painted = []
         with self._console.screen(hide_cursor=True):
             yield
 
