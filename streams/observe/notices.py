@@ -28,7 +28,8 @@ class Notices(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep what a record says, without its traceback."""
-        self._newest.append((self._clock(), record.getMessage()))
+        who = "Kafka client: " if record.name.startswith("aiokafka") else ""
+        self._newest.append((self._clock(), f"{who}{record.getMessage()}"))
 
     def recent(self) -> tuple[str, ...]:
         """Return what was said in the last ten minutes, oldest first, each with its time."""

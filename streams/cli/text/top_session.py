@@ -69,7 +69,11 @@ def page(
     yield Line()
     yield Line.of(Span("The newest steps that were read", "bold"))
     yield COLUMNS
+    number: int | None = None
     for record in steps:
+        before, number = number, (record.get("eddy") or {}).get("step")
+        if before is not None and number is not None and number > before + 1:
+            yield Line.of(Span(f"       … {number - before - 1:,} that were not read", "dim"))
         yield _step(record)
     if not steps:
         yield Line.of(Span("   none yet"))
@@ -86,9 +90,9 @@ def _about(name: str, row: Content, now: int, *, can_pause: bool) -> Iterator[Li
     yield _fact("why", row["sentence"])
     spent = [f"{row['records']:,} records"]
     spent += [f"{compact(round(row['tokens']))} tokens"] if row["tokens"] else []
-    spent += [dollars(row["cost"])] if row["cost"] else []
-    rate = f"; {compact(row['rate_per_min'])} tokens a minute" if row["rate_per_min"] else ""
-    yield _fact("spent", f"{', '.join(spent)} since it began{rate}")
+    rate = f"; {compact(row['rate_per_min'])} tokens a minute now" if row["rate_per_min"] else ""
+    cost = f"; {dollars(row['cost'])} up to the newest alert" if row["cost"] else ""
+    yield _fact("spent", f"{', '.join(spent)} since it began{rate}{cost}")
     if (budget := row["budget"]) is not None and budget["tokens_left"] is not None:
         left = "exhausted" if budget["exhausted"] else f"{compact(budget['tokens_left'])} tokens left"
         yield _fact("budget", left)

@@ -13,14 +13,18 @@ def test_the_newest_warnings_are_texts_for_ten_minutes_and_nothing_reaches_a_str
     with notices.taken():
         assert logging.getLogger().handlers == [notices]
         logging.getLogger("streams").info("no warning")
-        for number in range(5):
-            logging.getLogger("streams").warning("the brokers do not answer: %d", number)
+        logging.getLogger("streams").warning("too old to be kept")
+        logging.getLogger("streams").warning("the brokers do not answer: %d", 7)
+        logging.getLogger("aiokafka.cluster").error("Unable to update metadata")
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             warnings.warn("an old name", DeprecationWarning, stacklevel=1)
     assert logging.getLogger().handlers is before
     *first, last = notices.recent()
-    assert first == [f"00:00:00 the brokers do not answer: {number}" for number in (3, 4)]
+    assert first == [
+        "00:00:00 the brokers do not answer: 7",
+        "00:00:00 Kafka client: Unable to update metadata",
+    ]
     assert "an old name" in last
     now = 600_001
     assert notices.recent() == ()

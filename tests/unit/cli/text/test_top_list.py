@@ -175,6 +175,12 @@ def test_a_page_says_why_what_to_do_and_the_newest_steps() -> None:
     assert text.splitlines()[-1].endswith("failure  search · search")
 
 
+def test_steps_that_were_not_read_are_counted() -> None:
+    steps = [{"eddy": {"step": number}} for number in (1, 2, 9, None, 10)]
+    text = [line.text for line in page("s", None, steps, 0, explain=explained, can_pause=True)]
+    assert [line.strip() for line in text if "not read" in line] == ["… 6 that were not read"]
+
+
 def test_a_page_of_files_offers_no_pause_and_one_of_a_forgotten_session_says_so() -> None:
     text = "\n".join(line.text for line in page("s", None, [{}], 0, explain=explained, can_pause=False))
     assert text.startswith("s  nothing is known against it any more")
