@@ -41,6 +41,7 @@ PARTITIONS = 4
 
 #: The words of each command that needs no broker. FILE and so on are hostile in name and content.
 ALONE = {
+    "completion": [["bash"], [NAME]],
     "backtest": [
         ["--a", "default", "--b", "SETTINGS", "FILE"],
         ["--a", "default", "--b", "SETTINGS", "FILE", "--json"],
