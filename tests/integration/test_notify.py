@@ -8,6 +8,7 @@ import hmac
 from typing import Any
 
 import pytest
+from aiokafka.admin import AIOKafkaAdminClient, NewPartitions
 
 from schemas.codec import Codec
 from streams.brokers.client import Stored, connect
@@ -19,7 +20,7 @@ from tests.integration.receiver import HANG, HANG_UP, Receiver, notifying, recei
 from tests.integration.stage import Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, until
 from tests.network import Link
-from tests.unit.sinks.alerts import SECRET, fields
+from tests.unit.sinks.alerts import NOW_MS, SECRET, fields
 
 pytestmark = pytest.mark.integration
 
@@ -212,6 +213,30 @@ async def test_a_sink_that_is_away_keeps_no_other_from_its_alerts_and_repeats_no
         await receiver.has(2)
         await all_committed(stage, 2)
         assert [each.body["event_action"] for each in other.got] == ["trigger", "resolve"]
+
+
+@pytest.mark.kafka_only("the embedded broker adds no partitions")
+async def test_on_partitions_that_the_topic_got_later_the_first_alerts_are_told(
+    stage: Stage, receiver: Receiver
+) -> None:
+    first = await notifying(stage, receiver).ready()
+    await put(stage, fields())
+    await receiver.has(1)
+    await all_committed(stage, 1)
+    first.terminate()
+    assert await first.ended() == 0
+    grown = (Topic.SESSION_ALERTS, Topic.ALERT_DEAD_LETTERS, Topic.NOTIFY_STATE)
+    admin = AIOKafkaAdminClient(bootstrap_servers=stage.broker.bootstrap)
+    await admin.start()
+    await admin.create_partitions({topic: NewPartitions(stage.partitions + 1) for topic in grown})
+    await admin.close()
+    encoder = Codec.bundled().encoder("session-alerts-value")
+    alert = Outgoing(b"s-9", encoder.encode(fields(session="s-9")), NOW_MS, list(encoder.headers))
+    async with connect(Connection(stage.broker.bootstrap)) as brokers:
+        await brokers.write(Topic.SESSION_ALERTS, [(stage.partitions, alert)])
+    await notifying(stage, receiver).ready()
+    await receiver.has(2)
+    assert receiver.ids() == ["s-1/0/6/loop_episode/opened", "s-9/0/6/loop_episode/opened"]
 
 
 @pytest.mark.any_broker
