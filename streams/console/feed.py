@@ -189,7 +189,7 @@ class Feed:
             try:
                 await self._follow(await self._begin())
             except _TopicsChangedError:
-                log.info("There are other topics or partitions than before: the console reads them, too.")
+                log.info("There are other topics or partitions than before: they are read, too.")
             except ArchiveDamagedError as error:
                 self._rebuild(error)
 
@@ -206,7 +206,7 @@ class Feed:
                 await self._restore()
                 await self._choose(layout)
             except InfrastructureError as error:
-                log.warning("%s The console asks again.", error)
+                log.warning("%s They are asked again.", error)
                 await asyncio.sleep(_PAUSE_SECONDS)
             else:
                 return layout

@@ -152,7 +152,7 @@ class Intake:
                 try:
                     await decoder.prepare(messages)
                 except InfrastructureError as error:
-                    log.warning("%s The console waits for it.", error)
+                    log.warning("%s Reading waits for it.", error)
                     await asyncio.sleep(_REGISTRY_PAUSE_SECONDS)
                 else:
                     break

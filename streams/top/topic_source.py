@@ -38,22 +38,17 @@ class TopicSource:
         brokers: What to read from.
         codec: Reads the values.
         clock: Milliseconds since 1970.
-        from_beginning: Whether the topics are read from their beginning, as on brokers that find no offset by
-            time.
     """
 
     follows_topics = True
 
-    def __init__(
-        self, brokers: Brokers, codec: Codec, clock: Callable[[], int], *, from_beginning: bool = False
-    ) -> None:
+    def __init__(self, brokers: Brokers, codec: Codec, clock: Callable[[], int]) -> None:
         self.model = ReadModel(live_minutes=LIVE_MINUTES)
         self.steps = NewestSteps()
         self._brokers = brokers
         settings = FeedSettings(
             history_days=0,
             live_minutes=LIVE_MINUTES,
-            from_beginning=from_beginning,
             topics=frozenset(LOOK_BACK_MS),
             recent_ms=LOOK_BACK_MS,
         )

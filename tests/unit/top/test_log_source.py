@@ -15,8 +15,6 @@ from streams.top.picture import picture
 from tests.unit.ingest.following import LOG
 
 HOUR_MS = 3_600_000
-#: When the log was written; a session that is so old is silent.
-THEN_MS = int(LOG.stat().st_mtime * 1000)
 
 
 def now() -> int:
