@@ -41,24 +41,37 @@ def append(
     >>> append(items, order, "c", size=2)
     (['c', 'b'], 'BA')
     """
+    if item is None:
+        place = NOTHING
+    else:
+        place = chr(_FIRST + items.index(item)) if item in items else ""
     leaving = len(order) + 1 - size
     if leaving > 0:
         gone, order = order[:leaving], order[leaving:]
         for each in gone:
-            if each != NOTHING and each not in order:
-                items = [*items]
-                items[ord(each) - _FIRST] = None
-        while items and items[-1] is None:
-            items = items[:-1]
-    if item is None:
-        return items, order + NOTHING
-    if item not in items:
+            if each == place or each in order or each == NOTHING:
+                continue
+            items = [*items]
+            # Nearly always it is one that leaves, and one that comes.
+            items[ord(each) - _FIRST] = None if place else item
+            place = place or each
+        if items and items[-1] is None:
+            items = _without_free_end(items)
+    if not place:
         items = [*items]
         if None in items:
             items[items.index(None)] = item
         else:
             items.append(item)
-    return items, order + chr(_FIRST + items.index(item))
+        place = chr(_FIRST + items.index(item))
+    return items, order + place
+
+
+def _without_free_end(items: Sequence[T | None]) -> Sequence[T | None]:
+    kept = [*items]
+    while kept and kept[-1] is None:
+        kept.pop()
+    return kept
 
 
 def item_of(items: Sequence[T | None], place: str) -> T | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from streams.detectors.detector import Block, Detector, Eddy, Observation
-from streams.detectors.drift.goal import GoalState, advance
+from streams.detectors.drift.goal import GoalState, follow
 from streams.detectors.drift.level import CONTINUE, SUGGESTIONS, drift_level, one_higher
 from streams.detectors.drift.overall import Signals, clamped, contributions, drift_overall
 from streams.detectors.drift.presentation import DriftPresentation
@@ -96,7 +96,7 @@ class Drift(Detector[DriftState, DriftSettings]):
     ) -> Observation[DriftState]:
         """Take the signals, add them up, and tell a level that is another than before."""
         before, overalls = state.level, state.overalls
-        goal = advance(GoalState(*state.goal), decision, settings.goal_window)
+        goal, goal_drift = follow(state.goal, decision, settings.goal_window)
         quality = decision.context_quality
         best, latest = state.best, state.latest
         if quality is not None:
@@ -104,11 +104,11 @@ class Drift(Detector[DriftState, DriftSettings]):
         stuck = state.stuck + 1 if decision.is_without_progress(state.result) else 0
         loop, budget = eddy.get("loop"), eddy.get("budget")
         signals: Signals = {
-            "goal_dna_drift": goal.drift,
+            "goal_dna_drift": goal_drift,
             "loop_risk": 0.0 if loop is None else loop["confidence"],
             "budget_velocity": None if budget is None else _shortfall(budget["velocity"], settings),
             "quality_degradation": None if best is None or latest is None else clamped(best - latest),
-            "stuck_time": min(1.0, stuck / settings.stuck_horizon),
+            "stuck_time": min(1.0, stuck / settings.stuck_horizon) if stuck else 0.0,
         }
 
         overall = drift_overall(signals, settings.signal_weights)
@@ -128,7 +128,7 @@ class Drift(Detector[DriftState, DriftSettings]):
             findings = (_response(block, before, contributions(signals, settings.signal_weights)),)
         told = decision.result_digest
         told = None if told is None else told[:COMPARED]
-        state = DriftState(goal.stored(), best, latest, told, stuck, overalls, level)
+        state = DriftState(goal, best, latest, told, stuck, overalls, level)
         return state, block, findings
 
     def most_bytes(self, settings: DriftSettings) -> int:

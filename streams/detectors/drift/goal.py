@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from streams.domain.decision import Decision
-from streams.domain.shared_window import FIRST, NOTHING, append, as_letters, item_of
+from streams.domain.shared_window import FIRST, NOTHING, append, as_letters, item_of, letter
 from streams.domain.text.marks import WIDTH, Marks, mark, one_by_one
 from streams.domain.text.tokens import words
 
@@ -59,8 +58,7 @@ class GoalState(NamedTuple):
     @property
     def drift(self) -> float | None:
         """1 - the share of the goal that something in the window speaks of; None without a goal."""
-        words = len(self.ages)
-        return 1 - (words - self.ages.count(NOTHING)) / words if words else None
+        return _drift(self.ages)
 
 
 def goal_words(text: str | None) -> list[str]:
@@ -77,6 +75,23 @@ def _telling(found: Iterable[str]) -> list[str]:
     return telling if len(telling) <= _MOST_WORDS else sorted(telling)[:_MOST_WORDS]
 
 
+def follow(stored: Sequence[Any], decision: Decision, window: int) -> tuple[Sequence[Any], float | None]:
+    """Return what is kept of the goal after one more record, and `GoalState.drift`.
+
+    Args:
+        stored: what was kept until now, see `GoalState.stored`.
+        decision: the newest record.
+        window: setting `goal_window`.
+    """
+    goal = stored[0]
+    if goal:
+        # As in most records, there is nothing else to follow.
+        ages = _spoken_of(goal, stored[1], _spoken(decision), window)
+        return (goal, ages), _drift(ages)
+    state = advance(GoalState(*stored), decision, window)
+    return state.stored(), state.drift
+
+
 def advance(state: GoalState, decision: Decision, window: int) -> GoalState:
     """Return the state with one more record.
 
@@ -86,12 +101,7 @@ def advance(state: GoalState, decision: Decision, window: int) -> GoalState:
         window: setting `goal_window`.
     """
     if state.goal:
-        spoken = decision.spoken_marks
-        # No word of a goal is short or common, so only the limit of 256 needs the others left out. Two words
-        # may have one mark, so the words are counted well below it.
-        if len(spoken) > _MOST_WORDS // 2 and len(decision.spoken_words) > _MOST_WORDS:
-            spoken = set(map(mark, _telling(decision.spoken_words)))
-        return _spoken_of(state, spoken, window)
+        return GoalState(state.goal, _spoken_of(state.goal, state.ages, _spoken(decision), window))
     newest, earlier, order = Marks.of(_telling(decision.spoken_words)), state.earlier, state.order
     if window == 1:
         earlier, order = (), ""
@@ -101,25 +111,41 @@ def advance(state: GoalState, decision: Decision, window: int) -> GoalState:
     if not goal:
         return GoalState(newest=str(newest), earlier=earlier, order=order)
     # From here on it is as if the goal had been known from the start.
-    state = GoalState(str(goal), NOTHING * (len(goal) // WIDTH))
+    known, ages = str(goal), NOTHING * (len(goal) // WIDTH)
     for place in order:
-        state = _spoken_of(state, Marks(item_of(earlier, place) or "").set, window)
-    return _spoken_of(state, newest.set, window)
+        ages = _spoken_of(known, ages, Marks(item_of(earlier, place) or "").set, window)
+    return GoalState(known, _spoken_of(known, ages, newest.set, window))
 
 
-def _spoken_of(state: GoalState, spoken: AbstractSet[str], window: int) -> GoalState:
-    """Return a state that has a goal with one more record, in which these marks were spoken of."""
-    goal = state.goal
-    older = zip(one_by_one(goal), state.ages.translate(_older(window)), strict=True)
-    return GoalState(goal, "".join([FIRST if word in spoken else age for word, age in older]))
+def _spoken(decision: Decision) -> AbstractSet[str]:
+    """Return the marks of the words of a record that can be words of a goal, and perhaps others."""
+    spoken = decision.spoken_marks
+    # No word of a goal is short or common, so only the limit of 256 needs the others left out. Two words may
+    # have one mark, so the words are counted well below it.
+    if len(spoken) > _MOST_WORDS // 2 and len(decision.spoken_words) > _MOST_WORDS:
+        return set(map(mark, _telling(decision.spoken_words)))
+    return spoken
+
+
+def _spoken_of(goal: str, ages: str, spoken: AbstractSet[str], window: int) -> str:
+    """Return the ages of the words of a goal after one more record, in which these marks were spoken of."""
+    ages, words = ages.translate(_older(window)), one_by_one(goal)
+    if spoken.isdisjoint(words):
+        return ages
+    return "".join([FIRST if word in spoken else age for word, age in zip(words, ages, strict=True)])
+
+
+def _drift(ages: str) -> float | None:
+    words = len(ages)
+    return 1 - (words - ages.count(NOTHING)) / words if words else None
 
 
 @lru_cache(maxsize=64)
-def _older(window: int) -> Mapping[int, int]:
-    """Return what becomes of each age with one more record: a word that is too old leaves the window.
+def _older(window: int) -> str:
+    """Return the letter that each becomes with one more record; a word that is too old leaves the window.
 
     What left a window stays out of it, so a window that grows again finds only what it still held.
     """
-    first, nothing = ord(FIRST), ord(NOTHING)
-    table = {first + age: first + age + 1 if age + 1 < window else nothing for age in range(_OLDEST)}
-    return MappingProxyType(table)
+    ages = [letter(age + 1) if age + 1 < window else NOTHING for age in range(_OLDEST)]
+    # `str.translate` looks a letter up by its number, so the table is a text as well.
+    return NOTHING * ord(FIRST) + "".join(ages)

@@ -27,8 +27,9 @@ def drift_overall(signals: Signals, weights: Mapping[str, float]) -> float:
     overall = 0.0
     for name in SIGNALS:
         # Most signals of most records are 0 or not known, and add nothing.
-        if signals[name]:
-            overall += weights[name] * _entering(name, signals[name])
+        signal = signals[name]
+        if signal:
+            overall += weights[name] * _entering(name, signal)
     return r4(overall)
 
 

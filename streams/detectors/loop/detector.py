@@ -75,15 +75,18 @@ class Loop(Detector[LoopState, LoopSettings]):
         self, state: LoopState, decision: Decision, eddy: Eddy, settings: LoopSettings
     ) -> Observation[LoopState]:
         """Add the step, ask each detector, and believe the most confident."""
-        before, step = Marks(state.marks), eddy["step"]
+        before, step = state.marks, eddy["step"]
         state = advance(state, decision, settings.loop_window_size)
-        every = settings.enable_all_strategies
-        detections = {
+        detections: dict[str, dict[str, Any] | None] = {
             "exact_hash": exact_hash(state, step, settings),
-            "semantic": semantic(before, decision.step_marks, step, settings) if every else None,
-            "oscillation": oscillation(state, step, settings) if every else None,
-            "dead_end": dead_end(state, step, settings) if every else None,
+            "semantic": None,
+            "oscillation": None,
+            "dead_end": None,
         }
+        if settings.enable_all_strategies:
+            detections["semantic"] = semantic(Marks(before), decision.step_marks, step, settings)
+            detections["oscillation"] = oscillation(state, step, settings)
+            detections["dead_end"] = dead_end(state, step, settings)
         return state, _fused(detections), ()
 
     def most_bytes(self, settings: LoopSettings) -> int:  # noqa: ARG002 - its window is a few counters

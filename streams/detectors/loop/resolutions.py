@@ -19,8 +19,10 @@ def exact_hash(state: LoopState, step: int, settings: LoopSettings) -> dict[str,
     >>> exact_hash(LoopState(size=10, equal=2), 12, DEFAULTS)
     {'confidence': 1.0, 'steps': [11, 12]}
     """
-    run = min(state.equal, state.size)
-    return _detection(1.0, run, step) if run >= settings.exact_hash_threshold else None
+    threshold = settings.exact_hash_threshold
+    if state.equal < threshold or state.size < threshold:
+        return None
+    return _detection(1.0, min(state.equal, state.size), step)
 
 
 def semantic(before: Marks, newest: Marks, step: int, settings: LoopSettings) -> dict[str, Any] | None:
@@ -44,10 +46,11 @@ def oscillation(state: LoopState, step: int, settings: LoopSettings) -> dict[str
     >>> oscillation(LoopState(size=10, alternating=7), 7, DEFAULTS)
     {'confidence': 0.95, 'steps': [1, 2, 3, 4, 5, 6, 7], 'cycles': 3}
     """
+    threshold = settings.oscillation_threshold
+    if state.alternating // 2 < threshold or state.size // 2 < threshold:
+        return None
     run = min(state.alternating, state.size)
     cycles = run // 2
-    if cycles < settings.oscillation_threshold:
-        return None
     return {**_detection(OSCILLATION_CONFIDENCE, run, step), "cycles": cycles}
 
 
@@ -59,7 +62,9 @@ def dead_end(state: LoopState, step: int, settings: LoopSettings) -> dict[str, A
     {'confidence': 0.8, 'steps': [5, 6, 7, 8, 9]}
     """
     asked = settings.dead_end_threshold
-    return _detection(DEAD_END_CONFIDENCE, asked, step) if min(state.stuck, state.size) >= asked else None
+    if state.stuck < asked or state.size < asked:
+        return None
+    return _detection(DEAD_END_CONFIDENCE, asked, step)
 
 
 def _detection(confidence: float, run: int, step: int) -> dict[str, Any]:

@@ -97,12 +97,11 @@ class Repeat(Detector[RepeatState, RepeatSettings]):
     ) -> Observation[RepeatState]:
         """Count the record in; tell a run that reached its threshold."""
         signatures, ring, run_length, emitted = state
-        kind = decision.kind
-        tool = bounded(decision.tool_call or "")
-        signature = _signature(bounded(kind), tool)
-        repeats = item_of(signatures, ring[-1:]) == signature
-        run_length = run_length + 1 if repeats else 1
+        kind, pair = decision.kind, [bounded(decision.kind), bounded(decision.tool_call or "")]
+        signature = _signature(*pair)
+        newest = ring[-1:]
         signatures, ring = append(signatures, ring, signature, settings.repeat_ring_size)
+        run_length = run_length + 1 if ring[-1] == newest else 1
         if emitted and settings.repeat_dedup is RepeatDedup.rearm:
             ringing = [_mark(each) for each in signatures if each is not None]
             emitted = [told for told in emitted if told in ringing]
@@ -115,7 +114,7 @@ class Repeat(Detector[RepeatState, RepeatSettings]):
         if fired:
             emitted = [*emitted, _mark(signature)][-_MOST_EMITTED:]
         block = {
-            "signature": [*_pair(signature)],
+            "signature": pair,
             "repeat_count": repeat_count,
             "run_length": run_length,
             "threshold": threshold,

@@ -99,20 +99,21 @@ class Uniqueness(Detector[UniquenessState, UniquenessSettings]):
         self, state: UniquenessState, decision: Decision, eddy: Eddy, settings: UniquenessSettings
     ) -> Observation[UniquenessState] | None:
         """Score a record that has a cognition; alert a LOOP."""
-        intent, tool_call = decision.intent, decision.tool_call
+        intent, tool = decision.intent, decision.tool_call
         if intent is None:
             return None
-        newest = decided(bounded(intent), None if tool_call is None else bounded(tool_call), decision.status)
+        intent, tool = bounded(intent), None if tool is None else bounded(tool)
+        newest = decided(intent, tool, decision.status)
         tuples, order = append(state.tuples, state.order, newest, settings.entropy_window_size)
         different = len(tuples) - tuples.count(None)
         if different in {1, len(order)}:
             # All alike or all different: each occurs equally often, and of equals the newest counts.
             figures = _figures((len(order) // different,) * different)
-            top = newest
+            pattern = {"intent": intent, "tool_call": tool or "", "action_status": decision.status}
         else:
             counted = counts(order)
             figures = _figures(tuple(counted.values()))
-            top = _most_frequent(tuples, order, counted, figures.most)
+            pattern = pattern_of(_most_frequent(tuples, order, counted, figures.most))
         score = figures.score
         if score < settings.entropy_loop_threshold:
             severity = _LOOP
@@ -123,7 +124,7 @@ class Uniqueness(Detector[UniquenessState, UniquenessSettings]):
             "severity": severity,
             "window_size": len(order),
             "unique_count": different,
-            "repeated_pattern": pattern_of(top),
+            "repeated_pattern": pattern,
             "occurrence_count": figures.most,
             "entropy_normalised": figures.entropy_normalised,
             "shannon_bits": figures.shannon_bits,

@@ -19,6 +19,7 @@ from streams.domain.tool_policy import PolicyMode, ToolPolicy
 
 _POLLING = PolicyMode.polling
 _WRITE, _OTHER = ToolClass.write, ToolClass.other
+_SIGNATURES = SIGNATURE * RECENT
 
 
 def advanced(
@@ -47,7 +48,8 @@ def advanced(
         settings: the settings in force.
     """
     polling = policy is not None and policy.mode is _POLLING
-    outcome = outcome_of(decision.status, polling=polling)
+    status, signature = decision.status, decision.signature
+    outcome = outcome_of(status, polling=polling)
     tool = bounded(decision.tool_call) if decision.tool_call else None
     content_hash = decision.content_hash
     moment = (decision.offset, decision.timestamp, tokens, decision.cumulative_cost)
@@ -58,6 +60,8 @@ def advanced(
     if len(tools) > RECENT:
         del tools[0]
 
+    # Most records do and tell what none of the newest did, and are asked no more.
+    is_known, failing = signature in state.signatures, status == "failure"
     class_ = _OTHER
     if tool is not None and decision.kind == "tool":
         class_ = tool_class(decision.tool_call or "", settings)
@@ -68,14 +72,14 @@ def advanced(
         number,
         tokens,
         0,
-        (state.signatures + decision.signature)[-SIGNATURE * RECENT :],
+        (state.signatures + signature)[-_SIGNATURES:],
         tools,
         (state.outcomes + outcome)[-RECENT:],
         with_one_more(state.moments, moment, RECENT),
         past.with_the_record(decision, state.moments),
-        identical.run_of(state, decision, gap),
-        cycle.cycles_of(state, decision, outcome, gap),
-        same_error.errors_of(state, decision, tool, moment, settings),
+        identical.run_of(state, decision, gap) if is_known else NO_STREAK,
+        cycle.cycles_of(state, decision, outcome, gap) if is_known else (),
+        same_error.errors_of(state, decision, tool, moment, settings) if state.errors or failing else {},
         same_result.row_of(state, decision, tool, gap) if repeats else NO_STREAK,
         near_duplicate.row_of(state, decision, tool, outcome, settings) if resembles else NO_STREAK,
         decision.call_digest if repeats else "",
@@ -83,14 +87,14 @@ def advanced(
         None if content_hash is None else bounded_hash(content_hash),
         argument_marks,
         result_marks,
-        within(state.keys, number, window),
+        within(state.keys, number, window) if state.keys else state.keys,
         state.episode,
         nothing_new.row_of(state, decision, moment, repeat_distance, gap, polling=polling)
         if "R6" in settings.verdict_rules
         else NO_STREAK,
         decision.loose_input == decision.canonical_input,
-        number if class_ is _WRITE and decision.status == "success" else state.last_write,
-        stuck_after(state.stuck, step, moment),
+        number if class_ is _WRITE and status == "success" else state.last_write,
+        stuck_after(state.stuck, step, moment) if state.stuck or step.points > 0.0 else (),
         stalled_after(state.stalled, step, decision, moment, policy, settings)
         if "R8" in settings.verdict_rules
         else NO_STREAK,

@@ -27,8 +27,6 @@ def cycles_of(state: VerdictState, decision: Decision, outcome: str, poll_gap_ms
         poll_gap_ms: the setting.
     """
     signature, signatures = decision.signature, state.signatures
-    if signature not in signatures:
-        return ()
     held = state.cycles
     cycles: list[Streak] = []
     for at, period in enumerate(PERIODS):

@@ -102,7 +102,7 @@ class Verdict(Detector[VerdictState, VerdictSettings]):
 
         past = Past.of(state.past, decision, settings.verdict_window - 1)
         step = step_of(state, decision, past, policy, settings)
-        repeat_distance = past.distance(decision.status)
+        repeat_distance = past.distance(decision.status) if past.repeated_at >= 0 else None
         state = advanced(state, decision, tokens, policy, past, step, repeat_distance, settings)
         firing = fired(state, policy, settings)
         if firing or state.episode is not None:
@@ -184,7 +184,7 @@ def _follow(
 
 
 def _block(state: VerdictState, firing: Sequence[Standing], repeat_distance: int | None, step: Step) -> Block:
-    strongest = _strongest(firing)
+    strongest = _strongest(firing) if firing else None
     raw, rule, period, count = _NORMAL, None, None, None
     if strongest is not None:
         raw, rule, period, count = strongest.level.value, strongest.rule, strongest.period, strongest.count
@@ -199,7 +199,9 @@ def _block(state: VerdictState, firing: Sequence[Standing], repeat_distance: int
         "fired": [
             {"rule": each.rule, "level": each.level.value, "count": each.count, "period": each.period}
             for each in firing
-        ],
+        ]
+        if firing
+        else [],
         "run": state.run[0] if state.run else 1,
         "repeat_distance": repeat_distance,
         "signature": state.signature,

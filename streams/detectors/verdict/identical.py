@@ -11,8 +11,14 @@ SENTENCE = "{tools}: the same call with the same result, {count} times in a row"
 
 
 def run_of(state: VerdictState, decision: Decision, poll_gap_ms: int) -> Streak:
-    """Return the run of equal signatures that the record ends; a spaced record starts a new one."""
-    if state.signature != decision.signature:
+    """Return the run of equal signatures that the record ends; a spaced record starts a new one.
+
+    Args:
+        state: before the record.
+        decision: the record.
+        poll_gap_ms: the setting.
+    """
+    if not state.signatures.endswith(decision.signature):
         return NO_STREAK
     previous = state.newest
     failing = decision.status == "failure"

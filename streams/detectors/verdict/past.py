@@ -156,11 +156,12 @@ def _digits(number: int) -> str:
     """
     if number < 0:
         return f"-{_digits(-number)}"
-    digits = ""
-    while number:
-        digits = _DIGITS[number & 63] + digits
-        number >>= 6
-    return digits
+    # Nearly every number has one of three lengths.
+    if number < 1 << 6:
+        return _DIGITS[number] if number else ""
+    if number < 1 << 12:
+        return _DIGITS[number >> 6] + _DIGITS[number & 63]
+    return _digits(number >> 12) + _DIGITS[number >> 6 & 63] + _DIGITS[number & 63]
 
 
 def _number(digits: str) -> int:

@@ -147,7 +147,7 @@ def fired(state: VerdictState, policy: ToolPolicy | None, settings: VerdictSetti
         settings: the settings in force.
     """
     tool = state.tools[-1]
-    last = failure_of(state, tool)
+    last = failure_of(state, tool) if state.errors and "R3" in settings.verdict_rules else None
     firing = []
     # No limit is below two, so where nothing came twice no row fires; that is most records.
     rows = state.run or state.cycles or state.same_results or state.near_duplicates or state.nothing_new
