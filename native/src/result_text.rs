@@ -214,7 +214,12 @@ fn clocks(text: &[u8], places: &mut Places) {
 fn temporary_paths(text: &[u8], places: &mut Places) {
     const FOLDERS: [&[u8]; 3] = [b"/tmp/", b"/var/tmp/", b"/var/folders/"];
     const PRIVATE: &[u8] = b"/private";
+    let mut behind = 0;
+    // Folders within a path are not looked at: a text of nothing else would be read as often as it has folders.
     for at in memchr_iter(b'/', text) {
+        if at < behind {
+            continue;
+        }
         let from = if is_at(text, at, PRIVATE) {
             at + PRIVATE.len()
         } else {
@@ -241,6 +246,7 @@ fn temporary_paths(text: &[u8], places: &mut Places) {
             });
             if end > inside {
                 add(places, at, end);
+                behind = end;
             }
         }
     }
