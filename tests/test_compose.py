@@ -133,7 +133,7 @@ def test_the_image_runs_eddy_and_not_as_root() -> None:
 
 def test_the_image_holds_the_tested_versions() -> None:
     installs = re.findall(r"pip (?:--python \S+ )?install (.*)", DOCKERFILE)
-    assert len(installs) == 3
+    assert len(installs) == 4
     assert all(re.search(r"-c constraints/(run|image)\.txt|--no-deps", install) for install in installs)
 
 
@@ -143,7 +143,8 @@ def test_what_the_image_copies_exists_and_reaches_the_build() -> None:
     kept = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
     assert {"streams", "schemas", "topics", "constraints"} <= sources
     for source in sources:
-        assert (ROOT / source).exists()
+        # A pattern is of what may have been built before.
+        assert (ROOT / source).exists() or "*" in source
         assert any(fnmatch(source, pattern) for pattern in kept), source
 
 

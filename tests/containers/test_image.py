@@ -58,6 +58,12 @@ def test_it_judges_a_recording(image: str) -> None:
     assert "LOOP" in said
 
 
+def test_it_has_the_native_core_exactly_if_its_wheel_was_built(image: str) -> None:
+    built = [*(ROOT / "dist").glob("eddy_native-*.whl")]
+    say = "from streams.native import NATIVE; print(NATIVE.in_use)"
+    assert podman(*CAREFULLY, "--entrypoint=python", image, "-c", say).strip() == str(bool(built))
+
+
 def test_nothing_is_compiled_at_the_start(image: str) -> None:
     shell = "cd /opt/eddy/lib/*/*/streams; find . -name '*.py' | wc -l; find . -name '*.pyc' | wc -l"
     sources, compiled = podman(*CAREFULLY, "--entrypoint=sh", image, "-c", shell).split()
@@ -69,7 +75,7 @@ def test_it_lists_what_is_in_it_at_the_versions_that_are_tested(image: str) -> N
     assert (listed["bomFormat"], listed["specVersion"]) == ("CycloneDX", "1.6")
     versions = {part["name"].lower().replace("_", "-"): part["version"] for part in listed["components"]}
     pinned = pins.pins("run")
-    assert versions.keys() - {"eddy-streams"} <= {str(name) for name in pinned}
+    assert versions.keys() - {"eddy-streams", "eddy-native"} <= {str(name) for name in pinned}
     assert all(versions[name] == version for name, version in pinned.items() if name in versions)
     assert {"aiokafka", "rocksdict", "eddy-streams"} <= versions.keys()
     assert "serialNumber" not in listed  # a random one
