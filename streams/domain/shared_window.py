@@ -41,15 +41,12 @@ def append(
     >>> append(items, order, "c", size=2)
     (['c', 'b'], 'BA')
     """
-    if item is None:
-        place = NOTHING
-    else:
-        place = chr(_FIRST + items.index(item)) if item in items else ""
+    place = NOTHING if item is None else _letter_of(items, item)
     leaving = len(order) + 1 - size
     if leaving > 0:
         gone, order = order[:leaving], order[leaving:]
         for each in gone:
-            if each == place or each in order or each == NOTHING:
+            if each in (place, NOTHING) or each in order:
                 continue
             items = [*items]
             # Nearly always it is one that leaves, and one that comes.
@@ -58,13 +55,15 @@ def append(
         if items and items[-1] is None:
             items = _without_free_end(items)
     if not place:
-        items = [*items]
-        if None in items:
-            items[items.index(None)] = item
-        else:
-            items.append(item)
-        place = chr(_FIRST + items.index(item))
+        at = items.index(None) if None in items else len(items)
+        items = [*items[:at], item, *items[at + 1 :]]
+        place = chr(_FIRST + at)
     return items, order + place
+
+
+def _letter_of(items: Sequence[T | None], item: T) -> str:
+    """Return the letter of an item, nothing for one that is not there."""
+    return chr(_FIRST + items.index(item)) if item in items else ""
 
 
 def _without_free_end(items: Sequence[T | None]) -> Sequence[T | None]:
