@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from streams.cli.text.line import Line
-from streams.cli.text.rich_text import text_of, wrapped
+from streams.cli.text.rich_text import overflow, text_of, wrapped
 
 
 class FullScreen:
@@ -53,5 +53,5 @@ class FullScreen:
     def _text(self, line: Line | Text, width: int) -> Text:
         text = text_of(line, self._console.file) if isinstance(line, Line) else line.copy()  # type: ignore[arg-type]
         text.no_wrap = True
-        text.truncate(width, overflow="ellipsis")
+        text.truncate(width, overflow=overflow(self._console.file))  # type: ignore[arg-type]
         return text

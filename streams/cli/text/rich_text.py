@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, TextIO
+from typing import Final, Literal, TextIO
 
 from rich.console import Console
 from rich.text import Text
@@ -12,6 +12,7 @@ from streams.cli.text.encodable import encodable
 from streams.cli.text.line import Line
 from streams.domain.text.printable import escaped
 
+_ELLIPSIS: Final = "…"
 _NARROWEST: Final = 20
 """Columns that wrapped text has at least, whatever its indent."""
 
@@ -21,6 +22,11 @@ def text_of(line: Line, stream: TextIO) -> Text:
     text = Text.assemble(*((encodable(escaped(span.text), stream), span.style) for span in line.spans))
     text.rstrip()
     return text
+
+
+def overflow(stream: TextIO) -> Literal["ellipsis", "crop"]:
+    """Return how a line is cut: Rich would write an ellipsis that the stream cannot encode, and fail."""
+    return "ellipsis" if encodable(_ELLIPSIS, stream) == _ELLIPSIS else "crop"
 
 
 def wrapped(line: Line, console: Console) -> Iterator[Text]:

@@ -145,13 +145,15 @@ def line_writer(stream: TextIO) -> Callable[[Line], None]:
     # Rich takes 60 ms to import, which a pipe need not pay for.
     from rich.console import Console  # noqa: PLC0415
 
-    from streams.cli.text.rich_text import wrapped  # noqa: PLC0415
+    from streams.cli.text.rich_text import overflow, wrapped  # noqa: PLC0415
 
     console = Console(file=stream, highlight=False, markup=False, emoji=False)
+
+    cut = overflow(stream)
 
     def write_rich(line: Line) -> None:
         _erase_status()
         for text in wrapped(line, console):
-            console.print(text, no_wrap=True, overflow="ellipsis")
+            console.print(text, no_wrap=True, overflow=cut)
 
     return write_rich

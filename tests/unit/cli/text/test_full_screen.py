@@ -96,6 +96,15 @@ def test_a_text_of_an_agent_is_neither_markup_nor_obeyed() -> None:
         assert terminal.lines()[0] == r"[red]\x1b[2Jx"
 
 
+def test_a_terminal_without_unicode_gets_escapes_and_no_ellipsis() -> None:
+    written = io.BytesIO()
+    file = io.TextIOWrapper(written, encoding="ascii", write_through=True)
+    screen = FullScreen(Console(file=file, width=WIDTH, height=HEIGHT, force_terminal=True))
+    with screen.shown():
+        screen.paint([line("● " + "a" * 30)])
+    assert b"\\u25cf " + b"a" * (WIDTH - 7) + b"\x1b" in written.getvalue()
+
+
 def test_without_colours_the_chosen_row_is_still_marked() -> None:
     terminal = Terminal(no_color=True)
     screen = FullScreen(terminal.console)
