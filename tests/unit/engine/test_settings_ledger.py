@@ -198,6 +198,16 @@ def test_a_ledger_of_the_version_without_shadows_is_read() -> None:
     assert SettingsLedger.decode(restored.encode()) == restored
 
 
+def test_settings_that_a_version_without_some_of_them_took_have_defaults_for_those_until_the_next() -> None:
+    """What docs/upgrade.md says of settings that are published while workers of version 0.1 still run."""
+    published = replace(DEFAULTS, entropy_window_size=7, stuck_loop=9, version=4)
+    taken_by_it = SettingsLedger.decode(b'[1,500,[[10,4,{"entropy_window_size":7}]]]')
+    kept = taken_by_it.prepare(run(20), published, unseen=0, committed=None)
+    assert kept.newest.settings == replace(DEFAULTS, entropy_window_size=7, version=4)
+    again = kept.prepare(run(21), replace(published, version=5), unseen=0, committed=None)
+    assert again.newest.settings == replace(published, version=5)
+
+
 def test_a_shadow_begins_with_the_run_and_behind_what_may_be_out() -> None:
     begun = SettingsLedger(reserved=500).prepare(
         run(20, 21), DEFAULTS, shadow=tried(1), unseen=0, committed=None
