@@ -18,6 +18,13 @@ Results = dict[str, Any]
 _MARKERS = {
     "judging": ("<!-- judging: written by python -m benchmarks -->", "<!-- end of judging -->"),
     "engines": ("<!-- results: written by python -m benchmarks -->", "<!-- end of results -->"),
+    "measured": ("<!-- measured: written by python -m benchmarks.scale -->", "<!-- end of measured -->"),
+    "scale": ("<!-- scale: written by python -m benchmarks.scale -->", "<!-- end of scale -->"),
+    "group": ("<!-- group: written by python -m benchmarks.scale -->", "<!-- end of group -->"),
+    "partitions": (
+        "<!-- partitions: written by python -m benchmarks.scale -->",
+        "<!-- end of partitions -->",
+    ),
     "standby": ("<!-- standby: written by python -m benchmarks.standby -->", "<!-- end of standby -->"),
 }
 

@@ -8,6 +8,7 @@ from mode import CrashingSupervisor
 
 from streams.engine.faust_seam import transport
 from streams.engine.faust_seam.credentials import faust_credentials
+from streams.engine.faust_seam.lean_assignor import LeanAssignor
 from streams.engine.faust_seam.recovery import RunTableManager
 from streams.engine.options import EngineOptions
 
@@ -25,6 +26,7 @@ def app_settings(options: EngineOptions) -> dict[str, Any]:
         "datadir": str(options.directory / "faust"),
         "agent_supervisor": CrashingSupervisor,
         "TableManager": RunTableManager,
+        "PartitionAssignor": LeanAssignor,
         "topic_disable_leader": True,
         "topic_allow_declare": False,
         "table_standby_replicas": options.standby_replicas,
