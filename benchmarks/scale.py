@@ -46,7 +46,7 @@ class Measured:
     output_bytes: float
     changelog_bytes: float
     state_bytes: float
-    """Of a live session, as it is stored."""
+    """What a live session is stored as."""
     restore_bytes_s: float
     """Bytes of state that a worker restores in a second, with a core or two."""
     index_us: float
@@ -120,7 +120,7 @@ class Estimate:
     partitions: int
     sessions: float
     state_gb: float
-    """Of all sessions, once; workers have twice of it on their disks, for compaction."""
+    """That of all sessions, once; workers have twice of it on their disks, for compaction."""
     written_mb_s: float
     """By producers and workers, before the copies."""
     broker_mb_s: float

@@ -145,7 +145,7 @@ RELIED_ON: dict[str, dict[str, str]] = {
     "Assigning: topics with the same number of partitions together, those nobody knows not at all.": {
         "faust.assignor.client_assignment.ClientAssignment.kafka_protocol_assignment": "5d0664432e4d",
         "faust.assignor.partition_assignor.PartitionAssignor._get_changelog_distribution": "3db971f3f45e",
-        "faust.assignor.partition_assignor.PartitionAssignor._get_external_topic_distribution": "b907f18e619c",
+        "faust.assignor.partition_assignor.PartitionAssignor._get_external_topic_distribution": "b907f18e619c",  # noqa: E501
         "faust.assignor.partition_assignor.PartitionAssignor._get_copartitioned_groups": "76de3cb3088e",
         "faust.assignor.partition_assignor.PartitionAssignor.assigned_actives": "e0748d7d3bc1",
     },
