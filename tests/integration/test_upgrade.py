@@ -20,7 +20,8 @@ from tests.integration.stage import SOON_MISSED, Stage
 from tests.integration.test_takeover import share
 from tests.integration.upgraded import judge_upgrade
 
-pytestmark = pytest.mark.integration
+# Each starts five workers, one after the other, and waits for each.
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]
 
 NEWER_STATE = "Start the newer version again"
 
