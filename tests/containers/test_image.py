@@ -100,7 +100,7 @@ def test_whatever_command_runs_in_it_the_health_check_asks_that(image: str) -> N
         podman("kill", "--signal", "STOP", name)
         assert not is_healthy(name)
     finally:
-        podman("rm", "--force", "--time", "0", name)
+        podman("rm", "--force", "--volumes", "--time", "0", name)
 
 
 def test_two_builds_give_the_same_bytes(image: str) -> None:
