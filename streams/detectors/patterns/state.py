@@ -20,7 +20,7 @@ class PatternsState(NamedTuple):
     Attributes:
         kinds: one letter (`ActionKind`) for each record.
         versions, places: the window (`streams.domain.shared_window`) of what was done to which content of
-            which target (`version_window`); empty as long as no record had a target.
+            which target (`version_window`); ``places`` counts only while a record in it has a target.
         failure: how the last command failed (`failure_of`), None when it did not.
         failures: how many commands in a row failed that way.
         trends: one `Trend`, as a list, for each pattern in order; empty until a pattern is completed.
@@ -48,7 +48,8 @@ def advance(state: PatternsState, decision: Decision, settings: PatternsSettings
     target = decision.target
     if target is not None or versions:
         newest = None if target is None else version(decision.tool, target, decision.content_hash)
-        versions, places = append(versions, places or NOTHING * len(kinds), newest, size)
+        # Places do not follow records while no record of the window has a target.
+        versions, places = append(versions, places if versions else NOTHING * len(kinds), newest, size)
     return PatternsState((kinds + kind)[-size:], versions, places, failure, failures, trends)
 
 

@@ -172,3 +172,18 @@ def test_only_tools_have_a_class(kind: str) -> None:
     reads = [decision_log("work", "read_file", "success", target="/f", kind=kind)] * 3
     assert places(seen(reads), "matched") == []
     assert seen(reads)[-1]["duplicate_mass"] == 3
+
+
+@pytest.mark.parametrize(("before", "after"), [(4, 8), (8, 4), (4, 6)])
+def test_a_window_that_all_targets_left_and_that_changes_its_size_is_that_of_a_fresh_session(
+    before: int, after: int
+) -> None:
+    stream = Stream(pattern_window=before)
+    stream.run([read(), *[other()] * before])
+    stream.set(pattern_window=after)
+    outcomes = stream.run([other(), write("h0"), *[read()] * 3])
+    fresh = Stream(pattern_window=after).run([*[other()] * (before + 2), write("h0"), *[read()] * 3])
+    assert [block(each, "patterns")["matched"] for each in outcomes[1:]] == [
+        block(each, "patterns")["matched"] for each in fresh[-4:]
+    ]
+    assert block(outcomes[-1], "patterns")["matched"] == ["read_loop"]
