@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Final
 
 from rich.console import Console
 from rich.text import Text
 
 from streams.cli.text.line import Line
 from streams.cli.text.rich_text import overflow, text_of, wrapped
+
+#: DECAWM, which all terminals begin with.
+_WRAP_OFF: Final = "\x1b[?7l"
+_WRAP_ON: Final = "\x1b[?7h"
 
 
 class FullScreen:
@@ -47,8 +52,21 @@ class FullScreen:
     def shown(self) -> Iterator[None]:
         """Take the whole terminal, and give it back as it was, whatever happens in the block."""
         self._painted = []
-        with self._console.screen(hide_cursor=True):
+        with self._console.screen(hide_cursor=True), self._without_wrapping():
             yield
+
+    @contextmanager
+    def _without_wrapping(self) -> Iterator[None]:
+        """Keep each line in its own: a terminal may draw characters wider than Rich counts them."""
+        self._write(_WRAP_OFF)
+        try:
+            yield
+        finally:
+            self._write(_WRAP_ON)
+
+    def _write(self, control: str) -> None:
+        self._console.file.write(control)
+        self._console.file.flush()
 
     def _text(self, line: Line | Text, width: int) -> Text:
         text = text_of(line, self._console.file) if isinstance(line, Line) else line.copy()  # type: ignore[arg-type]

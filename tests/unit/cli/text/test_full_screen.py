@@ -58,6 +58,20 @@ def test_lines_are_cut_to_the_screen_and_what_was_longer_before_is_gone() -> Non
         assert terminal.lines() == ["a", "", "3", "4"]
 
 
+@pytest.mark.parametrize(
+    "text", ["\U0001f3fb" * 30, "\U0001f1e9\U0001f1ea" * 10], ids=["colours of skin", "flags"]
+)
+def test_what_a_terminal_draws_wider_than_it_is_counted_stays_in_its_line(text: str) -> None:
+    terminal = Terminal()
+    screen = FullScreen(terminal.console)
+    with screen.shown():
+        screen.paint([line("one"), line("two"), line("three")])
+        screen.paint([line(text), line("two"), line("three")])
+        assert terminal.lines()[1:] == ["two", "three", ""]
+    terminal.written()
+    assert pyte.modes.DECAWM in terminal.screen.mode
+
+
 def test_of_what_stands_there_nothing_is_written_again() -> None:
     terminal = Terminal()
     screen = FullScreen(terminal.console)
@@ -85,7 +99,7 @@ def test_an_error_gives_the_terminal_back() -> None:
     terminal = Terminal()
     with pytest.raises(ZeroDivisionError), FullScreen(terminal.console).shown():
         raise ZeroDivisionError
-    assert terminal.written() == "\x1b[?1049h\x1b[H\x1b[?25l\x1b[?1049l\x1b[?25h"
+    assert terminal.written() == "\x1b[?1049h\x1b[H\x1b[?25l\x1b[?7l\x1b[?7h\x1b[?1049l\x1b[?25h"
 
 
 def test_a_text_of_an_agent_is_neither_markup_nor_obeyed() -> None:
