@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import orjson
 
+from streams.console.fold.amount import amount
 from streams.console.fold.offsets import Places
 from streams.console.fold.place import NOWHERE, place
 from streams.console.fold.rows import EpisodeRow, FindingRow
@@ -40,7 +41,8 @@ def cause_of(rule: str, signatures: list[str]) -> str:
 def episode_of(fields: Fields) -> EpisodeRow:
     """Return the episode as one event of it says."""
     at = place(fields["partition"], fields["offset"])
-    tokens, cost = fields["tokens_since_onset"] or 0, fields["cost_since_onset"]
+    tokens, cost = amount(fields["tokens_since_onset"] or 0), fields["cost_since_onset"]
+    cost = None if cost is None else amount(cost)
     loops = fields["level"] == Level.LOOP
     signatures = list(fields["signatures"])
     return EpisodeRow(

@@ -10,6 +10,8 @@ from array import array
 from bisect import bisect_left, bisect_right
 from typing import Final
 
+from streams.console.fold.amount import amount
+
 #: How many records of a session are kept.
 MOST: Final = 128
 
@@ -70,7 +72,7 @@ class Points:
         at = len(places) if not places or place > places[-1] else bisect_left(places, place)
         if at < len(places) and places[at] == place:
             return
-        self._tokens.insert(at, tokens)  # first, as it refuses what is no number
+        self._tokens.insert(at, amount(tokens))  # first, as it refuses what is no number
         places.insert(at, place)
         self._kafka.insert(at, kafka)
         self._own.insert(at, own)

@@ -7,10 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams.brokers.stored import Stored
+from streams.cli.text.top_list import snapshot
 from streams.console.fold.fitting import check
 from streams.console.fold.model import ReadModel
 from streams.console.inbox import Query, SessionQuery, page, sessions
 from streams.domain.topic import Topic
+from streams.top.picture import Reading, picture
 from tests.unit.console.agents import Board
 from tests.unit.console.told import everything, folded
 from tests.unit.control.samples import ACKS, COMMANDS, RECORDS
@@ -87,3 +89,20 @@ def test_the_model_says_which_records_it_could_not_use() -> None:
     assert not model.take(Topic.SESSION_ALERTS, record, {"event_type": "loop_episode"})
     assert model.take(Topic.SESSION_ALERTS, record, None), "a tombstone says nothing"
     assert model.cases == {}
+
+
+@pytest.mark.parametrize("tokens", [1e308, 1e300, -1e308, 2**62, 2**63 - 1, -(2**63)])
+def test_an_agent_that_says_it_used_more_than_anybody_can_is_a_row_like_others(tokens: float) -> None:
+    board = Board()
+    delta = {"tokens_consumed": tokens, "cumulative_session_cost": 1e18}
+    for session in ["s", "t"] * 9:
+        for told in board.done(session, tool="search", error="none", state_delta=delta):
+            board.model.take(*told)
+    board.loop("another")
+    for sort in ("waste", "rate"):
+        shown = board.inbox(sort=sort)
+        shown.content()
+        assert {row["session_id"] for row in shown.rows} == {"s", "t", "another"}
+        assert all(0 <= abs(row["rate_per_min"]) < 2**63 for row in shown.rows)
+    found = picture(board.model, Reading("here", 0), board.now, 60_000)
+    assert [line.text for line in snapshot(found, 100)]
