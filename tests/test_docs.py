@@ -287,7 +287,7 @@ def test_a_group_shows_the_first_sentence_of_each_command_whole(words: tuple[str
     group = COMMANDS[words]
     if not isinstance(group, click.Group):
         return
-    context = click.Context(group, terminal_width=80)
+    context = click.Context(group, terminal_width=80, **main.context_settings)
     shown = " ".join(group.get_help(context).split())
     for name in group.list_commands(context):
         command = group.get_command(context, name)
@@ -297,7 +297,8 @@ def test_a_group_shows_the_first_sentence_of_each_command_whole(words: tuple[str
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_help_fits_a_terminal_of_80_columns(words: tuple[str, ...]) -> None:
-    context = click.Context(COMMANDS[words], info_name=" ".join(("eddy", *words)), terminal_width=80)
+    name = " ".join(("eddy", *words))
+    context = click.Context(COMMANDS[words], info_name=name, terminal_width=80, **main.context_settings)
     assert [line for line in COMMANDS[words].get_help(context).splitlines() if len(line) > 80] == []
 
 

@@ -85,6 +85,8 @@ def _escaping() -> Iterator[None]:
     """Escape what click says of a wrong command line: it quotes words and file names as they are."""
     try:
         yield
+    except click.exceptions.NoArgsIsHelpError:
+        raise  # It quotes nothing: the message is the help of a group that was called without a command.
     except click.ClickException as error:
         error.message = escaped(error.message)
         raise

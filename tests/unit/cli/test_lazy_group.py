@@ -63,6 +63,13 @@ def test_help_names_the_commands(option: str) -> None:
     assert "detect" in result.stdout
 
 
+@pytest.mark.parametrize("words", [[], ["topics"], ["config"]])
+def test_a_group_without_a_command_shows_its_help_in_lines(words: list[str]) -> None:
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 2
+    assert result.stderr == CliRunner().invoke(main, [*words, "--help"]).stdout
+
+
 def test_the_one_line_help_is_that_of_the_command() -> None:
     assert isinstance(main, LazyGroup)
     context = click.Context(main)
