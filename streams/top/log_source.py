@@ -13,6 +13,7 @@ from streams.brokers.stored import Stored
 from streams.console.fold.model import ReadModel
 from streams.detectors.settings import DetectionSettings
 from streams.domain.outcome import Scored
+from streams.domain.text.clock import duration
 from streams.domain.topic import Topic
 from streams.ingest.ingestion import MADE_UP_TIMES, Ingestion, Request
 from streams.ingest.opening import Opening
@@ -92,6 +93,7 @@ class LogSource:
         self.steps = NewestSteps()
         self._paths, self._clock, self._within_ms = paths, clock, within_ms
         self._notices: deque[str] = deque(maxlen=_MOST_NOTICES)
+        self._unchanged = 0
         self._caught_up = asyncio.Event()
         self._store = Store(IN_MEMORY, "nowhere", time.time())
         self._ingestion = Ingestion(
@@ -123,12 +125,16 @@ class LogSource:
         files = sum(len(account.sources[name].paths) for name in names)
         of = f" of {', '.join(names)}" if names else ""
         unread = tuple(f"{path}: {why}" for path, why in account.unreadable.items())[:_MOST_NOTICES]
+        if not files and self._unchanged:
+            since = duration(self._within_ms)
+            unread += (f"files left out: {self._unchanged:,} unchanged for {since}, see --within",)
         behind = 0 if self._caught_up.is_set() else None
         said = "1 log" if files == 1 else f"{files:,} logs"
         return Reading(f"{said}{of}", behind, (*unread, *self._notices))
 
     def _find(self) -> Iterator[Path]:
         since = (self._clock() - self._within_ms) / 1000
+        unchanged = 0
         for path in candidates(self._paths, EVERY):
             try:
                 is_recent = path.stat().st_mtime >= since
@@ -136,6 +142,9 @@ class LogSource:
                 continue  # it has just gone
             if is_recent:
                 yield path
+            else:
+                unchanged += 1
+        self._unchanged = unchanged
 
     def _has_caught_up(self) -> None:
         self._caught_up.set()

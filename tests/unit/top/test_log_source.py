@@ -52,6 +52,7 @@ async def test_a_file_that_has_not_changed_for_long_is_not_opened(tmp_path: Path
     async with following(tmp_path) as source:
         assert source.model.cases == {}
         assert source.reading().source == "0 logs"
+        assert source.reading().notices == ("files left out: 1 unchanged for 1 h 0 min, see --within",)
 
 
 async def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
