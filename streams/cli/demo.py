@@ -14,6 +14,7 @@ import click
 
 from streams.cli.input_options import format_option, map_option
 from streams.cli.text.alert_style import mark, style
+from streams.cli.text.counting import count
 from streams.cli.text.intake_report import report_intake
 from streams.cli.text.line import Line, Span
 from streams.cli.text.screen import echo_json, standard_error, standard_output
@@ -92,14 +93,14 @@ def summary(outcome: Outcome) -> Iterator[Line]:
     account = outcome.account
     yield Line()
     yield Line.of(
-        Span(f"{len(account.sent):,} records: ", "bold"),
+        Span(f"{count(len(account.sent), 'record')}: ", "bold"),
         Span(f"{len(account.scored):,} scored, {len(account.dead):,} dead-lettered"),
         Span(_reasons(account)),
     )
     alerts, advised = _by_session(account.alerts), _by_session(account.advice)
     loops = {session_id for session_id, told in alerts.items() if any(map(_is_loop, told))}
     yield Line.of(
-        Span(f"{len(account.sessions):,} sessions: ", "bold"),
+        Span(f"{count(len(account.sessions), 'session')}: ", "bold"),
         Span(f"{len(loops):,} in a loop, {len(alerts) - len(loops):,} suspicious; "),
         Span(f"{len(account.alerts):,} alerts, {_advice_counted(account)}"),
     )

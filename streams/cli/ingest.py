@@ -20,6 +20,7 @@ from streams.brokers.record_sender import RecordSender
 from streams.cli.input_options import format_option, map_option
 from streams.cli.lazy_group import PROBLEM_FOUND
 from streams.cli.settings_file import settings_in_force
+from streams.cli.text.counting import count
 from streams.cli.text.ingest_summary import summary
 from streams.cli.text.live import Live
 from streams.cli.text.screen import echo, echo_json, standard_error, standard_output, status
@@ -366,10 +367,10 @@ def _stopping(task: asyncio.Future[Any], *, follow: bool) -> Iterator[None]:
 def _watching(account: Account, live: Live | None) -> str:
     files = sum(len(each.paths) for each in account.sources.values())
     records = sum(each.records for each in account.sources.values())
-    judged = (
-        "" if live is None else f", {len(live.sessions):,} sessions, {len(live.loops):,} in a loop so far"
-    )
-    return f"following {files:,} files: {records:,} records{judged}"
+    judged = ""
+    if live is not None:
+        judged = f", {count(len(live.sessions), 'session')}, {len(live.loops):,} in a loop so far"
+    return f"following {count(files, 'file')}: {count(records, 'record')}{judged}"
 
 
 def _check(account: Account, asked: tuple[str, ...], *, follow: bool, strict: bool) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from streams.backtest import Totals
 from streams.cli.settings_choice import Chosen
+from streams.cli.text.counting import count
 from streams.cli.text.line import Line, Span
 from streams.domain.text.printable import printable
 from streams.policy.comparison import DifferenceKind
@@ -40,7 +41,7 @@ def heading_lines(a: Chosen, b: Chosen) -> Iterator[Line]:
 def session_lines(session: SessionComparison) -> Iterator[Line]:
     """What would have changed for a session."""
     name = f"{printable(session.session_id, 80)} · {printable(session.agent_id, 40) or 'no agent'}"
-    counts = f" · {_count(session.records, 'record')}, {session.differing:,} would differ"
+    counts = f" · {count(session.records, 'record')}, {session.differing:,} would differ"
     yield Line.of(Span("● ", _STYLES[session.found_by]), Span(name, "bold"), Span(counts))
     loop = _loop(session)
     if loop:
@@ -54,7 +55,7 @@ def session_lines(session: SessionComparison) -> Iterator[Line]:
 def summary_lines(totals: Totals) -> Iterator[Line]:
     """The last lines: how much would have changed."""
     yield Line.of(
-        Span(f"{_count(totals.records, 'record')}: ", "bold"),
+        Span(f"{count(totals.records, 'record')}: ", "bold"),
         Span(f"{totals.differing:,} would differ" + (f" ({_counted(totals.kinds)})" if totals.kinds else "")),
     )
     if totals.rejected or totals.unreadable:
@@ -65,7 +66,7 @@ def summary_lines(totals: Totals) -> Iterator[Line]:
             )
         )
     yield Line.of(
-        Span(f"{_count(totals.sessions, 'session')}: ", "bold"),
+        Span(f"{count(totals.sessions, 'session')}: ", "bold"),
         Span(f"{totals.differing_sessions:,} would differ"),
     )
     loops = totals.loops
@@ -132,7 +133,7 @@ def _loop(session: SessionComparison) -> str:
         case FoundBy.BOTH, Detection(), Detection():
             delay = b.record - a.record
             side = "earlier" if delay < 0 else "later"
-            when = f"{_count(abs(delay), 'record')} {side} under B" if delay else "at the same record"
+            when = f"{count(abs(delay), 'record')} {side} under B" if delay else "at the same record"
             return f"under both, {when}: A {_detection(a)}; B {_detection(b)}"
         case _:
             return ""
@@ -162,7 +163,3 @@ def _in_order(kinds: Counter[DifferenceKind]) -> dict[str, int]:
 def _side(side: Side) -> dict[str, Any]:
     loop = None if side.loop is None else side.loop._asdict()
     return {"loop": loop, "alerts": dict(sorted(side.alerts.items()))}
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

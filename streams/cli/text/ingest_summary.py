@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from streams.cli.text.counting import count
 from streams.cli.text.line import Line, Span
 from streams.domain.text.printable import printable
 from streams.ingest.account import Account, Source
@@ -35,12 +36,12 @@ def summary(account: Account) -> Iterator[Line]:
 def _source(name: str, source: Source) -> Iterator[Line]:
     problems = source.all_problems
     counts = [
-        _count(len(source.paths), "file"),
-        _count(source.records, "record"),
+        count(len(source.paths), "file"),
+        count(source.records, "record"),
         f"{source.repeated:,} sent before" if source.repeated else "",
         f"{source.older:,} too old" if source.older else "",
-        f"{_count(source.all_ignored, 'line')} ignored",
-        _count(problems.total(), "problem"),
+        f"{count(source.all_ignored, 'line')} ignored",
+        count(problems.total(), "problem"),
     ]
     yield Line.of(Span(f"{name}: ", "bold"), Span(", ".join(filter(None, counts))))
     for reason, number in problems.most_common():
@@ -54,8 +55,4 @@ def _left_out(what: str, paths: Sequence[str], why: Sequence[str]) -> Iterator[L
     named = ", ".join(printable(path, 80) for path in paths[:_MOST_NAMED])
     more = f" and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else ""
     reason = f" ({printable(why[0], 120)})" if why else ""
-    yield Line.of(Span(f"{_count(len(paths), 'file')} {what}: {named}{more}{reason}", "yellow"))
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    yield Line.of(Span(f"{count(len(paths), 'file')} {what}: {named}{more}{reason}", "yellow"))

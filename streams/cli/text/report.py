@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from streams.cli.text.counting import count
 from streams.cli.text.line import Line, Span
 from streams.cli.text.timeline import COLUMNS, Timeline
 from streams.domain.level import Level
@@ -165,8 +166,8 @@ def summary(tally: Tally, *, only_loops: bool = False) -> list[Line]:
     counts = f"{tally.scored:,} scored, {tally.duplicates:,} duplicate, {tally.rejected:,} rejected"
     verdicts = f"{len(loops):,} in a loop, {len(suspicious):,} suspicious"
     lines = [
-        Line.of(Span(f"{_count(records, 'record')}: ", "bold"), Span(counts)),
-        Line.of(Span(f"{_count(len(tally.sessions), 'session')}: ", "bold"), Span(verdicts)),
+        Line.of(Span(f"{count(records, 'record')}: ", "bold"), Span(counts)),
+        Line.of(Span(f"{count(len(tally.sessions), 'session')}: ", "bold"), Span(verdicts)),
     ]
     if tally.problems:
         lines.insert(1, Line.of(Span(f"  rejected for {_counted(tally.problems)}", "yellow")))
@@ -177,10 +178,6 @@ def summary(tally: Tally, *, only_loops: bool = False) -> list[Line]:
     if len(ordered) > MOST_SESSIONS_NAMED:
         lines.append(Line.of(Span(f"  … and {len(ordered) - MOST_SESSIONS_NAMED:,} more")))
     return lines
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _counted(counter: Counter[str]) -> str:
