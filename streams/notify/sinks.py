@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Final
 
@@ -50,10 +51,22 @@ def sinks(settings: NotifySettings) -> tuple[Sink, ...]:
 
 
 def _alertmanagers(settings: NotifySettings, words: Wording) -> Iterable[Sink]:
-    token, urls = settings.secret("alertmanager_token"), settings.alertmanagers
-    for url in urls:
-        name = "alertmanager" if len(urls) == 1 else f"alertmanager-{URL(url).host}:{URL(url).port}"
-        yield Alertmanager(name, url, words, token)
+    token, urls = settings.secret("alertmanager_token"), tuple(dict.fromkeys(settings.alertmanagers))
+    servers = [f"{URL(url).host}:{URL(url).port}" for url in urls]
+    for url, name in zip(urls, _apart(urls, servers), strict=True):
+        yield Alertmanager(f"alertmanager-{name}" if len(urls) > 1 else "alertmanager", url, words, token)
+
+
+def _apart(urls: Sequence[str], servers: Sequence[str]) -> Iterable[str]:
+    """Yield a name for each: with its path where several have one host, with a number if that is not enough.
+
+    How far a sink has got is known by its name, so two of one name would pass for one another.
+    """
+    named: Counter[str] = Counter()
+    for url, server in zip(urls, servers, strict=True):
+        name = server if servers.count(server) == 1 else f"{server}{URL(url).path}"
+        named[name] += 1
+        yield name if named[name] == 1 else f"{name}#{named[name]}"
 
 
 def _webhook(settings: NotifySettings, words: Wording) -> Iterable[Sink]:

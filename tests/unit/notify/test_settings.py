@@ -35,6 +35,18 @@ def test_each_server_of_a_cluster_is_a_sink_of_its_own() -> None:
     assert names(notify_alertmanager_url=urls) == ["alertmanager-am-1:9093", "alertmanager-am-2:9093"]
 
 
+def test_servers_behind_one_host_are_told_apart_or_one_would_pass_for_the_other() -> None:
+    urls = (
+        "https://am/team-a, https://am/team-b/, https://am/team-a, https://u:s3cret@am/team-a, https://other/"
+    )
+    assert names(notify_alertmanager_url=urls) == [
+        "alertmanager-am:443/team-a",
+        "alertmanager-am:443/team-b",
+        "alertmanager-am:443/team-a#2",
+        "alertmanager-other:443",
+    ]
+
+
 def test_without_a_sink_it_says_which_there_are() -> None:
     with pytest.raises(ConfigurationError, match="EDDY_NOTIFY_PAGERDUTY_KEY"):
         names()
