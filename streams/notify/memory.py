@@ -64,14 +64,20 @@ class Marks(NamedTuple):
         match document:
             case {"start": int(start), "sinks": dict(sinks)}:
                 beyond, partitions = document.get("beyond", {}), document.get("partitions")
-                return cls(
-                    start,
-                    {str(name): int(at) for name, at in sinks.items()},
-                    {str(name): Beyond(int(end), tuple(waiting)) for name, (end, waiting) in beyond.items()},
-                    partitions if isinstance(partitions, int) else None,
-                )
             case _:
                 return None
+        try:
+            return cls(
+                start,
+                {str(name): int(at) for name, at in sinks.items()},
+                {
+                    str(name): Beyond(int(end), tuple(map(int, waiting)))
+                    for name, (end, waiting) in beyond.items()
+                },
+                partitions if isinstance(partitions, int) else None,
+            )
+        except (ArithmeticError, AttributeError, TypeError, ValueError):
+            return None
 
     def document(self) -> Mapping[str, Any]:
         """Return them as JSON has them."""

@@ -1,6 +1,9 @@
 """What is remembered in Kafka comes back, also what an earlier version wrote."""
 
 import json
+from typing import Any
+
+import pytest
 
 from streams.notify.memory import Marks
 from streams.notify.progress import Beyond
@@ -24,5 +27,16 @@ def test_an_earlier_version_finds_what_it_looks_for() -> None:
             raise AssertionError(other)
 
 
-def test_what_is_something_else_is_no_mark() -> None:
-    assert Marks.of({"handle": "1"}) is None
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"handle": "1"},
+        {"start": 5, "sinks": {"webhook": None}},
+        {"start": 5, "sinks": {"webhook": float("inf")}},
+        {"start": 5, "sinks": {}, "beyond": [20]},
+        {"start": 5, "sinks": {}, "beyond": {"slack": [20]}},
+        {"start": 5, "sinks": {}, "beyond": {"slack": [20, ["x"]]}},
+    ],
+)
+def test_what_is_something_else_is_no_mark(document: dict[str, Any]) -> None:
+    assert Marks.of(document) is None
