@@ -200,8 +200,11 @@ def test_the_map_is_read_with_the_keyboard_alone(board: Page) -> None:
 
 def test_a_cell_that_is_clicked_shows_its_session(board: Page) -> None:
     board.goto("/map")
-    board.wait_for_selector("#rows tr", state="attached")
-    board.locator(".surface canvas.base").click(position={"x": 16, "y": 46})
+    surface = board.locator(".surface canvas.base")
+    while not board.locator(".surface.on-cell").count():  # rows may be there before the cells are drawn
+        surface.hover(position={"x": 15, "y": 46})
+        surface.hover(position={"x": 16, "y": 46})
+    surface.click(position={"x": 16, "y": 46})
     board.wait_for_selector("#cell[data-at='0:0']")
 
 

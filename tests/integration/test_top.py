@@ -77,7 +77,8 @@ def looping(log: Path) -> Path:
 
 
 async def test_a_loop_in_a_log_comes_up_and_is_looked_at(log: Path, tmp_path: Path) -> None:
-    async with on_a_terminal(["top", "--follow"], environment(tmp_path)) as terminal:
+    variables = environment(tmp_path, COLUMNS="80", LINES="24")  # what counts is how large the terminal is
+    async with on_a_terminal(["top", "--follow"], variables) as terminal:
         await terminal.shows("0 logs", "up to date", "Whether a session is in a loop is not known.")
         append(log, of_now(LOG.read_text()))
         await terminal.shows("1 in a loop", f"● {SESSION}", "LOOP", "(R1)", "1 log of claude-code")

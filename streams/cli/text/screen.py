@@ -116,7 +116,9 @@ def terminal() -> Console | None:
         return None
     from rich.console import Console  # noqa: PLC0415
 
-    return Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+    # These would hold whatever size the terminal has, and gets.
+    environment = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES"}}
+    return Console(file=sys.stdout, highlight=False, markup=False, emoji=False, _environ=environment)
 
 
 def standard_output() -> Callable[[Line], None]:
