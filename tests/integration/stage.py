@@ -21,10 +21,12 @@ from schemas.codec import Codec
 from streams.brokers.client import Stored, connect
 from streams.brokers.client_fixes.coordinators import find_coordinators
 from streams.brokers.connection import Connection
+from streams.brokers.survey import group
 from streams.cli.topics import compare
 from streams.detectors.settings import DEFAULTS
 from streams.domain.topic import Topic
 from streams.engine.options import repartition_topic
+from streams.errors import InfrastructureError
 from streams.explain.settings_publication import changed_document, publish, publish_shadow
 from streams.explain.settings_topic import in_force, next_document, tried_out
 from streams.explain.settings_topic import records as settings_records
@@ -394,6 +396,20 @@ class Stage:
             partition: [version for _, version in sorted(versions.items())]
             for partition, versions in found.items()
         }
+
+    async def offsets_are_kept(self) -> None:
+        """Wait until brokers keep the offsets of groups, which takes a new cluster a while."""
+
+        async def kept() -> bool:
+            try:
+                await group(
+                    Connection(self.broker.bootstrap), self.application_id, [(Topic.DECISION_LOGS, 0)]
+                )
+            except InfrastructureError:
+                return False
+            return True
+
+        await until(kept, PATIENCE_SECONDS, "brokers that keep the offsets of groups")
 
     async def verdict(self, application_id: str | None = None, codec: Codec = _CODEC) -> Verdict:
         """Compare all that came out with the reference fold of all that went in; everything must be right."""

@@ -17,29 +17,19 @@ from aiokafka.protocol.admin import DeleteGroupsRequest
 
 from streams.brokers.client import connect
 from streams.brokers.connection import Connection
-from streams.brokers.survey import group
 from streams.domain.outgoing import Outgoing
 from streams.domain.topic import Topic
 from streams.engine.options import changelog_topic
-from streams.errors import InfrastructureError
 from tests.integration.load import HOUR_MS, decision, keyed, load
 from tests.integration.stage import Stage, delete_topics
-from tests.integration.worker_process import PATIENCE_SECONDS, until
 
 pytestmark = pytest.mark.integration
 
 
-async def keeps_offsets(stage: Stage) -> bool:
-    """Tell whether the brokers keep offsets: a new cluster does so some time after it is first asked."""
-    try:
-        await group(Connection(stage.broker.bootstrap), stage.application_id, [(Topic.DECISION_LOGS, 0)])
-    except InfrastructureError:
-        return False
-    return True
-
-
 async def examined(stage: Stage, *words: str, status: int = 0, **settings: object) -> dict[str, Any]:
     """Return the checks by name, those of one name joined: (status of the worst, what was said)."""
+    if "bootstrap_servers" not in settings:
+        await stage.offsets_are_kept()
     settings = {"replicas": 1, **settings}
     if "--timeout" not in words:
         words = (*words, "--timeout", "60")  # the brokers may be slow to answer, and are no less healthy
@@ -116,7 +106,7 @@ async def test_without_a_broker_the_rest_is_looked_at_in_time(stage: Stage, tmp_
     found = await examined(stage, "--timeout", "2", status=1, bootstrap_servers=f"127.0.0.1:{port}")
     assert "no answer within 2 s" in found["broker"][1]
     server.close()
-    await until(lambda: keeps_offsets(stage), PATIENCE_SECONDS, "brokers that keep the offsets of groups")
+    await stage.offsets_are_kept()
     # One of several that is down is no failure.
     servers = f"127.0.0.1:1,{stage.broker.bootstrap}"
     found = await examined(stage, bootstrap_servers=servers)

@@ -97,4 +97,5 @@ async def test_every_topic_of_the_catalogue_gets_the_prefix(stage: Stage) -> Non
     names = {topic.name for topic in wanted.topics}
     assert all(name.startswith(job.prefix) for name in names)
     assert set(await stage.partition_counts(names)) == names
+    await stage.offsets_are_kept()
     await job.eddy("doctor")
