@@ -13,12 +13,11 @@ import click
 
 from benchmarks.contender import Contender
 from benchmarks.plan import PARTS, Plan
-from benchmarks.report import as_json, as_markdown, merged, update_document
+from benchmarks.report import RESULTS, as_json, as_markdown, merged, update_document
 from benchmarks.session import measure
 
 _ROOT = Path(__file__).parents[1]
 _DOCUMENT = _ROOT / "docs" / "measurements" / "benchmarks.md"
-_RESULTS = _ROOT / "benchmarks" / "results.json"
 
 
 @click.command()
@@ -84,8 +83,8 @@ def main(
     texts = as_markdown(results)
     click.echo("\n".join(texts.values()))
     if plan.complete if write is None else write:
-        kept = json.loads(_RESULTS.read_text()) if _RESULTS.exists() else {}
-        _RESULTS.write_text(as_json(merged(kept, results)))
+        kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+        RESULTS.write_text(as_json(merged(kept, results)))
         update_document(_DOCUMENT, texts)
 
 

@@ -11,20 +11,17 @@ what they send, what they get and the time of whoever gives out are real.
 
 from __future__ import annotations
 
-import json
 import time
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import click
 from faust.assignor.partition_assignor import PartitionAssignor
 
-from benchmarks.report import as_json
+from benchmarks.report import as_json, keep
 from streams.domain.topic import Topic
 from streams.engine.faust_seam.lean_assignor import LeanAssignor
 
-_RESULTS = Path(__file__).parent / "results.json"
 _SOURCES = {str(Topic.DECISION_LOGS), "eddy-aggregates-repartition"}
 _CHANGELOGS = {"eddy-sessions-changelog", "eddy-aggregates-changelog"}
 
@@ -90,8 +87,7 @@ def main(*, write: bool) -> None:
     cases = [each._asdict() for each in found]
     click.echo(as_json({"cases": cases}))
     if write:
-        kept = json.loads(_RESULTS.read_text())
-        _RESULTS.write_text(as_json({**kept, "group": {"cases": cases}}))
+        keep("group", {"cases": cases})
 
 
 if __name__ == "__main__":

@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import shlex
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -29,11 +27,10 @@ from benchmarks import broker
 from benchmarks.contender import Contender, running
 from benchmarks.contenders.config import ContenderConfig
 from benchmarks.machine import describe, pace
-from benchmarks.report import as_json
+from benchmarks.report import as_json, keep
 from benchmarks.standby import Worker
 from streams.embedded_broker.port import free_port
 
-_RESULTS = Path(__file__).parent / "results.json"
 _SESSION_TIMEOUT_S = 15.0
 _GROUP = "many"
 
@@ -145,8 +142,7 @@ def main(*, counts: tuple[int, ...], seconds: float, kind: str, write: bool) -> 
     results["command"] = shlex.join(["python", "-m", "benchmarks.partitions", *sys.argv[1:]])
     click.echo(as_json(results))
     if write:
-        kept = json.loads(_RESULTS.read_text())
-        _RESULTS.write_text(as_json({**kept, "partitions_cost": results}))
+        keep("partitions_cost", results)
 
 
 if __name__ == "__main__":

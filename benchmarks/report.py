@@ -6,13 +6,15 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from benchmarks.contender import Contender
 from benchmarks.judging_tables import judging_tables
 from benchmarks.markdown import number, table
 
 Results = dict[str, Any]
+
+RESULTS: Final = Path(__file__).parent / "results.json"
 
 #: What stands between two such lines of the document is written by the benchmark.
 _MARKERS = {
@@ -31,6 +33,12 @@ _MARKERS = {
 #: How much of a peer's engine Eddy's may cost.
 _ENGINE_AIMS = {Contender.FAUST: 0.1, Contender.QUIX: 0.5, Contender.PLAIN: 2.0}
 _RESTORE_AIM = 10.0
+
+
+def keep(name: str, value: Any) -> None:
+    """Keep the figures of one part in place of those before."""
+    kept = json.loads(RESULTS.read_text())
+    RESULTS.write_text(as_json({**kept, name: value}))
 
 
 def as_json(results: Results) -> str:

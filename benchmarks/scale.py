@@ -18,10 +18,9 @@ from typing import Any, Self
 import click
 
 from benchmarks.markdown import number, table
-from benchmarks.report import update_document
+from benchmarks.report import RESULTS, update_document
 
 _ROOT = Path(__file__).parents[1]
-_RESULTS = _ROOT / "benchmarks" / "results.json"
 _DOCUMENT = _ROOT / "docs" / "scale.md"
 
 RATES = (10_000, 100_000, 1_000_000)
@@ -309,7 +308,7 @@ def _options(command: Any) -> Any:
 @_options
 def main(*, events: tuple[int, ...], write: bool, **assumed: Any) -> None:
     """Say what it takes to run Eddy at these rates."""
-    results = json.loads(_RESULTS.read_text())
+    results = json.loads(RESULTS.read_text())
     texts = as_markdown(results, events or RATES, replace(Assumptions(), **assumed))
     click.echo("\n".join(texts.values()))
     if write:

@@ -10,11 +10,9 @@ SQLite.
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import click
@@ -22,7 +20,7 @@ from cramjam import zstd
 
 from benchmarks.agent_sessions import sessions
 from benchmarks.machine import describe, pace
-from benchmarks.report import as_json
+from benchmarks.report import as_json, keep
 from schemas.codec import Codec
 from streams.brokers.client import Stored
 from streams.console.fold.model import ReadModel
@@ -34,7 +32,6 @@ from streams.engine.state.changelog import encode_session
 from streams.job import Job
 from streams.run_result import RunResult
 
-_RESULTS = Path(__file__).parent / "results.json"
 _SESSIONS, _LENGTH = 200, 50
 _CHANGELOG = "sessions-changelog"
 #: What stands in a batch beside key and value of a record, about (Kafka's record format, version 2).
@@ -134,8 +131,7 @@ def main(*, write: bool) -> None:
     }
     click.echo(as_json(found))
     if write:
-        kept = json.loads(_RESULTS.read_text())
-        _RESULTS.write_text(as_json({**kept, "sizes": found}))
+        keep("sizes", found)
 
 
 if __name__ == "__main__":

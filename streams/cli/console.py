@@ -12,7 +12,7 @@ import click
 
 from schemas.numbers import CONTROL_SUBJECTS
 from streams.brokers.client import connect
-from streams.cli.input_options import INPUT_PATH, format_option, given_options, map_option
+from streams.cli.input_options import INPUT_PATH, format_option, given_options, map_option, settings_option
 from streams.cli.settings_file import settings_in_force
 from streams.cli.text.intake_report import report_intake
 from streams.cli.text.progress import watched
@@ -51,13 +51,7 @@ from streams.sources.reading import entries
 @click.option("--port", type=click.IntRange(0, 65_535), help="0 chooses a free one [EDDY_CONSOLE_PORT].")
 @click.option("--open", "opens", is_flag=True, help="Open a browser.")
 @click.option("--bootstrap-servers", help="Brokers [EDDY_BOOTSTRAP_SERVERS].")
-@click.option(
-    "--settings",
-    "settings_path",
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
-    help="JSON document of settings that differ from the defaults; for files.",
-)
+@settings_option("JSON document of settings that differ from the defaults; for files.")
 @format_option
 @map_option
 def console(

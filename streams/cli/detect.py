@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from streams.cli.input_options import INPUT_PATH, format_option, given_options, map_option
+from streams.cli.input_options import INPUT_PATH, format_option, given_options, map_option, settings_option
 from streams.cli.lazy_group import PROBLEM_FOUND
 from streams.cli.settings_file import settings_in_force
 from streams.cli.text.intake_report import count, report_intake
@@ -29,13 +29,7 @@ from streams.sources.reading import entries
 @click.command()
 @click.argument("paths", metavar="[PATH...|-]", nargs=-1, type=INPUT_PATH)
 @click.option("--json", "as_json", is_flag=True, help="One JSON line per input record instead of timelines.")
-@click.option(
-    "--settings",
-    "settings_path",
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
-    help="JSON document of settings that differ from the defaults.",
-)
+@settings_option()
 @format_option
 @map_option
 @click.option("--all-steps", is_flag=True, help="Show the quiet steps, and all advice.")

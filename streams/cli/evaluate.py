@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from streams.cli.input_options import settings_option
 from streams.cli.settings_choice import CHOICE, choose
 from streams.cli.settings_file import settings_in_force
 from streams.cli.text.difference_table import difference_lines
@@ -60,13 +61,7 @@ _DETECTORS = "\n".join(f"  {name:15}  {detector.asks}" for name, detector in DET
     show_default=True,
     help="Labelled repetitions from which on a session counts as looping.",
 )
-@click.option(
-    "--settings",
-    "settings_path",
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
-    help="JSON document of settings that differ from the defaults.",
-)
+@settings_option()
 @click.option(
     "--against",
     metavar="SETTINGS",

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from streams.cli.input_options import INPUT_PATH, format_option, map_option
+from streams.cli.input_options import INPUT_PATH, format_option, map_option, settings_option
 from streams.cli.settings_file import settings_in_force
 from streams.cli.text.explanation_text import explanation_lines
 from streams.cli.text.intake_report import report_intake
@@ -46,13 +46,7 @@ _SHOWN = 40
 )
 @click.option("--all", "every_step", is_flag=True, help="The whole timeline, with its quiet steps.")
 @click.option("--json", "as_json", is_flag=True, help="For machines.")
-@click.option(
-    "--settings",
-    "settings_path",
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
-    help="To judge files under: JSON document of settings that differ from the defaults.",
-)
+@settings_option("To judge files under: JSON document of settings that differ from the defaults.")
 @format_option
 @map_option
 @click.option("--bootstrap-servers", help="Brokers, for --topic [EDDY_BOOTSTRAP_SERVERS].")

@@ -17,7 +17,7 @@ import click
 from pydantic import Field
 
 from streams.brokers.record_sender import RecordSender
-from streams.cli.input_options import format_option, map_option
+from streams.cli.input_options import format_option, map_option, settings_option
 from streams.cli.lazy_group import PROBLEM_FOUND
 from streams.cli.settings_file import settings_in_force
 from streams.cli.text.counting import count
@@ -154,13 +154,7 @@ class Goal(NamedTuple):
     metavar="FILE",
     help="Remembers how far files were read [~/.local/state/eddy/ingest.sqlite].",
 )
-@click.option(
-    "--settings",
-    "settings_path",
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
-    help="With --judge: JSON document of settings that differ from the defaults.",
-)
+@settings_option("With --judge: JSON document of settings that differ from the defaults.")
 @click.option("--bootstrap-servers", help="Brokers [EDDY_BOOTSTRAP_SERVERS].")
 def ingest(
     *,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -56,3 +57,16 @@ map_option: Final = click.option(
     callback=_mapped,
     help="Mapping file (TOML): which column of a CSV file, or JSON pointer of JSON lines, is what.",
 )
+
+
+def settings_option(
+    text: str = "JSON document of settings that differ from the defaults.",
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option that names the settings which files are judged under, with this help."""
+    return click.option(
+        "--settings",
+        "settings_path",
+        metavar="FILE",
+        type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
+        help=text,
+    )

@@ -12,7 +12,7 @@ from typing import Any, Final
 import click
 
 from streams.cli.duration_type import DurationType
-from streams.cli.input_options import format_option, given_options, map_option
+from streams.cli.input_options import format_option, given_options, map_option, settings_option
 from streams.cli.settings_file import settings_in_force
 from streams.cli.text.screen import echo_json, standard_output, terminal
 from streams.cli.text.top_list import snapshot
@@ -49,13 +49,7 @@ Show = Callable[[Source, Explain], Coroutine[Any, Any, None]]
 @click.option("--json", "as_json", is_flag=True, help="Write what is so now as one JSON document, and end.")
 @format_option
 @map_option
-@click.option(
-    "--settings",
-    "settings_path",
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
-    help="With --follow: JSON document of settings that differ from the defaults.",
-)
+@settings_option("With --follow: JSON document of settings that differ from the defaults.")
 @click.option("--bootstrap-servers", help="Brokers [EDDY_BOOTSTRAP_SERVERS].")
 def top(
     *,

@@ -1,4 +1,4 @@
-"""An enriched record as the outcome that it tells of."""
+"""From an enriched record back to the outcome that was written into it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from streams.policy.routing import topic_of
 
 
 def scored_again(enriched: dict[str, Any]) -> Scored:
-    """Return the outcome that an enriched record tells of."""
+    """Return the outcome that this record was made from."""
     eddy = enriched["eddy"]
     _, partition, offset, _ = eddy["id"].rsplit("/", 3)
     known = {name: value for name, value in enriched.items() if name != "eddy"}

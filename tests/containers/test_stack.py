@@ -1,6 +1,7 @@
 """docker-compose.yml, started for real: agents go in circles, and somebody hears of it."""
 
 import json
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -65,7 +66,7 @@ def test_prometheus_scrapes_every_process(stack: Stack) -> None:
         seen = up()
         if {("eddy", "up"), ("eddy-bridge", "up"), ("eddy-console", "up")} <= seen:
             break
-        podman("exec", stack.containers("webhook")[0], "python", "-c", "import time; time.sleep(1)")
+        time.sleep(1)
     assert {("eddy", "up"), ("eddy-bridge", "up"), ("eddy-console", "up")} <= seen
 
 

@@ -18,6 +18,7 @@ from streams.job import Job
 from tests.integration.reference_aggregates import judge_aggregates
 from tests.integration.reference_fold import (
     OUTPUT_TOPICS,
+    Expected,
     Verdict,
     fold,
     judge,
@@ -77,6 +78,14 @@ async def judge_stage(stage: Stage, group: str, codec: Codec, lives: Lives | Non
     verdict = judge(expected, outputs, changelog)
     if removals is not None:
         verdict.add(removals)
+    await judge_aggregates_of(stage, group, codec, expected, verdict)
+    return verdict
+
+
+async def judge_aggregates_of(
+    stage: Stage, group: str, codec: Codec, expected: Expected, verdict: Verdict
+) -> None:
+    """Compare the aggregates of a group with those of all that was expected of it, in the same verdict."""
     repartition = repartition_topic(group)
     counts = await stage.partition_counts([repartition, *AGGREGATE_TOPICS])
     judge_aggregates(
@@ -89,7 +98,6 @@ async def judge_stage(stage: Stage, group: str, codec: Codec, lives: Lives | Non
         published={topic: await stage.read(topic) for topic in AGGREGATE_TOPICS},
         partitions={**counts, Topic.REPARTITION: counts[repartition]},
     )
-    return verdict
 
 
 def _removals(lives: Lives, changelog: Sequence[Stored], outputs: Mapping[str, Sequence[Stored]]) -> Removals:

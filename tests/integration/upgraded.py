@@ -17,21 +17,19 @@ from importlib.metadata import version
 
 from schemas.bundled import by_id
 from schemas.codec import Codec
-from streams.aggregation import Aggregation
 from streams.brokers.client import Stored
 from streams.detectors.settings import DEFAULTS
 from streams.domain.outgoing import Outgoing
 from streams.domain.run import Run
-from streams.domain.topic import AGGREGATES as AGGREGATE_TOPICS
 from streams.domain.topic import Topic
-from streams.engine.options import AGGREGATES, changelog_topic, repartition_topic
+from streams.engine.options import changelog_topic
 from streams.engine.settings_ledger import Entry
 from streams.engine.state.changelog import decode_session, encode_session, session_key
 from streams.job import Job, key_text
 from streams.run_result import RunResult
 from streams.settings_document.document import to_document
 from tests.integration.first_version import FirstVersion, Folded
-from tests.integration.reference_aggregates import judge_aggregates
+from tests.integration.judgement import judge_aggregates_of
 from tests.integration.reference_fold import (
     OUTPUT_TOPICS,
     Expected,
@@ -81,17 +79,7 @@ async def judge_upgrade(stage: Stage, first: FirstVersion) -> tuple[Verdict, Han
         relay.take(stored, folded)
     expected = relay.expected()
     verdict = judge(expected, relay.outputs, changelog)
-    repartition = repartition_topic(group)
-    counts = await stage.partition_counts([repartition, *AGGREGATE_TOPICS])
-    judge_aggregates(
-        verdict,
-        expected,
-        Aggregation(codec),
-        repartition=await stage.read(repartition),
-        changelog=await stage.read(changelog_topic(group, AGGREGATES)),
-        published={topic: await stage.read(topic) for topic in AGGREGATE_TOPICS},
-        partitions={**counts, Topic.REPARTITION: counts[repartition]},
-    )
+    await judge_aggregates_of(stage, group, codec, expected, verdict)
     assert not verdict.problems, "\n".join(verdict.problems)
     return verdict, handover
 

@@ -98,10 +98,10 @@ async def let_in(connection: Connection, port: int, host: str = "localhost") -> 
 
 
 async def test_a_broker_is_trusted_for_its_authority(authority: Authority) -> None:
-    trusting = Connection("b:1", security_protocol="SSL", ssl_cafile=str(authority.identity.certificate))
+    connection = Connection("b:1", security_protocol="SSL", ssl_cafile=str(authority.identity.certificate))
     async with server(authority.issue("localhost")) as port:
-        assert await let_in(trusting, port)
-        assert not await let_in(replace(trusting, ssl_cafile=None), port)
+        assert await let_in(connection, port)
+        assert not await let_in(replace(connection, ssl_cafile=None), port)
 
 
 async def test_a_broker_of_another_name_is_trusted_only_when_names_do_not_count(authority: Authority) -> None:
@@ -111,19 +111,23 @@ async def test_a_broker_of_another_name_is_trusted_only_when_names_do_not_count(
         assert await let_in(replace(checking, ssl_check_hostname=False), port)
 
 
+def trusting(authority: Authority, ours: Identity) -> Connection:
+    """Return a connection that trusts an authority, and shows a certificate of its own."""
+    return Connection(
+        "b:1",
+        security_protocol="SSL",
+        ssl_cafile=str(authority.identity.certificate),
+        ssl_certfile=str(ours.certificate),
+        ssl_keyfile=str(ours.key),
+    )
+
+
 @pytest.mark.parametrize("password", [None, PASSWORD])
 async def test_a_broker_that_asks_for_a_certificate_gets_it(
     authority: Authority, password: str | None
 ) -> None:
     ours = authority.issue("client", password)
-    known = Connection(
-        "b:1",
-        security_protocol="SASL_SSL",
-        ssl_cafile=str(authority.identity.certificate),
-        ssl_certfile=str(ours.certificate),
-        ssl_keyfile=str(ours.key),
-        ssl_keyfile_password=password,
-    )
+    known = replace(trusting(authority, ours), security_protocol="SASL_SSL", ssl_keyfile_password=password)
     async with server(authority.issue("localhost"), authority.identity.certificate) as port:
         assert await let_in(known, port)
         assert not await let_in(replace(known, ssl_certfile=None, ssl_keyfile=None), port)
@@ -143,13 +147,7 @@ async def test_a_certificate_that_is_renewed_on_disk_is_used_by_the_next_connect
     (tmp_path / "new").mkdir()
     new = Authority(tmp_path / "new")
     ours, trusted = authority.issue("client"), authority.identity.certificate
-    connection = Connection(
-        "b:1",
-        security_protocol="SSL",
-        ssl_cafile=str(trusted),
-        ssl_certfile=str(ours.certificate),
-        ssl_keyfile=str(ours.key),
-    )
+    connection = trusting(authority, ours)
     (kept := tmp_path / "kept.pem").write_bytes(trusted.read_bytes())
     async with (
         server(authority.issue("localhost"), kept) as before,
@@ -169,13 +167,7 @@ async def test_renewed_files_that_cannot_be_used_leave_those_before_in_use(
     """The certificate is there before its key, for as long as it likes."""
     caplog.set_level(logging.INFO)
     ours = authority.issue("client")
-    connection = Connection(
-        "b:1",
-        security_protocol="SSL",
-        ssl_cafile=str(authority.identity.certificate),
-        ssl_certfile=str(ours.certificate),
-        ssl_keyfile=str(ours.key),
-    )
+    connection = trusting(authority, ours)
     context = connection.ssl_context()
     assert context is not None
     new = authority.issue("renewed")

@@ -211,16 +211,21 @@ def slow_chat(*already_told: str) -> tuple[Outbox, Episodes]:
     return outbox, episodes
 
 
+def told(outbox: Outbox, *moments: int) -> list[tuple[str, str]]:
+    """Return what is told at these moments, each delivery settled at once."""
+    found = []
+    for now in moments:
+        found += steps(batch := sent(outbox, now))
+        settle_all(outbox, batch, now=now)
+    return found
+
+
 def test_who_begins_to_loop_is_told_before_messages_are_changed() -> None:
     outbox, episodes = slow_chat("s-1", "s-2")
     updates = [alert("still_open", 16, session="s-1"), alert("still_open", 17, session="s-2")]
     add(outbox, episodes, *updates, now=5)
     add(outbox, episodes, alert("opened", 18, session="s-3"), now=5)
-    found = []
-    for now in (5, 6, 7):
-        found += steps(batch := sent(outbox, now))
-        settle_all(outbox, batch, now=now)
-    assert found == [("s-3", "trigger"), ("s-1", "update"), ("s-2", "update")]
+    assert told(outbox, 5, 6, 7) == [("s-3", "trigger"), ("s-1", "update"), ("s-2", "update")]
 
 
 def test_an_update_does_not_keep_what_follows_it_in_its_session_waiting() -> None:
@@ -228,11 +233,7 @@ def test_an_update_does_not_keep_what_follows_it_in_its_session_waiting() -> Non
     outbox, episodes = slow_chat("s-1", "s-2")
     updates = [alert("still_open", 16, session="s-2"), alert("still_open", 17, session="s-1")]
     add(outbox, episodes, *updates, alert("escalated", 18, session="s-1"), now=5)
-    found = []
-    for now in (5, 6, 7):
-        found += steps(batch := sent(outbox, now))
-        settle_all(outbox, batch, now=now)
-    assert found == [("s-1", "update"), ("s-1", "trigger"), ("s-2", "update")]
+    assert told(outbox, 5, 6, 7) == [("s-1", "update"), ("s-1", "trigger"), ("s-2", "update")]
 
 
 def test_an_end_takes_the_place_of_its_beginning_in_a_digest() -> None:
