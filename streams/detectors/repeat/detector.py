@@ -101,6 +101,7 @@ class Repeat(Detector[RepeatState, RepeatSettings]):
         signature = _signature(*pair)
         newest = ring[-1:]
         signatures, ring = append(signatures, ring, signature, settings.repeat_ring_size)
+        # The ring holds two calls at least, so the letter before is still that of the call before.
         run_length = run_length + 1 if ring[-1] == newest else 1
         if emitted and settings.repeat_dedup is RepeatDedup.rearm:
             ringing = [_mark(each) for each in signatures if each is not None]
