@@ -51,13 +51,34 @@ def watched(browser: Browser, trouble: Trouble, **options: Any) -> Iterator[Brow
         context.close()
 
 
+#: Axe judges colours by what stands behind what, and looks at places once. A live page may move meanwhile.
+_AUDIT = """
+async (tags) => {
+  let changes = 0;
+  const observer = new MutationObserver((list) => { changes += list.length; });
+  observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+  const { violations } = await axe.run(document, {
+    runOnly: { type: "tag", values: tags }, resultTypes: ["violations"],
+  });
+  changes += observer.takeRecords().length;
+  observer.disconnect();
+  return { violations, moved: changes > 0 };
+}
+"""
+_AUDITS = 10
+
+
 def violations(page: Page) -> list[str]:
-    """Return what axe finds on a page: the rule, and the elements."""
+    """Return what axe finds on a page: the rule, and the elements.
+
+    What it finds while the page changes is looked for again, up to `_AUDITS` times: a fault stays.
+    """
     page.evaluate(AXE.read_text())
-    found = page.evaluate(
-        "tags => axe.run(document, {runOnly: {type: 'tag', values: tags}, resultTypes: ['violations']})", TAGS
-    )
+    for _ in range(_AUDITS):
+        audit = page.evaluate(_AUDIT, TAGS)
+        if not (audit["violations"] and audit["moved"]):
+            break
     return [
         f"{each['id']}: {each['help']}: {[node['html'][:200] for node in each['nodes']][:3]}"
-        for each in found["violations"]
+        for each in audit["violations"]
     ]
