@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import click
 
+from streams.cli.suggesting_group import SuggestingGroup
+
 _LONGEST = 200
 
 
-class CommandGroup(click.Group):
+class CommandGroup(SuggestingGroup):
     """A group of commands; click would cut their sentences to fit the line, this breaks them instead."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

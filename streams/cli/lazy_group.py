@@ -13,6 +13,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from streams.cli.suggesting_group import SuggestingGroup
 from streams.cli.text.screen import echo_lines
 from streams.domain.text.printable import escaped
 from streams.errors import ConfigurationError, EddyError, InfrastructureError
@@ -23,7 +24,7 @@ BROKER_UNREACHABLE = 3
 INTERRUPTED = 130
 
 
-class LazyGroup(click.Group):
+class LazyGroup(SuggestingGroup):
     """Commands live in modules of `streams.cli` that are named like them, in an attribute of that name.
 
     ``eddy detect`` then never pays for importing Faust. ``commands_in`` maps each name to its one-line help,

@@ -70,6 +70,22 @@ def test_a_group_without_a_command_shows_its_help_in_lines(words: list[str]) -> 
     assert result.stderr == CliRunner().invoke(main, [*words, "--help"]).stdout
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["detct"], "No such command 'detct'. Did you mean 'detect'?"),
+        (["topics", "paln"], "No such command 'paln'. Did you mean 'plan'?"),
+        (["tops"], "No such command 'tops'. Did you mean 'top' or 'topics'?"),
+        (["xyzzy"], "No such command 'xyzzy'."),
+        (["de\x1b[2Jtect"], "No such command 'de\\x1b[2Jtect'. Did you mean 'detect'?"),
+        (["--detct"], "No such option: --detct"),
+    ],
+)
+def test_a_misspelt_command_is_answered_with_the_names_near_it(words: list[str], said: str) -> None:
+    result = CliRunner().invoke(main, words)
+    assert (result.exit_code, result.stderr.splitlines()[-1]) == (2, f"Error: {said}")
+
+
 def test_the_one_line_help_is_that_of_the_command() -> None:
     assert isinstance(main, LazyGroup)
     context = click.Context(main)
