@@ -8,7 +8,7 @@ rise, no record of a file is ever a duplicate.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from streams.detectors.settings import DetectionSettings
 from streams.domain.aggregates.task_profile import TaskProfile
@@ -18,7 +18,9 @@ from streams.domain.session import Session
 from streams.pipeline import admit, step
 from streams.sources.entry import UNDECODABLE, Entry
 
-PARTITION = 0
+PARTITION: Final = 0
+MOST_FOLLOWED: Final = 2_000
+"""Sessions that are remembered of logs that are followed without end; the state of one may be 100 kB."""
 
 
 class Judgement(NamedTuple):
@@ -40,10 +42,17 @@ class Judgement(NamedTuple):
 
 
 class Judge:
-    """Judges records one after the other. Memory grows with the sessions and task types, not with records."""
+    """Judges records one after the other. Memory grows with the sessions and task types, not with records.
 
-    def __init__(self, settings: DetectionSettings) -> None:
+    Args:
+        settings: What is judged under.
+        most_sessions: So many are remembered, those with the newest records; one that was forgotten begins
+            again. None remembers all.
+    """
+
+    def __init__(self, settings: DetectionSettings, most_sessions: int | None = None) -> None:
         self._settings = settings
+        self._most = most_sessions
         self._sessions: dict[str, Session] = {}
         self._profiles: dict[str, TaskProfile] = {}
         self._offset = -1
@@ -58,8 +67,10 @@ class Judge:
         if isinstance(admitted, Rejected):
             session_id, event_id = _text(entry.value.get("session_id")), _text(entry.value.get("event_id"))
             return Judgement(offset, session_id, event_id, admitted)
-        session, outcome = step(self._sessions.get(admitted.session_id), admitted, settings)
+        session, outcome = step(self._sessions.pop(admitted.session_id, None), admitted, settings)
         self._sessions[admitted.session_id] = session
+        if self._most is not None and len(self._sessions) > self._most:
+            del self._sessions[next(iter(self._sessions))]
         recommendation = recommended(self._profiles, outcome, settings)
         return Judgement(offset, admitted.session_id, admitted.event_id, outcome, recommendation)
 

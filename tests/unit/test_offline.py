@@ -7,7 +7,7 @@ import pytest
 
 from streams.detectors.settings import DEFAULTS
 from streams.domain.outcome import Rejected, Scored
-from streams.offline import Judgement, judge
+from streams.offline import Judge, Judgement, judge
 from streams.sources.entry import Entry, session_key, undecodable
 
 
@@ -30,6 +30,16 @@ def scores(judgements: Iterator[Judgement], session: str) -> list[float]:
         for judgement in judgements
         if isinstance(judgement.outcome, Scored) and judgement.session_id == session
     ]
+
+
+def test_a_bounded_judge_forgets_the_session_that_was_silent_for_longest() -> None:
+    judge_two = Judge(DEFAULTS, most_sessions=2).judge
+    steps = {}
+    for number, session in enumerate(["old", "kept", "old", "new", "old", "kept"], 1):
+        outcome = judge_two(log(session, number)).outcome
+        assert isinstance(outcome, Scored)
+        steps.setdefault(session, []).append(outcome.enriched["eddy"]["step"])
+    assert steps == {"old": [1, 2, 3], "kept": [1, 1], "new": [1]}
 
 
 def test_offsets_count_every_record_the_refused_ones_too() -> None:

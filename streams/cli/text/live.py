@@ -14,7 +14,7 @@ from streams.domain.text.clock import clock
 from streams.domain.text.printable import printable
 from streams.explain.presentation import meaning, sentence
 from streams.ingest.sink import Sent
-from streams.offline import Judge, Judgement
+from streams.offline import MOST_FOLLOWED, Judge, Judgement
 from streams.sources.entry import Entry, session_key
 
 MOST_NAMED: Final = 10
@@ -33,7 +33,7 @@ class Live:
 
     def __init__(self, write: Callable[[Line], None], settings: DetectionSettings) -> None:
         self._write = write
-        self._judge = Judge(settings)
+        self._judge = Judge(settings, MOST_FOLLOWED)
         self._is_live = False
         self._past: dict[str, Line] = {}
         self.sessions: set[str] = set()
