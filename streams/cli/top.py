@@ -16,6 +16,7 @@ from streams.cli.input_options import format_option, given_options, map_option, 
 from streams.cli.settings_file import settings_in_force
 from streams.cli.text.screen import echo_json, standard_output, terminal
 from streams.cli.text.top_list import snapshot
+from streams.errors import ConfigurationError
 from streams.sources.adapters.adapter import Format
 from streams.top.picture import Picture, picture
 from streams.top.source import Source
@@ -135,9 +136,13 @@ async def _logs(
     show: Show,
 ) -> None:
     from streams.ingest.own_formats import EVERY, choice  # noqa: PLC0415
-    from streams.ingest.places import known_folders  # noqa: PLC0415
+    from streams.ingest.places import known_folders, missing  # noqa: PLC0415
     from streams.top.log_source import LogSource  # noqa: PLC0415
 
+    if lost := missing([_absolute(each) for each in paths]):
+        raise ConfigurationError(
+            f"There is nothing to read at {', '.join(lost)}. Name a log, or the folder in which logs will be"
+        )
     asked = paths or tuple(known_folders(EVERY, Path.home()))
     source = LogSource(
         [_absolute(each) for each in asked],

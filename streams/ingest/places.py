@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from streams.errors import ConfigurationError
 from streams.ingest.parts_reader import folder_of
 from streams.sources.adapters.adapter import Format
 
@@ -19,6 +20,9 @@ def candidates(paths: Sequence[str], forms: Sequence[Format], written: Path | No
 
     A path that does not exist is a pattern, which may match later. The file that is ``written`` is left out:
     it would grow by what is read from it, without end.
+
+    Raises:
+        ConfigurationError: a pattern is none.
     """
     seen: set[Path] = set()
     for path in paths:
@@ -32,6 +36,15 @@ def candidates(paths: Sequence[str], forms: Sequence[Format], written: Path | No
                 yield found
 
 
+def missing(paths: Sequence[str]) -> list[str]:
+    """Return those that are neither a folder nor match a file now.
+
+    Raises:
+        ConfigurationError: a pattern is none.
+    """
+    return [each for each in paths if not Path(each).is_dir() and not any(_files(Path(each)))]
+
+
 def _files(path: Path) -> Iterator[Path]:
     if path.is_dir():
         yield from sorted(each for each in path.rglob("*") if each.is_file())
@@ -40,4 +53,7 @@ def _files(path: Path) -> Iterator[Path]:
     else:
         root = Path(path.anchor)
         pattern = str(path.relative_to(root))
-        yield from sorted(each for each in root.glob(pattern) if each.is_file())
+        try:
+            yield from sorted(each for each in root.glob(pattern) if each.is_file())
+        except ValueError as error:  # before Python 3.13, of a pattern such as a**b
+            raise ConfigurationError(f"{path}: {error}. Name a file or a folder") from error

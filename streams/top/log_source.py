@@ -22,7 +22,7 @@ from streams.ingest.places import candidates
 from streams.ingest.sink import Sent
 from streams.ingest.store import IN_MEMORY, Store
 from streams.ingest.system_clock import SystemClock
-from streams.offline import PARTITION, Judge
+from streams.offline import MOST_FOLLOWED, PARTITION, Judge
 from streams.sources.entry import Entry, session_key
 from streams.top.newest_steps import NewestSteps
 from streams.top.picture import LIVE_MINUTES, Reading
@@ -44,7 +44,7 @@ class Judging:
         self, model: ReadModel, steps: NewestSteps, settings: DetectionSettings, clock: Callable[[], int]
     ) -> None:
         self._model, self._steps, self._clock = model, steps, clock
-        self._judge = Judge(settings)
+        self._judge = Judge(settings, MOST_FOLLOWED)
 
     async def write(self, records: Sequence[Sent]) -> None:
         """Judge records."""
@@ -125,12 +125,20 @@ class LogSource:
         files = sum(len(account.sources[name].paths) for name in names)
         of = f" of {', '.join(names)}" if names else ""
         unread = tuple(f"{path}: {why}" for path, why in account.unreadable.items())[:_MOST_NOTICES]
-        if not files and self._unchanged:
-            since = duration(self._within_ms)
-            unread += (f"files left out: {self._unchanged:,} unchanged for {since}, see --within",)
+        if not files:
+            unread += (self._why_none(),)
         behind = 0 if self._caught_up.is_set() else None
         said = "1 log" if files == 1 else f"{files:,} logs"
         return Reading(f"{said}{of}", behind, (*unread, *self._notices))
+
+    def _why_none(self) -> str:
+        """Return why no log is read."""
+        if self._unchanged:
+            since = duration(self._within_ms)
+            return f"files left out: {self._unchanged:,} unchanged for {since}, see --within"
+        if unknown := len(self._ingestion.account.unknown):
+            return f"files of no known format: {unknown:,}, see --format"
+        return "waiting for the first log"
 
     def _find(self) -> Iterator[Path]:
         since = (self._clock() - self._within_ms) / 1000

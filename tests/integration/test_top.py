@@ -152,6 +152,9 @@ def test_without_a_terminal_it_writes_what_is_so_and_ends(looping: Path) -> None
 def test_wrong_usage_and_brokers_that_are_away_have_their_exit_codes(tmp_path: Path) -> None:
     wrong = snapshot(["a.jsonl"], tmp_path)
     assert (wrong.returncode, "PATHs are read with --follow." in wrong.stderr) == (2, True)
+    for nothing in ("nosuch", "nosuch/*.jsonl", "a**b"):
+        found = snapshot(["--follow", str(tmp_path), nothing], tmp_path)
+        assert (found.returncode, len(found.stderr.splitlines())) == (2, 1)
     away = snapshot(["--bootstrap-servers", "127.0.0.1:1"], tmp_path)
     assert (away.returncode, "No broker answers" in away.stderr) == (3, True)
 

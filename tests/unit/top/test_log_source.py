@@ -55,6 +55,17 @@ async def test_a_file_that_has_not_changed_for_long_is_not_opened(tmp_path: Path
         assert source.reading().notices == ("files left out: 1 unchanged for 1 h 0 min, see --within",)
 
 
+async def test_an_empty_folder_is_waited_at(tmp_path: Path) -> None:
+    async with following(tmp_path) as source:
+        assert source.reading().notices == ("waiting for the first log",)
+
+
+async def test_files_of_no_known_format_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("# Read me\n")
+    async with following(tmp_path) as source:
+        assert source.reading().notices == ("files of no known format: 1, see --format",)
+
+
 async def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl.gz").write_bytes(b"\x1f\x8bnothing")
     async with following(tmp_path) as source:
