@@ -24,7 +24,9 @@ def main() -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, _leave)
     from streams.cli import main as eddy  # noqa: PLC0415 - after the handlers
+    from streams.observe.client_errors import fold_without_a_log  # noqa: PLC0415
 
+    fold_without_a_log()
     eddy()
 
 

@@ -62,6 +62,15 @@ class _Folded:
     left_out: int = 0
 
 
+def fold_without_a_log() -> None:
+    """Fold the lines of a command that sets up no log: Python writes warnings to standard error by itself.
+
+    What ends the command it says in an error of ours.
+    """
+    if logging.lastResort is not None:
+        logging.lastResort.addFilter(ClientErrors())
+
+
 class ClientErrors(logging.Filter):
     """A filter of a handler that lets little of the client libraries through, and counts.
 

@@ -116,3 +116,12 @@ def test_neither_help_nor_detect_import_faust(arguments: list[str]) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("words", [["topics", "plan"], ["session", "commands", "s-17"], ["console"]])
+def test_a_broker_that_cannot_be_reached_is_one_error(words: list[str]) -> None:
+    command = [sys.executable, "-m", "streams", *words, "--bootstrap-servers", "127.0.0.1:1"]
+    done = subprocess.run(command, capture_output=True, check=False, text=True)
+    assert (done.returncode, done.stdout) == (3, "")
+    [line] = done.stderr.splitlines()
+    assert line.startswith("eddy: No broker answers at 127.0.0.1:1 ")
