@@ -1,5 +1,7 @@
 //! Whitespace as Python's `str.split` knows it.
 
+use memchr::memmem;
+
 /// Tells whether a character separates words for `str.split`.
 ///
 /// Unicode's white space, and the four separators of ASCII, which Rust does not count.
@@ -16,6 +18,10 @@ pub fn single_spaced(text: &str) -> Option<String> {
     if is_single_spaced(text) {
         return None;
     }
+    if text.is_ascii() {
+        let spaced = single_spaced_ascii(text.as_bytes());
+        return spaced.filter(|spaced| spaced != text);
+    }
     let mut spaced = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((word, after)) = next_word(rest) {
@@ -26,6 +32,25 @@ pub fn single_spaced(text: &str) -> Option<String> {
         rest = after;
     }
     (spaced != text).then_some(spaced)
+}
+
+fn single_spaced_ascii(text: &[u8]) -> Option<String> {
+    let blanks_equal: Vec<u8> = text
+        .iter()
+        .map(|&byte| match byte {
+            b'\t'..=b'\r' | 0x1c..=0x1f => b' ',
+            other => other,
+        })
+        .collect();
+    let mut rest = blanks_equal.trim_ascii();
+    let mut spaced = Vec::with_capacity(rest.len());
+    while let Some(at) = memmem::find(rest, b"  ") {
+        let (before, after) = rest.split_at_checked(at + 1)?;
+        spaced.extend_from_slice(before);
+        rest = after.trim_ascii_start();
+    }
+    spaced.extend_from_slice(rest);
+    String::from_utf8(spaced).ok()
 }
 
 fn is_single_spaced(text: &str) -> bool {

@@ -12,25 +12,22 @@ use crate::used::{USED, first, used};
 pub const WIDTH: usize = 5;
 
 const MOST_REMEMBERED: usize = 1 << 16;
-const LONGEST_REMEMBERED: usize = 23;
+/// Bytes that are looked at together.
+const WIDE: usize = size_of::<u64>();
+const SPACES: u64 = u64::from_ne_bytes([b' '; WIDE]);
+const LONGEST_REMEMBERED: usize = 3 * WIDE;
 
 type Mark = [u8; WIDTH];
 
+/// A word of at most `LONGEST_REMEMBERED` bytes, filled up with NUL, which is in no word.
+type Word = [u64; 3];
+
 /// A word, as it lies in the table: without a pointer, so that finding it touches one place of the memory.
 struct Remembered {
-    word: [u8; LONGEST_REMEMBERED],
-    length: u8,
-    mark: Mark,
+    word: Word,
     /// The text that had it last.
     text: u32,
-}
-
-impl Remembered {
-    fn word(&self) -> &[u8] {
-        self.word
-            .get(..usize::from(self.length))
-            .unwrap_or_default()
-    }
+    mark: Mark,
 }
 
 /// The lower case of letters beyond ASCII, and which of them stand in words, as Python knows them.
@@ -141,13 +138,18 @@ impl Marks {
         lower.clear();
         let known = lower_words(text, letters, &mut lower);
         if known.is_some() {
-            for word in lower
-                .split(|&byte| byte == b' ')
-                .filter(|word| !word.is_empty())
-            {
-                if let Some(mark) = self.new_mark(word) {
+            // Every word ends with a space, and whoever looks `WIDE` bytes ahead stays inside.
+            lower.extend_from_slice(&[b' '; LONGEST_REMEMBERED + 1]);
+            let mut rest = lower.as_slice();
+            while let Some((word, length)) = next_word(&mut rest) {
+                let mark = match word {
+                    Some(word) => self.new_mark(word, rest.get(..length).unwrap_or_default()),
+                    None => self.new_mark_of_long(rest.get(..length).unwrap_or_default()),
+                };
+                if let Some(mark) = mark {
                     marks.extend_from_slice(&mark);
                 }
+                rest = rest.get(length..).unwrap_or_default();
             }
         }
         self.lower = lower;
@@ -155,47 +157,86 @@ impl Marks {
     }
 
     /// Returns the mark of a word that the text has not had yet.
-    fn new_mark(&mut self, word: &[u8]) -> Option<Mark> {
-        if word.len() > LONGEST_REMEMBERED {
-            if self.long.iter().any(|known| known == word) {
-                return None;
-            }
-            self.long.push(word.to_vec());
-            return Some(mark(word));
-        }
-        let hash = self.hasher.hash_one(word);
-        if let Some(known) = self.known.find_mut(hash, |known| known.word() == word) {
+    fn new_mark(&mut self, word: Word, letters: &[u8]) -> Option<Mark> {
+        let hash = hashed(&self.hasher, word);
+        if let Some(known) = self.known.find_mut(hash, |known| known.word == word) {
             let is_new = known.text != self.text;
             known.text = self.text;
             return is_new.then_some(known.mark);
         }
-        let mark = mark(word);
-        let mut kept = [0; LONGEST_REMEMBERED];
-        for (to, from) in kept.iter_mut().zip(word) {
-            *to = *from;
-        }
-        let length = u8::try_from(word.len()).unwrap_or(u8::MAX);
+        let mark = mark(letters);
         let remembered = Remembered {
-            word: kept,
-            length,
-            mark,
+            word,
             text: self.text,
+            mark,
         };
         let hasher = &self.hasher;
         self.known
-            .insert_unique(hash, remembered, |known| hasher.hash_one(known.word()));
+            .insert_unique(hash, remembered, |known| hashed(hasher, known.word));
         Some(mark)
     }
+
+    /// Does the same for a word that is too long to be remembered.
+    fn new_mark_of_long(&mut self, word: &[u8]) -> Option<Mark> {
+        if self.long.iter().any(|known| known == word) {
+            return None;
+        }
+        self.long.push(word.to_vec());
+        Some(mark(word))
+    }
+}
+
+/// As a tuple it is hashed eight bytes at a time, as an array byte by byte.
+fn hashed(hasher: &DefaultHashBuilder, [first, second, third]: Word) -> u64 {
+    hasher.hash_one((first, second, third))
+}
+
+/// Moves to where the next word begins; returns the word unless it is too long, and its length.
+fn next_word(rest: &mut &[u8]) -> Option<(Option<Word>, usize)> {
+    let start = rest.iter().position(|&byte| byte != b' ')?;
+    *rest = rest.get(start..)?;
+    let (mut word, mut length) = (Word::default(), 0);
+    for part in &mut word {
+        let bytes = eight(rest, length);
+        if let Some(before) = before_space(bytes) {
+            *part = bytes & !(u64::MAX << (8 * before));
+            return Some((Some(word), length + before));
+        }
+        *part = bytes;
+        length += WIDE;
+    }
+    if rest.get(length) == Some(&b' ') {
+        return Some((Some(word), length));
+    }
+    let length = rest.iter().position(|&byte| byte == b' ')?;
+    Some((None, length))
+}
+
+/// The bytes from a place on, the first one lowest; spaces behind the end.
+fn eight(text: &[u8], at: usize) -> u64 {
+    text.get(at..)
+        .and_then(<[u8]>::first_chunk)
+        .map_or(SPACES, |bytes| u64::from_le_bytes(*bytes))
+}
+
+/// How many bytes stand before the first space.
+fn before_space(bytes: u64) -> Option<usize> {
+    const ONES: u64 = u64::from_ne_bytes([1; WIDE]);
+    // A byte that is NUL becomes the lowest one whose highest bit is set.
+    let differs = bytes ^ SPACES;
+    let spaces = differs.wrapping_sub(ONES) & !differs & (ONES << 7);
+    (spaces != 0).then(|| spaces.trailing_zeros() as usize / 8)
 }
 
 /// Appends a text in lower case, with a space for everything that belongs to no word.
 fn lower_words(text: &str, letters: &mut impl Letters, lower: &mut Vec<u8>) -> Option<()> {
     let mut rest = text;
     loop {
-        let ascii = rest
-            .bytes()
-            .position(|byte| byte >= 0x80)
-            .unwrap_or(rest.len());
+        let ascii = if rest.is_ascii() {
+            rest.len()
+        } else {
+            rest.bytes().position(|byte| byte >= 0x80)?
+        };
         let (plain, other) = rest.split_at_checked(ascii)?;
         lower.extend(plain.bytes().map(|byte| {
             if byte.is_ascii_alphanumeric() {
@@ -260,7 +301,7 @@ fn sorted(marks: &str) -> Option<Vec<u64>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Letters, Marks, Step, StepMarks, shared};
+    use super::{Letters, Marks, Step, StepMarks, mark, shared};
 
     struct Few;
 
@@ -303,6 +344,19 @@ mod tests {
             of(&format!("{long} {long}")).map(|marks| marks.len()),
             Some(5)
         );
+    }
+
+    #[test]
+    fn words_of_every_length_have_their_mark_once() {
+        for length in 1..60 {
+            let word = "abcdefghij".repeat(6).split_off(60 - length);
+            let mark = String::from_utf8(mark(word.as_bytes()).to_vec()).ok();
+            assert_eq!(of(&word), mark);
+            assert_eq!(of(&format!(" {word}  {word}/")), mark);
+            let longer = format!("{word}0");
+            let both = of(&format!("{word} {longer}"));
+            assert_eq!(both, mark.zip(of(&longer)).map(|(one, other)| one + &other));
+        }
     }
 
     #[test]
