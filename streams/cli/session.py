@@ -16,8 +16,9 @@ from streams.cli.session_issue import issue, issuer, new_id, now_ms, open_post
 from streams.cli.settings_change import AS_JSON, BOOTSTRAP
 from streams.cli.text.command_text import fields, history_lines, presence_lines
 from streams.cli.text.screen import echo, echo_json, echo_lines
+from streams.control.ack import Ack
 from streams.control.command import LONGEST_MS, Action, Command, OnTimeout, Scope
-from streams.control.outcome import PRESENT_MS, Guard, Presence, answers, present
+from streams.control.outcome import PRESENT_MS, Guard, Presence, answers, departed, present
 from streams.control.rules import checked
 from streams.control.trail import Following, PlacedCommand
 
@@ -156,10 +157,11 @@ def commands_command(
     except UnicodeEncodeError as error:
         raise click.UsageError("SESSION is no valid text.") from error
 
-    async def read() -> tuple[list[PlacedCommand], Following, dict[Guard, Presence], int]:
+    async def read() -> tuple[list[PlacedCommand], Following, dict[Guard, Presence], list[Ack], int]:
         async with open_post(bootstrap_servers) as post:
             following = await post.trail.follow(session_id, now - PRESENT_MS)
             guards = present(await following.advance(), now)
+            gone = list(departed(following.acks, now).values())
             agents = {each.agent_id for each in guards.values() if each.agent_id is not None}
             found = [
                 each
@@ -169,9 +171,9 @@ def commands_command(
             if found:
                 following = await post.trail.follow(session_id, found[0].stored.timestamp)
                 await following.advance()
-            return found, following, guards, post.trail.unreadable
+            return found, following, guards, gone, post.trail.unreadable
 
-    found, following, guards, unreadable = asyncio.run(read())
+    found, following, guards, gone, unreadable = asyncio.run(read())
     for stored, command in found:
         place = (stored.partition, stored.offset)
         told = answers(command.command_id, following.acks).values()
@@ -186,7 +188,7 @@ def commands_command(
         return
     if not found:
         echo("No command." if everything else "No command in the last 24 hours; --all shows older ones.")
-    echo_lines(presence_lines(session_id, guards, now))
+    echo_lines(presence_lines(session_id, guards, gone, now))
 
 
 def _level(

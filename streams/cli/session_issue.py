@@ -6,7 +6,7 @@ import asyncio
 import os
 import platform
 import time
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -15,13 +15,22 @@ from schemas.numbers import CONTROL_SUBJECTS
 from streams.brokers.client import connect
 from streams.cli.settings_change import user
 from streams.cli.text.command_text import answer_line, asked_line, fields, silence_lines
-from streams.cli.text.screen import echo, echo_json, status
+from streams.cli.text.screen import echo, echo_json, echo_lines, status
 from streams.control.ack import Ack
 from streams.control.command import Command, Issuer, IssuerKind
-from streams.control.desk import ControlDesk, Place
+from streams.control.desk import ControlDesk
 from streams.control.identity import uuid7
 from streams.control.issuing import audit_of, issued
-from streams.control.outcome import PRESENT_MS, Answer, Guard, Phase, answers, furthest, present
+from streams.control.outcome import (
+    PRESENT_MS,
+    Answer,
+    Guard,
+    Phase,
+    answers,
+    departed,
+    furthest,
+    present,
+)
 from streams.control.rules import checked
 from streams.control.trail import Trail
 from streams.endpoints import connection, open_codec
@@ -87,21 +96,26 @@ async def issue(command: Command, *, wait_s: float, as_json: bool, bootstrap_ser
         if not as_json:
             echo(asked_line(command, place))
         found: Mapping[Guard, Answer] = {}
+        gone: Mapping[Guard, Ack] = {}
         until = time.monotonic() + wait_s
         while wait_s:
             acks = await following.advance()
             before, found = found, answers(command.command_id, acks)
-            guards = guards | _covered(command, acks)
+            gone = _gone(command, acks)
+            guards = (guards | _covered(command, acks)) - (gone.keys() - found.keys())
             if not as_json:
                 _tell(command, before, found)
-            if guards and all(_settled(found.get(guard)) for guard in guards):
+            if (guards or gone) and all(guard in gone or _settled(found.get(guard)) for guard in guards):
                 break
             if time.monotonic() >= until:
                 break
             status(f"{len(found)} of {len(guards)} guards have answered ...")
             await asyncio.sleep(_POLL_SECONDS)
         status("")
-    _report(command, place, found, guards, wait_s=wait_s, as_json=as_json)
+    if as_json:
+        echo_json(fields(command, place, found.values(), guards))
+    elif wait_s:
+        echo_lines(silence_lines(command, wait_s, found, guards, gone.values()))
     return not wait_s or furthest(found.values()) not in {Phase.ASKED, Phase.REFUSED}
 
 
@@ -110,6 +124,12 @@ def _covered(command: Command, acks: Iterable[Ack]) -> frozenset[Guard]:
     return frozenset(
         guard for guard, each in present(acks, now_ms()).items() if command.concerns(guard[0], each.agent_id)
     )
+
+
+def _gone(command: Command, acks: Iterable[Ack]) -> dict[Guard, Ack]:
+    """Return the guards that would have had to obey and have left."""
+    gone = departed(acks, now_ms())
+    return {guard: each for guard, each in gone.items() if command.concerns(guard[0], each.agent_id)}
 
 
 def _settled(answer: Answer | None) -> bool:
@@ -121,22 +141,3 @@ def _tell(command: Command, before: Mapping[Guard, Answer], found: Mapping[Guard
     for guard, answer in found.items():
         if before.get(guard) != answer:
             echo(answer_line(command, answer, with_session=command.is_hold))
-
-
-def _report(
-    command: Command,
-    place: Place,
-    found: Mapping[Guard, Answer],
-    guards: Collection[Guard],
-    *,
-    wait_s: float,
-    as_json: bool,
-) -> None:
-    if as_json:
-        echo_json(fields(command, place, found.values(), guards))
-        return
-    if wait_s and not found:
-        for line in silence_lines(command, wait_s, guards):
-            echo(line)
-    elif wait_s and (silent := len([each for each in guards if each not in found])):
-        echo(f"{silent} of {len(guards)} guards did not answer within {wait_s:g} s")

@@ -89,6 +89,21 @@ def present(acks: Iterable[Ack], now: int) -> dict[Guard, Presence]:
     return {guard: each for guard, each in heard.items() if each.heard_at >= now - PRESENT_MS}
 
 
+def departed(acks: Iterable[Ack], now: int) -> dict[Guard, Ack]:
+    """Return the guards that have left in the last ten minutes, as of ``now`` (ms), with what they said then.
+
+    A guard leaves when its session ends, or its process. One that has come back has not left.
+    """
+    gone: dict[Guard, Ack] = {}
+    for ack in acks:
+        guard = (ack.session_id, ack.guard_id)
+        if ack.status == Status.DETACHED:
+            gone[guard] = ack
+        else:
+            gone.pop(guard, None)
+    return {guard: each for guard, each in gone.items() if each.at >= now - PRESENT_MS}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Presence:
     """When a guard was last heard of (ms), its agent, and what it is."""

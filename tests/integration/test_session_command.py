@@ -189,6 +189,21 @@ def test_a_guard_that_refuses_is_a_problem_and_says_what_to_do(desk: Desk) -> No
     assert ": no signature Is EDDY_COMMAND_KEY here the key of the guard?" in result.stdout
 
 
+def test_a_session_that_has_ended_is_not_waited_for_and_is_said_to_have_ended(desk: Desk) -> None:
+    desk.says(Status.ATTACHED)
+    desk.says(Status.DETACHED, last_event_id="e-9")
+    result = desk.session("abort", "s-17", "--why", "enough", "--wait", LONG)
+    assert result.exit_code == PROBLEM_FOUND, result.output
+    _, silent, gone = result.stdout.splitlines()
+    assert silent.startswith("no guard answered: the command stands until ")
+    assert gone.startswith("The last guard of s-17 left at ")
+    assert gone.endswith(
+        " after event e-9: the session has ended, or its process, so there is no agent to reach."
+    )
+    last = desk.session("commands", "s-17").stdout.splitlines()[-1]
+    assert last.startswith("s-17 has no guard: the last one left at ")
+
+
 def test_a_hold_of_an_agent_waits_for_each_of_its_guards_and_for_no_others(desk: Desk) -> None:
     for session, agent in (("s-1", "coder-7"), ("s-2", "coder-7"), ("s-3", "coder-8")):
         desk.says(Status.ATTACHED, session, agent_id=agent)

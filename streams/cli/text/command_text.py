@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from streams.cli.text.line import Line, Span
-from streams.control.ack import GuardFacts, Status
+from streams.control.ack import Ack, GuardFacts, Status
 from streams.control.command import Action, Command, Scope
 from streams.control.outcome import Answer, Guard, Phase, Presence, furthest
 from streams.domain.text.clock import clock, day, duration
@@ -99,11 +99,37 @@ def answer_line(command: Command, answer: Answer, *, with_session: bool = False)
     return _line(answer.phase, said)
 
 
-def silence_lines(command: Command, waited_s: float, guards: Collection[Guard]) -> Iterator[str]:
-    """Yield what to know if no guard has answered."""
-    until = moment(command.expires_at)
-    yield f"no guard answered within {waited_s:g} s: the command stands until {until}"
-    if not guards:
+def silence_lines(
+    command: Command,
+    waited_s: float,
+    found: Collection[Guard],
+    guards: Collection[Guard],
+    gone: Collection[Ack],
+) -> Iterator[str]:
+    """Yield what to know of guards that have not answered.
+
+    Args:
+        command: What was asked.
+        waited_s: For how long an answer was waited for.
+        found: The guards that have answered.
+        guards: Those that have to obey.
+        gone: What those said last that have left.
+    """
+    silent = len([each for each in guards if each not in found])
+    if found:
+        if silent:
+            yield f"{silent} of {len(guards)} guards did not answer within {waited_s:g} s"
+        return
+    waited = f" within {waited_s:g} s" if guards or not gone else ""
+    yield f"no guard answered{waited}: the command stands until {moment(command.expires_at)}"
+    if guards:
+        return
+    if gone:
+        yield (
+            f"The last guard of {whom(command)} left at {_last(gone)}: the session has ended, or its "
+            "process, so there is no agent to reach."
+        )
+    else:
         yield (
             f"No guard of {whom(command)} was heard of in the last 10 minutes: a command cannot reach an "
             "agent without one."
@@ -128,16 +154,26 @@ def history_lines(
         yield Line.of(Span("    "), *_line(Phase.ASKED, f"no guard answered; {over}").spans)
 
 
-def presence_lines(session_id: str, guards: Mapping[Guard, Presence], now: int) -> Iterator[str]:
-    """Yield which guards a session has."""
+def presence_lines(
+    session_id: str, guards: Mapping[Guard, Presence], gone: Collection[Ack], now: int
+) -> Iterator[str]:
+    """Yield which guards a session has; ``gone`` is what those said last that have left."""
     for (_, guard_id), each in guards.items():
         heard = duration(max(0, now - each.heard_at))
         yield f"guard {guard_name(guard_id, each.guard)}, last heard of {heard} ago"
-    if not guards:
-        yield (
-            f"{printable(session_id, _LONGEST_ID)} has no guard: none was heard of in the last 10 minutes, "
-            "so a pause cannot reach it"
-        )
+    if guards:
+        return
+    why = "none was heard of in the last 10 minutes"
+    if gone:
+        why = f"the last one left at {_last(gone)}, because the session ended, or its process"
+    yield f"{printable(session_id, _LONGEST_ID)} has no guard: {why}, so a pause cannot reach it"
+
+
+def _last(gone: Iterable[Ack]) -> str:
+    """Return when the last of the guards left, and after which event of the agent, if it said so."""
+    last = max(gone, key=lambda ack: ack.at)
+    when, event = moment(last.at), last.last_event_id
+    return when if event is None else f"{when} after event {printable(event, _LONGEST_ID)}"
 
 
 def guard_name(guard_id: str, facts: GuardFacts | None) -> str:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.control.ack import FINAL, PRESENCE, Ack, GuardFacts, Status
-from streams.control.outcome import PRESENT_MS, Phase, answers, furthest, present
+from streams.control.outcome import PRESENT_MS, Phase, answers, departed, furthest, present
 from tests.unit.control.samples import NOW
 
 
@@ -87,3 +87,11 @@ def test_repeats_change_nothing(statuses: list[Status], repeats: list[int]) -> N
     told = [ack(status, at=NOW + number) for number, status in enumerate(statuses)]
     again = told + [told[number] for number in repeats if number < len(told)]
     assert answers("c", again) == answers("c", told)
+
+
+def test_a_guard_has_left_until_it_says_anything_again_and_for_ten_minutes() -> None:
+    attached, left = ack(Status.ATTACHED, None), ack(Status.DETACHED, None, at=NOW + 5)
+    assert departed([attached, left], NOW + 5) == {("s-17", "g"): left}
+    assert departed([attached, left, attached], NOW + 5) == {}
+    assert departed([attached, left], NOW + 5 + PRESENT_MS) != {}
+    assert departed([attached, left], NOW + 6 + PRESENT_MS) == {}
