@@ -100,7 +100,7 @@ class _Cpu:
 def measure(*, quick: bool, trajectories: Path | None) -> list[Results]:
     """Measure results of 200 bytes and of 2 kB, and recorded trajectories if there are any."""
     rounds, count = (1, 8) if quick else (2, 16)
-    with _collecting_rarely():
+    with collecting_rarely():
         cases = [
             _case(f"results of {name}", [sessions(count, LENGTH, size, seed) for seed in range(rounds)])
             for name, size in (("200 B", 200), ("2 kB", 2_000))
@@ -111,7 +111,8 @@ def measure(*, quick: bool, trajectories: Path | None) -> list[Results]:
 
 
 @contextmanager
-def _collecting_rarely() -> Iterator[None]:
+def collecting_rarely() -> Iterator[None]:
+    """Collect garbage as rarely as a worker, for as long as the block lasts."""
     before = gc.get_threshold()
     collect_rarely()
     try:

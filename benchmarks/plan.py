@@ -64,7 +64,7 @@ class Plan:
         names = workloads or (
             ("200:100",) if quick else ("200:1000", "200:100000", "2000:1000", "2000:100000", "200:1000:json")
         )
-        rates, timed, warming = ((500,), 3, 1) if quick else ((500, 1_000, 2_000), 10, 4)
+        rates, timed, warming = ((500,), 3, 1) if quick else ((500, 1_000, 2_000), 20, 10)
         return cls(
             broker=broker or "kafka",
             parts=tuple(parts) or PARTS,

@@ -6,12 +6,12 @@ compared with.
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from benchmarks.judging import collecting_rarely
 from benchmarks.precomputed import Entry, Precomputed
 from benchmarks.workload import UnusableWorkloadError
 from schemas.codec import Codec
@@ -65,6 +65,7 @@ class _Clock:
         return done
 
 
+@collecting_rarely()
 def judge(
     partitions: Mapping[int, Sequence[Input]], *, warm_up: int, run: int = 500
 ) -> tuple[Stages, Precomputed]:
@@ -116,7 +117,6 @@ def judge(
             entries += [
                 Entry(values, dirty[record.key]) for values, record in zip(written, part, strict=True)
             ]
-    gc.collect()
     per = 1e6 / max(1, measured)
     return Stages(**{stage: clock.seconds.get(stage, 0.0) * per for stage in Stages._fields}), known
 

@@ -56,7 +56,8 @@ class Marks(str):
         >>> Marks.of(["alpha", "beta"]).without(Marks.of(["beta"])) == Marks.of(["alpha"])
         True
         """
-        return Marks("".join([each for each in one_by_one(self) if each not in other.set]))
+        others = other.set
+        return Marks("".join([each for each in one_by_one(self) if each not in others]))
 
     def jaccard(self, other: Marks) -> float:
         """Return |a and b| / |a or b|, unrounded; 0 when both are empty (specification 3.3)."""
