@@ -37,6 +37,7 @@ class Tail:
         positions: By topic and partition, the offset after what the batches so far held. It also passes what
             is no record: markers of transactions, and records that cannot be read.
         ends: By topic and partition, what the brokers reported as the end at the newest fetch.
+        answered: By topic and partition, when the newest answer to a fetch of it came, ms since 1970.
         unreadable: What could not be read of the newest batch, with its topic and partition.
     """
 
@@ -50,6 +51,7 @@ class Tail:
         self._pause = _FIRST_PAUSE_SECONDS
         self.positions = dict(positions)
         self.ends: dict[tuple[str, int], int] = {}
+        self.answered: dict[tuple[str, int], int] = {}
         self.unreadable: list[tuple[str, int, Unreadable]] = []
 
     def __aiter__(self) -> Self:
@@ -126,4 +128,6 @@ class Tail:
             end = consumer.last_stable_offset(tp)
             if end is not None and end >= 0:
                 self.ends[tp.topic, tp.partition] = end
+            if (answered := consumer.last_poll_timestamp(tp)) is not None:
+                self.answered[tp.topic, tp.partition] = answered
         return batch

@@ -43,6 +43,7 @@ class Facts:
         history_from: how far back the history goes, in words, until it is complete.
         counts: how many need somebody, by screen.
         holds: what is on hold: `what`, `until`, `by`, `why`, `obeyed`.
+        silent_ms: for how long brokers have not answered; None if they do.
     """
 
     source: str
@@ -51,6 +52,7 @@ class Facts:
     history_from: str | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
     holds: tuple[Mapping[str, Any], ...] = ()
+    silent_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from streams.console.redaction import Redaction
 from streams.console.settings import ConsoleSettings
 from streams.console.view import View
 from streams.console.wording import ago
+from streams.domain.text.clock import duration
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +168,8 @@ def pulse(facts: Any, now: int) -> str:
     parts = [facts.source]
     if facts.newest is not None:
         parts.append(f"newest record {ago(facts.newest, now)}")
+    if facts.silent_ms is not None:
+        parts.append(f"no broker has answered for {duration(facts.silent_ms)}")
     if facts.lag:
         parts.append(f"{facts.lag:,} records behind")
     if facts.history_from is not None:

@@ -35,6 +35,8 @@ _PAUSE_SECONDS: Final = 2.0
 _LAST_FLUSH_SECONDS: Final = 10.0
 #: How often it looks whether there are new topics or partitions, or a topic was created again.
 _LOOK_SECONDS: Final = 5.0
+#: Brokers answer each fetch within a tenth of a second, whether there are records or not.
+_SILENT_MS: Final = 10_000
 
 
 class Model(Fold, Protocol):
@@ -124,6 +126,7 @@ class Feed:
         self.history_from: int | None = None
         self.listeners: list[Callable[[], None]] = []
         self._ends: dict[tuple[Topic, int], int] = {}
+        self._answered: dict[tuple[Topic, int], int] = {}
         self._advanced = asyncio.Event()
 
     def _reads(self, topic: Topic) -> bool:
@@ -148,6 +151,15 @@ class Feed:
     def is_at_end(self, topic: Topic) -> bool:
         """Tell whether all of a topic is folded; not before the end of each partition is known."""
         return self._marks.are_at(self._ends, topic)
+
+    def silent_ms(self, *topics: Topic) -> int | None:
+        """Return for how long brokers have not answered about some topics, ms; None if they do.
+
+        What was read is not current then, though it goes as far as the ends that the brokers told last.
+        """
+        answered = [at for (topic, _), at in self._answered.items() if topic in topics]
+        silent = now_ms() - min(answered) if answered else 0
+        return silent if silent > _SILENT_MS else None
 
     async def passed(self, topic: Topic, partition: int, offset: int, *, seconds: float = 2.0) -> bool:
         """Wait until a record is folded, so that its writer sees it; False if that takes too long."""
@@ -284,6 +296,9 @@ class Feed:
                     {(self._topics[name], at): to for (name, at), to in tail.positions.items()}
                 )
                 self._ends = {(self._topics[name], at): to for (name, at), to in tail.ends.items()}
+                self._answered = {
+                    (self._topics[name], at): when for (name, at), when in tail.answered.items()
+                }
                 self._tell()
         finally:
             await tail.aclose()

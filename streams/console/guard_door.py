@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -32,6 +32,7 @@ MOST_SESSIONS: Final = 1_000
 MOST_STREAMS: Final = 1_000
 
 _BEAT_S: Final = 10.0
+_CONTROL: Final = (Topic.SESSION_COMMANDS, Topic.SESSION_COMMAND_ACKS)
 _LONGEST_LIFE_MS: Final = 24 * 3_600_000
 """No command is in force for longer."""
 
@@ -48,6 +49,9 @@ class Commanded(Protocol):
 
     def is_complete(self) -> bool:
         """Tell whether every command that may be in force is known."""
+
+    def silent_ms(self) -> int | None:
+        """Return for how long brokers have not answered about commands, ms; None if they do."""
 
     def agent_of(self, session_id: str) -> str | None:
         """Return the agent of a session, None if that is not known."""
@@ -73,10 +77,13 @@ class ReadCommands:
     def is_complete(self) -> bool:
         """Tell whether the feed has reached the end, and went back as far as a command may last."""
         since = self.feed.history_from
-        control = (Topic.SESSION_COMMANDS, Topic.SESSION_COMMAND_ACKS)
-        return all(map(self.feed.is_at_end, control)) and (
+        return all(map(self.feed.is_at_end, _CONTROL)) and (
             since is None or since <= self.clock() - _LONGEST_LIFE_MS
         )
+
+    def silent_ms(self) -> int | None:
+        """Ask the feed."""
+        return self.feed.silent_ms(*_CONTROL)
 
     def agent_of(self, session_id: str) -> str | None:
         """Return the agent of a session."""
@@ -170,6 +177,8 @@ def routes(console: Console, door: GuardDoor) -> Sequence[web.RouteDef]:
             return problem(
                 console, request, 503, "Too many guards listen", f"{MOST_STREAMS} are possible.", "Use Kafka."
             )
+        if (silent := door.commanded.silent_ms()) is not None:
+            return _cut_off(console, request, silent)
         response = web.StreamResponse(
             headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"}
         )
@@ -199,15 +208,22 @@ async def _follow(
     door: GuardDoor,
     watched: Sequence[Watched],
 ) -> None:
-    """Send what is in force, then what comes, until the guard leaves or its token ends."""
+    """Send what is in force, then what comes, until the guard leaves, its token ends or brokers are silent.
+
+    A stream that went on without brokers would tell the guard that nothing is commanded.
+    """
     sent: set[str] = set()
     is_current = False
     woken = asyncio.Event()
+    time = asyncio.get_running_loop().time
+    beat_at = time() + _BEAT_S
     with door.commanded.listening(woken.set):
         while True:
             woken.clear()
             agent = console.access.agent(request)
             if agent is None or not all(door.may(agent, each) for each in watched):
+                return
+            if door.commanded.silent_ms() is not None:
                 return
             frames = b""
             if is_current:
@@ -218,12 +234,14 @@ async def _follow(
                         frames += frame("given", {"session_id": each.session_id, "command_id": command_id})
                 frames += door.news(watched, sent, is_live=False) + frame("current", {})
                 is_current = True
+            if not frames and time() >= beat_at:
+                frames = frame("beat", {})
             if frames:
                 await response.write(frames)
-            try:
-                await asyncio.wait_for(woken.wait(), _BEAT_S)
-            except TimeoutError:
-                await response.write(frame("beat", {}))
+                beat_at = time() + _BEAT_S
+            # A feed wakes it twice a second, whether there were records or not.
+            with suppress(TimeoutError):
+                await asyncio.wait_for(woken.wait(), beat_at - time())
 
 
 def _event(row: CommandRow, *, is_live: bool, refusal: str | None) -> dict[str, Any]:
@@ -272,6 +290,17 @@ def _acks(body: bytes) -> list[Ack]:
         return [Ack.of(each) for each in given]
     except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError, MalformedError) as error:
         raise ConfigurationError(f"These are no acks: {error}.") from error
+
+
+def _cut_off(console: Console, request: web.Request, silent_ms: int) -> web.Response:
+    return problem(
+        console,
+        request,
+        503,
+        "The brokers do not answer",
+        f"They have said nothing for {silent_ms // 1_000} s, so what is commanded now is not known.",
+        "Try again in a moment. `eddy doctor` shows what each broker says.",
+    )
 
 
 def _foreign(console: Console, request: web.Request, session_id: str) -> web.Response:

@@ -109,6 +109,7 @@ class LiveBoard:
             None if since is None else f"history back to {moment(since)}",
             {"alerts": needed[Tab.NEEDS_YOU]},
             holds,
+            self.feed.silent_ms(Topic.SESSION_ALERTS),
         )
 
     def alerts(self, query: Mapping[str, str], now: int) -> Mapping[str, Any]:

@@ -233,7 +233,10 @@ async def test_a_console_goes_on_when_its_brokers_come_back(link: Linked, tmp_pa
         async with running(brokers, tmp_path / "archive") as board:
             await caught_up(brokers, board.feed)
             await link.link.cut()
+            alerts = Topic.SESSION_ALERTS
+            await until(lambda: board.feed.silent_ms(alerts) is not None, PATIENCE_SECONDS, "silent brokers")
             link.link.heal()
+            await until(lambda: board.feed.silent_ms(alerts) is None, PATIENCE_SECONDS, "brokers that answer")
             await publish(brokers, RECORDS[half:], partitions)
             await caught_up(brokers, board.feed)
         assert archived(tmp_path / "archive") == await reference(brokers)

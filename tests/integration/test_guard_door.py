@@ -5,6 +5,7 @@ import hashlib
 import threading
 import uuid
 from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from schemas.codec import Codec
 from streams.brokers.client import Brokers, connect
 from streams.brokers.clock import now_ms
 from streams.brokers.connection import Connection
+from streams.console import guard_door
 from streams.console.app import application
 from streams.console.live_console import live_console
 from streams.console.settings import ConsoleSettings
@@ -26,6 +28,7 @@ from streams.control.desk import ControlDesk
 from streams.domain.topic import Topic
 from tests.integration.stage import Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, until
+from tests.network import Link
 
 pytestmark = pytest.mark.integration
 
@@ -70,6 +73,13 @@ class Counter:
 
 @pytest.fixture
 async def counter(stage: Stage, tmp_path: Path) -> AsyncIterator[Counter]:
+    async with opened(stage.broker.bootstrap, tmp_path) as counter:
+        yield counter
+
+
+@asynccontextmanager
+async def opened(bootstrap: str, tmp_path: Path) -> AsyncIterator[Counter]:
+    """Open a console with guards on these brokers."""
     tokens = tmp_path / "agents"
     tokens.write_text(f"ci:coder-*:{hashlib.sha256(TOKEN.encode()).hexdigest()}\n")
     settings = ConsoleSettings(
@@ -80,7 +90,7 @@ async def counter(stage: Stage, tmp_path: Path) -> AsyncIterator[Counter]:
         command_key=KEY,
     )
     async with (
-        connect(Connection(stage.broker.bootstrap)) as brokers,
+        connect(Connection(bootstrap)) as brokers,
         live_console(settings, brokers, Codec.bundled(), "here", now_ms, from_beginning=True) as live,
         TestServer(application(live[0], live[1])) as server,
     ):
@@ -132,6 +142,45 @@ async def test_a_guard_over_http_obeys_what_is_signed_and_answers(counter: Count
     assert (notes, ended) == (["Look at the test first."], [abort])
     answers = {(ack.command_id, ack.status) for ack in await counter.acks()}
     assert {(unsigned, "applied"), (foreign, "applied")}.isdisjoint(answers)
+
+
+async def test_a_console_that_is_cut_off_from_the_brokers_does_not_say_that_nothing_is_commanded(
+    linked_stage: tuple[Stage, Link], tmp_path: Path
+) -> None:
+    stage, link = linked_stage
+    async with (
+        opened(stage.broker.bootstrap, tmp_path) as counter,
+        asyncio.timeout(PATIENCE_SECONDS),
+        aiohttp.ClientSession(counter.url, headers={"Authorization": f"Bearer {TOKEN}"}) as session,
+    ):
+        asked = {"params": {"session": "s-17", "agent": "coder-7"}}
+        async with session.get("/api/guard/stream", **asked) as stream:
+            await stream.content.readuntil(b"event: current\n")
+            await link.cut()
+            await stream.content.read()  # it ends
+        async with session.get("/api/guard/stream", **asked) as refused:
+            assert refused.status == 503
+            assert "The brokers do not answer" in await refused.text()
+        link.heal()
+        while True:
+            async with session.get("/api/guard/stream", **asked) as stream:
+                if stream.status == 200:
+                    await stream.content.readuntil(b"event: current\n")
+                    return
+
+
+async def test_a_stream_without_commands_says_that_it_is_there(
+    counter: Counter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guard_door, "_BEAT_S", 0.7)  # longer than a poll of the feed, which wakes the stream
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    async with (
+        asyncio.timeout(PATIENCE_SECONDS),
+        aiohttp.ClientSession(counter.url, headers=headers) as session,
+        session.get("/api/guard/stream", params={"session": "s-17", "agent": "coder-7"}) as stream,
+    ):
+        await stream.content.readuntil(b"event: current\n")
+        await stream.content.readuntil(b"event: beat\n")
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,9 @@ class Still:
     def lag(self) -> dict[str, int]:
         return {}
 
+    def silent_ms(self, *_: object) -> None:
+        return None
+
 
 class Empty:
     """A timeline of a topic that has nothing."""

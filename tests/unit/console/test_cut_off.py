@@ -1,0 +1,38 @@
+"""A console that no broker answers says so, and does not answer for what is commanded."""
+
+from pathlib import Path
+
+import pytest
+
+from streams.brokers.clock import now_ms
+from streams.console.fold.model import ReadModel
+from streams.console.guard_door import ReadCommands
+from streams.domain.topic import Topic
+from tests.unit.console.following import following
+
+COMMANDS, ACKS, ALERTS = Topic.SESSION_COMMANDS, Topic.SESSION_COMMAND_ACKS, Topic.SESSION_ALERTS
+LATER = 60_000
+"""Ahead of the clock, so that the answer is new however long the test takes, ms."""
+
+
+@pytest.mark.parametrize("silent", [COMMANDS, ACKS])
+async def test_one_silent_partition_is_enough_for_not_knowing_what_is_commanded(
+    tmp_path: Path, silent: Topic
+) -> None:
+    async with following(tmp_path, [], now_ms()) as reader:
+        commands = ReadCommands(ReadModel(), reader.feed, now_ms)
+        assert commands.silent_ms() is None  # no partition is read yet
+        answered = {(topic, at): now_ms() + LATER for topic in (COMMANDS, ACKS) for at in (0, 1)}
+        reader.feed._answered = answered
+        assert commands.silent_ms() is None
+        reader.feed._answered = {**answered, (silent, 1): now_ms() - 11_000}
+        assert (commands.silent_ms() or 0) >= 11_000
+        reader.feed._answered = {**answered, (ALERTS, 0): now_ms() - 11_000}
+        assert commands.silent_ms() is None
+
+
+async def test_the_header_says_for_how_long_no_broker_has_answered(tmp_path: Path) -> None:
+    async with following(tmp_path, [], now_ms()) as reader:
+        assert "no broker has answered" not in await reader.page("/alerts")
+        reader.feed._answered = {(ALERTS, 0): now_ms() - 7_320_000}
+        assert "no broker has answered for 2 h 2 min" in await reader.page("/alerts")
