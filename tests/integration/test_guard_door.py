@@ -13,6 +13,8 @@ import aiohttp
 import pytest
 from aiohttp.test_utils import TestServer
 from eddy_client import Guard, SessionAborted
+from eddy_client.guard import http_channel
+from eddy_client.guard.http_channel import HttpChannel
 
 from schemas.codec import Codec
 from streams.brokers.client import Brokers, connect
@@ -142,6 +144,35 @@ async def test_a_guard_over_http_obeys_what_is_signed_and_answers(counter: Count
     assert (notes, ended) == (["Look at the test first."], [abort])
     answers = {(ack.command_id, ack.status) for ack in await counter.acks()}
     assert {(unsigned, "applied"), (foreign, "applied")}.isdisjoint(answers)
+
+
+async def test_an_ack_that_is_refused_keeps_no_other_back(
+    counter: Counter, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(http_channel.log, "filters", [])  # it says so once a minute
+    acks = [
+        {"id": str(number), "session_id": f"s-{number}", "agent_id": agent, "at": 1, "guard_id": "g", **said}
+        for number, (agent, said) in enumerate(
+            [
+                ("coder-7", {"status": "attached"}),
+                ("writer-1", {"status": "attached"}),
+                ("coder-7", {"status": "attached", "detail": "\ud800"}),
+                ("coder-7", {"status": "detached"}),
+            ]
+        )
+    ]
+    await asyncio.to_thread(HttpChannel(counter.url, TOKEN).send, acks)
+    assert {ack.session_id for ack in await counter.acks()} == {"s-0", "s-3"}
+    refused, garbled = (
+        record.getMessage() for record in caplog.records if record.name == http_channel.log.name
+    )
+    assert refused.startswith(
+        "An acknowledgement (attached, session s-1) is left out: the console answers 403: "
+        "This session is not yours. "
+    )
+    assert "session s-2) is left out: the console answers 400: " in garbled
+    with pytest.raises(OSError, match="answers 401"):
+        await asyncio.to_thread(HttpChannel(counter.url, "another token").send, acks)
 
 
 async def test_a_console_that_is_cut_off_from_the_brokers_does_not_say_that_nothing_is_commanded(

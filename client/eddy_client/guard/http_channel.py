@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import queue
 import socket
@@ -17,12 +18,20 @@ from typing import Any
 
 from eddy_client.guard.channel import Given, Heard
 from eddy_client.guard.command import Command
+from eddy_client.rare_log import RareLog
+
+log = logging.getLogger("eddy_client.guard.acks")
+log.addFilter(RareLog())
 
 _SILENT_S = 25.0
 """A console says something every ten seconds: after so long without, the connection is dead."""
 
 _IDLE_S = 0.05
 _POST_S = 10.0
+_MOST_SAID = 4_000
+
+_FOR_GOOD = (400, 403, 413, 422)
+"""What a console answers to an ack that it will not take later either."""
 
 
 class HttpChannel:
@@ -84,14 +93,31 @@ class HttpChannel:
         return found
 
     def send(self, acks: Sequence[Mapping[str, Any]]) -> None:
-        """Post acks.
+        """Post acks. One that the console refuses for good is left out, so that it keeps no other back.
 
         Raises:
-            OSError: the console does not take them.
+            OSError: the console does not take them now.
         """
         request = self._request("/api/guard/acks", [], json.dumps({"acks": list(acks)}).encode())
-        with urllib.request.urlopen(request, timeout=_POST_S) as answer:  # noqa: S310 - the user's own console
-            answer.read()
+        try:
+            with urllib.request.urlopen(request, timeout=_POST_S) as answer:  # noqa: S310 - the user's own console
+                answer.read()
+        except urllib.error.HTTPError as error:
+            said = _said(error)
+            if error.code not in _FOR_GOOD:
+                raise OSError(said) from None
+            if len(acks) > 1:  # one of them may be the cause
+                middle = len(acks) // 2
+                self.send(acks[:middle])
+                self.send(acks[middle:])
+                return
+            for ack in acks:
+                log.warning(
+                    "An acknowledgement (%s, session %.200s) is left out: %s",
+                    ack["status"],
+                    ack["session_id"],
+                    said,
+                )
 
     def close(self, within: float) -> None:
         """End the stream."""
@@ -109,7 +135,7 @@ class HttpChannel:
         self, path: str, query: Sequence[tuple[str, str]], body: bytes | None = None
     ) -> urllib.request.Request:
         address = f"{self._url}{path}" + (f"?{urllib.parse.urlencode(query)}" if query else "")
-        headers = {"Authorization": f"Bearer {self._token}"}
+        headers = {"Authorization": f"Bearer {self._token}", "Accept": "application/json"}
         if body is not None:
             headers["Content-Type"] = "application/json"
         return urllib.request.Request(address, body, headers)  # noqa: S310 - the user's own console
@@ -122,9 +148,7 @@ class _Stream:
         try:
             self._answer = urllib.request.urlopen(request, timeout=_SILENT_S)  # noqa: S310 - as above
         except urllib.error.HTTPError as error:
-            with error:
-                said = error.read(300).decode("utf-8", "replace")
-            raise OSError(f"the console answers {error.code}: {said}") from None
+            raise OSError(_said(error)) from None
         self._found: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
         threading.Thread(target=self._read, name="eddy-guard-stream", daemon=True).start()
 
@@ -168,6 +192,18 @@ class _Stream:
             self._found.put(("end", f"the stream broke: {error!r}"))
         finally:
             self._answer.close()
+
+
+def _said(error: urllib.error.HTTPError) -> str:
+    """Return what a console answers, which is a problem document, or a page of something in between."""
+    with error:
+        body = error.read(_MOST_SAID).decode("utf-8", "replace")
+    try:
+        problem = json.loads(body)
+        body = f"{problem['title']}. {problem['detail']} {problem['do']}"
+    except (ValueError, LookupError, TypeError):
+        pass
+    return f"the console answers {error.code}: {body[:300].strip()}"
 
 
 def _place(data: Mapping[str, Any]) -> dict[str, Any]:
