@@ -1,6 +1,7 @@
 """What the documents promise exists: commands and their options, variables, paths, targets of make."""
 
 import ast
+import itertools
 import re
 import shlex
 import tomllib
@@ -218,6 +219,11 @@ def test_the_loop_of_the_readme_is_what_the_command_prints(monkeypatch: pytest.M
     ]
     assert len(places) >= 8
     assert places == sorted(places)
+    gaps = [later - place > 1 for place, later in itertools.pairwise([*places, len(printed)])]
+    marks = [following.strip() == "..." for following in [*lines[1:], ""]]
+    assert gaps == [mark for line, mark in zip(lines, marks, strict=True) if line.strip() != "..."], (
+        "three dots stand wherever lines are left out"
+    )
 
 
 @pytest.mark.parametrize("words", shown(), ids=" ".join)
