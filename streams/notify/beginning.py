@@ -50,8 +50,8 @@ class Beginning:
             start = await self._start(partition)
             log.warning(
                 "The brokers have forgotten how far %s was in %s[%s], as they do with a group that was away "
-                "for longer than their offsets.retention.minutes. It begins at offset %s: nobody is told of "
-                "what came while it was away.",
+                "for longer than their offsets.retention.minutes. It begins at offset %s and "
+                "sends no alert from before.",
                 self._settings.group,
                 self._topic,
                 partition,
@@ -60,7 +60,7 @@ class Beginning:
             return Marks(start, {}, partitions=known.partitions or await self.partitions())
         first = await self._memory.load(0) if partition else None
         if first is not None and first.partitions is not None and first.partitions <= partition:
-            log.info("%s[%s] is new: its alerts are told from its start on.", self._topic, partition)
+            log.info("%s[%s] is new: its alerts are sent from its first one on.", self._topic, partition)
             return Marks(0, {}, partitions=first.partitions)
         return Marks(await self._start(partition), {}, partitions=await self.partitions())
 

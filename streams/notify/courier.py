@@ -123,7 +123,7 @@ class Courier:
         try:
             requests = self._requests(waiting, handle)
         except Exception as error:
-            log.exception("%s cannot say %s.", self.sink.name, waiting.what.id)
+            log.exception("No request to %s can be built for %s.", self.sink.name, waiting.what.id)
             # One alert must not keep all others from people.
             return Refused(f"a bug of Eddy: {error!r}", 0, b"")
         for request in requests[waiting.arrived :]:

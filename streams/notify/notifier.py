@@ -196,7 +196,7 @@ class Notifier:
             courier.wake()
         reader.begin(partition, start)
         log.info(
-            "Alerts of %s[%s] are told from offset %s on; %s episodes are open.",
+            "Alerts of %s[%s] are sent from offset %s on; %s episodes are open.",
             self._topic,
             partition,
             start,

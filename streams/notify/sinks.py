@@ -43,9 +43,9 @@ def sinks(settings: NotifySettings) -> tuple[Sink, ...]:
     found = tuple(sink for maker in KINDS.values() for sink in maker(settings, words))
     if not found:
         raise ConfigurationError(
-            "Nobody is to be told: no sink is set up. Set EDDY_NOTIFY_ALERTMANAGER_URL, "
-            "EDDY_NOTIFY_WEBHOOK_URL, EDDY_NOTIFY_PAGERDUTY_KEY, EDDY_NOTIFY_SLACK_WEBHOOK, "
-            "EDDY_NOTIFY_OTLP_URL or EDDY_NOTIFY_APPRISE_URLS; `eddy settings notify` shows all."
+            "No receiver of alerts is set up. Set EDDY_NOTIFY_ALERTMANAGER_URL, EDDY_NOTIFY_WEBHOOK_URL, "
+            "EDDY_NOTIFY_PAGERDUTY_KEY, EDDY_NOTIFY_SLACK_WEBHOOK, EDDY_NOTIFY_OTLP_URL or "
+            "EDDY_NOTIFY_APPRISE_URLS; `eddy settings notify` shows all."
         )
     return found
 

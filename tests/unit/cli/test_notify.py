@@ -98,4 +98,4 @@ def test_a_sink_that_is_not_set_up_is_named_with_those_that_are(monkeypatch: pyt
 def test_without_a_sink_there_is_nothing_to_do() -> None:
     result = notify()
     assert result.exit_code == 2
-    assert "no sink is set up" in result.output
+    assert "No receiver of alerts is set up" in result.output
