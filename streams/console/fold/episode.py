@@ -9,7 +9,7 @@ import orjson
 
 from streams.console.fold.amount import amount
 from streams.console.fold.offsets import Places
-from streams.console.fold.place import NOWHERE, place
+from streams.console.fold.place import NOWHERE, named_place, place
 from streams.console.fold.rows import EpisodeRow, FindingRow
 from streams.console.fold.source import Fields
 from streams.domain.event_kind import EventKind
@@ -40,7 +40,7 @@ def cause_of(rule: str, signatures: list[str]) -> str:
 
 def episode_of(fields: Fields) -> EpisodeRow:
     """Return the episode as one event of it says."""
-    at = place(fields["partition"], fields["offset"])
+    at = named_place(fields["partition"], fields["offset"])
     tokens, cost = amount(fields["tokens_since_onset"] or 0), fields["cost_since_onset"]
     cost = None if cost is None else amount(cost)
     loops = fields["level"] == Level.LOOP

@@ -11,6 +11,7 @@ from typing import Final
 #: Kafka numbers offsets from 0 in 64 bits; no partition reaches 2**48 records.
 _OFFSET_BITS: Final = 48
 _OFFSETS: Final = (1 << _OFFSET_BITS) - 1
+_PARTITIONS: Final = 1 << (63 - _OFFSET_BITS)
 
 #: Before every place.
 NOWHERE: Final = -1
@@ -23,6 +24,13 @@ def place(partition: int, offset: int) -> int:
     (17, True, True)
     """
     return partition << _OFFSET_BITS | offset
+
+
+def named_place(partition: int, offset: int) -> int:
+    """Return the place that a record names; TypeError for one that 64 bits do not hold."""
+    if not (0 <= partition < _PARTITIONS and 0 <= offset <= _OFFSETS):
+        raise TypeError("no place")
+    return place(partition, offset)
 
 
 def partition_of(number: int) -> int:

@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import orjson
 
+from streams.console.fold.amount import amount
 from streams.console.fold.offsets import Places
-from streams.console.fold.place import NOWHERE, place
+from streams.console.fold.place import NOWHERE, named_place
 from streams.console.fold.points import Points
 from streams.console.fold.rows import SessionRow
 from streams.console.fold.source import Fields
@@ -114,11 +115,12 @@ class SessionState:
         delta, goal = fields.get("state_delta") or {}, (fields.get("cognition") or {}).get("goal")
         about = identity["agent_type"], fields.get("task_type"), meta["trace_id"], meta.get("cluster_id")
         _words(*about, goal)
-        _numbers(eddy["settings_version"], eddy.get("step"), delta.get("cumulative_session_cost"))
+        _numbers(eddy["settings_version"], eddy.get("step"))
+        cost = _bounded(delta.get("cumulative_session_cost"))
         self.said_by(at, identity["agent_id"])
         self.step = max(self.step, eddy.get("step") or 0)
         self.points.add(at, timestamp, meta["timestamp"], delta.get("tokens_consumed") or 0)
-        self._spent(at, eddy.get("budget"), delta.get("cumulative_session_cost"))
+        self._spent(at, eddy.get("budget"), cost)
         if goal and at > self.goal_place:
             self.goal_place, self.goal = at, goal
         if (drift := eddy.get("drift")) is not None:
@@ -141,13 +143,13 @@ class SessionState:
 
     def budgets(self, at: int, budget: Fields) -> None:
         """Take in the budgets after the record at this place."""
-        _numbers(*(budget.get(name) for name in _AMOUNTS))
+        amounts = {name: _bounded(budget.get(name)) for name in _AMOUNTS}
         if budget.get("emergency") == "denied":
             self.denied_place = max(self.denied_place, at)
         if at > self.budget_place:
             self.budget_place = at
-            self.budget = {name: budget.get(name) for name in _BUDGET}
-            granted, left = budget.get("tokens_budget"), budget.get("tokens_remaining")
+            self.budget = {name: budget.get(name) for name in _BUDGET} | amounts
+            granted, left = amounts["tokens_budget"], amounts["tokens_remaining"]
             self.tokens = None if granted is None or left is None else granted - left
 
     def drifts(self, at: int, level: str, overall: float) -> None:
@@ -263,13 +265,22 @@ def _numbers(*values: float | None) -> None:
             raise TypeError("no number")
 
 
+def _bounded(value: float | None) -> float | None:
+    """Return what an agent says of itself, as far as anybody may have used it; TypeError for no number."""
+    if value is None:
+        return None
+    if type(value) not in (int, float):
+        raise TypeError("no number")
+    return amount(value)
+
+
 def _node_rank(node: str | None) -> int:
     return -1 if node is None else _NODE_RANK.get(node, -1)
 
 
 def source_place(fields: Fields) -> int:
     """Return the place on decision-logs that an event is about."""
-    return place(fields["partition"], fields["offset"])
+    return named_place(fields["partition"], fields["offset"])
 
 
 def enriched_place(fields: Fields) -> int:
@@ -279,4 +290,4 @@ def enriched_place(fields: Fields) -> int:
     23
     """
     _, partition, offset, _ = fields["eddy"]["id"].rsplit("/", 3)
-    return place(int(partition), int(offset))
+    return named_place(int(partition), int(offset))

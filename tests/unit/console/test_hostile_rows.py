@@ -106,3 +106,31 @@ def test_an_agent_that_says_it_used_more_than_anybody_can_is_a_row_like_others(t
         assert all(0 <= abs(row["rate_per_min"]) < 2**63 for row in shown.rows)
     found = picture(board.model, Reading("here", 0), board.now, 60_000)
     assert [line.text for line in snapshot(found, 100)]
+
+
+@pytest.mark.parametrize("topic", [Topic.TOPOLOGY, Topic.SESSION_ALERTS, Topic.SESSION_BUDGETS])
+@pytest.mark.parametrize(
+    "named", [{"offset": 2**63}, {"offset": -1}, {"partition": 2**15}, {"partition": -1}]
+)
+def test_an_event_of_a_record_that_cannot_be_is_passed_over(topic: Topic, named: dict[str, int]) -> None:
+    told, model = REAL[topic], ReadModel()
+    assert told.fields is not None
+    assert not model.take(topic, told.stored, {**told.fields, **named})
+    look(model)
+
+
+@pytest.mark.parametrize("cost", [10**30, -(10**30), 1e300, float("inf"), float("nan")])
+def test_a_session_whose_agent_names_an_absurd_cost_is_known_whole(cost: float) -> None:
+    board = Board()
+    for told in board.done("s", state_delta={"tokens_consumed": 7, "cumulative_session_cost": 0.5}):
+        fields = told.fields
+        if fields is not None and told.topic is Topic.ENRICHED:
+            budget = {"steps_budget": cost, "steps_remaining": cost}
+            delta = {**fields["state_delta"], "cumulative_session_cost": cost}
+            fields = {**fields, "state_delta": delta, "eddy": {**fields["eddy"], "budget": budget}}
+        assert board.model.take(told.topic, told.stored, fields)
+    known = board.model.cases["s"].session
+    assert (known.agent_id, known.step) == ("agent-1", 1)
+    assert known.cost is not None
+    assert abs(known.cost) <= 10**15
+    look(board.model)
