@@ -15,9 +15,16 @@ from streams.errors import ConfigurationError
 from streams.settings import BridgeSettings, CommandSettings, WorkerSettings
 
 _PREFIX: Final = "EDDY_"
-#: Not settings of a worker: Faust's own, what tests use, where `eddy hook` writes, those of a console, and
-#: what is read before all settings.
-_KNOWN: Final = ("EDDY_FAUST_", "EDDY_CRASH_POINT", "EDDY_HOOK_FILE", "EDDY_CONSOLE_", "EDDY_NATIVE")
+#: Not settings of a worker: Faust's own, what tests use, where `eddy hook` writes, those of a console and of
+#: a notifier, and what is read before all settings.
+_KNOWN: Final = (
+    "EDDY_FAUST_",
+    "EDDY_CRASH_POINT",
+    "EDDY_HOOK_FILE",
+    "EDDY_CONSOLE_",
+    "EDDY_NOTIFY_",
+    "EDDY_NATIVE",
+)
 
 
 def settings_checks(settings: WorkerSettings, environment: Mapping[str, str]) -> Iterator[Check]:

@@ -28,8 +28,9 @@ def test_a_misspelt_variable_is_told_with_the_one_it_may_mean():
     assert (found.status, found.said) == (Status.OK, "usable; 1 is set by a variable")
 
 
-def test_the_variables_of_a_console_and_of_commands_mean_something():
-    [found] = settings_checks(settings(), {"EDDY_CONSOLE_PORT": "8070", "EDDY_COMMAND_KEY": "x" * 16})
+def test_the_variables_of_a_console_a_notifier_and_of_commands_mean_something():
+    others = {"EDDY_CONSOLE_PORT": "8070", "EDDY_NOTIFY_ALERTMANAGER_URL": "http://am:9093"}
+    [found] = settings_checks(settings(), {**others, "EDDY_COMMAND_KEY": "x" * 16})
     assert (found.status, found.said) == (Status.OK, "usable; 1 is set by a variable")
 
 
