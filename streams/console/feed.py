@@ -126,7 +126,7 @@ class Feed:
         self.history_from: int | None = None
         self.listeners: list[Callable[[], None]] = []
         self._ends: dict[tuple[Topic, int], int] = {}
-        self._answered: dict[tuple[Topic, int], int] = {}
+        self._answered: dict[Topic, int] = {}
         self._advanced = asyncio.Event()
 
     def _reads(self, topic: Topic) -> bool:
@@ -157,7 +157,7 @@ class Feed:
 
         What was read is not current then, though it goes as far as the ends that the brokers told last.
         """
-        answered = [at for (topic, _), at in self._answered.items() if topic in topics]
+        answered = [self._answered[topic] for topic in topics if topic in self._answered]
         silent = now_ms() - min(answered) if answered else 0
         return silent if silent > _SILENT_MS else None
 
@@ -296,12 +296,21 @@ class Feed:
                     {(self._topics[name], at): to for (name, at), to in tail.positions.items()}
                 )
                 self._ends = {(self._topics[name], at): to for (name, at), to in tail.ends.items()}
-                self._answered = {
-                    (self._topics[name], at): when for (name, at), when in tail.answered.items()
-                }
+                self._answered = self._oldest(tail.answered)
                 self._tell()
         finally:
             await tail.aclose()
+
+    def _oldest(self, answered: Mapping[tuple[str, int], int]) -> dict[Topic, int]:
+        """Return by topic when the partition that was silent for longest was last answered about.
+
+        Each stream of a guard asks for it twice a second, so it does not look at every partition.
+        """
+        oldest: dict[Topic, int] = {}
+        for (name, _), at in answered.items():
+            topic = self._topics[name]
+            oldest[topic] = min(at, oldest.get(topic, at))
+        return oldest
 
     async def _backfill(self) -> None:
         if self._settings.from_beginning or self._settings.history_days == 0:

@@ -16,23 +16,28 @@ LATER = 60_000
 
 
 @pytest.mark.parametrize("silent", [COMMANDS, ACKS])
-async def test_one_silent_partition_is_enough_for_not_knowing_what_is_commanded(
+async def test_one_silent_topic_is_enough_for_not_knowing_what_is_commanded(
     tmp_path: Path, silent: Topic
 ) -> None:
     async with following(tmp_path, [], now_ms()) as reader:
         commands = ReadCommands(ReadModel(), reader.feed, now_ms)
         assert commands.silent_ms() is None  # no partition is read yet
-        answered = {(topic, at): now_ms() + LATER for topic in (COMMANDS, ACKS) for at in (0, 1)}
-        reader.feed._answered = answered
+        reader.feed._answered = answered = dict.fromkeys((COMMANDS, ACKS), now_ms() + LATER)
         assert commands.silent_ms() is None
-        reader.feed._answered = {**answered, (silent, 1): now_ms() - 11_000}
+        reader.feed._answered = {**answered, silent: now_ms() - 11_000}
         assert (commands.silent_ms() or 0) >= 11_000
-        reader.feed._answered = {**answered, (ALERTS, 0): now_ms() - 11_000}
+        reader.feed._answered = {**answered, ALERTS: now_ms() - 11_000}
         assert commands.silent_ms() is None
+
+
+async def test_a_topic_is_as_silent_as_the_partition_that_is_silent_for_longest(tmp_path: Path) -> None:
+    async with following(tmp_path, [], now_ms()) as reader:
+        answered = {(str(COMMANDS), 0): 7, (str(COMMANDS), 1): 5, (str(ACKS), 0): 9}
+        assert reader.feed._oldest(answered) == {COMMANDS: 5, ACKS: 9}
 
 
 async def test_the_header_says_for_how_long_no_broker_has_answered(tmp_path: Path) -> None:
     async with following(tmp_path, [], now_ms()) as reader:
         assert "no broker has answered" not in await reader.page("/alerts")
-        reader.feed._answered = {(ALERTS, 0): now_ms() - 7_320_000}
+        reader.feed._answered = {ALERTS: now_ms() - 7_320_000}
         assert "no broker has answered for 2 h 2 min" in await reader.page("/alerts")
