@@ -217,7 +217,9 @@ class Guard:
         self._thread.start()
 
     def _begin_in_child(self) -> None:
-        """Begin again after a fork: threads and connections do not come along."""
+        """Begin again after a fork, if it was not closed: threads and connections do not come along."""
+        if self._stopping.is_set():
+            return
         sessions = self._all()
         self._begin()
         for session in sessions:

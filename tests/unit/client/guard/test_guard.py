@@ -317,3 +317,11 @@ def test_acks_that_were_taken_are_not_sent_again_if_the_next_are_not(waits: list
     assert len(waits) == 1
     attached = [ack["session_id"] for ack in (*first.acks, *last.acks) if ack["status"] == "attached"]
     assert attached == [f"s-{number}" for number in range(MOST_ACKS + 1)]
+
+
+def test_a_guard_that_was_closed_does_not_begin_again_in_a_child(guard: Guard) -> None:
+    guard.close()
+    before = guard._thread
+    guard._begin_in_child()
+    assert guard._thread is before
+    assert not before.is_alive()
