@@ -293,24 +293,31 @@ class Batches:
             else:
                 head = _old_head(raw, self._following)
                 checked = LegacyRecordBatch(raw, raw[_MAGIC_AT])
-            in_order = checked.validate_crc() and head.base <= head.last < self._end
+            in_order = checked.validate_crc() and head.base <= head.last
         except Exception as error:  # noqa: BLE001 - aiokafka's reader raises what it comes across
             return self._damaged(raw, type(error).__name__)
         if not in_order:
             return self._damaged(raw, "its checksum is wrong")
+        if head.last >= self._end:
+            # A broker reads where a partition ends before it reads the records: some may have come since.
+            # The next answer knows.
+            return self._damaged(raw, "it is behind the end of its partition", is_new=True)
         self._at += len(raw)
         if self._watch.failed:
             self._watch.failed.pop((self._tp, head.base), None)
         return Batch(raw, head, self._watch, checked)
 
-    def _damaged(self, raw: memoryview, why: str) -> Batch | None:
-        """Return the batch as one to set aside; None where it is to be fetched again first."""
+    def _damaged(self, raw: memoryview, why: str, *, is_new: bool = False) -> Batch | None:
+        """Return the batch as one to set aside; None where it is to be fetched again first.
+
+        One that may only be new is fetched again at once.
+        """
         claimed = int.from_bytes(raw[:8], "big", signed=True)
         base = claimed if self._following <= claimed < self._end else self._following
         place = self._tp, base
         times = self._watch.failed[place] = self._watch.failed.get(place, 0) + 1
         if times < _ATTEMPTS:
-            self._watch.try_again = True
+            self._watch.try_again |= times > 1 or not is_new
             return None
         del self._watch.failed[place]
         self._at += len(raw)

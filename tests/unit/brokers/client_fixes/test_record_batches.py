@@ -135,6 +135,28 @@ def test_a_wrong_checksum_is_fetched_again_and_may_have_been_the_wire() -> None:
     assert watch.failed == {}
 
 
+def test_a_batch_that_came_after_its_broker_looked_for_the_end_is_fetched_again_at_once() -> None:
+    new, watch = written(b"1", base=1), Watch(LIMIT)
+    found, following = fetched(written(b"0") + new, end=1, watch=watch)
+    assert (values(found), following) == ([b"0"], 1)
+    assert not watch.try_again
+    found, following = fetched(new, position=1, end=2, watch=watch)
+    assert (values(found), following) == ([b"1"], 2)
+    assert watch.failed == {}
+
+
+def test_a_batch_that_stays_behind_the_end_is_waited_for_and_set_aside(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    raw, watch = written(b"1", base=1), Watch(LIMIT)
+    for attempt in range(4):
+        assert fetched(raw, position=1, end=1, watch=watch) == ([], 1)
+        assert watch.try_again is (attempt > 0)
+    found, _ = fetched(raw, position=1, end=1, watch=watch)
+    assert "behind the end" in found[0].detail
+    assert "is damaged" in caplog.text
+
+
 @pytest.mark.parametrize("behind", [b"", written(b"3", base=3)])
 def test_a_checksum_that_stays_wrong_costs_the_offsets_of_its_batch(
     behind: bytes, caplog: pytest.LogCaptureFixture
