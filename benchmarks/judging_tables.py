@@ -15,7 +15,10 @@ _STATE_AIM = 2_000.0
 
 # The naive way to do a part, and what it is compared with.
 _NAIVE = {
-    "naive patterns": ("the patterns of specification 3.2 one after another", "normalise the result"),
+    "naive patterns": (
+        "the patterns of [specification 3.2](../specification.md#32-normalised-result) one after another",
+        "normalise the result",
+    ),
     "naive tokens": ("the tokens of the result by a pattern", "words and marks"),
     "naive encode": ("the enriched record by fastavro", "encode the enriched record"),
 }

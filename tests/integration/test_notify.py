@@ -301,7 +301,7 @@ async def test_brokers_that_are_away_are_waited_for(
 async def test_it_says_what_is_missing(stage: Stage) -> None:
     status, _, said = await stage.attempt("notify")
     assert status == 2
-    assert "no sink is set up" in said
+    assert "No receiver of alerts is set up" in said
 
 
 @pytest.mark.any_broker
