@@ -64,8 +64,9 @@ class Wire:
             self.acks.extend(acks)
             self.changed.notify_all()
 
-    def close(self, within: float) -> None:
+    def close(self, within: float) -> Sequence[Mapping[str, Any]]:
         """End: nothing is held open."""
+        return ()
 
 
 class Watched:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 import confluent_kafka
 import pytest
 from eddy_client import Guard, SessionAborted
+from eddy_client.guard import kafka_channel
 
 from schemas.codec import Codec, OutputFormat
 from streams.brokers.client import connect
@@ -21,9 +23,10 @@ from streams.control.ack import Ack
 from streams.control.command import Action, Command, Issuer, OnTimeout, Scope
 from streams.control.desk import ControlDesk
 from streams.domain.topic import Topic
-from tests.integration.brokers import Broker
+from tests.integration.brokers import Broker, Reachable
 from tests.integration.stage import Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, until
+from tests.network import Link
 
 pytestmark = pytest.mark.integration
 
@@ -85,7 +88,8 @@ class Floor:
         await self._desk.issue([command])
         return command.command_id
 
-    async def acks(self, command_id: str) -> list[str]:
+    async def acks(self, command_id: str | None) -> list[str]:
+        """Return what was said of a command; with None, of guards that come and leave."""
         decoder = Codec.bundled().decoder(f"{Topic.SESSION_COMMAND_ACKS}-value")
         found = []
         async for record in self._brokers.read(Topic.SESSION_COMMAND_ACKS):
@@ -100,7 +104,7 @@ class Floor:
 
         await until(holds, PATIENCE_SECONDS, what)
 
-    async def until_acked(self, command_id: str, *statuses: str) -> None:
+    async def until_acked(self, command_id: str | None, *statuses: str) -> None:
         async def holds() -> bool:
             return set(statuses) <= set(await self.acks(command_id))
 
@@ -114,7 +118,7 @@ class Floor:
 
 
 @asynccontextmanager
-async def floor(broker: Broker, form: OutputFormat = OutputFormat.AVRO) -> AsyncIterator[Floor]:
+async def floor(broker: Reachable, form: OutputFormat = OutputFormat.AVRO) -> AsyncIterator[Floor]:
     options = {"enable.idempotence": str(broker.kind == "kafka").lower()}
     async with connect(Connection(broker.bootstrap)) as brokers:
         found = Floor(ControlDesk(brokers, Codec.bundled(form), KEY), brokers, broker.bootstrap, options)
@@ -215,6 +219,32 @@ async def test_a_command_that_is_written_while_a_guard_looks_where_to_begin_is_o
         await here.until(lambda: agent.session.peek().level == "paused", "the pause")
         assert agent.steps == 0
         assert len(issued) == 1
+
+
+async def test_what_a_guard_said_before_it_lost_its_brokers_reaches_operators(
+    linked_stage: tuple[Stage, Link], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage, link = linked_stage
+    unsent: list[str] = []
+
+    class Watched(kafka_channel.KafkaChannel):
+        def close(self, within: float) -> Sequence[Mapping[str, Any]]:
+            acks = super().close(within)
+            unsent.extend(ack["status"] for ack in acks)
+            return acks
+
+    monkeypatch.setattr(kafka_channel, "KafkaChannel", Watched)
+    monkeypatch.setattr(kafka_channel, "_ALIVE_EVERY_S", math.inf)
+    async with floor(stage.broker) as here:
+        agent = here.agent(guard := here.guard(), "s-1")
+        await here.until_acked(None, "attached")
+        link.silence()
+        agent.session.close()
+        await here.until(lambda: not guard._outgoing, "an ack on its way")
+        monkeypatch.setattr(kafka_channel, "_ALIVE_EVERY_S", 0)
+        await here.until(lambda: unsent == ["detached"], "the end of the channel")
+        link.heal()
+        await here.until_acked(None, "attached", "detached")
 
 
 async def test_a_guard_with_another_key_obeys_nothing(stood: Broker) -> None:

@@ -42,7 +42,7 @@ class Channel(Protocol):
         """Wait for so many seconds at most; return what came."""
 
     def send(self, acks: Sequence[Mapping[str, Any]]) -> None:
-        """Hand acks over, at most `MOST_ACKS`. What is sent later, by itself, counts as handed over."""
+        """Hand acks over, at most `MOST_ACKS`. The channel sends them, or returns them when it is closed."""
 
-    def close(self, within: float) -> None:
-        """Send what waits, for so many seconds at most, and end."""
+    def close(self, within: float) -> Sequence[Mapping[str, Any]]:
+        """Send what waits, for so many seconds at most, and end; return the acks that were not sent."""

@@ -204,7 +204,7 @@ class Guard:
         self._sessions: dict[str, weakref.WeakSet[GuardedSession]] = {}
         self._commands: OrderedDict[tuple[str, int, int], Command] = OrderedDict()
         self._handed: dict[str, set[str]] = {}
-        self._outgoing: deque[dict[str, Any]] = deque(maxlen=10_000)
+        self._outgoing: deque[Mapping[str, Any]] = deque(maxlen=10_000)
         self._heard = time.monotonic()
         self._lost = False
         self._channel: Channel | None = None
@@ -257,18 +257,25 @@ class Guard:
                 self._observe(None)
                 self._stopping.wait(self._retry.failed())
         if channel is not None:
-            try:
-                self._send(channel)
-                channel.close(max(0.0, self._deadline - time.monotonic()))
-            except Exception as error:  # noqa: BLE001 - as above
-                log.warning("The end of the guard's channel failed: %r", error)
+            self._end(channel)
 
-    @staticmethod
-    def _closed(channel: Channel | None) -> None:
+    def _end(self, channel: Channel) -> None:
+        """Send what waits, as long as there is time."""
+        try:
+            self._send(channel)
+            unsent = channel.close(max(0.0, self._deadline - time.monotonic()))
+        except Exception as error:  # noqa: BLE001 - the agent must end, whatever it is
+            log.warning("The end of the guard's channel failed: %r", error)
+            return
+        if unsent:
+            log.warning("The guard ends; %d acknowledgements did not reach operators.", len(unsent))
+
+    def _closed(self, channel: Channel | None) -> None:
+        """Close a channel that is lost; what it has not sent, the next one will."""
         if channel is None:
             return
         try:
-            channel.close(0)
+            self._outgoing.extendleft(reversed(channel.close(0)))
         except Exception as error:  # noqa: BLE001 - it is of no use any more
             log.debug("A lost channel could not be closed: %r", error)
 

@@ -119,12 +119,13 @@ class HttpChannel:
                     said,
                 )
 
-    def close(self, within: float) -> None:
-        """End the stream."""
+    def close(self, within: float) -> Sequence[Mapping[str, Any]]:
+        """End the stream. No ack waits: each was taken, or `send` has failed."""
         del within
         if self._stream is not None:
             self._stream.close()
             self._stream = None
+        return ()
 
     def _query(self) -> list[tuple[str, str]]:
         """Name each session and its agent, in the same order."""

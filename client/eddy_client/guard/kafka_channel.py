@@ -6,6 +6,7 @@ import json
 import logging
 import time
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from eddy_client.alert_decoder import AlertDecoder, UnreadableAlertError
@@ -23,6 +24,9 @@ LONGEST_COMMAND_S = 24 * 3_600
 _ALIVE_EVERY_S = 10.0
 _REQUEST_S = 5.0
 _AT_ONCE = 500
+
+_FOR_GOOD = ("MSG_SIZE_TOO_LARGE", "TOPIC_AUTHORIZATION_FAILED", "POLICY_VIOLATION", "INVALID_RECORD")
+"""What brokers answer to an ack that they will not take later either."""
 
 
 def required() -> None:
@@ -79,6 +83,8 @@ class KafkaChannel:
             {"partitioner": "murmur2_random", "enable.idempotence": True, "linger.ms": 5, **shared},
             logger=logger,
         )
+        #: Acks that the producer has given up, to be sent again.
+        self._unsent: list[Mapping[str, Any]] = []
         try:
             self._behind = self._assign()
         except BaseException:
@@ -120,21 +126,50 @@ class KafkaChannel:
                 self._behind.pop(place, None)
         found += self._released()
         self._producer.poll(0)
+        self._send_again()
         self._ask()
         return found
 
     def send(self, acks: Sequence[Mapping[str, Any]]) -> None:
         """Hand acks over to the producer."""
         for ack in acks:
-            value = json.dumps(ack, separators=(",", ":")).encode()
-            self._producer.produce(self._acks, key=str(ack["session_id"]).encode(), value=value)
+            self._producer.produce(
+                self._acks,
+                key=str(ack["session_id"]).encode(),
+                value=json.dumps(ack, separators=(",", ":")).encode(),
+                on_delivery=partial(self._delivered, ack),
+            )
         self._producer.poll(0)
 
-    def close(self, within: float) -> None:
-        """Wait for the brokers' answers, for so long at most."""
+    def close(self, within: float) -> Sequence[Mapping[str, Any]]:
+        """Wait for the brokers' answers, for so long at most; return the acks that they have not taken."""
         if self._producer.flush(within):
             self._producer.purge()
+            self._producer.flush(_REQUEST_S)  # which tells at once what was purged
         self._consumer.close()
+        return self._unsent
+
+    def _send_again(self) -> None:
+        unsent, self._unsent = self._unsent, []
+        try:
+            self.send(unsent)
+        except Exception:
+            self._unsent += unsent
+            raise
+
+    def _delivered(self, ack: Mapping[str, Any], error: Any, _: Any) -> None:
+        """Keep an ack that the brokers have not taken, unless they never will."""
+        if error is None:
+            return
+        if error.name() in _FOR_GOOD:
+            log.warning(
+                "An acknowledgement (%s, session %.200s) is left out: %s",
+                ack["status"],
+                ack["session_id"],
+                error.str(),
+            )
+        else:
+            self._unsent.append(ack)
 
     def _assign(self) -> dict[tuple[str, int], int]:
         """Begin so far back that no command in force is missed; return where each partition ends now."""
@@ -153,6 +188,8 @@ class KafkaChannel:
         begins = self._consumer.offsets_for_times(wanted, timeout=_REQUEST_S)
         ends: dict[tuple[str, int], int] = {}
         for place, (low, high) in zip(begins, watermarks, strict=True):
+            if place.error is not None:  # its offset says "the end", which would pass commands over
+                raise KafkaException(place.error)
             # Without a record since then, the answer is the end.
             begin = high if place.offset in (OFFSET_END, -1) else max(place.offset, low)
             place.offset = begin

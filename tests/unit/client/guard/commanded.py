@@ -31,11 +31,12 @@ def command(action: str, number: int, **fields: Any) -> Command:
 
 
 class LocalChannel:
-    """A channel to a test. Set `broken` and it fails as if nobody answered."""
+    """A channel to a test. Set `broken` and it fails as if nobody answered; it then returns `unsent`."""
 
     def __init__(self) -> None:
         self.incoming: queue.SimpleQueue[Heard] = queue.SimpleQueue()
         self.acks: list[Mapping[str, Any]] = []
+        self.unsent: list[Mapping[str, Any]] = []
         self.is_current = True
         self.heard_at = time.monotonic()
         self.broken = False
@@ -62,8 +63,10 @@ class LocalChannel:
             raise OSError("nobody answers")
         self.acks += acks
 
-    def close(self, within: float) -> None:
+    def close(self, within: float) -> Sequence[Mapping[str, Any]]:
         del within
+        unsent, self.unsent = self.unsent, []
+        return unsent
 
     def statuses(self, command_id: str) -> list[str]:
         return [ack["status"] for ack in self.acks if ack["command_id"] == command_id]

@@ -122,6 +122,19 @@ def test_a_lost_channel_lets_an_agent_go_on_and_says_so_once(
     until(lambda: not guard.lost)
 
 
+def test_what_a_lost_channel_has_not_sent_the_next_one_sends_first(
+    session: GuardedSession, channel: LocalChannel, guard: Guard
+) -> None:
+    del channel.acks[:]
+    channel.unsent = [{"command_id": "c-1", "status": "received"}, {"command_id": "c-1", "status": "applied"}]
+    channel.broken = True
+    until(lambda: channel.unsent == [])
+    session.close()
+    channel.broken = False
+    until(lambda: len(channel.acks) == 3)
+    assert [ack["status"] for ack in channel.acks] == ["received", "applied", "detached"]
+
+
 def test_a_tool_that_cannot_be_undone_is_refused_while_the_channel_is_lost(channel: LocalChannel) -> None:
     on_lost = {"default": "open", "deploy_*": "closed"}
     guard = Guard(lambda: channel, on_lost=on_lost, stale_after=0.2, lost_wait=0.05)
