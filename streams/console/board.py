@@ -64,6 +64,7 @@ class FeedReadings:
         folded, unreadable: records, by topic.
         seconds: that folding took.
         begun: whether the brokers have told where the topics end.
+        silent_ms: for how long brokers have not answered about alerts or commands; None if they do.
     """
 
     lag: Mapping[str, int] = field(default_factory=dict)
@@ -71,6 +72,7 @@ class FeedReadings:
     unreadable: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 0.0
     begun: bool = True
+    silent_ms: int | None = None
 
 
 class Board(Protocol):

@@ -140,6 +140,11 @@ class Feed:
         """By topic and partition, the offset after what was folded."""
         return {place: span.next for place, span in self._marks.spans.items()}
 
+    @property
+    def begun(self) -> bool:
+        """Whether the brokers have told where any partition ends."""
+        return bool(self._ends)
+
     def lag(self) -> dict[Topic, int]:
         """Return how many records of each topic are not folded yet, as the brokers told last."""
         behind: dict[Topic, int] = {}

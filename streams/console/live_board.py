@@ -35,6 +35,8 @@ _TABS: Final = (
     (Tab.HANDLED, "Handled"),
     (Tab.RECOVERED, "Recovered"),
 )
+#: What people are shown, and guards are told, only as long as it is current.
+_PROMPT: Final = (Topic.SESSION_ALERTS, Topic.SESSION_COMMANDS, Topic.SESSION_COMMAND_ACKS)
 _EMPTY: Final = {
     Tab.WATCHING: ("Nothing to watch", "No session is near a loop, or drifts far."),
     Tab.HANDLED: ("Nothing is handled", "Sessions that were acknowledged, snoozed or paused stand here."),
@@ -231,7 +233,8 @@ class LiveBoard:
             {str(topic): count for topic, count in intake.records.items()},
             {str(topic): count for topic, count in intake.unread.items()},
             intake.seconds,
-            bool(self.feed.positions),
+            self.feed.begun,
+            self.feed.silent_ms(*_PROMPT),
         )
 
     def look_at(self, sessions: frozenset[str]) -> None:

@@ -21,8 +21,10 @@ from prometheus_client import CollectorRegistry, ProcessCollector, generate_late
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from streams.console.board import FeedReadings
 from streams.console.console import Console
 from streams.console.live import Live
+from streams.console.wording import duration
 
 #: A console that is so far behind shows what was, not what is.
 READY_LAG = 10_000
@@ -59,6 +61,22 @@ class ConsoleMetrics(Collector):
         yield GaugeMetricFamily("eddy_console_tick_seconds", "Longest tick.", value=slowest)
 
 
+def unready(found: FeedReadings) -> str | None:
+    """Return why a console shows what was and not what is; None if it is current.
+
+    >>> unready(FeedReadings(silent_ms=12_400))
+    'no broker has answered for 12 s'
+    >>> unready(FeedReadings({"session-alerts": 10_001}))
+    '10,001 records behind'
+    """
+    if not found.begun:
+        return "reading has not begun"
+    if found.silent_ms is not None:
+        return f"no broker has answered for {duration(found.silent_ms)}"
+    behind = sum(found.lag.values())
+    return f"{behind:,} records behind" if behind > READY_LAG else None
+
+
 def routes(console: Console, live: Live | None) -> Sequence[web.RouteDef]:
     """Return the routes of the probes, which need no login."""
     metrics = ConsoleMetrics(console, live)
@@ -67,11 +85,8 @@ def routes(console: Console, live: Live | None) -> Sequence[web.RouteDef]:
         return web.json_response({"status": "live"})
 
     async def readyz(_: web.Request) -> web.Response:
-        found = console.board.readings()
-        behind = sum(found.lag.values())
-        if found.begun and behind <= READY_LAG:
+        if (detail := unready(console.board.readings())) is None:
             return web.json_response({"status": "ready"})
-        detail = f"{behind:,} records behind" if found.begun else "reading has not begun"
         return web.json_response({"status": "not ready", "detail": detail}, status=503)
 
     async def exposed(_: web.Request) -> web.Response:

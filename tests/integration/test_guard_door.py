@@ -192,12 +192,21 @@ async def test_a_console_that_is_cut_off_from_the_brokers_does_not_say_that_noth
         async with session.get("/api/guard/stream", **asked) as refused:
             assert refused.status == 503
             assert "The brokers do not answer" in await refused.text()
+        async with session.get("/readyz") as unready:
+            assert unready.status == 503
+            assert "no broker has answered for " in await unready.text()
         link.heal()
         while True:
             async with session.get("/api/guard/stream", **asked) as stream:
                 if stream.status == 200:
                     await stream.content.readuntil(b"event: current\n")
-                    return
+                    break
+        await until(lambda: is_ready(session), PATIENCE_SECONDS, "a console that is ready again")
+
+
+async def is_ready(session: aiohttp.ClientSession) -> bool:
+    async with session.get("/readyz") as answer:
+        return answer.status == 200
 
 
 async def test_a_stream_without_commands_says_that_it_is_there(

@@ -188,6 +188,13 @@ def test_a_service_and_a_selector_find_their_pods(source: str) -> None:
         assert len(found) == 1, one["metadata"]["name"]
 
 
+@sources
+def test_the_only_console_shows_its_pages_while_it_is_not_ready(source: str) -> None:
+    for one in of_kind(source, "Service"):
+        if one["metadata"]["name"].endswith("console"):
+            assert one["spec"]["publishNotReadyAddresses"] is True
+
+
 @pytest.mark.parametrize("source", ["example", "chart with everything"])
 def test_workers_are_scaled_by_lag_up_to_the_number_of_partitions(source: str) -> None:
     (scaled,) = of_kind(source, "ScaledObject")

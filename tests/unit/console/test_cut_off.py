@@ -36,6 +36,27 @@ async def test_a_topic_is_as_silent_as_the_partition_that_is_silent_for_longest(
         assert reader.feed._oldest(answered) == {COMMANDS: 5, ACKS: 9}
 
 
+@pytest.mark.parametrize("silent", [ALERTS, COMMANDS, ACKS])
+async def test_a_console_is_ready_as_long_as_its_brokers_answer_and_alive_anyway(
+    tmp_path: Path, silent: Topic
+) -> None:
+    async with following(tmp_path, [], now_ms()) as reader:
+        feed, answered = reader.feed, dict.fromkeys((ALERTS, COMMANDS, ACKS), now_ms() + LATER)
+        assert (await reader.answer("/readyz")).status == 503
+        assert await reader.json("/readyz") == {"status": "not ready", "detail": "reading has not begun"}
+        feed._ends, feed._answered = {(ALERTS, 0): 0}, answered
+        assert await reader.json("/readyz") == {"status": "ready"}
+        feed._answered = {**answered, silent: now_ms() - 7_320_000}
+        assert (await reader.answer("/readyz")).status == 503
+        assert await reader.json("/readyz") == {
+            "status": "not ready",
+            "detail": "no broker has answered for 2 h 2 min",
+        }
+        assert await reader.json("/livez") == {"status": "live"}
+        feed._answered = answered
+        assert await reader.json("/readyz") == {"status": "ready"}
+
+
 async def test_the_header_says_for_how_long_no_broker_has_answered(tmp_path: Path) -> None:
     async with following(tmp_path, [], now_ms()) as reader:
         assert "no broker has answered" not in await reader.page("/alerts")
