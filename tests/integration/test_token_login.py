@@ -91,8 +91,7 @@ async def test_a_worker_goes_on_after_its_tokens_and_its_connections_have_ended(
     reached = access(secured, listener, **says)
     async with renewing(path, listener):
         first = path.read_text()
-        sizes = ("--partitions", str(stage.partitions), "--replicas", "1")
-        await stage.command("topics", "apply", *sizes, **reached)
+        await stage.create_topics()  # on the plain listener: on a slow machine it takes longer than a session
         worker = await stage.worker(**reached, log_level="DEBUG").ready()
         for number in itertools.count(1):
             # Each time all is read, judged and written, on connections that are newer than the last time.
