@@ -15,6 +15,7 @@ from streams.console.access import AgentToken
 from streams.console.app import problem
 from streams.console.console import Console
 from streams.console.feed import Feed
+from streams.console.fold.control import standing
 from streams.console.fold.model import ReadModel
 from streams.console.fold.rows import CommandRow
 from streams.console.live import frame
@@ -57,7 +58,7 @@ class Commanded(Protocol):
         """Return the agent of a session, None if that is not known."""
 
     def commands(self, session_id: str, agent_id: str | None) -> Sequence[CommandRow]:
-        """Return the commands in force for a session, and the holds that concern it."""
+        """Return the commands that count for a session that begins, and the holds that concern it."""
 
     def given(self, session_id: str) -> Sequence[str]:
         """Return the commands that a guard of the session has applied."""
@@ -91,14 +92,12 @@ class ReadCommands:
         return None if case is None else case.session.agent_id
 
     def commands(self, session_id: str, agent_id: str | None) -> Sequence[CommandRow]:
-        """Return the commands in force, in the order of their places."""
+        """Return the commands that count, in the order of their places."""
         now, case = self.clock(), self.model.cases.get(session_id)
-        found = [] if case is None else list(case.commands.values())
-        for key in ("all", f"agent/{agent_id}"):
-            found += self.model.holds.get(key, {}).values()
-        return sorted(
-            (each for each in found if each.expires_at > now), key=lambda each: (each.partition, each.offset)
-        )
+        scopes = [{} if case is None else case.commands]
+        scopes += [self.model.holds.get(key, {}) for key in ("all", f"agent/{agent_id}")]
+        found = [row for commands in scopes for row in standing(commands.values(), now)]
+        return sorted(found, key=lambda each: (each.partition, each.offset))
 
     def given(self, session_id: str) -> Sequence[str]:
         """Return the commands that a guard has applied."""

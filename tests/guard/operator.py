@@ -87,13 +87,13 @@ class Watched:
         target = self._session if name in {"checkpoint", "integration"} else super()
         target.__setattr__(name, value)
 
-    def check(self, tool: str | None = None) -> Sequence[Note]:
+    def check(self, tool: str | None = None, *, notes: bool = True) -> Sequence[Note]:
         self._count()
-        return self._session.check(tool)
+        return self._session.check(tool, notes=notes)
 
-    async def acheck(self, tool: str | None = None) -> Sequence[Note]:
+    async def acheck(self, tool: str | None = None, *, notes: bool = True) -> Sequence[Note]:
         self._count()
-        return await self._session.acheck(tool)
+        return await self._session.acheck(tool, notes=notes)
 
     def _count(self) -> None:
         if self._session.peek().level == "paused":

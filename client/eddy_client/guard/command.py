@@ -10,7 +10,8 @@ LEVELS = ("pause", "resume", "abort")
 
 ACTIONS = (*LEVELS, "inject_message", "raise_budget")
 SCOPES = ("session", "agent", "all")
-_HOLDS = ("pause", "resume")
+HOLDS = ("pause", "resume")
+"""Actions of a hold."""
 
 
 class Command(NamedTuple):
@@ -46,7 +47,7 @@ class Command(NamedTuple):
     @property
     def is_possible(self) -> bool:
         """Whether this guard knows what to do."""
-        return self.action in (ACTIONS if self.scope == "session" else _HOLDS)
+        return self.action in (ACTIONS if self.scope == "session" else HOLDS)
 
     @classmethod
     def of(cls, fields: Mapping[str, Any], **place: Any) -> Command:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from eddy_client.guard.command import LEVELS, SCOPES, Budget, Command, Note
+from eddy_client.guard.command import HOLDS, LEVELS, SCOPES, Budget, Command, Note
 
 REMEMBERED = 1_000
 REMEMBERED_MS = 48 * 3_600_000
@@ -51,9 +52,12 @@ class Control:
 
     Of `pause`, `resume` and `abort` the newest of each scope counts: session, agent and all. The session runs
     if none of the three pauses it. After an abort nothing is applied. Nothing is applied twice.
+
+    Args:
+        skew: How far the brokers' clock is ahead of ours, ms, as far as that is known.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, skew: int = 0) -> None:
         self._handled: OrderedDict[str, tuple[Answer, int]] = OrderedDict()
         self._waiting: dict[str, Command] = {}
         #: Messages that came during a pause: they are handed over when it ends.
@@ -64,7 +68,7 @@ class Control:
         self._budget: Budget | None = None
         self._given: set[str] = set()
         self._answers: list[Answer] = []
-        self._skew = 0
+        self._skew = skew
         self._kept: tuple[Note, ...] = ()
 
     @property
@@ -100,8 +104,7 @@ class Control:
 
     def take(self, command: Command, now: int) -> None:
         """Take a command in. It takes effect at the next `check`."""
-        if command.is_live and command.written_at and abs(command.written_at - now) > SKEW_MS:
-            self._skew = command.written_at - now
+        self._skew = skewed(command, now, self._skew)
         now += self._skew
         before = self._handled.get(command.command_id)
         if before is not None:
@@ -117,16 +120,20 @@ class Control:
         elif command.action == "inject_message" and command.command_id in self._given:
             self._settle(Answer(command, "applied", detail="handed over before"), now)
         elif command.expires_at <= now:
-            self._settle(Answer(command, "expired"), now)
+            self._pass_over(command, now)
         else:
             self._waiting[command.command_id] = command
             detail = f"the clocks differ by {abs(self._skew) // 1000} s" if self._skew else None
             self._answers.append(Answer(command, "received", detail=detail))
 
-    def check(self, now: int) -> Outcome:
-        """Apply what waits; return how the session stands."""
+    def check(self, now: int, *, hands_over: bool = True) -> Outcome:
+        """Apply what waits; return how the session stands.
+
+        Args:
+            now: ms since 1970.
+            hands_over: Whether the agent takes messages now. Otherwise they wait, and are not acknowledged.
+        """
         now += self._skew
-        notes, self._kept = list(self._kept), ()
         for command in sorted(self._waiting.values(), key=_order):
             if command.action == "inject_message":
                 self._held[command.command_id] = command
@@ -135,7 +142,7 @@ class Control:
         self._waiting.clear()
         self._expire(now)
         standing = self._standing()
-        notes += self._handed_over(standing[0], now)
+        notes = self._handed_over(standing[0], now, hands_over=hands_over)
         answers, self._answers = tuple(self._answers), []
         return Outcome(*standing, tuple(notes), self._budget, answers)
 
@@ -145,6 +152,7 @@ class Control:
         pauses, is_aborted = dict(self._pauses), self._aborted is not None
         for command in sorted(self._waiting.values(), key=_order):
             is_newest = _order(command) >= self._newest.get(command.scope, (-1, -1))
+            is_newest = is_newest and not self._is_superseded(command, now)
             if command.action in LEVELS and command.expires_at > now and is_newest and self._aborted is None:
                 pauses[command.scope] = command
                 is_aborted = command.action == "abort" if command.scope == "session" else is_aborted
@@ -162,15 +170,18 @@ class Control:
                 return "paused", until, self._pauses[scope]
         return "running", None, None
 
-    def _handed_over(self, level: str, now: int) -> list[Note]:
+    def _handed_over(self, level: str, now: int, *, hands_over: bool) -> list[Note]:
         """Return the messages for an agent that runs. If it is paused they wait: it may end meanwhile."""
         notes: list[Note] = []
+        hands_over = hands_over and level == "running"
+        if hands_over:
+            notes, self._kept = list(self._kept), ()
         for command in sorted(self._held.values(), key=_order):
             if command.expires_at <= now:
                 self._settle(Answer(command, "expired"), now)
             elif level == "aborted":
                 self._settle(Answer(command, "superseded", detail="the session is aborted"), now)
-            elif level == "running":
+            elif hands_over:
                 notes.append(Note(command.message, command.origin, command.command_id))
                 self._settle(Answer(command, "applied", now), now)
             else:
@@ -180,7 +191,7 @@ class Control:
 
     def _apply(self, command: Command, now: int) -> None:
         if command.expires_at <= now:
-            self._settle(Answer(command, "expired"), now)
+            self._pass_over(command, now)
         elif self._aborted is not None:
             self._settle(Answer(command, "superseded", detail="the session is aborted"), now)
         elif command.action in LEVELS:
@@ -190,12 +201,7 @@ class Control:
             self._settle(Answer(command, "applied", now), now)
 
     def _level(self, command: Command, now: int) -> None:
-        later = [
-            each
-            for each in self._waiting.values()
-            if each.action in LEVELS and each.scope == command.scope and _order(each) > _order(command)
-        ]
-        if any(each.expires_at > now for each in later):
+        if self._is_superseded(command, now):
             self._settle(Answer(command, "superseded"), now)
             return
         if not self._is_newest(command.scope, command, now):
@@ -209,6 +215,25 @@ class Control:
         elif command.action == "abort":
             self._aborted = command
         self._settle(Answer(command, "applied", now), now)
+
+    def _is_superseded(self, command: Command, now: int) -> bool:
+        """Tell whether a newer level waits. Except for an abort, that its time is over does not matter."""
+        return any(
+            each.action in (LEVELS if each.expires_at > now else HOLDS)
+            and each.scope == command.scope
+            and _order(each) > _order(command)
+            for each in self._waiting.values()
+        )
+
+    def _pass_over(self, command: Command, now: int) -> None:
+        """Give no effect to a command whose time is over.
+
+        What was commanded before it does not come into force again: a guard that begins after the end of a
+        `resume` must not pause the agent by the `pause` that it released.
+        """
+        if command.action in HOLDS:
+            self._newest[command.scope] = max(_order(command), self._newest.get(command.scope, (-1, -1)))
+        self._settle(Answer(command, "expired"), now)
 
     def _is_newest(self, subject: str, command: Command, now: int) -> bool:
         """Tell whether nothing newer about a subject was applied, and note this one as the newest."""
@@ -241,6 +266,36 @@ class Control:
                 break
             self._handled.popitem(last=False)
         self._answers.append(answer)
+
+
+def skewed(command: Command, now: int, before: int = 0) -> int:
+    """Return how far the brokers' clock is ahead of ours, ms, by a command that came just now.
+
+    Args:
+        command: One that was written while the guard listened; another one tells nothing.
+        now: When it came.
+        before: What was known before.
+    """
+    if not (command.is_live and command.written_at):
+        return before
+    ahead = command.written_at - now
+    return ahead if abs(ahead) > SKEW_MS else 0
+
+
+def standing(commands: Iterable[Command], now: int) -> list[Command]:
+    """Return the commands that count for a session that begins, in their order.
+
+    They are those in force, and the newer ones whose time is over and that superseded one of them.
+    """
+    found: list[Command] = []
+    paused: set[str] = set()
+    for command in sorted(commands, key=_order):
+        if command.expires_at > now:
+            paused |= {command.scope} if command.action == "pause" else set()
+        elif command.action not in HOLDS or command.scope not in paused:
+            continue
+        found.append(command)
+    return found
 
 
 def _order(command: Command) -> tuple[int, int]:

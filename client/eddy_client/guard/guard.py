@@ -6,21 +6,22 @@ import atexit
 import fnmatch
 import logging
 import os
-import socket
 import threading
 import time
 import uuid
 import weakref
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from eddy_client.guard.ack import ack_of
 from eddy_client.guard.channel import MOST_ACKS, Channel, Given
 from eddy_client.guard.command import Command
-from eddy_client.guard.control import Answer
+from eddy_client.guard.control import SKEW_MS, Answer, skewed, standing
+from eddy_client.guard.outgoing import Outgoing
 from eddy_client.guard.retry import Retry
 from eddy_client.guard.session import GuardedSession
-from eddy_client.version import installed_version
+from eddy_client.texts import LONGEST_NAME, bounded
 
 log = logging.getLogger("eddy_client.guard")
 
@@ -29,6 +30,8 @@ OnLost = str | Mapping[str, str]
 _PRESENCE_S = 300.0
 _STEP_S = 0.25
 _MOST_COMMANDS = 100_000
+_STALL_MS = 10_000
+"""So long one round of the thread never takes."""
 
 
 class Guard:
@@ -122,11 +125,13 @@ class Guard:
 
     def session(self, session_id: str, *, agent_id: str | None = None) -> GuardedSession:
         """Return a session. Use it with `with`, so that operators learn when it ends."""
-        session = GuardedSession(self, session_id, agent_id)
+        name = bounded(session_id, LONGEST_NAME).text
+        agent = None if agent_id is None else bounded(agent_id, LONGEST_NAME).text
         with self._lock:
-            self._sessions.setdefault(session_id, weakref.WeakSet()).add(session)
+            session = GuardedSession(self, name, agent, self._skew)
+            self._sessions.setdefault(name, weakref.WeakSet()).add(session)
             self._hand_over(session)
-            session._known = self._channel is not None and self._channel.knows(session_id)  # noqa: SLF001
+            session._known = self._channel is not None and self._channel.knows(name)  # noqa: SLF001
         return session
 
     @property
@@ -194,6 +199,10 @@ class Guard:
 
     def _answer(self, session: GuardedSession, answers: tuple[Answer, ...], now: int) -> None:
         for answer in answers:
+            if answer.status == "applied" and answer.command.action == "inject_message":
+                # For a session that begins again in this process, before its ack has come back.
+                with self._lock:
+                    self._handed.setdefault(session.session_id, set()).add(answer.command.command_id)
             self._ack(session, answer.status, answer, now)
 
     # -- its thread ----------------------------------------------------------------------------------------
@@ -204,8 +213,11 @@ class Guard:
         self._sessions: dict[str, weakref.WeakSet[GuardedSession]] = {}
         self._commands: OrderedDict[tuple[str, int, int], Command] = OrderedDict()
         self._handed: dict[str, set[str]] = {}
-        self._outgoing: deque[Mapping[str, Any]] = deque(maxlen=10_000)
+        self._outgoing = Outgoing()
         self._heard = time.monotonic()
+        self._skew = 0
+        self._stepped = self.now()
+        self._stalled = self._stepped - SKEW_MS - 1
         self._lost = False
         self._channel: Channel | None = None
         self._lost_at: float | None = None
@@ -239,7 +251,9 @@ class Guard:
             try:
                 channel = self._channel = channel or self._new_channel()
                 channel.watch([(each.session_id, each.agent_id) for each in self._all()])
-                for heard in channel.step(_STEP_S):
+                found = channel.step(_STEP_S)
+                self._note_stall()
+                for heard in found:
                     self._take(heard)
                 self._send(channel)
                 self._observe(channel)
@@ -256,26 +270,25 @@ class Guard:
                 channel = self._channel = None
                 self._observe(None)
                 self._stopping.wait(self._retry.failed())
+        self._end(channel)
+
+    def _end(self, channel: Channel | None) -> None:
+        """Send what waits, as long as there is time; say how much was not sent."""
         if channel is not None:
-            self._end(channel)
+            try:
+                self._send(channel)
+            except Exception as error:  # noqa: BLE001 - the agent must end, whatever it is
+                log.warning("The end of the guard's channel failed: %r", error)
+            self._closed(channel, max(0.0, self._deadline - time.monotonic()))
+        if self._outgoing:
+            log.warning("The guard ends; %d acknowledgements did not reach operators.", len(self._outgoing))
 
-    def _end(self, channel: Channel) -> None:
-        """Send what waits, as long as there is time."""
-        try:
-            self._send(channel)
-            unsent = channel.close(max(0.0, self._deadline - time.monotonic()))
-        except Exception as error:  # noqa: BLE001 - the agent must end, whatever it is
-            log.warning("The end of the guard's channel failed: %r", error)
-            return
-        if unsent:
-            log.warning("The guard ends; %d acknowledgements did not reach operators.", len(unsent))
-
-    def _closed(self, channel: Channel | None) -> None:
-        """Close a channel that is lost; what it has not sent, the next one will."""
+    def _closed(self, channel: Channel | None, within: float = 0.0) -> None:
+        """Close a channel; what it has not sent, the next one will."""
         if channel is None:
             return
         try:
-            self._outgoing.extendleft(reversed(channel.close(0)))
+            self._outgoing.put_back(channel.close(within))
         except Exception as error:  # noqa: BLE001 - it is of no use any more
             log.debug("A lost channel could not be closed: %r", error)
 
@@ -302,21 +315,35 @@ class Guard:
         for session in self._all():
             session._wake()  # noqa: SLF001
 
+    def _note_stall(self) -> None:
+        """Note when this process stood still, or its clock was set: what is read then may be old."""
+        now = self.now()
+        if not 0 <= now - self._stepped < _STALL_MS:
+            self._stalled = now
+        self._stepped = now
+
     def _take(self, heard: Command | Given) -> None:
         now = self.now()
         with self._lock:
             if isinstance(heard, Given):
                 self._handed.setdefault(heard.session_id, set()).add(heard.command_id)
                 return
+            if abs(now - self._stalled) <= SKEW_MS:  # its age says nothing about the clocks
+                heard = heard._replace(is_live=False)
+            self._skew = skewed(heard, now, self._skew)
             self._commands[heard.command_id, heard.partition, heard.offset] = heard
             while self._commands:
                 oldest = next(iter(self._commands.values()))
-                if len(self._commands) <= _MOST_COMMANDS and oldest.expires_at > now:
+                if len(self._commands) <= _MOST_COMMANDS and oldest.expires_at > now + self._skew:
                     break
                 self._commands.popitem(last=False)
-            concerned = [session for session in self._all() if _concerns(heard, session)]
-        for session in concerned:
-            for command_id in self._handed.get(session.session_id, ()):
+            concerned = [
+                (session, tuple(self._handed.get(session.session_id, ())))
+                for session in self._all()
+                if _concerns(heard, session)
+            ]
+        for session, handed in concerned:
+            for command_id in handed:
                 session._given(command_id)  # noqa: SLF001
             session._take(heard, now)  # noqa: SLF001
 
@@ -325,51 +352,24 @@ class Guard:
         for command_id in self._handed.get(session.session_id, ()):
             session._given(command_id)  # noqa: SLF001
         now = self.now()
-        for command in sorted(self._commands.values(), key=lambda each: (each.partition, each.offset)):
-            if _concerns(command, session) and command.expires_at > now:
-                session._take(command, now)  # noqa: SLF001
+        concerned = (each for each in self._commands.values() if _concerns(each, session))
+        for command in standing(concerned, now + self._skew):
+            session._take(command._replace(is_live=False), now)  # noqa: SLF001 - it came some time ago
 
     def _send(self, channel: Channel) -> None:
         """Send acks, some at a time. What the other side took is not sent again if what follows fails."""
         while self._outgoing:
-            acks = [self._outgoing.popleft() for _ in range(min(len(self._outgoing), MOST_ACKS))]
+            acks = self._outgoing.take(MOST_ACKS)
             try:
                 channel.send(acks)
             except Exception:
-                self._outgoing.extendleft(reversed(acks))
+                self._outgoing.put_back(acks)
                 raise
             self._retry.worked()
 
     def _ack(self, session: GuardedSession, status: str, answer: Answer | None, now: int | None) -> None:
         at = self.now() if now is None else now
-        command = answer.command if answer is not None else None
-        subject = session.session_id if command is None else command.command_id
-        # A guard may watch over a thousand sessions, which a hold concerns all.
-        guard_id = f"{self.guard_id}/{session.session_id}"[:200]
-        tail = f"/{at}" if command is None else ""
-        self._outgoing.append(
-            {
-                "id": f"{subject}/{guard_id}/{status}{tail}",
-                "command_id": None if command is None else command.command_id,
-                "session_id": session.session_id,
-                "agent_id": session.agent_id,
-                "status": status,
-                "at": at,
-                "effective_at": None if answer is None else answer.effective_at,
-                "guard_id": guard_id,
-                "guard": {
-                    "version": installed_version(),
-                    "integration": session.integration,
-                    "host": socket.gethostname(),
-                    "pid": os.getpid(),
-                },
-                "command_partition": None if command is None else command.partition,
-                "command_offset": None if command is None else command.offset,
-                "last_event_id": session.last_event_id,
-                "checkpoint": session.checkpoint,
-                "detail": None if answer is None else answer.detail,
-            }
-        )
+        self._outgoing.put(ack_of(self.guard_id, session, status, answer, at))
 
 
 def _concerns(command: Command, session: GuardedSession) -> bool:

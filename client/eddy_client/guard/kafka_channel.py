@@ -131,14 +131,21 @@ class KafkaChannel:
         return found
 
     def send(self, acks: Sequence[Mapping[str, Any]]) -> None:
-        """Hand acks over to the producer."""
+        """Hand acks over to the producer. One that it cannot take for good keeps no other back."""
+        from confluent_kafka import KafkaException
+
         for ack in acks:
-            self._producer.produce(
-                self._acks,
-                key=str(ack["session_id"]).encode(),
-                value=json.dumps(ack, separators=(",", ":")).encode(),
-                on_delivery=partial(self._delivered, ack),
-            )
+            try:
+                self._producer.produce(
+                    self._acks,
+                    key=ack["session_id"].encode(),
+                    value=json.dumps(ack, separators=(",", ":")).encode(),
+                    on_delivery=partial(self._delivered, ack),
+                )
+            except KafkaException as error:  # noqa: PERF203 - each for itself
+                if error.args[0].name() not in _FOR_GOOD:
+                    raise
+                self._delivered(ack, error.args[0], None)
         self._producer.poll(0)
 
     def close(self, within: float) -> Sequence[Mapping[str, Any]]:

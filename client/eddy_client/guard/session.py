@@ -7,6 +7,7 @@ import functools
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from eddy_client.guard.command import Budget, Command, Note
@@ -50,14 +51,14 @@ class GuardedSession:
         checkpoint: from where the agent continues, for the operators. The agent may set it.
     """
 
-    def __init__(self, guard: Guard, session_id: str, agent_id: str | None) -> None:
+    def __init__(self, guard: Guard, session_id: str, agent_id: str | None, skew: int = 0) -> None:
         self.session_id = session_id
         self.agent_id = agent_id
         self.integration = "plain"
         self.last_event_id: str | None = None
         self.checkpoint: str | None = None
         self._guard = guard
-        self._control = Control()
+        self._control = Control(skew)
         self._lock = threading.Lock()
         self._wakers: set[Callable[[], None]] = set()
         self._attached = False
@@ -75,13 +76,14 @@ class GuardedSession:
         """End: the operators learn that the guard has left."""
         self.close()
 
-    def check(self, tool: str | None = None) -> tuple[Note, ...]:
+    def check(self, tool: str | None = None, *, notes: bool = True) -> tuple[Note, ...]:
         """Return the notes for the next prompt; wait while the session is paused.
 
         Call it before each call of a model or a tool.
 
         Args:
             tool: What is about to be called: the guard may be stricter about some tools if it is cut off.
+            notes: Whether you can pass notes on now. Otherwise they are left for a later check.
 
         Raises:
             SessionAborted: an operator has ended the session.
@@ -91,9 +93,9 @@ class GuardedSession:
             return _NOTHING
         woken = threading.Event()
         while True:
-            notes, wait = self._once(tool)
+            given, wait = self._once(tool, notes)
             if wait is None:
-                return notes
+                return given
             self._wakers.add(woken.set)
             try:
                 if not self._has_news():
@@ -102,19 +104,20 @@ class GuardedSession:
                 self._wakers.discard(woken.set)
             woken.clear()
 
-    async def acheck(self, tool: str | None = None) -> tuple[Note, ...]:
+    async def acheck(self, tool: str | None = None, *, notes: bool = True) -> tuple[Note, ...]:
         """Do what `check` does, in asyncio."""
         if self._quiet:
             return _NOTHING
         loop, woken = asyncio.get_running_loop(), asyncio.Event()
 
         def wake() -> None:
-            loop.call_soon_threadsafe(woken.set)
+            with suppress(RuntimeError):  # a loop that was closed meanwhile has nobody to wake
+                loop.call_soon_threadsafe(woken.set)
 
         while True:
-            notes, wait = self._once(tool)
+            given, wait = self._once(tool, notes)
             if wait is None:
-                return notes
+                return given
             self._wakers.add(wake)
             try:
                 if not self._has_news():
@@ -144,8 +147,7 @@ class GuardedSession:
         self._attach()
         now = self._guard.now()
         with self._lock:
-            outcome = self._control.check(now)
-            self._control.keep(outcome.notes)
+            outcome = self._control.check(now, hands_over=False)
         self._guard._answer(self, outcome.answers, now)  # noqa: SLF001 - the two are one
         return self.peek()
 
@@ -161,12 +163,12 @@ class GuardedSession:
 
         @functools.wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
-            self.keep(self.check(tool=function.__name__))
+            self.check(tool=function.__name__, notes=False)
             return function(*args, **kwargs)
 
         @functools.wraps(function)
         async def achecked(*args: Any, **kwargs: Any) -> Any:
-            self.keep(await self.acheck(tool=function.__name__))
+            await self.acheck(tool=function.__name__, notes=False)
             return await function(*args, **kwargs)
 
         return achecked if asyncio.iscoroutinefunction(function) else checked  # type: ignore[return-value]
@@ -174,7 +176,7 @@ class GuardedSession:
     def steps(self, iterable: Iterable[T]) -> Iterator[T]:
         """Check before each item. Notes are left for the next check."""
         for item in iterable:
-            self.keep(self.check())
+            self.check(notes=False)
             yield item
 
     def close(self) -> None:
@@ -206,29 +208,28 @@ class GuardedSession:
         with self._lock:
             return self._control.has_news
 
-    def _once(self, tool: str | None) -> tuple[tuple[Note, ...], float | None]:
+    def _once(self, tool: str | None, notes: bool) -> tuple[tuple[Note, ...], float | None]:
         """Check once; return the notes, or none and how many seconds to wait at most."""
         guard = self._guard
         self._attach()
+        # Before the check: what made all known has been taken in by then.
+        wait = guard._lost_wait(self, tool)  # noqa: SLF001
         now = guard.now()
         with self._lock:
-            outcome = self._control.check(now)
+            outcome = self._control.check(now, hands_over=notes and wait is None)
             calm = self._control.is_calm
         guard._answer(self, outcome.answers, now)  # noqa: SLF001
         if outcome.level == "aborted":
             assert outcome.by is not None
             raise SessionAborted(outcome.by.reason, outcome.by.command_id)
         if outcome.level == "paused":
-            self.keep(outcome.notes)
             return _NOTHING, self._pause_s(outcome, now)
-        wait = guard._lost_wait(self, tool)  # noqa: SLF001
         if wait is None:
             # Between the check and here a command may have come: then it has set this to False after us.
             self._quiet = calm and guard._is_open(self)  # noqa: SLF001
             if self._has_news():
                 self._quiet = False
             return outcome.notes, None
-        self.keep(outcome.notes)
         if wait <= 0:
             raise GuardUnavailable(guard.why_lost)
         return _NOTHING, wait

@@ -24,15 +24,15 @@ class Guarded(Protocol):
     integration: str
     checkpoint: str | None
 
-    def check(self, tool: str | None = None) -> Sequence[Note]:
-        """Wait while the session is paused, then return the notes that have arrived.
+    def check(self, tool: str | None = None, *, notes: bool = True) -> Sequence[Note]:
+        """Wait while the session is paused, then return the notes that have arrived, if they are wanted.
 
         Raises:
             SessionAborted: an operator has ended the session.
             GuardUnavailable: the guard has lost its channel, and this may not run without it.
         """
 
-    async def acheck(self, tool: str | None = None) -> Sequence[Note]:
+    async def acheck(self, tool: str | None = None, *, notes: bool = True) -> Sequence[Note]:
         """Do what `check` does, in asyncio."""
 
     def peek(self) -> State:
@@ -40,9 +40,6 @@ class Guarded(Protocol):
 
     def hold(self, checkpoint: str | None = None) -> State:
         """Let what was commanded take effect without waiting, and return how the session stands."""
-
-    def keep(self, notes: Sequence[Note]) -> None:
-        """Give notes back for the next check."""
 
 
 def words_of(note: Note) -> str:

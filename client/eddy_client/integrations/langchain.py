@@ -81,10 +81,9 @@ class EddyMiddleware(AgentMiddleware[GuardedState, Any, Any]):
     ) -> ToolMessage | Command[Any]:
         """Wait while the session is paused; refuse the call if the session is aborted."""
         try:
-            notes = self._session.check(tool=request.tool_call["name"])
+            self._session.check(tool=request.tool_call["name"], notes=False)
         except (SessionAborted, GuardUnavailable) as error:
             return _refusal(request, error)
-        self._session.keep(notes)
         return handler(request)
 
     async def awrap_tool_call(
@@ -94,10 +93,9 @@ class EddyMiddleware(AgentMiddleware[GuardedState, Any, Any]):
     ) -> ToolMessage | Command[Any]:
         """Wait while the session is paused; refuse the call if the session is aborted."""
         try:
-            notes = await self._session.acheck(tool=request.tool_call["name"])
+            await self._session.acheck(tool=request.tool_call["name"], notes=False)
         except (SessionAborted, GuardUnavailable) as error:
             return _refusal(request, error)
-        self._session.keep(notes)
         return await handler(request)
 
     def _interrupt_while_paused(self) -> None:

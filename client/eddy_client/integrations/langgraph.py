@@ -78,7 +78,7 @@ def invoke(
     """
     runs = _Runs(session, given, as_update)
     while True:
-        given, control = runs.next(session.check())
+        given, control = runs.next(session.check(notes=runs.takes_notes))
         try:
             return graph.invoke(given, config, control=control, **options)
         except GraphDrained:
@@ -97,7 +97,7 @@ async def ainvoke(
     """Do as `invoke` does, by `graph.ainvoke`."""
     runs = _Runs(session, given, as_update)
     while True:
-        given, control = runs.next(await session.acheck())
+        given, control = runs.next(await session.acheck(notes=runs.takes_notes))
         try:
             return await graph.ainvoke(given, config, control=control, **options)
         except GraphDrained:
@@ -112,22 +112,20 @@ class _Runs:
         self._session = session
         self._given = given
         self._as_update = as_update
-        self._notes: list[Note] = []
+
+    @property
+    def takes_notes(self) -> bool:
+        """Whether the next run can put notes into the state: the first one of an input cannot."""
+        return self._as_update is not None and self._given is None
 
     def next(self, notes: Sequence[Note]) -> tuple[Any, EddyControl]:
         """Return the input of the next run, and its control."""
-        self._notes += notes
         control = EddyControl(self._session, notes=self._as_update is not None)
         given, self._given = self._given, None
-        if self._as_update is None:
-            self._session.keep(self._notes)
-            self._notes = []
-        elif self._notes:
-            if given is None:
-                given = Command(update=self._as_update(self._notes))
-                self._notes = []
-            else:
-                control.request_drain("eddy: note")  # saves the input, for the next run to continue with
+        if self._as_update is not None and given is not None and self._session.peek().notes:
+            control.request_drain("eddy: note")  # saves the input, for the next run to continue with
+        elif self._as_update is not None and notes:
+            given = Command(update=self._as_update(notes))
         return given, control
 
 

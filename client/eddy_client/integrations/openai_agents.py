@@ -74,7 +74,7 @@ class EddyHooks(RunHooks[Any]):
         input_items: list[TResponseInputItem],  # noqa: ARG002
     ) -> None:
         """Wait while the session is paused."""
-        self._session.keep(await self._check())
+        await self._check(notes=False)
 
     async def on_tool_start(
         self,
@@ -83,12 +83,12 @@ class EddyHooks(RunHooks[Any]):
         tool: Tool,
     ) -> None:
         """Wait while the session is paused."""
-        self._session.keep(await self._check(tool.name))
+        await self._check(tool.name, notes=False)
 
-    async def _check(self, tool: str | None = None) -> Sequence[Note]:
+    async def _check(self, tool: str | None = None, *, notes: bool = True) -> Sequence[Note]:
         if self._durable and self._session.hold().level == "paused":
             return ()
-        return await self._session.acheck(tool=tool)
+        return await self._session.acheck(tool=tool, notes=notes)
 
 
 async def run(

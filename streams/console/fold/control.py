@@ -31,6 +31,7 @@ GRACE_MS: Final = 5_000
 _OVER_MS: Final = 600_000
 
 _LEVELS: Final = frozenset({"pause", "resume", "abort"})
+_HOLDS: Final = frozenset({"pause", "resume"})
 _REFUSED: Final = frozenset({"rejected", "unsupported", "failed"})
 _Sent = TypeVar("_Sent", CommandRow, AckRow)
 
@@ -224,6 +225,23 @@ def newest_level(commands: Iterable[CommandRow]) -> CommandRow | None:
     """Return the command that gives the level: the newest pause, resume or abort."""
     levels = [each for each in commands if each.action in _LEVELS]
     return max(levels, key=lambda row: (row.partition, row.offset), default=None)
+
+
+def standing(commands: Iterable[CommandRow], now: int) -> list[CommandRow]:
+    """Return the commands of one scope that count for a guard that begins, in their order.
+
+    They are those in force, and pauses and resumes that superseded a pause in force though their own time is
+    over: without them, the guard would pause the session again.
+    """
+    found: list[CommandRow] = []
+    paused = False
+    for each in sorted(commands, key=lambda row: (row.partition, row.offset)):
+        if each.expires_at > now:
+            paused = paused or each.action == "pause"
+        elif not paused or each.action not in _HOLDS:
+            continue
+        found.append(each)
+    return found
 
 
 Acks = Mapping[str, Sequence[AckRow]]

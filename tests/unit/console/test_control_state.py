@@ -2,8 +2,9 @@
 
 import pytest
 
+from streams.console.fold.control import standing
 from tests.unit.console.agents import Board
-from tests.unit.console.told import Told
+from tests.unit.console.told import MINUTE_MS, Told
 
 
 def guarded(*guards: str) -> Board:
@@ -166,3 +167,18 @@ def test_a_hold_of_an_agent_reaches_its_sessions_only_and_ends_when_it_expires()
     [found] = board.model.holds_in_force(board.now)
     assert (found.agent_id, found.holding, found.guards) == ("agent-1", 0, 2)
     assert board.model.holds_in_force(board.now + 15 * 60_000) == []
+
+
+def test_a_pause_that_was_resumed_is_not_handed_to_guards_without_what_resumed_it() -> None:
+    """A resume counts for minutes, the pause before it perhaps for a day: guards begin after that, too."""
+    board = guarded("g-1")
+    for action, hours in (("resume", 0), ("pause", 0), ("pause", 24), ("inject_message", 0), ("resume", 0)):
+        board.now += 1_000
+        ends = board.now + hours * 60 * MINUTE_MS + MINUTE_MS
+        board.take(board.topics.command(action, "s", board.now, expires_at=ends))
+    rows = board.model.cases["s"].commands.values()
+    assert len(standing(rows, board.now)) == 5
+    handed = standing(rows, board.now + MINUTE_MS)
+    assert [row.action for row in handed] == ["pause", "resume"]
+    assert handed[0].expires_at - handed[0].issued_at > 60 * MINUTE_MS
+    assert standing(rows, board.now + 25 * 60 * MINUTE_MS) == []

@@ -1,7 +1,7 @@
 """What commands lead to: the newest level wins, notes once, holds of three scopes, expiry, restarts."""
 
-from eddy_client.guard.command import Budget, Command
-from eddy_client.guard.control import Control, Outcome
+from eddy_client.guard.command import Budget, Command, Note
+from eddy_client.guard.control import Control, Outcome, standing
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -217,3 +217,51 @@ def test_a_message_before_an_abort_is_not_said_to_be_handed_over() -> None:
     found = control.check(0)
     assert (found.level, found.notes) == ("aborted", ())
     assert ("c-1", "superseded") in {(each.command.command_id, each.status) for each in found.answers}
+
+
+def test_a_pause_does_not_come_back_when_the_time_of_what_superseded_it_is_over() -> None:
+    """A resume counts for minutes, the pause before it perhaps for a day: agents begin after that, too."""
+    for newer in ("resume", "pause"):
+        commands = command("pause", 1, expires_at=24 * HOUR_MS), command(newer, 2)
+        assert standing(commands, 0) == standing(commands, HOUR_MS) == list(commands)
+        found = after(*commands, now=HOUR_MS)
+        assert (found.level, ("c-1", "superseded") in statuses(found)) == ("running", True)
+
+
+def test_a_resume_whose_time_is_over_does_not_end_a_pause_that_is_in_force() -> None:
+    control = Control()
+    control.take(command("pause", 1, expires_at=24 * HOUR_MS), 0)
+    assert control.check(0).level == "paused"
+    control.take(command("resume", 2), HOUR_MS)
+    assert control.check(HOUR_MS).level == "paused"
+
+
+def test_an_abort_whose_time_is_over_leaves_a_pause_in_force() -> None:
+    commands = command("pause", 1, expires_at=24 * HOUR_MS), command("abort", 2)
+    assert after(*commands, now=HOUR_MS).level == "paused"
+
+
+def test_what_is_over_and_superseded_nothing_in_force_is_not_for_a_session_that_begins() -> None:
+    earlier = command("resume", 1), command("pause", 2, scope="all", target=""), command("inject_message", 4)
+    pause = command("pause", 3, expires_at=24 * HOUR_MS)
+    assert standing([*earlier, pause], HOUR_MS) == [pause]
+
+
+def test_a_clock_that_was_set_right_is_believed_again() -> None:
+    control = Control()
+    control.take(command("pause", 1, written_at=1_000, is_live=True), 24 * HOUR_MS)
+    assert control.check(24 * HOUR_MS).level == "paused"
+    control.take(command("inject_message", 2, written_at=2_000, is_live=True), 2_000)
+    found = control.check(2_000)
+    assert found.until == HOUR_MS
+
+
+def test_messages_that_an_agent_cannot_take_now_wait_and_are_not_said_to_be_handed_over() -> None:
+    control = Control()
+    control.take(command("inject_message", 1), 0)
+    control.keep((Note("of before", "ana", "c-0"),))
+    found = control.check(0, hands_over=False)
+    assert (found.notes, statuses(found), control.notes) == ((), [("c-1", "received")], 2)
+    found = control.check(0)
+    assert [note.command_id for note in found.notes] == ["c-0", "c-1"]
+    assert statuses(found) == [("c-1", "applied")]

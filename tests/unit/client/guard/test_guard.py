@@ -1,6 +1,7 @@
 """The guard in a process: checks that wait, raise, hand over, and go on when nobody can be heard."""
 
 import asyncio
+import json
 import os
 import threading
 import time
@@ -12,10 +13,12 @@ import pytest
 from eddy_client import Guard, GuardUnavailable, SessionAborted
 from eddy_client.guard import guard as guard_module
 from eddy_client.guard.channel import MOST_ACKS
+from eddy_client.guard.command import Command
+from eddy_client.guard.outgoing import Outgoing
 from eddy_client.guard.retry import Retry
 from eddy_client.guard.session import GuardedSession
 
-from tests.unit.client.guard.commanded import LocalChannel, command
+from tests.unit.client.guard.commanded import HOUR_MS, LocalChannel, command
 
 SECONDS = 30.0
 FAR = 10**15
@@ -188,7 +191,144 @@ def test_notes_are_kept_for_the_next_check_by_what_cannot_pass_them_on(
     until(lambda: session.peek().notes == 1)
     assert session.guarded(lambda: 7)() == 7
     assert list(session.steps([1, 2])) == [1, 2]
+    assert session.hold().notes == 1
+    until(lambda: channel.statuses("c-1") == ["received"])
     assert [note.command_id for note in session.check()] == ["c-1"]
+    until(lambda: channel.statuses("c-1") == ["received", "applied"])
+
+
+def test_a_message_is_not_said_to_be_handed_over_to_a_call_that_is_refused(channel: LocalChannel) -> None:
+    guard = Guard(lambda: channel, on_lost="closed", stale_after=0.2, lost_wait=0.0, start_wait=SECONDS)
+    session = guard.session("s-1")
+    channel.incoming.put(command("inject_message", 1, expires_at=FAR))
+    until(lambda: session.peek().notes == 1)
+    channel.broken = True
+    until(lambda: guard.lost)
+    with pytest.raises(GuardUnavailable):
+        session.check()
+    assert session.peek().notes == 1
+    channel.broken = False
+    until(lambda: channel.statuses("c-1") == ["received"])
+    guard.close()
+
+
+def test_a_session_that_begins_again_in_its_process_gets_no_message_twice(
+    session: GuardedSession, channel: LocalChannel, guard: Guard
+) -> None:
+    """As an agent does that has a session for each of its turns, faster than its ack comes back."""
+    channel.incoming.put(command("inject_message", 1, expires_at=FAR))
+    until(lambda: session.peek().notes == 1)
+    assert len(session.check()) == 1
+    session.close()
+    assert guard.session("s-1").check() == ()
+
+
+class Hour:
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = 1_000 * HOUR_MS
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def hold(clock: Hour, **fields: Any) -> Command:
+    """Return a hold of everything for an hour, which the brokers have taken now."""
+    now = clock()
+    plain = {"issued_at": now, "expires_at": now + HOUR_MS, "written_at": now, "is_live": True}
+    return command("pause", 1, scope="all", target="", **{**plain, **fields})
+
+
+def test_a_session_that_begins_during_a_hold_is_held_to_its_end_and_no_longer(channel: LocalChannel) -> None:
+    clock = Hour()
+    guard = Guard(lambda: channel, clock=clock, start_wait=SECONDS)
+    first = guard.session("s-1")
+    channel.incoming.put(hold(clock))
+    until(lambda: first.peek().level == "paused")
+    clock.now += HOUR_MS // 2
+    second = guard.session("s-2")
+    assert second.hold().level == "paused"
+    clock.now += HOUR_MS // 2
+    assert [each.hold().level for each in (first, second)] == ["running", "running"]
+    until(lambda: channel.statuses("c-1").count("received") == 2)
+    guard.close()
+    assert {ack["detail"] for ack in channel.acks if ack["status"] == "received"} == {None}
+
+
+def test_a_session_goes_by_the_brokers_clock_as_those_before_it_did(channel: LocalChannel) -> None:
+    """The clock of this machine is two hours ahead: by it, the hold was over when it came."""
+    clock = Hour()
+    guard = Guard(lambda: channel, clock=clock, start_wait=SECONDS)
+    first = guard.session("s-1")
+    channel.incoming.put(hold(clock, expires_at=clock() - HOUR_MS, written_at=clock() - 2 * HOUR_MS))
+    until(lambda: first.peek().level == "paused")
+    second = guard.session("s-2")
+    assert second.hold().level == "paused"
+    clock.now += HOUR_MS
+    assert second.hold().level == "running"
+    guard.close()
+
+
+def test_a_process_that_stood_still_obeys_nothing_that_is_over(channel: LocalChannel) -> None:
+    """What came meanwhile is old, and its clock is right."""
+    clock = Hour()
+    guard = Guard(lambda: channel, clock=clock, start_wait=SECONDS)
+    session = guard.session("s-1")
+    session.check()
+    pause = hold(clock)
+    clock.now += 2 * HOUR_MS
+    channel.incoming.put(pause)
+    until(lambda: session.hold().level == "running" and "expired" in channel.statuses("c-1"))
+    guard.close()
+
+
+def test_what_an_agent_sets_can_be_sent_whatever_it_is(guard: Guard, channel: LocalChannel) -> None:
+    session = guard.session("s-\ud800")
+    session.checkpoint, session.last_event_id = object(), "e" * 2_000_000  # type: ignore[assignment]
+    session.check()
+    until(lambda: len(channel.acks) == 1)
+    assert len(json.dumps(channel.acks[0]).encode()) < 64 << 10
+    assert channel.acks[0]["session_id"].encode() == b"s-?"
+
+
+def test_a_guard_that_ends_says_how_much_did_not_reach_operators(
+    session: GuardedSession, channel: LocalChannel, guard: Guard, caplog: pytest.LogCaptureFixture
+) -> None:
+    channel.broken = True
+    until(lambda: guard._channel is None)
+    session.close()
+    guard.close()
+    until(lambda: not guard._thread.is_alive())
+    assert "1 acknowledgements did not reach operators" in caplog.text
+
+
+def test_a_coroutine_of_a_loop_that_was_closed_keeps_no_command_from_others(
+    session: GuardedSession, channel: LocalChannel
+) -> None:
+    channel.incoming.put(command("pause", 1, expires_at=FAR))
+    until(lambda: session.peek().level == "paused")
+    loop = asyncio.new_event_loop()
+    waiting = session.acheck()
+    task = loop.create_task(waiting)
+    while not session._wakers:
+        loop.run_until_complete(asyncio.sleep(0))
+    loop.close()
+    session._wake()
+    task._log_destroy_pending = False  # type: ignore[attr-defined]
+    waiting.close()
+
+
+@pytest.mark.parametrize("most", [2, 5])
+def test_where_there_is_no_room_the_oldest_acks_are_left_out_and_the_log_says_so(
+    most: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    outgoing = Outgoing(most)
+    for number in range(1, 4):
+        outgoing.put({"id": number})
+    outgoing.put_back([{"id": -1}, {"id": 0}])
+    assert [ack["id"] for ack in outgoing.take(9)] == [-1, 0, 1, 2, 3][-most:]
+    assert ("left out" in caplog.text) == (most < 5)
 
 
 def test_a_check_with_nothing_to_do_allocates_nothing(session: GuardedSession) -> None:
