@@ -11,11 +11,12 @@ _OVERHEAD = 400
 
 
 class Waiting(NamedTuple):
-    """A record that waits, with the bytes that it counts for."""
+    """A record that waits, with the bytes that it counts for, and how many missing ones it tells of."""
 
     session_id: str
     record: dict[str, Any]
     size: int
+    gap: int
 
 
 class Backlog:
@@ -46,25 +47,27 @@ class Backlog:
         return len(self._waiting) < self._most_records and self._bytes + texts + _OVERHEAD <= self._most_bytes
 
     def gap(self, session_id: str) -> int:
-        """Return how many records of a session were dropped since the last one that found room."""
+        """Return how many records of a session are missing that no record tells of yet."""
         return self._gaps.get(session_id, 0)
 
-    def put(self, session_id: str, record: dict[str, Any], texts: int) -> bool:
-        """Put a record; return False if it is dropped."""
+    def put(self, session_id: str, record: dict[str, Any], texts: int, gap: int = 0) -> bool:
+        """Put a record that tells of so many missing ones; return False if it is dropped."""
         with self._lock:
             if not self.has_room(texts):
                 self._gaps[session_id] += 1
                 return False
-            self._gaps.pop(session_id, None)
-            self._waiting.append(Waiting(session_id, record, texts + _OVERHEAD))
+            self._gaps[session_id] -= gap  # no more: the thread that sends may have lost another meanwhile
+            if self._gaps[session_id] <= 0:
+                del self._gaps[session_id]
+            self._waiting.append(Waiting(session_id, record, texts + _OVERHEAD, gap))
             self._bytes += texts + _OVERHEAD
         self.arrived.set()
         return True
 
-    def lost(self, session_id: str) -> None:
-        """Take note of a record that was taken and could not be sent."""
+    def lost(self, record: Waiting) -> None:
+        """Take note of a record that was taken and could not be sent, and of those it would have told of."""
         with self._lock:
-            self._gaps[session_id] += 1
+            self._gaps[record.session_id] += 1 + record.gap
 
     def take(self) -> Waiting | None:
         """Return the oldest record, None if none waits. It counts until `done`."""

@@ -167,8 +167,10 @@ class Eddy:
         task_type = None if session.task_type is None else bounded(session.task_type, LONGEST_NAME).text
         record = decision_log(session.session_id, self._agent, act, task_type)
         texts = sum(len(part) for part in act if isinstance(part, str))
-        if not self._backlog.put(session.session_id, record, texts):
+        if not self._backlog.put(session.session_id, record, texts, act.gap):
             self._dropped_full += 1
+            if tokens is not None:
+                session.tokens(tokens)  # they go with the next one
 
     def _intent(self, words: object, tool: str | None, arguments: str | None, path: str | None) -> str:
         if words is not None and (said := bounded(words, LONGEST_TEXT).text.strip()):

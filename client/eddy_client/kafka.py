@@ -32,7 +32,7 @@ class KafkaTransport:
 
     def __init__(self, servers: str, topic: str, options: Mapping[str, Any]) -> None:
         try:
-            from confluent_kafka import KafkaException, Producer
+            from confluent_kafka import KafkaException
         except ImportError as error:
             raise ImportError("Sending to Kafka needs an extra: pip install 'eddy-client[kafka]'.") from error
         logger = logging.getLogger("eddy_client.librdkafka")
@@ -53,8 +53,9 @@ class KafkaTransport:
             "retry.backoff.max.ms": _LONGEST_BACKOFF_MS,
             **options,
         }
+        self._config, self._logger = config, logger
         try:
-            self._producer: Producer = Producer(config, logger=logger)
+            self._producer = self._made()
         except KafkaException as error:
             raise ValueError(f"The Kafka client refuses an option: {error}.") from error
         self._topic = topic
@@ -62,6 +63,8 @@ class KafkaTransport:
 
     def send(self, key: bytes, value: bytes, settled: Settled) -> bool:
         """Hand a record over; False while too many are under way."""
+        from confluent_kafka import KafkaException
+
         try:
             self._producer.produce(
                 self._topic,
@@ -71,6 +74,14 @@ class KafkaTransport:
                 on_delivery=lambda error, _message: settled(error is None),
             )
         except BufferError:
+            return False
+        except KafkaException as error:
+            if not error.args[0].fatal():
+                raise
+            # Such as a broker that has lost what it had taken: this producer sends nothing any more.
+            self._logger.warning("The Kafka client begins again: %s", error.args[0].str())
+            self.close(0)
+            self._producer = self._made()
             return False
         self._producer.poll(0)
         return True
@@ -84,3 +95,8 @@ class KafkaTransport:
         if self._producer.flush(within):
             self._producer.purge()
             self._producer.flush(0.1)
+
+    def _made(self) -> Producer:
+        from confluent_kafka import Producer
+
+        return Producer(self._config, logger=self._logger)

@@ -78,7 +78,7 @@ class Sender:
             taken = transport.send(waiting.session_id.encode(), value, lambda ok: self._settled(waiting, ok))
         except Exception as error:  # noqa: BLE001 - this record is refused, the next may not be
             self._told(error)
-            self._backlog.lost(waiting.session_id)
+            self._backlog.lost(waiting)
             self._backlog.done()
             self.failed += 1
             return
@@ -93,7 +93,7 @@ class Sender:
             self.sent += 1
         else:
             self.failed += 1
-            self._backlog.lost(waiting.session_id)
+            self._backlog.lost(waiting)
 
     def _told(self, error: Exception) -> None:
         self._log.warning("Records for Eddy are not sent: %s: %s", type(error).__name__, error)

@@ -37,12 +37,15 @@ class FileTransport:
     def __init__(self, path: str) -> None:
         self._path = path
         self._rest = b""
+        #: Told of the line that stands in the file in part, once it is known what became of it.
+        self._settled: Settled | None = None
         self._descriptor: int | None = None
 
     def send(self, key: bytes, value: bytes, settled: Settled) -> bool:
         """Append a line; False while the file cannot be written."""
         del key
-        if not self._written(self._rest):
+        self.work(0)
+        if self._rest:
             return False
         line = value + b"\n"
         self._rest = line
@@ -50,20 +53,30 @@ class FileTransport:
         if not self._written(line) and self._rest == line:
             self._rest = b""
             return False
-        settled(True)
+        self._settled = settled
+        self._settle()
         return True
 
     def work(self, within: float) -> None:
         """Finish a line that was written in part."""
         del within
         self._written(self._rest)
+        self._settle()
 
     def close(self, within: float) -> None:
-        """Close the file."""
+        """Close the file; a line that stands there in part counts as lost."""
         self.work(within)
+        if self._settled is not None:
+            self._settled(False)
+            self._settled = None
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
+
+    def _settle(self) -> None:
+        if self._settled is not None and not self._rest:
+            self._settled(True)
+            self._settled = None
 
     def _written(self, line: bytes) -> bool:
         if not line:

@@ -9,14 +9,17 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import confluent_kafka
 import pytest
 from eddy_client import Eddy, texts
 from eddy_client.backlog import Backlog
+from eddy_client.kafka import KafkaTransport
 from eddy_client.texts import LONGEST_TEXT, bounded
+from eddy_client.transport import FileTransport
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -183,8 +186,117 @@ def test_what_finds_the_queue_full_is_dropped_and_the_next_record_of_the_session
     assert (backlog.gap("a"), backlog.gap("b"), backlog.gap("c")) == (2, 1, 0)
     backlog.take()
     backlog.done()
-    assert backlog.put("a", {}, 10)
+    assert backlog.put("a", {}, 10, 2)
     assert (backlog.gap("a"), backlog.gap("b")) == (0, 1)
+
+
+def lost(backlog: Backlog) -> None:
+    """Lose the oldest record, as when brokers refuse it."""
+    waiting = backlog.take()
+    assert waiting is not None
+    backlog.lost(waiting)
+    backlog.done()
+
+
+def test_a_record_that_tells_of_missing_ones_and_is_lost_itself_is_told_of_with_them() -> None:
+    backlog = Backlog(1, 10_000)
+    assert [backlog.put("a", {}, 10) for _ in range(3)] == [True, False, False]
+    lost(backlog)
+    assert backlog.gap("a") == 3
+    assert backlog.put("a", {}, 10, 3)
+    assert backlog.gap("a") == 0
+    lost(backlog)
+    assert backlog.gap("a") == 4
+
+
+def test_what_is_lost_while_the_next_record_is_made_is_told_of_by_the_one_after() -> None:
+    backlog = Backlog(10, 10_000)
+    backlog.put("a", {}, 10)
+    gap = backlog.gap("a")
+    lost(backlog)
+    backlog.put("a", {}, 10, gap)
+    assert backlog.gap("a") == 1
+
+
+def test_tokens_of_a_record_that_is_dropped_go_with_the_next(tmp_path: Path) -> None:
+    file = tmp_path / "away" / "run.jsonl"
+    eddy = Eddy(None, agent="a", file=str(file), most_records=1)
+    session = eddy.session("s")
+    for count in (1, 20, 300):
+        session.tokens(count)
+        session.answer("x")
+    file.parent.mkdir()
+    while eddy.stats.waiting:
+        threading.Event().wait(0.01)
+    session.answer("after")
+    eddy.close(30)
+    assert [each["state_delta"]["tokens_consumed"] for each in records(file)] == [1, 320]
+
+
+def test_a_line_that_is_never_finished_is_not_counted_as_sent(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that is full in the middle of a line."""
+    room = 4
+
+    def write(descriptor: int, line: bytes) -> int:
+        nonlocal room
+        if not room:
+            raise OSError("no space left on device")
+        taken = min(room, len(line))
+        room -= taken
+        return written(descriptor, line[:taken])
+
+    written = os.write
+    monkeypatch.setattr(os, "write", write)
+    transport, told = FileTransport(str(file)), list[bool]()
+    assert transport.send(b"s", b"{}", told.append)
+    assert transport.send(b"s", b"{}", told.append)
+    assert told == [True]
+    room = 2
+    transport.work(0)
+    assert told == [True, True]
+    room = 1
+    assert transport.send(b"s", b"{}", told.append)
+    assert not transport.send(b"s", b"{}", told.append)
+    transport.close(0)
+    assert told == [True, True, False]
+
+
+def test_a_kafka_client_that_has_broken_down_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An idempotent producer gives up for good if a broker has lost what it had taken."""
+    made: list[Broken] = []
+
+    class Broken:
+        def __init__(self, config: object, logger: object) -> None:
+            self.under_way: list[Callable[[Any, Any], None]] = []
+            self.is_broken = False
+            made.append(self)
+
+        def produce(self, *_: object, on_delivery: Callable[[Any, Any], None], **__: object) -> None:
+            if self.is_broken:
+                raise confluent_kafka.KafkaException(confluent_kafka.KafkaError(-150, "it broke", fatal=True))
+            self.under_way.append(on_delivery)
+
+        def poll(self, within: float) -> None: ...
+
+        def purge(self) -> None: ...
+
+        def flush(self, within: float) -> int:
+            if within:
+                while self.under_way:
+                    self.under_way.pop(0)("purged" if self.is_broken else None, None)
+            return len(self.under_way)
+
+    monkeypatch.setattr(confluent_kafka, "Producer", Broken)
+    transport, told = KafkaTransport("127.0.0.1:9", "decision-logs", {}), list[bool]()
+    assert transport.send(b"s", b"{}", told.append)
+    made[0].is_broken = True
+    assert not transport.send(b"s", b"{}", told.append)
+    assert told == [False]
+    assert transport.send(b"s", b"{}", told.append)
+    transport.close(1)
+    assert (len(made), told) == (2, [False, True])
 
 
 def test_bytes_are_limited_as_well_as_records() -> None:
