@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from streams.console.access import Access
 from streams.console.access.trail import Audit
 from streams.console.assets import Assets
 from streams.console.board import Board
-from streams.console.console import Console
+from streams.console.console import Console, Screen
 from streams.console.door_pages import DoorPages
 from streams.console.pages import Pages
 from streams.console.redaction import Redaction
@@ -22,6 +22,7 @@ def console_on(
     clock: Callable[[], int],
     *,
     audit: Audit | None = None,
+    beside: Sequence[Screen] = (),
 ) -> Console:
     """Return a console.
 
@@ -30,6 +31,7 @@ def console_on(
         board: What it shows.
         clock: Milliseconds since 1970.
         audit: Takes logins and refusals.
+        beside: Screens that are made from more than a console.
 
     Raises:
         ConfigurationError: the settings would let in whoever asks.
@@ -42,5 +44,5 @@ def console_on(
         access=Access.of(settings, pages=DoorPages(pages), audit=audit, clock=clock),
         redaction=Redaction.of(settings),
         clock=clock,
-        screens=tuple(each for each in SCREENS if board.live or not each.needs_broker),
+        screens=tuple(each for each in (*SCREENS, *beside) if board.live or not each.needs_broker),
     )

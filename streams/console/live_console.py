@@ -91,10 +91,10 @@ async def live_console(
         async def audit(done: AuditRecord) -> None:
             await desk.audit(done)
 
-        console = console_on(settings, board, clock, audit=audit)
+        backtests = Backtests(brokers, brokers.servers, clock)
+        console = console_on(settings, board, clock, audit=audit, beside=[backtest.screen(backtests)])
         acting = Acting(desk, ModelKnown(model, clock), feed.passed)
         guards = GuardDoor(ReadCommands(model, feed, clock), desk, _key(settings))
-        backtests = Backtests(brokers, brokers.servers, clock)
         reading = asyncio.create_task(feed.run())
         beside = [asyncio.create_task(watch.run())]
         if settings.console_automatic:

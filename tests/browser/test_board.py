@@ -162,9 +162,12 @@ def test_settings_go_from_a_proposal_over_a_backtest_and_a_trial_into_force(
     assert not board.get_by_role("button", name="Set as the next version").is_visible()
     board.locator("input[name=identical_loop]").fill("8")
     board.get_by_role("button", name="Backtest").click()
+    board.wait_for_url("**/settings/backtest?id=*")
+    board.evaluate("window.isSamePage = true")
     board.wait_for_selector("#sessions-title", timeout=60_000)
-    # Until it has ended, the page loads itself again, which axe objects to.
     board.locator("#running-title").wait_for(state="detached")
+    board.locator("#back[href*='backtest=']").wait_for()
+    assert board.evaluate("window.isSamePage"), "the page was loaded again"
     axe(board)
     board.get_by_role("link", name="Back to the proposal").click()
     board.locator("input[name=why]").fill("to see what differs")

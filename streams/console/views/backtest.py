@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from aiohttp import web
 
+from streams.console.access import Identity
 from streams.console.acting import Acting, done, form_sent
 from streams.console.asked import one
 from streams.console.backtests import Backtest, Backtests
-from streams.console.console import Console
+from streams.console.console import Console, Screen
 from streams.console.proposal import as_typed, proposal, sent
+from streams.console.view import View
 from streams.console.views.following import board_of
 from streams.console.views.settings import changes_of
 from streams.errors import ConfigurationError
 
 
 def routes(console: Console, acting: Acting, backtests: Backtests) -> Sequence[web.RouteDef]:
-    """Return the routes that begin, show and cancel a backtest.
+    """Return the routes that begin and cancel a backtest.
 
     Args:
         console: The console.
@@ -43,6 +46,24 @@ def routes(console: Console, acting: Acting, backtests: Backtests) -> Sequence[w
         await backtests.cancel()
         return done(console, request, form, {}, console.pages.url("/settings/backtest", id=one(form, "id")))
 
+    return [
+        web.post("/actions/settings/backtest", backtest),
+        web.post("/actions/settings/backtest/cancel", cancel),
+    ]
+
+
+def screen(backtests: Backtests) -> Screen:
+    """Return the page of a backtest, which moves as long as it runs.
+
+    Args:
+        backtests: Runs them.
+    """
+    return Screen(
+        "backtest", "", "/settings/backtest", "", partial(_routes, backtests), partial(_live, backtests)
+    )
+
+
+def _routes(backtests: Backtests, console: Console) -> Sequence[web.RouteDef]:
     async def shown(request: web.Request) -> web.Response:
         found = backtests.kept.get(request.query.get("id", ""))
         if found is None:
@@ -52,11 +73,34 @@ def routes(console: Console, acting: Acting, backtests: Backtests) -> Sequence[w
             )
         return console.answer(request, "settings_backtest.html.j2", "settings", _told(found))
 
-    return [
-        web.post("/actions/settings/backtest", backtest),
-        web.post("/actions/settings/backtest/cancel", cancel),
-        web.get("/settings/backtest", shown),
-    ]
+    return [web.get("/settings/backtest", shown)]
+
+
+async def _live(
+    backtests: Backtests, console: Console, query: Mapping[str, str], who: Identity, now: int
+) -> View | None:
+    """Return the parts of the page that change: how far it is, and what came of it."""
+    found = backtests.kept.get(query.get("id", ""))
+    if found is None:
+        return None
+    key, version = ("backtest", found.id, who.role, who.may_act), (found.judged, found.ended)
+    before = console.memo.get(key)
+    if before is not None and before[0] == version:
+        made = before[1]
+    else:
+        made = _parts(console, found, who)
+        console.remember(key, version, made)
+    return View(parts={**made.parts, **console.header_parts(now)})
+
+
+def _parts(console: Console, found: Backtest, who: Identity) -> View:
+    content, page = console.redaction.applied(_told(found), who.role), "backtest_parts.html.j2"
+    return View(
+        parts={
+            "back": console.pages.fragment(page, "back", content["backtest"], content["typed"]),
+            "outcome": console.pages.fragment(page, "outcome", content["backtest"], who.may_act),
+        }
+    )
 
 
 def _told(found: Backtest) -> dict[str, Any]:
