@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from streams.console.fold.control import standing
 from streams.console.fold.model import ReadModel
 from streams.console.fold.rows import CommandRow
 from streams.console.live import frame
-from streams.control.ack import Ack
+from streams.control.ack import Ack, Status
 from streams.control.desk import ControlDesk
 from streams.control.reading import MalformedError
 from streams.control.signature import HEADER, Signature, verified
@@ -31,6 +32,9 @@ MOST_TOGETHER: Final = 200
 
 MOST_SESSIONS: Final = 1_000
 MOST_STREAMS: Final = 1_000
+
+_MOST_POSTED: Final = 10_000
+"""Sessions of which it is remembered what was posted."""
 
 _BEAT_S: Final = 10.0
 _CONTROL: Final = (Topic.SESSION_COMMANDS, Topic.SESSION_COMMAND_ACKS)
@@ -136,6 +140,26 @@ class GuardDoor:
         self.desk = desk
         self._key = key
         self.streams = 0
+        #: What guards have posted as applied: one may come back before the console has read its own record.
+        self._posted: OrderedDict[str, set[str]] = OrderedDict()
+
+    async def take(self, acks: Sequence[Ack]) -> None:
+        """Publish what guards answer.
+
+        Raises:
+            EddyError: it cannot be published. What was handed over was so all the same.
+        """
+        for ack in acks:
+            if ack.status == Status.APPLIED and ack.command_id is not None:
+                self._posted.setdefault(ack.session_id, set()).add(ack.command_id)
+                self._posted.move_to_end(ack.session_id)
+        while len(self._posted) > _MOST_POSTED:
+            self._posted.popitem(last=False)
+        await self.desk.acknowledge(acks)
+
+    def given(self, session_id: str) -> set[str]:
+        """Return the commands that a guard of a session has applied."""
+        return self._posted.get(session_id, set()).union(self.commanded.given(session_id))
 
     def refusal(self, row: CommandRow) -> str | None:
         """Return why no guard may obey a command, None if the console has no key or it is signed with it."""
@@ -194,7 +218,7 @@ def routes(console: Console, door: GuardDoor) -> Sequence[web.RouteDef]:
         for each in found:
             if not door.may(agent, Watched(each.session_id, each.agent_id)):
                 return _foreign(console, request, each.session_id)
-        await door.desk.acknowledge(found)
+        await door.take(found)
         return web.Response(status=204)
 
     return [web.get("/api/guard/stream", stream), web.post("/api/guard/acks", acks)]
@@ -229,7 +253,7 @@ async def _follow(
                 frames = door.news(watched, sent, is_live=True)
             elif door.commanded.is_complete():
                 for each in watched:
-                    for command_id in door.commanded.given(each.session_id):
+                    for command_id in sorted(door.given(each.session_id)):
                         frames += frame("given", {"session_id": each.session_id, "command_id": command_id})
                 frames += door.news(watched, sent, is_live=False) + frame("current", {})
                 is_current = True

@@ -223,6 +223,25 @@ async def test_a_stream_without_commands_says_that_it_is_there(
         await stream.content.readuntil(b"event: beat\n")
 
 
+async def test_a_guard_that_comes_back_before_the_console_has_read_its_answers_hears_them(
+    counter: Counter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a hook does, which is a process of its own for each call of a tool."""
+    monkeypatch.setattr(guard_door.ReadCommands, "given", lambda *_: [])  # it reads twice a second
+    said_by = {"session_id": "s-17", "agent_id": "coder-7", "guard_id": "g"}
+    ack = {"id": "1", "command_id": "c-1", "status": "applied", "at": 1, **said_by}
+    async with (
+        asyncio.timeout(PATIENCE_SECONDS),
+        aiohttp.ClientSession(counter.url, headers={"Authorization": f"Bearer {TOKEN}"}) as session,
+    ):
+        posted = await session.post("/api/guard/acks", json={"acks": [ack]})
+        assert posted.status == 204, await posted.text()
+        asked = {"params": {"session": "s-17", "agent": "coder-7"}}
+        async with session.get("/api/guard/stream", **asked) as stream:
+            said = await stream.content.readuntil(b"event: current\n")
+    assert b'event: given\ndata: {"session_id":"s-17","command_id":"c-1"}\n' in said
+
+
 @pytest.mark.parametrize(
     ("token", "agent", "status"),
     [("wrong", "coder-7", 401), (TOKEN, "writer-1", 403), (TOKEN, "", 403)],
