@@ -29,6 +29,10 @@ _FOR_GOOD = ("MSG_SIZE_TOO_LARGE", "TOPIC_AUTHORIZATION_FAILED", "POLICY_VIOLATI
 """What brokers answer to an ack that they will not take later either."""
 
 
+_REFUSALS = ("TOPIC_AUTHORIZATION_FAILED", "UNKNOWN_TOPIC_OR_PART", "UNKNOWN_TOPIC_ID")
+"""What brokers answer where no command can be heard, although they are there."""
+
+
 def required() -> None:
     """Check that the extra is installed.
 
@@ -108,11 +112,19 @@ class KafkaChannel:
         """Do nothing: every command is read, whatever the sessions are."""
 
     def step(self, within: float) -> Sequence[Heard]:
-        """Wait for so many seconds at most; return what came."""
+        """Wait for so many seconds at most; return what came.
+
+        Raises:
+            KafkaException: the brokers let nobody read, or one of them does not answer.
+        """
+        from confluent_kafka import KafkaException
+
         found: list[Heard] = []
         was_current = self.is_current
         for message in self._consumer.consume(_AT_ONCE, within):
             if (error := message.error()) is not None:
+                if error.name() in _REFUSALS:
+                    raise KafkaException(error)
                 log.debug("Kafka: %s", error)
                 continue
             self.heard_at = time.monotonic()
@@ -221,12 +233,16 @@ class KafkaChannel:
         return found
 
     def _ask(self) -> None:
-        """Ask a broker something now and then: silence of a topic is not silence of the channel."""
+        """Ask a broker something now and then: silence of a topic is not silence of the channel.
+
+        Each partition has its turn: what others say does not tell whether its broker can be heard.
+        """
         now = time.monotonic()
-        if now - max(self.heard_at, self._asked_at) < _ALIVE_EVERY_S:
+        if now - self._asked_at < _ALIVE_EVERY_S:
             return
         self._asked_at = now
-        self._consumer.get_watermark_offsets(self._places[0], timeout=_REQUEST_S)
+        self._places.append(asked := self._places.pop(0))
+        self._consumer.get_watermark_offsets(asked, timeout=_REQUEST_S)
         self.heard_at = time.monotonic()
 
     def _read(self, message: Any, *, is_live: bool) -> Heard | None:
