@@ -255,5 +255,5 @@ async def test_unless_it_is_wanted_nothing_is_computed(brokers: Brokers, tmp_pat
             return bool(found["rows"])
 
         await until(known, PATIENCE_SECONDS, "the alert in the inbox")
-        assert "Nothing is computed here" in await operator.reads("/policy")
+        assert "This console runs no policy" in await operator.reads("/policy")
     assert not await audit(brokers)
