@@ -75,13 +75,21 @@ class Brokers(Reading):
         self.servers = connection.bootstrap_servers
         self._admin = admin
         self._producer: AIOKafkaProducer | None = None
+        self._starting = asyncio.Lock()
 
     async def _started_producer(self) -> AIOKafkaProducer:
-        if self._producer is None:
-            options = self._connection.client_options()
-            self._producer = AIOKafkaProducer(**options, acks="all", max_request_size=16 << 20)
-            Redating(self._producer)
-            await self._producer.start()
+        async with self._starting:
+            if self._producer is None:
+                options = self._connection.client_options()
+                producer = AIOKafkaProducer(**options, acks="all", max_request_size=16 << 20)
+                Redating(producer)
+                try:
+                    await producer.start()
+                except BaseException:
+                    await producer.stop()
+                    raise
+                # Not before: one that has not started takes records, and never sends them.
+                self._producer = producer
         return self._producer
 
     async def close(self) -> None:
