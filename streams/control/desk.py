@@ -65,7 +65,8 @@ class ControlDesk:
 
         Raises:
             ConfigurationError: a command breaks a rule, or the topic is missing; nothing is published.
-            InfrastructureError: the brokers do not take them now. Some may be there; a repeat does no harm.
+            InfrastructureError: the brokers do not take them now. Some may be there; a repeat with the same
+                ids does no harm.
         """
         records = [(each.key, each.fields(), each.issued_at) for each in map(checked, commands)]
         outgoing = [self._outgoing(Topic.SESSION_COMMANDS, *record) for record in records]
