@@ -34,10 +34,12 @@ async def test_an_agent_that_is_paused_from_a_shell_waits_until_it_is_resumed(
             options = 'kafka={"enable.idempotence": "false"}'
             guard = executed(0, shown='"kafka:9092"', instead=f'"{broker.bootstrap}", {options}')["guard"]
             try:
+                # Twice: the embedded broker tells the beginning of its last batch for the end.
+                await stage.command("session", "pause", "s-19", *WHY, "--wait", "0")
                 await stage.command("session", "pause", "s-19", *WHY, "--wait", "0")
                 names = {"guard": guard, "model": model, "tools": [tool_work]}
                 ran = asyncio.create_task(asyncio.to_thread(executed, 3, **names))
-                # A second time, to learn when the agent waits.
+                # Once more, to learn when the agent waits.
                 await stage.command("session", "pause", "s-19", *WHY, "--wait", "60")
                 await stage.command("session", "note", "s-19", *WHY, "--message", NOTE, "--wait", "0")
                 assert model.prompts == []
