@@ -11,7 +11,7 @@ _OVERHEAD = 400
 
 
 class Waiting(NamedTuple):
-    """A record that waits, with the bytes that it counts for, and how many missing ones it tells of."""
+    """A record that waits, the bytes that it counts for, and how many missing records it reports."""
 
     session_id: str
     record: dict[str, Any]
@@ -47,11 +47,11 @@ class Backlog:
         return len(self._waiting) < self._most_records and self._bytes + texts + _OVERHEAD <= self._most_bytes
 
     def gap(self, session_id: str) -> int:
-        """Return how many records of a session are missing that no record tells of yet."""
+        """Return how many records of a session are missing and not reported yet."""
         return self._gaps.get(session_id, 0)
 
     def put(self, session_id: str, record: dict[str, Any], texts: int, gap: int = 0) -> bool:
-        """Put a record that tells of so many missing ones; return False if it is dropped."""
+        """Put a record; return False if it is dropped. `gap` is how many missing records it reports."""
         with self._lock:
             if not self.has_room(texts):
                 self._gaps[session_id] += 1
@@ -65,7 +65,7 @@ class Backlog:
         return True
 
     def lost(self, record: Waiting) -> None:
-        """Take note of a record that was taken and could not be sent, and of those it would have told of."""
+        """Count a record that was taken and could not be sent, and the missing ones that it reported."""
         with self._lock:
             self._gaps[record.session_id] += 1 + record.gap
 
