@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from streams.sources.adapters.adapter import CERTAIN, NO, Format, Problem, UnitKind
+from streams.sources.adapters.adapter import CERTAIN, NO, Format, UnitKind
 from streams.sources.adapters.claude_code import call_status
 from streams.sources.adapters.conversation import EPOCH_MS, Conversation
 from streams.sources.adapters.document import DocumentAdapter, Part, session_of
@@ -96,9 +96,7 @@ class Atif(DocumentAdapter):
             case _:
                 yield self.unknown(conversation.session_id, f"step {index + 1} of no known source")
 
-    def _calls(
-        self, conversation: Conversation, step: dict[str, Any], at: int, called: set[str]
-    ) -> Iterator[Problem]:
+    def _calls(self, conversation: Conversation, step: dict[str, Any], at: int, called: set[str]) -> Found:
         calls = step.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
             match call:

@@ -1,13 +1,15 @@
 """One session of a log as its lines come: what waits for the next record, and the calls without a result.
 
 The rules are the same for every log: words go to the first call of their turn, tokens to the next record. A
-call becomes a record when its result comes.
+call becomes a record when its result comes. Calls of one round become records in the order in which they were
+asked for: a result that comes early waits for those before it, at most until the next round begins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from typing import Any, Final
 
 from streams.sources.adapters.adapter import MOST_OPEN_CALLS, Problem, Reason
@@ -22,6 +24,7 @@ from streams.sources.adapters.record import (
     decision_log,
     target,
 )
+from streams.sources.adapters.user_words import INTERRUPTED, asked
 from streams.sources.entry import Entry
 
 EPOCH_MS: Final = 1_700_000_000_000
@@ -30,9 +33,37 @@ EPOCH_MS: Final = 1_700_000_000_000
 _MESSAGES_REMEMBERED: Final = 64
 
 
+class UserTurn(StrEnum):
+    """How a person spoke between two steps."""
+
+    TASK = "task"  # words at the start, or after the agent had ended its turn
+    CORRECTION = "correction"  # words while the agent was at work
+    APPROVAL = "approval"  # of a call
+    REFUSAL = "refusal"  # of a call
+    INTERRUPTION = "interruption"
+
+
+class ContextChange(StrEnum):
+    """What was done to the context of a model between two steps."""
+
+    COMPACTED = "compacted"
+    RESUMED = "resumed"
+
+
+@dataclass(slots=True)
+class Answered:
+    """The result of a call that waits for those before it in its round."""
+
+    output: str | None
+    at: int
+    status: str
+    signal: str | None
+    user_turn: str | None
+
+
 @dataclass(slots=True)
 class Call:
-    """A call that waits for its result."""
+    """A call that waits for its result, or for the results of the calls before it in its round."""
 
     name: str
     arguments: str | None
@@ -40,6 +71,10 @@ class Call:
     parent: str | None = None
     at: int | None = None
     target: str | None = None
+    round_id: str | None = None
+    user_turn: str | None = None
+    context_change: str | None = None
+    answered: Answered | None = None
 
 
 @dataclass(slots=True)
@@ -53,10 +88,15 @@ class Conversation:
         goal: the first words of the user.
         words: of the assistant, for the next call.
         held_id, held_at: message and time of words that may be the last of their turn.
-        tokens: since the last record; None if the source has reported none.
+        tokens: since the last record, without those from a cache; None if the source has reported none.
+        cached: tokens read from a cache since the last record.
+        total: the newest running sums of the source: tokens, and those from a cache.
         cost: of the session, as the source counts it.
-        usage: tokens by message, so that one that is repeated counts once.
-        calls: by id, those without a result.
+        usage: tokens and cached ones by message, so that one that is repeated counts once.
+        calls: by id, those without a result, and those whose result waits for calls before them.
+        parent_session_id: the session that started this one, or of which it is a copy.
+        user_turn, context_change: of the next record.
+        at_work: whether the agent has not ended its turn.
     """
 
     session_id: str
@@ -69,32 +109,80 @@ class Conversation:
     held_id: str | None = None
     held_at: int = 0
     tokens: int | None = None
+    cached: int | None = None
+    total: list[int] = field(default_factory=list)
     cost: float | None = None
-    usage: dict[str, int] = field(default_factory=dict)
+    usage: dict[str, list[int]] = field(default_factory=dict)
     calls: dict[str, Call] = field(default_factory=dict)
+    parent_session_id: str | None = None
+    user_turn: str | None = None
+    context_change: str | None = None
+    at_work: bool = False
 
     def ask(self, text: str | None) -> None:
-        """Take words of the user: the first ones are the goal."""
-        if text and self.goal is None:
-            self.goal = text[:LONGEST_TEXT]
+        """Take words that stand in a user's place: the first that a person wrote are the goal."""
+        if not text:
+            return
+        if text.lstrip().startswith(INTERRUPTED):
+            self.person(UserTurn.INTERRUPTION)
+            return
+        words = asked(text)
+        if words is None:
+            return
+        if self.goal is None:
+            self.goal = words[:LONGEST_TEXT]
+        self.person(UserTurn.CORRECTION if self.at_work else UserTurn.TASK)
+
+    def person(self, turn: UserTurn) -> None:
+        """Note that a person spoke. Of several between two steps an act counts more than words."""
+        if self.user_turn is None or turn not in (UserTurn.TASK, UserTurn.CORRECTION):
+            self.user_turn = turn.value
+
+    def change_context(self, change: ContextChange) -> None:
+        """Note what was done to the context before the next step."""
+        self.context_change = change.value
 
     def say(self, text: str | None) -> None:
         """Take words of the assistant, for the next call of the turn."""
         if text and text.strip():
+            self.at_work = True
             self.words = text if self.words is None else f"{self.words}\n{text}"[: 2 * LONGEST_WORDS]
 
-    def spend(self, tokens: int | None, message_id: str | None = None) -> None:
-        """Count tokens of a model call. A message that is reported again counts once, by its last figure."""
-        if tokens is None:
+    def spend(self, tokens: int | None, message_id: str | None = None, cached: int | None = None) -> None:
+        """Count tokens of a model call. A message that is reported again counts once, by its last figure.
+
+        Args:
+            tokens: Tokens that were billed in full: without those read from a cache.
+            message_id: The message they belong to; None if each report is one of its own.
+            cached: Tokens read from a cache.
+        """
+        if tokens is None and cached is None:
             return
-        tokens = min(tokens, LARGEST_COUNT)
+        counts = [min(tokens or 0, LARGEST_COUNT), min(cached or 0, LARGEST_COUNT)]
+        known = [0, 0]
         if message_id is not None and len(message_id) <= LONGEST_NAME:
-            known = self.usage.pop(message_id, 0)
+            known = self.usage.pop(message_id, known)
             if len(self.usage) >= _MESSAGES_REMEMBERED:
                 del self.usage[next(iter(self.usage))]
-            self.usage[message_id] = tokens
-            tokens -= known
-        self.tokens = min((self.tokens or 0) + tokens, LARGEST_COUNT)
+            self.usage[message_id] = counts
+        self._add(tokens, counts[0] - known[0], cached, counts[1] - known[1])
+
+    def spend_sum(self, tokens: int | None, cached: int | None = None) -> None:
+        """Count tokens by the running sums of the source. A sum that falls has begun again at zero."""
+        if tokens is None:
+            return
+        sums = [min(tokens, LARGEST_COUNT), min(cached or 0, LARGEST_COUNT)]
+        known = self.total or [0, 0]
+        if sums[0] + sums[1] < known[0] + known[1]:
+            known = [0, 0]
+        self.total = sums
+        self._add(tokens, max(0, sums[0] - known[0]), cached, max(0, sums[1] - known[1]))
+
+    def _add(self, tokens: int | None, more: int, cached: int | None, more_cached: int) -> None:
+        if tokens is not None:
+            self.tokens = min(max(0, (self.tokens or 0) + more), LARGEST_COUNT)
+        if cached is not None:
+            self.cached = min(max(0, (self.cached or 0) + more_cached), LARGEST_COUNT)
 
     def call(
         self,
@@ -104,20 +192,37 @@ class Conversation:
         *,
         parent: str | None = None,
         at: int | None = None,
-    ) -> Iterator[Problem]:
-        """Open a call. It takes the words that wait. Yields a problem if an older call had to be given up."""
+        round_id: str | None = None,
+    ) -> Iterator[Entry | Problem]:
+        """Open a call. It takes the words that wait.
+
+        Yields the records that waited for the round before, and a problem if an older call was given up.
+        """
         if not 0 < len(call_id) <= LONGEST_NAME:
             said = f"{name[:80]}, a call with an id of {len(call_id):,} characters"
             yield Problem(self.session_id, Reason.UNKNOWN_SHAPE, said)
             return
+        round_id = None if round_id is None else round_id[:LONGEST_NAME]
+        yield from self._released(round_id)
         if call_id not in self.calls and len(self.calls) >= MOST_OPEN_CALLS:
             oldest = next(iter(self.calls))
-            yield _unanswered(self, oldest, self.calls.pop(oldest))
+            yield self._given_up(oldest, self.calls.pop(oldest))
         above = None if parent is None else parent[:LONGEST_NAME]
         # From the arguments as they came: as text they may be cut, and would have to be read again.
         about, text = target(arguments) or "", argument_text(arguments)
-        self.calls[call_id] = Call(name[:LONGEST_NAME], text, self.words, above, at, about)
-        self.words = self.held_id = None
+        self.calls[call_id] = Call(
+            name[:LONGEST_NAME],
+            text,
+            self.words,
+            above,
+            at,
+            about,
+            round_id,
+            self.user_turn,
+            self.context_change,
+        )
+        self.words = self.held_id = self.user_turn = self.context_change = None
+        self.at_work = True
 
     def answer(
         self,
@@ -126,26 +231,62 @@ class Conversation:
         at: int,
         status: str = "success",
         signal: str | None = None,
+        user_turn: UserTurn | None = None,
     ) -> Iterator[Entry | Problem]:
-        """Close a call: its record, or a problem if there is no such call."""
-        call = self.calls.pop(call_id, None)
-        if call is None:
+        """Close a call: its record, or a problem if there is no such call.
+
+        Args:
+            call_id: The call that this answers.
+            output: Its result; None if it was not captured, "" if it was empty.
+            at: When the result came, in ms.
+            status: `success`, `failure` or `skipped`.
+            signal: The agent's own loop stop.
+            user_turn: What a person did to this call, such as refusing it.
+        """
+        call = self.calls.get(call_id)
+        if call is None or call.answered is not None:
             yield Problem(self.session_id, Reason.ORPHAN_RESULT, f"no call {call_id[:80]}")
             return
-        yield self.entry(
+        call.answered = Answered(output, at, status, signal, None if user_turn is None else user_turn.value)
+        if call.round_id is None:
+            yield self._record(call_id)
+            return
+        together = [each for each, other in self.calls.items() if other.round_id == call.round_id]
+        for each in together:
+            if self.calls[each].answered is None:
+                break
+            yield self._record(each)
+
+    def _record(self, call_id: str) -> Entry:
+        call = self.calls.pop(call_id)
+        assert call.answered is not None
+        return self.entry(
             Step(
                 event_id=call_id,
-                at=at,
-                status=status,
+                at=call.answered.at,
+                status=call.answered.status,
                 tool=call.name,
                 arguments=call.arguments,
-                output=output,
+                output=call.answered.output,
                 words=call.words,
                 parent=call.parent,
-                signal=signal,
+                signal=call.answered.signal,
                 target=call.target,
+                round_id=call.round_id,
+                user_turn=call.answered.user_turn or call.user_turn,
+                context_change=call.context_change,
             )
         )
+
+    def _released(self, round_id: str | None = None) -> Iterator[Entry]:
+        """Yield the records that wait for calls of any other round: that one is over."""
+        waiting = [
+            each
+            for each, call in self.calls.items()
+            if call.answered is not None and (round_id is None or call.round_id != round_id)
+        ]
+        for each in waiting:
+            yield self._record(each)
 
     def hold(self, event_id: str, at: int) -> None:
         """Note that the words that wait may be the last ones of the turn: what follows shows it."""
@@ -160,9 +301,14 @@ class Conversation:
     def finish(self, event_id: str, at: int, status: str = "success") -> Iterator[Entry]:
         """End a turn without a call: a record of the words that wait, if there are any."""
         self.held_id = None
+        yield from self._released()
+        self.at_work = False
         if self.words is not None:
             words, self.words = self.words, None
-            yield self.entry(Step(event_id, at, status=status, kind="llm", words=words))
+            turn, self.user_turn = self.user_turn, None
+            change, self.context_change = self.context_change, None
+            step = Step(event_id, at, status=status, kind="llm", words=words)
+            yield self.entry(step._replace(user_turn=turn, context_change=change))
 
     def end(self, at: int, *, event_id: str | None = None, error: str | None = None) -> Entry:
         """Return the record that ends the session."""
@@ -173,16 +319,34 @@ class Conversation:
     def entry(self, step: Step) -> Entry:
         """Return the record of a step: unless it brings its own, with the tokens that wait and the cost."""
         if step.tokens is None and step.kind != "system":
-            step, self.tokens = step._replace(tokens=self.tokens, cost=self.cost), None
-        agent = Agent(self.agent_id, self.agent_type, self.version)
-        log = decision_log(self.session_id, agent, step, trace_id=self.trace_id, goal=self.goal)
+            step = step._replace(tokens=self.tokens, cost=self.cost, cached=self.cached)
+            self.tokens = self.cached = None
+        log = decision_log(
+            self.session_id,
+            Agent(self.agent_id, self.agent_type, self.version),
+            step,
+            trace_id=self.trace_id,
+            goal=self.goal,
+            parent_session_id=self.parent_session_id,
+        )
         return Entry(key=log["session_id"], timestamp=None, value=log, raw=None)
 
-    def unanswered(self) -> Iterator[Problem]:
-        """Give up the calls that have no result."""
-        for call_id, call in self.calls.items():
-            yield _unanswered(self, call_id, call)
-        self.calls.clear()
+    def unanswered(self) -> Iterator[Entry | Problem]:
+        """Yield the records that wait, and give up the calls that have no result."""
+        for call_id in list(self.calls):
+            if self.calls[call_id].answered is not None:
+                yield self._record(call_id)
+            else:
+                yield self._given_up(call_id, self.calls.pop(call_id))
+
+    def _given_up(self, call_id: str, call: Call) -> Entry | Problem:
+        if call.answered is not None:
+            self.calls[call_id] = call
+            return self._record(call_id)
+        # What a person did before it stands before the next step all the same.
+        self.user_turn = self.user_turn or call.user_turn
+        self.context_change = self.context_change or call.context_change
+        return Problem(self.session_id, Reason.UNANSWERED, f"{call.name[:80]}, call {call_id[:80]}")
 
     def frozen(self) -> dict[str, Any]:
         """Return it as a value of JSON."""
@@ -195,9 +359,8 @@ class Conversation:
         Raises:
             TypeError, KeyError, AttributeError, ValueError: it is something else.
         """
-        calls = {call_id: Call(**call) for call_id, call in value["calls"].items()}
+        calls = {}
+        for call_id, call in value["calls"].items():
+            answered = call["answered"]
+            calls[call_id] = Call(**{**call, "answered": answered and Answered(**answered)})
         return cls(**{**value, "calls": calls})
-
-
-def _unanswered(conversation: Conversation, call_id: str, call: Call) -> Problem:
-    return Problem(conversation.session_id, Reason.UNANSWERED, f"{call.name[:80]}, call {call_id[:80]}")

@@ -30,7 +30,7 @@ class LogAdapter(ABC):
         memory: what else a format keeps between units; values of JSON only.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     """The version of the state. A state of another version is not resumed."""
 
     def __init__(self, name: str) -> None:
@@ -38,7 +38,7 @@ class LogAdapter(ABC):
         self.ignored: Counter[str] = Kinds()
         self.conversations: dict[str, Conversation] = {}
         self.memory: dict[str, Any] = {}
-        self._given_up: list[Problem] = []
+        self._given_up: list[Entry | Problem] = []
         self._open_calls = 0
         self._used: dict[str, int] = {}
 
@@ -61,7 +61,7 @@ class LogAdapter(ABC):
         else:
             yield Problem(self.name, Reason.UNKNOWN_SHAPE, "not an object")
 
-    def given_up(self) -> Iterator[Problem]:
+    def given_up(self) -> Found:
         """Yield the calls that were given up at this unit: those of the session that was used longest ago."""
         for session_id, calls in self._used.items():
             self._open_calls += len(self.conversations[session_id].calls) - calls

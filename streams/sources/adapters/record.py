@@ -7,8 +7,10 @@ logs of agents do hold, become U+FFFD. So every record passes `streams.domain.va
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -23,6 +25,9 @@ LONGEST_WORDS: Final = 500
 LONGEST_ARGUMENTS_IN_INTENT: Final = 60
 
 _DEEPEST_BLOCK: Final = 4
+_DIGITS: Final = 8
+_ONE_TEXT: Final = re.compile(r'\{\s*"[^"\\]*"\s*:\s*"([^"\\]*)"\s*\}')
+_MEDIA: Final = ("image", "document", "audio", "video", "file")
 LARGEST_COUNT: Final = 2**62
 _LATEST_S: Final = 100_000_000_000  # s of the year 5138, ms of 1973
 _LATEST_MS: Final = 100_000_000_000_000
@@ -64,6 +69,10 @@ class Step(NamedTuple):
         terminal: whether it ends the session.
         signal: the agent's own loop stop.
         target: the file it is about, empty if there is none; None if the arguments are to be searched for it.
+        round_id: the message of the model that asked for it; equal for calls that were decided together.
+        user_turn: how a person spoke since the step before, as `UserTurn` has it; None if nobody did.
+        context_change: ``compacted`` or ``resumed`` if that was done to the context since the step before.
+        cached: tokens that the model read from its cache; ``tokens`` leaves them out.
     """
 
     event_id: str
@@ -80,10 +89,20 @@ class Step(NamedTuple):
     terminal: bool = False
     signal: str | None = None
     target: str | None = None
+    round_id: str | None = None
+    user_turn: str | None = None
+    context_change: str | None = None
+    cached: int | None = None
 
 
 def decision_log(
-    session_id: str, agent: Agent, step: Step, *, trace_id: str | None = None, goal: str | None = None
+    session_id: str,
+    agent: Agent,
+    step: Step,
+    *,
+    trace_id: str | None = None,
+    goal: str | None = None,
+    parent_session_id: str | None = None,
 ) -> dict[str, Any]:
     """Return the record of a step.
 
@@ -99,6 +118,14 @@ def decision_log(
     }
     if step.parent:
         meta["parent_step_id"] = clean(step.parent)
+    if step.round_id:
+        meta["round_id"] = clean(step.round_id[:LONGEST_NAME])
+    if parent_session_id:
+        meta["parent_session_id"] = clean(parent_session_id[:LONGEST_NAME])
+    if step.user_turn is not None:
+        meta["user_turn"] = step.user_turn
+    if step.context_change is not None:
+        meta["context_change"] = step.context_change
     identity = {
         "agent_id": clean(agent.agent_id[:LONGEST_NAME]),
         "agent_type": clean(agent.agent_type[:LONGEST_NAME]),
@@ -154,6 +181,8 @@ def _add_rest(log: dict[str, Any], step: Step) -> None:
         delta["tokens_consumed"] = step.tokens
     if step.cost is not None:
         delta["cumulative_session_cost"] = step.cost
+    if step.cached is not None:
+        delta["tokens_cached"] = step.cached
     if delta:
         log["state_delta"] = delta
     control: dict[str, Any] = {}
@@ -244,10 +273,32 @@ def target(arguments: Any) -> str | None:
 def _about(tool: str, arguments: str | None, path: str | None) -> str:
     """Return the intent of a step that comes without words (specification 12.2).
 
-    >>> _about("Bash", '{"command":"ls"}', None), _about("Read", "{}", "a.py")
+    Whatever of the arguments is not shown is told apart by digits: normalised results keep these.
+
+    >>> _about("Bash", '{"command":"ls"}', None), _about("Read", '{"path":"a.py"}', "a.py")
     ('Bash {"command":"ls"}', 'Read a.py')
+    >>> _about("Read", '{"path":"a.py","offset":200}', "a.py")
+    'Read a.py #74338265'
     """
-    return f"{tool} {path or (arguments or '')[:LONGEST_ARGUMENTS_IN_INTENT]}".rstrip()
+    arguments = arguments or ""
+    if path is not None:
+        shown = path
+        is_whole = _only_member(arguments) == path or arguments == path
+    else:
+        shown = arguments[:LONGEST_ARGUMENTS_IN_INTENT]
+        is_whole = len(arguments) <= LONGEST_ARGUMENTS_IN_INTENT
+    return f"{tool} {shown}".rstrip() + ("" if is_whole else f" #{_digits(arguments)}")
+
+
+def _only_member(arguments: str) -> str | None:
+    """Return the text of an object of one member that is a text without escapes."""
+    found = _ONE_TEXT.fullmatch(arguments)
+    return None if found is None else found[1]
+
+
+def _digits(text: str) -> str:
+    number = int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "big")
+    return f"{number % 10**_DIGITS:0{_DIGITS}d}"
 
 
 def not_captured(span_id: str) -> dict[str, str]:
@@ -261,10 +312,15 @@ def is_not_captured(arguments: Any) -> bool:
 
 
 def block_text(content: Any, depth: int = 0) -> str | None:
-    r"""Return the text of a content: text as it is; of a list of blocks their texts, images as ``[image]``.
+    r"""Return the text of a content: text as it is; of a list of blocks their texts.
 
-    >>> block_text("a"), block_text([{"type": "text", "text": "a"}, {"type": "image"}]), block_text(None)
-    ('a', 'a\n[image]', None)
+    An image or a document becomes a digest of itself, any other block its canonical JSON: contents that
+    differ never become equal.
+
+    >>> block_text("a"), block_text([{"type": "text", "text": "a"}, {"query": "b"}]), block_text(None)
+    ('a', 'a\n{"query":"b"}', None)
+    >>> block_text([{"type": "image", "data": "iVBORw0"}])
+    '[image 76862700]'
     """
     match content:
         case None:
@@ -274,21 +330,39 @@ def block_text(content: Any, depth: int = 0) -> str | None:
         case list() if depth <= _DEEPEST_BLOCK:
             return "\n".join(part for block in content if (part := _one_block(block, depth)) is not None)
         case _:
-            return json_text(content)
+            return canonical_text(content)
 
 
 def _one_block(block: Any, depth: int) -> str | None:
     match block:
+        case None:
+            return None
         case str():
             return block
         case {"text": str(text)}:
             return text
-        case {"type": str(kind)} if "image" in kind:
-            return "[image]"
-        case {"content": content}:
+        case {"type": str(kind)} if any(each in kind for each in _MEDIA):
+            return media_text(kind, block)
+        case {"type": "tool_reference", "tool_name": str(name)}:
+            return f"[tool {name}]"
+        case {"content": str() | list() as content}:
             return block_text(content, depth + 1)
         case _:
-            return None
+            return canonical_text(block)
+
+
+def media_text(kind: str, content: Any) -> str:
+    """Return what stands for an image or a document: its kind, and digits that differ as the contents do."""
+    name = next((each for each in _MEDIA if each in kind), kind[:20])
+    return f"[{name} {_digits(canonical_text(content))}]"
+
+
+def canonical_text(value: Any) -> str:
+    """Return a value of JSON as compact JSON with sorted keys."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    except orjson.JSONEncodeError:
+        return json_text(value)
 
 
 def decoded(unit: bytes) -> Any:
