@@ -12,6 +12,7 @@ import sys
 import tarfile
 from pathlib import Path
 
+from tests.archives import unpack
 from tests.vendored import ROOT, integrity, packed
 
 VERSION = "5.9.3"
@@ -29,7 +30,7 @@ def compiler() -> Path:
         if (has := integrity(content)) != INTEGRITY:
             raise SystemExit(f"typescript@{VERSION}: the registry has {has}")
         with tarfile.open(next(folder.glob("*.tgz"))) as files:
-            files.extractall(folder, filter="data")
+            unpack(files, folder)
     return found
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from streams.embedded_broker.child import Child
 from streams.errors import InfrastructureError
+from tests.archives import unpack
 from tests.integration.maven import program, run_maven
 from tests.ports import own_port
 
@@ -41,7 +42,7 @@ def apicurio(cache: Path = CACHE) -> Path:
             archive = Path(fresh) / "archive"
             run_maven([GET, "-Dtransitive=false", f"-Dartifact={artifact}", f"-Ddest={archive}"], artifact)
             with tarfile.open(archive) as packed:
-                packed.extractall(Path(fresh) / "whole", filter="data")
+                unpack(packed, Path(fresh) / "whole")
             (Path(fresh) / "whole").rename(folder)
     return folder / f"apicurio-registry-app-{VERSION}-runner.jar"
 

@@ -18,6 +18,7 @@ import orjson
 import pytest
 
 from streams.brokers.client import Stored
+from tests.archives import unpack
 from tests.integration.stage import Stage
 from tests.integration.worker_process import WorkerProcess
 
@@ -102,7 +103,7 @@ class FirstVersion:
                 "shallow clone, run `git fetch --unshallow`."
             )
         with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
-            files.extractall(directory, filter="data")
+            unpack(files, directory)
         self.directory = directory
 
     def worker(self, stage: Stage, directory: Path, name: str, **settings: object) -> WorkerProcess:
