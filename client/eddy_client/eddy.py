@@ -75,15 +75,20 @@ class Eddy:
         self._begin()
         _living.add(self)
 
-    def session(self, session_id: str, *, goal: object = None, task_type: object = None) -> Session:
+    def session(
+        self, session_id: str, *, goal: object = None, task_type: object = None, parent: str | None = None
+    ) -> Session:
         """Return a session.
 
         Args:
             session_id: Its id, the same for all its records.
             goal: What it is for, in a sentence or a few.
             task_type: Which kind of task it is, such as `fix` or `research`.
+            parent: The id of the session that started this one.
         """
-        return Session(self, bounded(session_id, LONGEST_NAME).text or uuid.uuid4().hex, goal, task_type)
+        above = None if parent is None else bounded(parent, LONGEST_NAME).text or None
+        name = bounded(session_id, LONGEST_NAME).text or uuid.uuid4().hex
+        return Session(self, name, goal, task_type, above)
 
     @property
     def stats(self) -> Stats:
@@ -138,12 +143,13 @@ class Eddy:
         target: object = None,
         output: object = None,
         terminal: bool = False,
+        round_id: str | None = None,
     ) -> None:
         at_ms = time.time_ns() // 1_000_000
         if self._closed:
             self._dropped_full += 1
             return
-        tokens, cost, words = session.pending()
+        pending = session.pending()
         name = None if tool is None else bounded(tool, LONGEST_NAME).text
         path = path_in(given) if target is None else self._text(target)
         called = None if arguments is None else self._counted(arguments)
@@ -153,24 +159,28 @@ class Eddy:
             at_ms=at_ms,
             kind=kind,
             status=status,
-            intent=None if terminal else self._intent(intent or words, name, called, path),
+            intent=None if terminal else self._intent(intent or pending.words, name, called, path),
             goal=None if terminal or session.goal is None else self._text(session.goal),
             tool=name,
             arguments=called,
             target=path,
             output=None if output is None else self._text(output),
-            tokens=tokens,
-            cost=cost,
+            tokens=pending.tokens,
+            cost=pending.cost,
             terminal=terminal,
             gap=self._backlog.gap(session.session_id),
+            round_id=None if round_id is None else bounded(round_id, LONGEST_NAME).text,
+            parent_session_id=session.parent_session_id,
+            user_turn=pending.user_turn,
+            context_change=pending.context_change,
+            cached=pending.cached,
         )
         task_type = None if session.task_type is None else bounded(session.task_type, LONGEST_NAME).text
         record = decision_log(session.session_id, self._agent, act, task_type)
         texts = sum(len(part) for part in act if isinstance(part, str))
         if not self._backlog.put(session.session_id, record, texts, act.gap):
             self._dropped_full += 1
-            if tokens is not None:
-                session.tokens(tokens)  # they go with the next one
+            session.restore(pending)  # it goes with the next one
 
     def _intent(self, words: object, tool: str | None, arguments: str | None, path: str | None) -> str:
         if words is not None and (said := bounded(words, LONGEST_TEXT).text.strip()):

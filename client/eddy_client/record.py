@@ -21,6 +21,11 @@ class Act(NamedTuple):
         status: `success`, `failure` or `skipped`.
         cost: of the session so far.
         gap: how many records of the session were dropped before this one.
+        round_id: equal for the calls of a session that were decided together.
+        parent_session_id: the session that started this one.
+        user_turn: how a person spoke since the step before.
+        context_change: `compacted` or `resumed` if that was done to the context since the step before.
+        cached: tokens that were read from a cache; `tokens` leaves them out.
     """
 
     event_id: str
@@ -37,6 +42,11 @@ class Act(NamedTuple):
     cost: float | None = None
     terminal: bool = False
     gap: int = 0
+    round_id: str | None = None
+    parent_session_id: str | None = None
+    user_turn: str | None = None
+    context_change: str | None = None
+    cached: int | None = None
 
 
 def decision_log(session_id: str, agent: Agent, act: Act, task_type: str | None = None) -> dict[str, Any]:
@@ -51,7 +61,14 @@ def decision_log(session_id: str, agent: Agent, act: Act, task_type: str | None 
         "session_id": session_id,
         "event_id": act.event_id,
         "task_type": task_type,
-        "meta": {"trace_id": session_id, "timestamp": act.at_ms},
+        "meta": _given(
+            trace_id=session_id,
+            timestamp=act.at_ms,
+            round_id=act.round_id,
+            parent_session_id=act.parent_session_id,
+            user_turn=act.user_turn,
+            context_change=act.context_change,
+        ),
         "identity": _given(
             agent_id=agent.agent_id, agent_type=agent.agent_type, capability_version=agent.version
         ),
@@ -65,7 +82,10 @@ def decision_log(session_id: str, agent: Agent, act: Act, task_type: str | None 
             error=act.output if failed else None,
             tool_output_summary=None if failed else act.output,
         ),
-        "state_delta": _given(tokens_consumed=act.tokens, cumulative_session_cost=act.cost) or None,
+        "state_delta": _given(
+            tokens_consumed=act.tokens, cumulative_session_cost=act.cost, tokens_cached=act.cached
+        )
+        or None,
         "control": _given(
             is_terminal=act.terminal or None, interrupt_signal=f"gap:{act.gap}" if act.gap else None
         )

@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from eddy_client.texts import bounded
+from eddy_client.texts import LONGEST_NAME, bounded
 
 if TYPE_CHECKING:
     from eddy_client.eddy import Eddy
 
+UserTurn = Literal["task", "correction", "approval", "refusal", "interruption"]
+"""How a person spoke between two steps."""
+
 _CANCELLED = (KeyboardInterrupt, SystemExit, GeneratorExit, asyncio.CancelledError)
+
+
+class Pending(NamedTuple):
+    """What goes with the next record of a session."""
+
+    tokens: int | None
+    cached: int | None
+    cost: float | None
+    words: object
+    user_turn: str | None
+    context_change: str | None
 
 
 class Session:
@@ -21,12 +38,24 @@ class Session:
     without a block.
     """
 
-    def __init__(self, eddy: Eddy, session_id: str, goal: object, task_type: object) -> None:
+    def __init__(
+        self,
+        eddy: Eddy,
+        session_id: str,
+        goal: object,
+        task_type: object,
+        parent_session_id: str | None = None,
+    ) -> None:
         self._eddy = eddy
         self.session_id = session_id
+        self.parent_session_id = parent_session_id
         self._goal = goal
         self._task_type = task_type
         self._tokens: int | None = None
+        self._cached: int | None = None
+        self._round_id: str | None = None
+        self._user_turn: str | None = None
+        self._context_change: str | None = None
         self._cost: float | None = None
         self._words: object = None
 
@@ -43,6 +72,36 @@ class Session:
         """
         return Step(self, name, arguments, intent, target)
 
+    @contextmanager
+    def round(self, round_id: str | None = None) -> Iterator[None]:
+        """Mark the calls inside as decided together, by one message of the model.
+
+        Args:
+            round_id: The id of the message; by default one that no other round has.
+        """
+        before, self._round_id = self._round_id, round_id or uuid.uuid4().hex
+        try:
+            yield
+        finally:
+            self._round_id = before
+
+    @property
+    def round_id(self) -> str | None:
+        """The round that is open, None outside of one."""
+        return self._round_id
+
+    def user(self, turn: UserTurn) -> None:
+        """Take note that a person spoke; it goes with the next record."""
+        self._user_turn = bounded(turn, LONGEST_NAME).text
+
+    def compacted(self) -> None:
+        """Take note that the context was compacted; it goes with the next record."""
+        self._context_change = "compacted"
+
+    def resumed(self) -> None:
+        """Take note that the session was resumed; it goes with the next record."""
+        self._context_change = "resumed"
+
     def said(self, words: str) -> None:
         """Take note of what the agent said before its next call."""
         self._words = words
@@ -51,10 +110,17 @@ class Session:
         """Send a turn that ended without a call of a tool."""
         self._eddy._send(self, kind="llm", status="success", intent=words)  # noqa: SLF001 - one module apart
 
-    def tokens(self, count: int) -> None:
-        """Take note of tokens that a model call took; they go with the next record."""
+    def tokens(self, count: int, *, cached: int = 0) -> None:
+        """Take note of tokens that a model call took; they go with the next record.
+
+        Args:
+            count: Tokens that are billed in full.
+            cached: Tokens that the model read from its cache, not counted above.
+        """
         if _is_number(count):
             self._tokens = (self._tokens or 0) + int(count)
+        if cached and _is_number(cached):
+            self._cached = (self._cached or 0) + int(cached)
 
     def cost(self, total: float) -> None:
         """Take note of what the session has cost so far, in your currency."""
@@ -76,11 +142,22 @@ class Session:
         del kind, trace
         self.end(failed=error is not None)
 
-    def pending(self) -> tuple[int | None, float | None, object]:
-        """Return and forget the tokens, and return the cost and the words that go with the next record."""
-        tokens, self._tokens = self._tokens, None
-        words, self._words = self._words, None
-        return tokens, self._cost, words
+    def pending(self) -> Pending:
+        """Return what goes with the next record, and forget all of it but the cost."""
+        found = Pending(
+            self._tokens, self._cached, self._cost, self._words, self._user_turn, self._context_change
+        )
+        self._tokens = self._cached = self._words = self._user_turn = self._context_change = None
+        return found
+
+    def restore(self, pending: Pending) -> None:
+        """Take back what a record that was dropped had with it, but its words."""
+        if pending.tokens is not None:
+            self.tokens(pending.tokens)
+        if pending.cached is not None:
+            self._cached = (self._cached or 0) + pending.cached
+        self._user_turn = self._user_turn or pending.user_turn
+        self._context_change = self._context_change or pending.context_change
 
     @property
     def goal(self) -> object:
@@ -109,6 +186,7 @@ class Step:
         self._given = arguments
         self._intent = intent
         self._target = target
+        self._round_id = session.round_id
         self._status: str | None = None
         self.result: object = None
 
@@ -143,6 +221,7 @@ class Step:
             intent=self._intent,
             target=self._target,
             output=result,
+            round_id=self._round_id,
         )
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
+from hashlib import blake2b
 from typing import NamedTuple
 
 LONGEST_TEXT = 16_000
@@ -18,6 +20,8 @@ _PATH_KEYS = (
     "notebook_path",
     "absolute_path",
 )
+_ONE_TEXT = re.compile(r'\{\s*"[^"\\]*"\s*:\s*"([^"\\]*)"\s*\}')
+_DIGITS = 8
 UNWRITABLE = "[cannot be written]"
 
 
@@ -56,10 +60,25 @@ def path_in(arguments: object) -> str | None:
 def silent_intent(tool: str, arguments: str | None, path: str | None) -> str:
     """Return the intent of a step that comes without words: the tool, and what it is about.
 
-    >>> silent_intent("shell", '{"command":"ls"}', None), silent_intent("read", "{}", "a.py")
+    Whatever of the arguments is not shown is told apart by digits: normalised results keep these.
+
+    >>> silent_intent("shell", '{"command":"ls"}', None), silent_intent("read", '{"path":"a.py"}', "a.py")
     ('shell {"command":"ls"}', 'read a.py')
+    >>> silent_intent("read", '{"path":"a.py","offset":200}', "a.py")
+    'read a.py #74338265'
     """
-    return f"{tool} {path or (arguments or '')[:_LONGEST_IN_INTENT]}".rstrip()
+    arguments = arguments or ""
+    if path is None:
+        shown, is_whole = arguments[:_LONGEST_IN_INTENT], len(arguments) <= _LONGEST_IN_INTENT
+    else:
+        only = _ONE_TEXT.fullmatch(arguments)
+        shown, is_whole = path, arguments in ("", "{}", path) or (only is not None and only[1] == path)
+    return f"{tool} {shown}".rstrip() + ("" if is_whole else f" #{_digits(arguments)}")
+
+
+def _digits(text: str) -> str:
+    number = int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "big")
+    return f"{number % 10**_DIGITS:0{_DIGITS}d}"
 
 
 def _as_text(value: object, longest: int) -> str:

@@ -16,7 +16,7 @@ mod eddy_native {
     /// Of what the functions return. It changes with any function that has a twin in Python, here and in
     /// `streams/native.py`.
     #[pymodule_export]
-    const REVISION: u32 = 1;
+    const REVISION: u32 = 2;
 
     #[pymodule_export]
     use super::avro_reader::AvroReader;

@@ -105,7 +105,16 @@ _TOP_REQUIRED = ("session_id", "event_id")
 _GROUPS: Mapping[str, _Group] = MappingProxyType(
     {
         "meta": _group(
-            {"trace_id": _text, "timestamp": _timestamp, "parent_step_id": _text, "cluster_id": _text},
+            {
+                "trace_id": _text,
+                "timestamp": _timestamp,
+                "parent_step_id": _text,
+                "cluster_id": _text,
+                "round_id": _text,
+                "parent_session_id": _text,
+                "user_turn": _text,
+                "context_change": _text,
+            },
             required=("trace_id", "timestamp"),
         ),
         "identity": _group(
@@ -144,6 +153,7 @@ _GROUPS: Mapping[str, _Group] = MappingProxyType(
                 "cumulative_session_cost": _number,
                 "progress_delta": _number,
                 "context_quality": _number,
+                "tokens_cached": _tokens,
             },
             required=(),
             optional=True,

@@ -19,9 +19,17 @@ _RESULTS: Final = ("error", "tool_output_summary")
 _NO_TEXT: Final = re.compile(r"[\w:.-]{1,64}", re.ASCII)
 _ACTION: Final = ("status", "kind", "tool_call", "duration_ms")
 _OTHERS: Final = {
-    "meta": ("trace_id", "timestamp", "parent_step_id"),
+    "meta": (
+        "trace_id",
+        "timestamp",
+        "parent_step_id",
+        "round_id",
+        "parent_session_id",
+        "user_turn",
+        "context_change",
+    ),
     "identity": ("agent_id", "agent_type", "capability_version"),
-    "state_delta": ("tokens_consumed", "cumulative_session_cost"),
+    "state_delta": ("tokens_consumed", "tokens_cached", "cumulative_session_cost"),
 }
 
 

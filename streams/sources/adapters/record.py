@@ -281,19 +281,13 @@ def _about(tool: str, arguments: str | None, path: str | None) -> str:
     'Read a.py #74338265'
     """
     arguments = arguments or ""
-    if path is not None:
-        shown = path
-        is_whole = _only_member(arguments) == path or arguments == path
-    else:
+    if path is None:
         shown = arguments[:LONGEST_ARGUMENTS_IN_INTENT]
         is_whole = len(arguments) <= LONGEST_ARGUMENTS_IN_INTENT
+    else:
+        only = _ONE_TEXT.fullmatch(arguments)
+        shown, is_whole = path, arguments in ("", "{}", path) or (only is not None and only[1] == path)
     return f"{tool} {shown}".rstrip() + ("" if is_whole else f" #{_digits(arguments)}")
-
-
-def _only_member(arguments: str) -> str | None:
-    """Return the text of an object of one member that is a text without escapes."""
-    found = _ONE_TEXT.fullmatch(arguments)
-    return None if found is None else found[1]
 
 
 def _digits(text: str) -> str:

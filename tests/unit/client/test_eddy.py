@@ -233,6 +233,38 @@ def test_tokens_of_a_record_that_is_dropped_go_with_the_next(tmp_path: Path) -> 
     assert [each["state_delta"]["tokens_consumed"] for each in records(file)] == [1, 320]
 
 
+def test_calls_of_a_round_bear_its_id_and_those_outside_none(eddy: Eddy, file: Path) -> None:
+    session = eddy.session("s", parent="boss")
+    with session.round():
+        first, second = session.tool("read", {"path": "a.py"}), session.tool("read", {"path": "b.py"})
+    for step in (first, second, session.tool("read", {"path": "c.py"})):
+        with step:
+            step.result = "x"
+    with session.round("msg-1"), session.tool("read"):
+        pass
+    eddy.close()
+    rounds = [each["meta"].get("round_id") for each in records(file)]
+    assert rounds[0] == rounds[1] is not None
+    assert rounds[2:] == [None, "msg-1"]
+    assert {each["meta"]["parent_session_id"] for each in records(file)} == {"boss"}
+
+
+def test_a_person_a_compaction_and_cached_tokens_go_with_the_next_record(eddy: Eddy, file: Path) -> None:
+    session = eddy.session("s")
+    session.user("correction")
+    session.compacted()
+    session.tokens(10, cached=90)
+    session.answer("I look again")
+    session.answer("Done")
+    eddy.close()
+    first, second = records(file)
+    assert first["meta"]["user_turn"] == "correction"
+    assert first["meta"]["context_change"] == "compacted"
+    assert first["state_delta"] == {"tokens_consumed": 10, "tokens_cached": 90}
+    assert second["meta"].keys() == {"trace_id", "timestamp"}
+    assert "state_delta" not in second
+
+
 def test_a_line_that_is_never_finished_is_not_counted_as_sent(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

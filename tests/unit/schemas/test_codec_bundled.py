@@ -11,7 +11,16 @@ DECISION = {
     "session_id": "s1",
     "event_id": "s1-e0",
     "task_type": None,
-    "meta": {"trace_id": "t1", "timestamp": 1700000000000, "parent_step_id": None, "cluster_id": None},
+    "meta": {
+        "trace_id": "t1",
+        "timestamp": 1700000000000,
+        "parent_step_id": None,
+        "cluster_id": None,
+        "round_id": "m1",
+        "parent_session_id": None,
+        "user_turn": "task",
+        "context_change": None,
+    },
     "identity": {"agent_id": "agent-1", "agent_type": "coder", "capability_version": None},
     "cognition": None,
     "action": {
@@ -43,7 +52,7 @@ def test_reads_the_avro_it_writes(decoder):
 
 
 def test_frame_names_the_bundled_id():
-    assert avro()[:5] == b"\x00" + (9001001).to_bytes(4, "big")
+    assert avro()[:5] == b"\x00" + (9001002).to_bytes(4, "big")
 
 
 def test_absent_optional_fields_are_written_as_null(decoder):

@@ -120,15 +120,15 @@ async def test_json_outputs_need_no_registration(url):
 
 async def test_reads_the_frame_by_id_and_asks_once(codec, fake):
     decoder = codec.decoder(LOGS)
-    value = framed(fake.subjects[LOGS][0], data_of(DECISION))
+    value = framed(fake.subjects[LOGS][-1], data_of(DECISION))
     fake.requests.clear()
     for _ in range(3):
         assert await read(decoder, value) == DECISION
-    assert fake.requests == [f"GET /schemas/ids/{fake.subjects[LOGS][0]}"]
+    assert fake.requests == [f"GET /schemas/ids/{fake.subjects[LOGS][-1]}"]
 
 
 async def test_reads_a_guid_in_the_value_or_the_header_and_an_id_in_the_header(codec, fake):
-    id_ = fake.subjects[LOGS][0]
+    id_ = fake.subjects[LOGS][-1]
     guid = b"\x01" + fake.guid(id_).bytes
     decoder, data = codec.decoder(LOGS), data_of(DECISION)
     assert await read(decoder, guid + data) == DECISION
@@ -138,7 +138,7 @@ async def test_reads_a_guid_in_the_value_or_the_header_and_an_id_in_the_header(c
 
 async def test_bundled_ids_are_read_without_asking(codec, fake):
     fake.requests.clear()
-    assert await read(codec.decoder(LOGS), framed(9001001, data_of(DECISION))) == DECISION
+    assert await read(codec.decoder(LOGS), framed(9001002, data_of(DECISION))) == DECISION
     assert fake.requests == []
 
 
@@ -170,7 +170,15 @@ async def test_a_producers_own_schema_is_read_by_name(codec, fake):
         "session_id": "s",
         "event_id": "e",
         "task_type": None,
-        "meta": {"timestamp": 64, "parent_step_id": None, "cluster_id": None},
+        "meta": {
+            "timestamp": 64,
+            "parent_step_id": None,
+            "cluster_id": None,
+            "round_id": None,
+            "parent_session_id": None,
+            "user_turn": None,
+            "context_change": None,
+        },
         "cognition": None,
         "action": {
             "status": "failure",
@@ -379,13 +387,13 @@ async def test_one_run_asks_once_for_each_schema(codec, fake):
 
 async def test_a_value_that_does_not_fit_its_registered_schema(codec, fake):
     with pytest.raises(UndecodableError) as caught:
-        await read(codec.decoder(LOGS), framed(fake.subjects[LOGS][0], b"\xff"))
+        await read(codec.decoder(LOGS), framed(fake.subjects[LOGS][-1], b"\xff"))
     assert caught.value.reason is Reason.UNDECODABLE
 
 
 async def test_short_trouble_is_retried(codec, fake):
     fake.failures += [500, 429]
-    value = framed(fake.subjects[LOGS][0], data_of(smallest(latest(LOGS).definition)))
+    value = framed(fake.subjects[LOGS][-1], data_of(smallest(latest(LOGS).definition)))
     assert await read(codec.decoder(LOGS), value)
     assert fake.failures == []
 
@@ -393,7 +401,7 @@ async def test_short_trouble_is_retried(codec, fake):
 async def test_lasting_trouble_stops_the_worker(codec, fake):
     fake.failures += [503] * 3
     with pytest.raises(InfrastructureError, match="HTTP 503"):
-        await codec.decoder(LOGS).prepare([(framed(fake.subjects[LOGS][0], b""), ())])
+        await codec.decoder(LOGS).prepare([(framed(fake.subjects[LOGS][-1], b""), ())])
 
 
 async def test_nobody_there():
