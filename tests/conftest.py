@@ -6,6 +6,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from tests.empty_home import enter
+
 # A shared machine may stall for longer than any deadline, also while examples are drawn; the timeout of
 # pytest stands in. Continuous integration draws the same examples each time: what it refuses, the change did.
 # Other runs look at others, a few each; `--hypothesis-profile thorough` looks at many.
@@ -20,6 +22,12 @@ hypothesis.settings.register_profile("thorough", hypothesis.settings.get_profile
 hypothesis.settings.load_profile("suite")
 
 VECTORS = Path(__file__).parent / "conformance" / "vectors"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Give all tests an empty home, before any of their modules is imported."""
+    if not hasattr(config, "workerinput"):  # a process of xdist: it has inherited the one of the whole run
+        config.add_cleanup(enter(os.environ))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
