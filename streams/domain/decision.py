@@ -106,6 +106,12 @@ class Decision(_Accepted):
         cognition = self.known.get("cognition")
         return None if cognition is None else cognition.get("goal")
 
+    @lazy
+    def round_digest(self) -> str:
+        """Digest of the round that the step belongs to, empty if it is not known."""
+        round_id = self.known["meta"].get("round_id")
+        return (digest(round_id) or "") if round_id else ""
+
     @property
     def is_terminal(self) -> bool:
         """Whether the session ends with this record."""

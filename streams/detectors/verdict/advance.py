@@ -98,4 +98,5 @@ def advanced(
         stalled_after(state.stalled, step, decision, moment, policy, settings)
         if "R8" in settings.verdict_rules
         else NO_STREAK,
+        decision.round_digest,
     )

@@ -22,7 +22,7 @@ from streams.detectors.verdict.standing import Standing, fired, standings
 from streams.detectors.verdict.state import VerdictState
 from streams.detectors.verdict.step import Step
 from streams.detectors.verdict.upgrade import upgraded
-from streams.detectors.verdict.visibility import INFRASTRUCTURE, Unseen, why_unseen
+from streams.detectors.verdict.visibility import INFRASTRUCTURE, ROUND, Unseen, why_unseen
 from streams.domain.decision import Decision
 from streams.domain.event import Finding
 from streams.domain.level import Level
@@ -95,6 +95,9 @@ class Verdict(Detector[VerdictState, VerdictSettings]):
         tokens = within_doubles(state.tokens + decision.tokens_used)
         policy = policy_of(decision.tool, settings)
         unseen = why_unseen(decision, policy, settings)
+        round_ = decision.round_digest
+        if unseen is None and round_ and round_ == state.round:
+            unseen = ROUND  # decided before any result of its round was known: one step with the first
         if unseen is not None:
             infra_streak = state.infra_streak + (unseen is INFRASTRUCTURE)
             state = state._replace(tokens=tokens, infra_streak=infra_streak)

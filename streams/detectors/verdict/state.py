@@ -50,6 +50,7 @@ class VerdictState(NamedTuple):
         stuck: R7, the score as `streams.detectors.verdict.stuck.Stuck` is stored.
         stalled: R8, steps that told nothing new, in the form of a `Streak` from one on; its last field says
             whether the newest judged record is one of them.
+        round: digest of the round of the newest judged record, empty without one.
     """
 
     judged: int = 0
@@ -77,6 +78,7 @@ class VerdictState(NamedTuple):
     last_write: int = 0
     stuck: StoredStuck = ()
     stalled: Streak = ()
+    round: str = ""
 
     @property
     def newest(self) -> Moment:

@@ -14,6 +14,8 @@ _PAST = VerdictState._fields.index("past")
 _MOMENTS = VerdictState._fields.index("moments")
 # Fields of format 1. Before there was R6, the last of them was missing.
 _FORMAT_1 = (20, 21)
+# Fields before a state knew the round of its newest record.
+_WITHOUT_ROUND = len(VerdictState._fields) - 1
 
 
 def upgraded(stored: Sequence[Any]) -> Sequence[Any]:
@@ -26,7 +28,7 @@ def upgraded(stored: Sequence[Any]) -> Sequence[Any]:
     Raises:
         ValueError: no version stored so many fields.
     """
-    if len(stored) == len(VerdictState._fields):
+    if len(stored) in (_WITHOUT_ROUND, len(VerdictState._fields)):
         return stored
     if len(stored) not in _FORMAT_1:
         raise ValueError(f"a state of the verdict has {len(stored)} fields")

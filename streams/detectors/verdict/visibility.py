@@ -19,10 +19,11 @@ class Unseen(StrEnum):
     empty = "empty"
     exempt = "exempt"
     infrastructure = "infrastructure"
+    round = "round"
 
 
 # Members of an enumeration cost a lookup each time.
-_DISABLED, _SYSTEM, _STATUS, _EMPTY, _EXEMPT, INFRASTRUCTURE = Unseen
+_DISABLED, _SYSTEM, _STATUS, _EMPTY, _EXEMPT, INFRASTRUCTURE, ROUND = Unseen
 _EXEMPT_MODE = PolicyMode.exempt
 
 

@@ -88,6 +88,9 @@ class Naive:
             "empty": record.tool is None and not decision.intent and not record.result,
             "exempt": record.policy is not None and record.policy.mode == "exempt",
             "infrastructure": is_infrastructure(record.status, decision.result_text),
+            "round": bool(round_of(decision))
+            and bool(self.records)
+            and round_of(decision) == round_of(self.records[-1].decision),
         }
         return next((why for why, applies in reasons.items() if applies), None)
 
@@ -356,3 +359,8 @@ class Naive:
             if self.records[at].signature == newest.signature:
                 return end - at
         return None
+
+
+def round_of(decision: Decision) -> str | None:
+    round_id: str | None = decision.known["meta"].get("round_id")
+    return round_id

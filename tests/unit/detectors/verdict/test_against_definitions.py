@@ -126,6 +126,7 @@ class Turn:
     action: dict[str, Any]
     delta: dict[str, Any]
     pause_ms: int
+    in_rounds: bool = False
 
     def value(self, number: int, now: int) -> dict[str, Any]:
         action = {
@@ -134,6 +135,8 @@ class Turn:
         }
         intent = action.pop("intent")
         value = decision_log(intent, action.pop("tool"), number=number, at_ms=now, **action)
+        if self.in_rounds:
+            value = {**value, "meta": {**value["meta"], "round_id": f"round {number // 2}"}}
         return {**value, "state_delta": self.delta} if self.delta else value
 
 
@@ -169,7 +172,7 @@ def turns(draw: st.DrawFn) -> Turn:
     }
     if draw(st.integers(0, 11)) == 0:
         action["kind"] = draw(st.sampled_from(["system", "llm", "tool"]))
-    return Turn(action, draw(EXTRAS), draw(PAUSES_MS))
+    return Turn(action, draw(EXTRAS), draw(PAUSES_MS), in_rounds=draw(st.integers(0, 5)) == 0)
 
 
 @st.composite
@@ -244,12 +247,12 @@ def test_the_detector_does_what_the_definitions_say(entries: list[dict[str, Any]
 def test_the_histories_hold_what_the_comparison_is_about() -> None:
     met: set[str] = set()
 
-    @settings(max_examples=500, phases=[Phase.generate], derandomize=True, database=None)
+    @settings(max_examples=1000, phases=[Phase.generate], derandomize=True, database=None)
     @given(histories())
     def collect(entries: list[dict[str, Any]]) -> None:
         met.update(check(entries, stored=False))
 
     collect()
-    reasons = {"disabled", "system", "status", "empty", "exempt", "infrastructure", "visible"}
+    reasons = {"disabled", "system", "status", "empty", "exempt", "infrastructure", "round", "visible"}
     phases = {"opened", "opened again", "escalated", "still_open", "recovered"}
     assert {f"R{number}" for number in range(1, 9)} | reasons | phases | {*StepKind} <= met

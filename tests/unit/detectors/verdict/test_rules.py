@@ -192,3 +192,25 @@ class TestSwitches:
 
     def test_the_run_is_reported_all_the_same(self) -> None:
         assert [each["run"] for each in verdicts([call()] * 3, verdict_rules=[])] == [1, 2, 3]
+
+
+def in_rounds(values: list[dict[str, Any]], calls: int) -> list[dict[str, Any]]:
+    """Put so many calls in a row into one round."""
+    return [
+        {**value, "meta": {**value["meta"], "round_id": f"m{number // calls}"}}
+        for number, value in enumerate(values)
+    ]
+
+
+def test_calls_of_one_round_cannot_repeat_each_other() -> None:
+    found = verdicts(in_rounds([call()] * 6, calls=6))
+    assert {each["level"] for each in found} == {"NORMAL"}
+    assert [each["why"] for each in found] == [None, *["round"] * 5]
+
+
+def test_a_later_round_that_repeats_an_earlier_one_does() -> None:
+    assert levels(in_rounds([failing()] * 9, calls=3)) == "NNNWWWLLL"
+
+
+def test_rounds_of_one_call_are_judged_as_calls_without_a_round() -> None:
+    assert levels(in_rounds([failing()] * 4, calls=1)) == levels([failing()] * 4) == "NWLL"

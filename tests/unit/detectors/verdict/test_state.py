@@ -80,3 +80,8 @@ def test_a_run_from_before_r7_goes_on_and_the_score_begins() -> None:
         assert block["stuck"] == {"score": 0.0, "kind": "new_error", "points": -0.5, "refers_to": None}
         *_, block, _ = detector.observe(state, Decision.of(0, 120_003, last), {}, DEFAULTS)
         assert block["stuck"] == {"score": 2.0, "kind": "again", "points": 2.0, "refers_to": 120_002}
+
+
+def test_a_state_from_before_rounds_were_known_is_read() -> None:
+    state = after([healthy(number) for number in range(3)])
+    assert Verdict().restore([*state][:-1]) == state
