@@ -54,8 +54,8 @@ class AnthropicMessages(MessageListAdapter):
             case {"type": str(kind), "tool_use_id": str(call_id)} if kind.endswith("tool_result"):
                 output = block_text(block.get("content"))
                 failed = block.get("is_error") is True
-                status = call_status(failed, output) if failed else self.status(output)
-                yield from conversation.answer(call_id, output, at(index), status)
+                status, turn = call_status(failed, output) if failed else (self.status(output), None)
+                yield from conversation.answer(call_id, output, at(index), status, user_turn=turn)
             case {"type": str(kind)}:
                 self.ignored[f"block {kind}"[:60]] += 1
             case _:

@@ -141,10 +141,11 @@ def _answer(conversation: Conversation, call_id: str, result: dict[str, Any], at
     text = block_text(result.get("content"))
     output = None if text is None else agent_output(text)
     extra = result.get("extra")
-    status = call_status(isinstance(extra, dict) and extra.get("tool_result_is_error"), text)
+    status, turn = call_status(isinstance(extra, dict) and extra.get("tool_result_is_error"), text)
     if status == "success" and output is not None and output.exit_code:
         status = "failure"
-    yield from conversation.answer(call_id, None if output is None else output.text, at, status)
+    answer = None if output is None else output.text
+    yield from conversation.answer(call_id, answer, at, status, user_turn=turn)
 
 
 def _is_copied(step: Any) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from streams.sources.adapters.adapter import CERTAIN, NO, Format, UnitKind
-from streams.sources.adapters.conversation import EPOCH_MS, Conversation
+from streams.sources.adapters.conversation import EPOCH_MS, ContextChange, Conversation, UserTurn
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.log import Found, LogAdapter
 from streams.sources.adapters.record import block_text, json_text, text_or_none, whole
@@ -35,6 +35,13 @@ class ClaudeHooks(LogAdapter):
             case "PostToolUseFailure":
                 status = "skipped" if value.get("is_interrupt") is True else "failure"
                 yield from self._answer(conversation, value, text_or_none(value.get("error")), status)
+            case "UserPromptSubmit":
+                conversation.ask(text_or_none(value.get("prompt")))
+                self.ignored[f"hook {event}"] += 1
+            case "SessionStart" if value.get("source") in ("resume", "compact"):
+                resumed = value.get("source") == "resume"
+                conversation.change_context(ContextChange.RESUMED if resumed else ContextChange.COMPACTED)
+                self.ignored[f"hook {event}"] += 1
             case "SessionEnd":
                 yield conversation.end(self._time(value))
             case _:
@@ -48,7 +55,8 @@ class ClaudeHooks(LogAdapter):
             yield self.unknown(conversation.session_id, "a call without tool_use_id or tool_name")
             return
         yield from conversation.call(call_id, name, value.get("tool_input"))
-        yield from conversation.answer(call_id, output, self._time(value), status)
+        turn = UserTurn.INTERRUPTION if status == "skipped" else None
+        yield from conversation.answer(call_id, output, self._time(value), status, user_turn=turn)
 
     def _time(self, value: dict[str, Any]) -> int:
         given = whole(value.get("ts"))

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 from streams.sources.adapters.adapter import CERTAIN, NO, Format, UnitKind
-from streams.sources.adapters.claude_code import blocks, call_status, message_tokens
-from streams.sources.adapters.conversation import EPOCH_MS, Conversation
+from streams.sources.adapters.claude_code import answered, blocks, message_tokens
+from streams.sources.adapters.conversation import EPOCH_MS, ContextChange, Conversation
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.log import Found, LogAdapter
-from streams.sources.adapters.record import block_text, milliseconds, text_or_none
+from streams.sources.adapters.record import milliseconds, text_or_none
 
 NAME: Final = "claude-stream-json"
 _AGENT: Final = "claude-code"
@@ -31,12 +31,15 @@ class ClaudeStreamJson(LogAdapter):
         above = text_or_none(value.get("parent_tool_use_id"))
         conversation = self.conversation(session_id if above is None else f"{session_id}/{above}", _AGENT)
         conversation.version = self.memory.get("version")
+        conversation.parent_session_id = None if above is None else session_id
         at = self._time(value)
         match kind, value.get("message"):
             case "system", _:
                 self.memory["version"] = (
                     text_or_none(value.get("claude_code_version")) or conversation.version
                 )
+                if value.get("subtype") == "compact_boundary":
+                    conversation.change_context(ContextChange.COMPACTED)
                 self.ignored[f"system {value.get('subtype')}"[:60]] += 1
             case "assistant", dict(message):
                 yield from self._assistant(conversation, value, message, at)
@@ -51,14 +54,20 @@ class ClaudeStreamJson(LogAdapter):
         self, conversation: Conversation, line: dict[str, Any], message: dict[str, Any], at: int
     ) -> Found:
         uuid = text_or_none(line.get("uuid")) or f"{conversation.session_id}/{at}"
-        conversation.spend(message_tokens(message.get("usage")), text_or_none(message.get("id")))
+        message_id = text_or_none(message.get("id"))
+        billed, cached = message_tokens(message.get("usage"))
+        conversation.spend(billed, message_id, cached)
         for block in blocks(message.get("content")):
             match block:
                 case {"type": "text", "text": str(text)}:
                     conversation.say(text)
                     conversation.hold(uuid, at)
-                case {"type": "tool_use", "id": str(call_id), "name": str(name)}:
-                    yield from conversation.call(call_id, name, block.get("input"), parent=uuid, at=at)
+                case {"type": str(kind), "id": str(call_id), "name": str(name)} if kind.endswith("tool_use"):
+                    yield from conversation.call(
+                        call_id, name, block.get("input"), parent=uuid, at=at, round_id=message_id
+                    )
+                case {"type": str(kind), "tool_use_id": str()} if kind.endswith("tool_result"):
+                    yield from answered(conversation, block, at)
                 case {"type": str(kind)}:
                     self.ignored[f"block {kind}"[:60]] += 1
                 case _:
@@ -67,13 +76,10 @@ class ClaudeStreamJson(LogAdapter):
     def _user(self, conversation: Conversation, message: dict[str, Any], at: int) -> Found:
         for block in blocks(message.get("content")):
             match block:
-                case {"type": "tool_result", "tool_use_id": str(call_id)}:
-                    output = block_text(block.get("content"))
-                    yield from conversation.answer(
-                        call_id, output, at, call_status(block.get("is_error"), output)
-                    )
+                case {"type": "tool_result", "tool_use_id": str()}:
+                    yield from answered(conversation, block, at)
                 case {"type": "text", "text": str(text)}:
-                    conversation.ask(text)
+                    conversation.ask(text, is_person=conversation.parent_session_id is None)
                 case {"type": str(kind)}:
                     self.ignored[f"block {kind}"[:60]] += 1
                 case _:

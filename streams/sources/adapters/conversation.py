@@ -119,8 +119,13 @@ class Conversation:
     context_change: str | None = None
     at_work: bool = False
 
-    def ask(self, text: str | None) -> None:
-        """Take words that stand in a user's place: the first that a person wrote are the goal."""
+    def ask(self, text: str | None, *, is_person: bool = True) -> None:
+        """Take words that stand in a user's place: the first that no program wrote are the goal.
+
+        Args:
+            text: The words.
+            is_person: Whether a person wrote them, not the agent that started this one.
+        """
         if not text:
             return
         if text.lstrip().startswith(INTERRUPTED):
@@ -131,7 +136,8 @@ class Conversation:
             return
         if self.goal is None:
             self.goal = words[:LONGEST_TEXT]
-        self.person(UserTurn.CORRECTION if self.at_work else UserTurn.TASK)
+        if is_person:
+            self.person(UserTurn.CORRECTION if self.at_work else UserTurn.TASK)
 
     def person(self, turn: UserTurn) -> None:
         """Note that a person spoke. Of several between two steps an act counts more than words."""

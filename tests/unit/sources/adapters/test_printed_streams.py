@@ -31,7 +31,8 @@ def text(words: str) -> dict[str, Any]:
 def test_claude_messages_of_one_id_count_their_tokens_once_and_the_version_comes_first() -> None:
     given = [INIT, claude("assistant", text("I look.")), claude("assistant", use("c1"))]
     [found] = logs(CLAUDE, *given, claude("user", result("c1")))
-    assert found["state_delta"]["tokens_consumed"] == sum(USAGE.values())
+    delta = found["state_delta"]
+    assert delta["tokens_consumed"] + delta.get("tokens_cached", 0) == sum(USAGE.values())
     assert found["identity"]["capability_version"] == "2.1"
     assert found["cognition"]["intent"] == "I look."
 
