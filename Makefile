@@ -1,6 +1,6 @@
 # `make` alone lists what there is. Every target brings what it needs: on a fresh machine nothing is done by hand
-# but installing Python 3.11 or newer (and Java 17 with Maven for targets on Apache Kafka, Go for `make collector`,
-# Rust for the native core, which is optional).
+# but installing Python 3.11 or newer with python3-venv (and Java 17 with Maven for targets on Apache Kafka, Go for
+# `make collector`, Rust for the native core, which is optional).
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
@@ -203,11 +203,20 @@ $(SOURCES)/.installed: constraints/sources.txt | $(BIN)/python
 	$(SOURCES)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps -r constraints/sources.txt
 	@touch $@
 
+# Left half-made, by a Python that cannot install pip or by an interruption: it is made again.
+ifeq ($(wildcard $(VENV)/.installed $(VENV)/lib/python3*/site-packages/pip/__main__.py),)
+.PHONY: $(BIN)/python
+endif
+
 # The first Python that runs and is new enough; a name alone proves nothing where version switchers put shims.
 $(BIN)/python:
 	@for python in python3.11 python3 python3.12 python3.13; do \
 	  if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
-	    echo "Making $(VENV) with $$python"; exec $$python -m venv $(VENV); \
+	    echo "Making $(VENV) with $$python"; $$python -m venv --clear $(VENV) && exit; \
+	    rm -rf $(VENV); \
+	    echo "$$python cannot make $(VENV): the half-made one is removed. On Debian and Ubuntu a package is missing:" \
+	      'apt-get install python3-venv (as root), then make again.' >&2; \
+	    exit 1; \
 	  fi; \
 	done; \
 	echo 'Eddy needs Python 3.11 or newer: install it so that python3.11 or python3 starts it, then make again.' >&2; \
