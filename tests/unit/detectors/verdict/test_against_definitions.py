@@ -172,7 +172,7 @@ def turns(draw: st.DrawFn) -> Turn:
     }
     if draw(st.integers(0, 11)) == 0:
         action["kind"] = draw(st.sampled_from(["system", "llm", "tool"]))
-    return Turn(action, draw(EXTRAS), draw(PAUSES_MS), in_rounds=draw(st.integers(0, 5)) == 0)
+    return Turn(action, draw(EXTRAS), draw(PAUSES_MS), in_rounds=draw(st.integers(0, 9)) == 0)
 
 
 @st.composite
@@ -247,7 +247,7 @@ def test_the_detector_does_what_the_definitions_say(entries: list[dict[str, Any]
 def test_the_histories_hold_what_the_comparison_is_about() -> None:
     met: set[str] = set()
 
-    @settings(max_examples=1000, phases=[Phase.generate], derandomize=True, database=None)
+    @settings(max_examples=3000, phases=[Phase.generate], derandomize=True, database=None)
     @given(histories())
     def collect(entries: list[dict[str, Any]]) -> None:
         met.update(check(entries, stored=False))
