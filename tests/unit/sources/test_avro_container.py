@@ -38,6 +38,10 @@ def test_decision_logs_are_read_with_the_schema_they_carry(codec: str) -> None:
     assert first.value["meta"] == {"trace_id": "t", "timestamp": 1_700_000_000_000} | {
         "parent_step_id": None,
         "cluster_id": None,
+        "round_id": None,
+        "parent_session_id": None,
+        "user_turn": None,
+        "context_change": None,
     }
     assert second.value["event_id"] == "e2"
 
