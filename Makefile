@@ -4,7 +4,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks console demo test test-pythons test-kafka test-hostile test-faults test-sources test-guard test-registry test-browser test-notify test-compose test-kubernetes test-native test-release wheel-native man dist docs image collector lint lint-js lint-asyncapi bench bench-small dashboards fuzz fuzz-native pins vendor clean
+.PHONY: help setup hooks console demo test test-home test-debian test-pythons test-kafka test-hostile test-faults test-sources test-guard test-registry test-browser test-notify test-compose test-kubernetes test-native test-release wheel-native man dist docs image collector lint lint-js lint-asyncapi bench bench-small dashboards fuzz fuzz-native pins vendor clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -40,6 +40,12 @@ demo: setup ## catch a looping agent session, with a broker of its own (ARGS="--
 # Where the environment forbids bytecode, each of these processes compiles every test module at each run.
 test: setup ## run every test, on the embedded broker (ARGS="-k name" for some)
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 4 --maxschedchunk 4 $(ARGS)
+
+test-home: setup ## run the tests of single modules where HOME is full of logs of agents
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m tests.full_home -n 4 -q tests/unit $(ARGS)
+
+test-debian: setup ## run the tests of single modules on Debian's own Python, where it is
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m tests.debian_python -n 4 -q tests/unit $(ARGS)
 
 test-pythons: setup ## run the tests that need no broker on Python 3.11 to 3.13, as far as they are found
 	$(BIN)/python -m tests.pythons $(ARGS)

@@ -54,13 +54,13 @@ def interpreter(version: str, places: Iterable[Path]) -> Path | None:
     return None
 
 
-def environment_of(version: str, python: Path) -> Path:
-    """Return the interpreter of the version's environment, which is made if it is missing or old.
+def environment_of(name: str, python: Path) -> Path:
+    """Return the interpreter of an environment below `.cache`, which is made if it is missing or old.
 
     Raises:
         CalledProcessError: The environment cannot be made, or a package cannot be installed.
     """
-    folder = ROOT / ".cache" / f"python{version}"
+    folder = ROOT / ".cache" / name
     inside, stamp = folder / "bin" / "python", folder / _INSTALLED_FROM
     sources = [ROOT / "pyproject.toml", ROOT / "client" / "pyproject.toml", *sorted(FOLDER.glob("*.txt"))]
     wanted = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
@@ -75,7 +75,7 @@ def environment_of(version: str, python: Path) -> Path:
 
 def passes(version: str, python: Path) -> bool:
     """Run the suites on a version and return whether they passed."""
-    inside = environment_of(version, python)
+    inside = environment_of(f"python{version}", python)
     # The list of failures that `make test` keeps stays as it is.
     options = ["-q", "-n", "auto", "-o", f"cache_dir={inside.parents[1] / 'pytest'}"]
     return subprocess.run([inside, "-m", "pytest", *options, *SUITES], cwd=ROOT, check=False).returncode == 0

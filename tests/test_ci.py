@@ -30,6 +30,7 @@ def run_ci(
     servers: int = 0,
     described: int = 0,
     manifests: int = 0,
+    debian: int = 0,
     cargo: bool = True,
     seconds: int = 0,
     strict: str | None = None,
@@ -44,6 +45,7 @@ def run_ci(
     steps |= dict.fromkeys(
         ("test-browser", "test-kubernetes", "test-native", "test-notify", "test-release", "docs"), "true"
     )
+    steps |= dict.fromkeys(("test-home", "test-debian"), "true")
     steps |= {name.replace("_", "-"): recipe for name, recipe in recipes.items()}
     makefile = "".join(f".PHONY: {name}\n{name}:\n\t@{recipe}\n" for name, recipe in steps.items())
     (directory / "Makefile").write_text(makefile)
@@ -57,6 +59,7 @@ def run_ci(
         "kubernetes/tools": manifests,
         "deploy/promtool": rules,
         "notify/servers": servers,
+        "debian_python": debian,
     }
     for module, status in found.items():
         fetch = directory / "tests" / f"{module}.py"
@@ -94,6 +97,8 @@ def test_it_succeeds_when_every_step_does(tmp_path: Path) -> None:
         "setup",
         "lint",
         "test",
+        "test_home",
+        "test_debian",
         "test_native",
         "docs",
         "test_release",
@@ -111,6 +116,17 @@ def test_it_goes_on_without_cargo_and_says_so(tmp_path: Path) -> None:
     result = run_ci(tmp_path, cargo=False, test_native="false")
     assert result.returncode == 0, result.stderr
     assert "THE NATIVE CORE WAS NOT TESTED" in result.stderr
+
+
+def test_it_goes_on_without_the_python_of_debian_and_says_so(tmp_path: Path) -> None:
+    result = run_ci(tmp_path, debian=os.EX_TEMPFAIL, test_debian="false", test_kafka="echo kafka was tested")
+    assert result.returncode == 0, result.stderr
+    assert "DEBIAN'S PYTHON CANNOT BE INSTALLED" in result.stderr
+    assert "kafka was tested" in result.stdout
+
+
+def test_packages_that_do_not_install_on_it_are_a_failure(tmp_path: Path) -> None:
+    assert run_ci(tmp_path, debian=1).returncode == 1
 
 
 def test_it_goes_on_without_maven_central_and_says_so(tmp_path: Path) -> None:
@@ -166,7 +182,7 @@ def test_it_goes_on_without_prometheus_and_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "found", ["fetched", "browser", "compiler", "rules", "servers", "described", "manifests"]
+    "found", ["fetched", "browser", "compiler", "rules", "servers", "described", "manifests", "debian"]
 )
 def test_what_does_not_arrive_in_time_is_missing_like_what_is_not_there(tmp_path: Path, found: str) -> None:
     result = run_ci(tmp_path, **{found: TIMED_OUT})

@@ -1,0 +1,52 @@
+"""`make test-home`: the tests of single modules where HOME is full of agents' logs.
+
+python -m tests.full_home [ARGUMENT OF PYTEST ...]
+
+Whoever runs such agents has such a home. The logs are those of `tests/samples`, in a temporary folder.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from streams.sources.adapters.registry import FORMATS
+from tests.pages import ROOT
+
+SAMPLES: Final = ROOT / "tests" / "samples"
+
+
+def fill(home: Path) -> list[Path]:
+    """Put the samples of each agent where it keeps its logs, and return the files."""
+    files = []
+    for each in FORMATS:
+        if each.folder is None:
+            continue
+        samples = SAMPLES / each.name.replace("-", "_")
+        for sample in sorted(samples.glob("*.json*")):
+            if ".expected." in sample.name:
+                continue
+            # A pattern such as ".codex/sessions/**/rollout-*.jsonl": samples are named like what they are of.
+            folder = home / Path(each.folder).parent.as_posix().replace("*", "x")
+            folder.mkdir(parents=True, exist_ok=True)
+            files.append(Path(shutil.copy(sample, folder)))
+    return files
+
+
+def main() -> int:
+    """Run pytest with the arguments; return its exit status."""
+    with tempfile.TemporaryDirectory(prefix="eddy-full-home-") as home:
+        files = fill(Path(home))
+        sys.stdout.write(f"HOME has {len(files)} logs of agents: {home}\n")
+        sys.stdout.flush()
+        command = [sys.executable, "-m", "pytest", *sys.argv[1:]]
+        return subprocess.run(command, env={**os.environ, "HOME": home}, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
