@@ -29,6 +29,8 @@ _KEPT = (
     "error",
     "is_interrupt",
     "reason",
+    "prompt",
+    "source",
 )
 _TEXT_LENGTHS = (1_600, 800, 400, 200, 100)
 _DEEPEST = 20

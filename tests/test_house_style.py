@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("streams", "schemas", "topics", "tests", "benchmarks", "docs", "deploy", ".ci")
 TEXTS = {".py", ".md", ".yaml", ".yml", ".toml", ".sh", ".avsc", ".html", ".js", ".css", ""}
-MOST_LINES = 400
+MOST_LINES = 600
 MEDIAN_LINES = 100
 
 # A name of this kind says that nobody knew what belongs in the module.
