@@ -12,5 +12,5 @@ def test_every_known_place_has_logs(tmp_path: Path) -> None:
     assert places
     assert {place.format.name: bool(place.files) for place in places} == {
         place.format.name: True for place in places
-    }
+    }, "tests/samples has a folder for each, with a file that is named like those of the agent"
     assert sorted(name for place in places for name in place.files) == sorted(map(str, files))
