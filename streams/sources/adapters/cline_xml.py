@@ -61,7 +61,7 @@ def written_calls(text: str, answered: Collection[str]) -> tuple[list[Written], 
     r"""Return the calls in a text, and the words after the last one.
 
     Args:
-        text: Of the assistant.
+        text: what the assistant wrote.
         answered: The tools whose results stand in the next message.
 
     >>> written_calls("I look.\n<read_file>\n<path>a.py</path>\n</read_file>", ["read_file"])
