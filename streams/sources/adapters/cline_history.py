@@ -17,6 +17,7 @@ from streams.sources.adapters.conversation import EPOCH_MS, ContextChange, Conve
 from streams.sources.adapters.log import Found
 from streams.sources.adapters.record import block_text, milliseconds, number, text_or_none, whole
 
+_MOST_WAITING: Final = 1_000
 _COMPLETION: Final = "attempt_completion"
 _TIME: Final = re.compile(r"Current time in ISO 8601 UTC format: (\S{10,40})")
 _DETAILS: Final = "<environment_details>"
@@ -81,7 +82,8 @@ class History:
                     for order, each in enumerate(calls):
                         self._talk.say(each.words)
                         call_id = f"{round_id}/{position}/{order}"
-                        self._waiting.append((call_id, each.name))
+                        if len(self._waiting) < _MOST_WAITING:
+                            self._waiting.append((call_id, each.name))
                         yield from self._call(call_id, each.name, each.arguments, round_id)
                     called = called or bool(calls)
                     completed = completed or any(each.name == _COMPLETION for each in calls)

@@ -16,7 +16,14 @@ from streams.sources.adapters.document import DocumentAdapter, Part
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.log import Found
 from streams.sources.adapters.opencode_tool import ended
-from streams.sources.adapters.record import LONGEST_NAME, milliseconds, number, text_or_none, whole
+from streams.sources.adapters.record import (
+    LONGEST_NAME,
+    LONGEST_TEXT,
+    milliseconds,
+    number,
+    text_or_none,
+    whole,
+)
 
 NAME: Final = "opencode"
 
@@ -139,6 +146,9 @@ class Exported:
         begun = _time(state.get("time"), "start")
         self._at = _time(state.get("time"), "end") or begun or self._at
         yield from self._talk.call(call_id, tool, state.get("input"), at=begun or self._at, round_id=round_id)
+        given, call = state.get("input"), self._talk.calls.get(call_id)
+        if call is not None and not call.target and isinstance(given, dict):
+            call.target = (text_or_none(given.get("filePath")) or "")[:LONGEST_TEXT]
         found = ended(tool, state)
         if found is not None and call_id in self._talk.calls:
             output, status, turn = found

@@ -54,7 +54,7 @@ def test_a_call_has_its_round_the_goal_the_tokens_and_the_cost() -> None:
         "round_id": "msg_1",
         "user_turn": "task",
     }
-    assert found["cognition"]["goal"] == "Fix it"
+    assert (found["cognition"]["goal"], found["action"]["target"]) == ("Fix it", "a.py")
     assert found["state_delta"] == {
         "tokens_consumed": 90,
         "tokens_cached": 90,
