@@ -83,5 +83,5 @@ FORMAT: Final = Format(
     sniff,
     ClineTask,
     ClineTask.resume,
-    folder=".config/Code/User/globalStorage/*/tasks/*/api_conversation_history.json",
+    folder=".config/Code/User/globalStorage/*/tasks/*/*_history.json",
 )
