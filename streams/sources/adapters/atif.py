@@ -16,7 +16,7 @@ from streams.sources.adapters.conversation import EPOCH_MS, Conversation
 from streams.sources.adapters.document import DocumentAdapter, Part, session_of
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.log import Found
-from streams.sources.adapters.record import block_text, milliseconds, number, text_or_none, whole
+from streams.sources.adapters.record import block_text, milliseconds, number, text_or_none, whole, words_text
 from streams.sources.adapters.shell_output import agent_output
 
 NAME: Final = "atif"
@@ -73,7 +73,7 @@ class Atif(DocumentAdapter):
     def _step(
         self, conversation: Conversation, step: dict[str, Any], index: int, at: int, *, last: bool
     ) -> Found:
-        words = block_text(step.get("message"))
+        words = words_text(step.get("message"))
         match step.get("source"):
             case "user":
                 if words and not words.lstrip().startswith(_NOT_THE_USER):

@@ -15,7 +15,7 @@ from streams.sources.adapters.cline_results import ending
 from streams.sources.adapters.cline_xml import header, written_calls
 from streams.sources.adapters.conversation import EPOCH_MS, ContextChange, Conversation
 from streams.sources.adapters.log import Found
-from streams.sources.adapters.record import block_text, milliseconds, number, text_or_none, whole
+from streams.sources.adapters.record import block_text, milliseconds, number, text_or_none, whole, words_text
 
 _MOST_WAITING: Final = 1_000
 _COMPLETION: Final = "attempt_completion"
@@ -168,7 +168,7 @@ class History:
     def _answered(self, call_id: str, content: Any, is_error: object) -> Found:
         if call_id in self._completions:
             self._completions.discard(call_id)
-            self._talk.ask(_said(block_text(content) or ""))
+            self._talk.ask(_said(words_text(content) or ""))
             return
         if isinstance(content, str):
             content = _without_details(content)

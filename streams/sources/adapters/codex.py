@@ -12,7 +12,14 @@ from streams.sources.adapters.adapter import CERTAIN, NO, Format, UnitKind
 from streams.sources.adapters.conversation import EPOCH_MS, Conversation
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.log import Found, LogAdapter
-from streams.sources.adapters.record import block_text, json_value, milliseconds, text_or_none, whole
+from streams.sources.adapters.record import (
+    block_text,
+    json_value,
+    milliseconds,
+    text_or_none,
+    whole,
+    words_text,
+)
 from streams.sources.adapters.shell_output import codex_output
 
 NAME: Final = "codex"
@@ -71,7 +78,7 @@ class Codex(LogAdapter):
             self.ignored[f"item {kind}"[:60]] += 1
 
     def _message(self, conversation: Conversation, item: dict[str, Any], event_id: str, at: int) -> Found:
-        text = block_text(item.get("content"))
+        text = words_text(item.get("content"))
         match item.get("role"):
             case "assistant":
                 conversation.say(text)

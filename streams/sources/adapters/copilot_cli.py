@@ -22,6 +22,7 @@ from streams.sources.adapters.record import (
     milliseconds,
     text_or_none,
     whole,
+    words_text,
 )
 
 NAME: Final = "copilot-cli"
@@ -120,7 +121,7 @@ class CopilotCli(LogAdapter):
         if source not in (None, "user"):
             self.ignored[f"user.message of {source}"[:60]] += 1
             return
-        conversation.ask(block_text(data.get("content")), is_person=conversation.parent_session_id is None)
+        conversation.ask(words_text(data.get("content")), is_person=conversation.parent_session_id is None)
 
     def _message(
         self, conversation: Conversation, line: dict[str, Any], data: dict[str, Any], at: int
@@ -131,7 +132,7 @@ class CopilotCli(LogAdapter):
         if tokens is not None:
             self.memory["outputs"] = True
             conversation.spend(tokens, message_id)
-        conversation.say(block_text(data.get("content")))
+        conversation.say(words_text(data.get("content")))
         requests = data.get("toolRequests")
         if not requests:
             if conversation.words is None:

@@ -12,7 +12,7 @@ from streams.sources.adapters.adapter import CERTAIN, NO, Format, UnitKind
 from streams.sources.adapters.conversation import EPOCH_MS, Conversation
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.log import Found, LogAdapter
-from streams.sources.adapters.record import block_text, milliseconds, text_or_none, whole
+from streams.sources.adapters.record import block_text, milliseconds, text_or_none, whole, words_text
 from streams.sources.adapters.shell_output import gemini_output
 
 NAME: Final = "gemini-cli"
@@ -38,7 +38,7 @@ class GeminiCli(LogAdapter):
             case "gemini" if message_id is not None:
                 yield from self._answer(conversation, value, message_id, at)
             case "user":
-                text = block_text(value.get("content"))
+                text = words_text(value.get("content"))
                 if text and not text.startswith(_CONTEXT):
                     yield from conversation.conclude()
                     conversation.ask(text)
@@ -49,7 +49,7 @@ class GeminiCli(LogAdapter):
         if message_id != self.memory.get("message"):
             yield from conversation.conclude()
             self.memory["message"] = message_id
-            conversation.say(block_text(message.get("content")))
+            conversation.say(words_text(message.get("content")))
             conversation.hold(message_id, at)
         tokens = message.get("tokens")
         if isinstance(tokens, dict):

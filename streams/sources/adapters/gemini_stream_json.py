@@ -8,7 +8,15 @@ from streams.sources.adapters.adapter import CERTAIN, NO, Format, UnitKind
 from streams.sources.adapters.conversation import EPOCH_MS, Conversation
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.log import Found, LogAdapter
-from streams.sources.adapters.record import LONGEST_WORDS, Step, block_text, milliseconds, text_or_none, whole
+from streams.sources.adapters.record import (
+    LONGEST_WORDS,
+    Step,
+    block_text,
+    milliseconds,
+    text_or_none,
+    whole,
+    words_text,
+)
 
 NAME: Final = "gemini-stream-json"
 _AGENT: Final = "gemini-cli"
@@ -27,7 +35,7 @@ class GeminiStreamJson(LogAdapter):
         match value:
             case {"type": "message", "role": "user"}:
                 yield from conversation.conclude()
-                conversation.ask(block_text(value.get("content")))
+                conversation.ask(words_text(value.get("content")))
             case {"type": "message"}:
                 self._say(conversation, value, at)
             case {"type": "tool_use", "tool_id": str(call_id), "tool_name": str(name)}:
@@ -48,7 +56,7 @@ class GeminiStreamJson(LogAdapter):
 
     def _say(self, conversation: Conversation, value: dict[str, Any], at: int) -> None:
         """Take words. Pieces of a message follow one another."""
-        text = block_text(value.get("content"))
+        text = words_text(value.get("content"))
         if value.get("delta") is True and conversation.words is not None and text is not None:
             conversation.words = (conversation.words + text)[: 2 * LONGEST_WORDS]
         else:

@@ -12,7 +12,7 @@ from streams.sources.adapters.conversation import Conversation
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.log import Found
 from streams.sources.adapters.message_list import MessageListAdapter, at, same_turn
-from streams.sources.adapters.record import block_text, text_or_none
+from streams.sources.adapters.record import block_text, text_or_none, words_text
 
 NAME: Final = "openai-chat"
 
@@ -27,7 +27,7 @@ class OpenAIChat(MessageListAdapter):
         for index, message in enumerate(messages):
             match message:
                 case {"role": "user"}:
-                    conversation.ask(block_text(message.get("content")))
+                    conversation.ask(words_text(message.get("content")))
                 case {"role": "assistant"}:
                     yield from self._assistant(conversation, messages, index)
                 case {"role": "tool", "tool_call_id": str(call_id)}:
@@ -42,7 +42,7 @@ class OpenAIChat(MessageListAdapter):
 
     def _assistant(self, conversation: Conversation, messages: list[Any], index: int) -> Found:
         message = messages[index]
-        conversation.say(block_text(message.get("content")))
+        conversation.say(words_text(message.get("content")))
         calls = message.get("tool_calls")
         called = False
         for call in calls if isinstance(calls, list) else ():

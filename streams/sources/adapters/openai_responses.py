@@ -13,7 +13,7 @@ from streams.sources.adapters.conversation import Conversation
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.log import Found
 from streams.sources.adapters.message_list import MessageListAdapter, at
-from streams.sources.adapters.record import block_text, text_or_none
+from streams.sources.adapters.record import block_text, text_or_none, words_text
 
 NAME: Final = "openai-responses"
 _ARGUMENTS: Final = ("arguments", "input", "action", "operation")
@@ -34,9 +34,9 @@ class OpenAIResponses(MessageListAdapter):
         for index, item in enumerate(messages):
             match item:
                 case {"role": "user"}:
-                    conversation.ask(block_text(item.get("content")))
+                    conversation.ask(words_text(item.get("content")))
                 case {"role": "assistant"}:
-                    conversation.say(block_text(item.get("content")))
+                    conversation.say(words_text(item.get("content")))
                     if not _same_turn(messages, index):
                         yield from conversation.finish(f"{conversation.session_id}/{index}", at(index))
                 case {"role": "system" | "developer"}:

@@ -14,7 +14,14 @@ from streams.sources.adapters.conversation import EPOCH_MS, Conversation
 from streams.sources.adapters.document import session_of
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.log import Found, LogAdapter
-from streams.sources.adapters.record import Step, block_text, json_value, milliseconds, text_or_none
+from streams.sources.adapters.record import (
+    Step,
+    block_text,
+    json_value,
+    milliseconds,
+    text_or_none,
+    words_text,
+)
 
 NAME: Final = "openhands"
 _STILL_RUNS: Final = -1
@@ -43,7 +50,7 @@ class OpenHands(LogAdapter):
                 if call_id is None or name is None:
                     yield self.unknown(session_id, "ActionEvent without tool_name or tool_call_id")
                     return
-                conversation.say(block_text(value.get("thought")))
+                conversation.say(words_text(value.get("thought")))
                 yield from conversation.call(call_id, name, _arguments(value), at=at)
             case "ObservationEvent" | "AgentErrorEvent" | "UserRejectObservation":
                 if call_id is None:
@@ -88,7 +95,7 @@ def _folder(name: str) -> str:
 
 def _message(conversation: Conversation, event: dict[str, Any], event_id: str, at: int) -> Found:
     message = event.get("llm_message")
-    content = block_text(message.get("content")) if isinstance(message, dict) else None
+    content = words_text(message.get("content")) if isinstance(message, dict) else None
     if event.get("source") == "agent":
         conversation.say(content)
         yield from conversation.finish(event_id, at)

@@ -11,7 +11,7 @@ from streams.sources.adapters.adapter import CERTAIN, NO, Format, UnitKind
 from streams.sources.adapters.conversation import EPOCH_MS, Conversation
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.log import Found, LogAdapter
-from streams.sources.adapters.record import block_text, milliseconds, text_or_none, whole
+from streams.sources.adapters.record import block_text, milliseconds, text_or_none, whole, words_text
 
 NAME: Final = "pi"
 
@@ -32,7 +32,7 @@ class Pi(LogAdapter):
         at = self._time(message, value)
         match message.get("role"):
             case "user":
-                conversation.ask(block_text(message.get("content")))
+                conversation.ask(words_text(message.get("content")))
             case "assistant":
                 yield from self._assistant(conversation, value, message, at)
             case "toolResult":

@@ -345,6 +345,23 @@ def _one_block(block: Any, depth: int) -> str | None:
             return canonical_text(block)
 
 
+def words_text(content: Any) -> str | None:
+    r"""Return the words of a message: text as it is, of a list of blocks those that are text.
+
+    >>> words_text("a"), words_text([{"type": "text", "text": "a"}, {"type": "image"}]), words_text([])
+    ('a', 'a', None)
+    """
+    if not isinstance(content, list):
+        return content if isinstance(content, str) else None
+    texts = [each if isinstance(each, str) else _text_of(each) for each in content]
+    return "\n".join(each for each in texts if each) or None
+
+
+def _text_of(block: Any) -> str | None:
+    text = block.get("text") if isinstance(block, dict) else None
+    return text if isinstance(text, str) else None
+
+
 def media_text(kind: str, content: Any) -> str:
     """Return what stands for an image or a document: its kind, and digits that differ as the contents do."""
     name = next((each for each in _MEDIA if each in kind), kind[:20])

@@ -99,7 +99,7 @@ def test_parts_of_a_message_are_joined_and_steps_without_times_follow_a_clock() 
     parts = [{"type": "text", "text": "see"}, {"type": "image", "source": {"path": "a.png"}}]
     steps = [{**calling(n, f"c{n}", results=[result(f"c{n}", parts)]), "timestamp": None} for n in (1, 2)]
     found = logs(FORMAT, trajectory(*steps))
-    assert found[0]["action"]["tool_output_summary"] == "see\n[image]"
+    assert found[0]["action"]["tool_output_summary"] == "see\n[image 44000964]"
     assert found[1]["meta"]["timestamp"] - found[0]["meta"]["timestamp"] == 1000
 
 

@@ -159,7 +159,7 @@ def test_a_result_stands_beside_other_blocks_of_a_user_message() -> None:
     more = {"type": "text", "text": "and hurry"}
     messages = [TASK, {"role": "assistant", "content": [use]}, {"role": "user", "content": [result, more]}]
     found = logs(ANTHROPIC, {"system": "be kind", "messages": messages})
-    assert found[0]["action"]["tool_output_summary"] == "x\n[image]"
+    assert found[0]["action"]["tool_output_summary"] == "x\n[image 47693581]"
     assert found[0]["cognition"]["goal"] == "fix it"
 
 
