@@ -32,6 +32,23 @@ _RETURNED: Final = re.compile(
 )
 
 
+_LONGEST_HEAD: Final = 400
+_REFUSED: Final = re.compile(
+    r"(?:(?:patch|exec|exec_command|command|tool call|mcp tool call|user)[ :]*(?:command )?)?"
+    r"(?:was )?(?:rejected|denied|declined|cancelled|canceled) (?:by|this) (?:the )?(?:user|command|call)"
+    r"|user (?:rejected|denied|declined|cancelled)"
+)
+_ABORTED: Final = re.compile(
+    r"(?:command |patch |tool call )?(?:was )?(?:aborted|interrupted)(?: by (?:the )?user)?\b"
+)
+_FAILED: Final = re.compile(
+    r"failed in sandbox|sandbox(?: error|:? denied)|execution error|exec_command failed|exec error"
+    r"|apply_patch verification failed|failed to |unsupported (?:call|tool)|unknown (?:tool|function)"
+    r"|command timed out|error:|tool call error|patch rejected|approval (?:denied|required)"
+    r"|write_stdin failed|exec failed|invalid (?:patch|arguments)|mcp error"
+)
+
+
 class ShellOutput(NamedTuple):
     """The output of a command. ``exit_code`` is None if the text does not say it."""
 
@@ -65,6 +82,22 @@ def codex_output(text: str) -> ShellOutput:
             return ShellOutput(output.rstrip(), _exit_code(metadata.get("exit_code")))
         case _:
             return ShellOutput(text, None)
+
+
+def codex_failure(text: str) -> tuple[str, str | None] | None:
+    r"""Return how a call of Codex ended whose output says it in words: its status, and what a person did.
+
+    >>> codex_failure("failed in sandbox: denied"), codex_failure("aborted by user after 3.1s")
+    (('failure', None), ('skipped', 'interruption'))
+    >>> codex_failure("patch rejected by user"), codex_failure("2 files changed")
+    (('skipped', 'refusal'), None)
+    """
+    head = text[:_LONGEST_HEAD].lstrip().lower()
+    if _REFUSED.match(head):
+        return "skipped", "refusal"
+    if _ABORTED.match(head):
+        return "skipped", "interruption"
+    return ("failure", None) if _FAILED.match(head) else None
 
 
 def gemini_output(text: str) -> ShellOutput:

@@ -111,3 +111,125 @@ def test_a_printed_run_has_the_commands_without_their_shell() -> None:
         "failure",
         "no",
     )
+
+
+def at(time: str, line: dict[str, Any]) -> dict[str, Any]:
+    return {**line, "timestamp": f"2026-11-22T{time}Z"}
+
+
+def header(session_id: str, **payload: Any) -> dict[str, Any]:
+    return {"type": "session_meta", "payload": {"id": session_id, **payload}}
+
+
+def forked(*own: dict[str, Any], begin: tuple[dict[str, Any], ...] = ()) -> list[dict[str, Any]]:
+    """A fork of `a`: its header, a copy of the log of `a` written at once, then its own lines."""
+    copied = [header("a"), *begin, event("task_started"), call(0, "p1"), total(500), output(0, "p1")]
+    return [at("10:00:00", header("b")), *(at("10:00:00.003", each) for each in copied), *own]
+
+
+def test_what_a_fork_has_copied_is_no_work_of_its_own() -> None:
+    own = [
+        at("10:00:05", event("task_started")),
+        at("10:00:06", call(0, "b1")),
+        at("10:00:07", total(700)),
+        at("10:00:08", output(0, "b1")),
+    ]
+    found = logs(codex.FORMAT, *forked(*own))
+    assert [(each["session_id"], each["event_id"]) for each in found] == [("b", "b1")]
+    assert found[0]["meta"]["parent_session_id"] == "a"
+    assert tokens(found) == [200]
+
+
+def test_a_fork_of_a_fork_is_one_session_below_the_one_it_was_made_of() -> None:
+    own = [at("10:00:05", call(0, "b1")), at("10:00:06", output(0, "b1"))]
+    begin = (header("root"), call(0, "r1"), output(0, "r1"))
+    found = logs(codex.FORMAT, *forked(*own, begin=begin))
+    assert [(each["session_id"], each["event_id"]) for each in found] == [("b", "b1")]
+    assert found[0]["meta"]["parent_session_id"] == "a"
+
+
+def test_a_turn_that_says_when_it_began_ends_a_copy_at_once() -> None:
+    started = 1_795_341_600  # 10:00:00 of that day
+    own = [
+        at("10:00:00.004", event("task_started", started_at=started - 90)),
+        at("10:00:00.004", call(0, "p2")),
+        at("10:00:00.005", event("task_started", started_at=started)),
+        at("10:00:00.006", call(0, "b1")),
+        at("10:00:00.007", output(0, "b1")),
+    ]
+    assert event_ids(logs(codex.FORMAT, *forked(*own))) == ["b1"]
+
+
+def test_a_clock_that_runs_backwards_hides_no_work_of_a_fork() -> None:
+    own = [
+        at("09:00:00", event("task_started")),
+        at("09:00:01", call(0, "b1")),
+        at("09:00:02", output(0, "b1")),
+    ]
+    assert event_ids(logs(codex.FORMAT, *forked(*own))) == ["b1"]
+
+
+def test_words_to_a_sub_agent_are_its_goal_and_no_person() -> None:
+    source = {"subagent": {"thread_spawn": {"parent_thread_id": "a", "depth": 1}}}
+    given = [header("b", source=source), words(1, "user", "Look"), call(2, "c1"), output(3, "c1")]
+    [found] = logs(codex.FORMAT, *given)
+    assert found["cognition"]["goal"] == "Look"
+    assert found["meta"]["parent_session_id"] == "a"
+    assert "user_turn" not in found["meta"]
+
+
+def test_a_header_that_comes_again_is_a_resumption() -> None:
+    found = logs(codex.FORMAT, META, call(1, "c1"), output(2, "c1"), META, call(3, "c2"), output(4, "c2"))
+    assert [each["meta"].get("context_change") for each in found] == [None, "resumed"]
+
+
+def test_calls_of_one_response_are_a_round_and_a_result_ends_it() -> None:
+    given = [call(1, "c1"), call(2, "c2"), output(3, "c2"), output(4, "c1"), call(5, "c3"), output(6, "c3")]
+    found = logs(codex.FORMAT, META, *given)
+    assert [(each["event_id"], each["meta"]["round_id"]) for each in found] == [
+        ("c1", "c1"),
+        ("c2", "c1"),
+        ("c3", "c3"),
+    ]
+
+
+def test_cached_tokens_are_counted_apart() -> None:
+    usage = {"input_tokens": 90, "cached_input_tokens": 60, "output_tokens": 10, "total_tokens": 100}
+    spent = event("token_count", info={"total_token_usage": usage})
+    [found] = logs(codex.FORMAT, META, call(1, "c1"), spent, output(2, "c1"))
+    assert found["state_delta"] == {"tokens_consumed": 40, "tokens_cached": 60}
+
+
+def test_calls_that_the_provider_carries_out_are_records_whose_result_is_not_known() -> None:
+    search = item(1, "web_search_call", status="completed", action={"type": "search", "query": "x"})
+    found = logs(codex.FORMAT, META, search, search)
+    assert [each["action"]["tool_call"] for each in found] == ["web_search", "web_search"]
+    assert all("tool_output_summary" not in each["action"] for each in found)
+    assert len({each["event_id"] for each in found}) == 2
+
+
+def test_failures_refusals_and_interruptions_are_told_apart_by_their_words() -> None:
+    texts = [
+        "failed in sandbox MacosSeatbelt with execution error: denied, exit code: 1",
+        "execution error: No such file",
+        "exec command rejected by user",
+        "aborted by user after 3.1s",
+        "rejected: 2 rows did not fit",
+        "all 3 tests passed",
+    ]
+    lines = [each for n, text in enumerate(texts) for each in (call(n, f"c{n}"), output(n, f"c{n}", text))]
+    found = logs(codex.FORMAT, META, *lines)
+    statuses = [each["action"]["status"] for each in found]
+    assert statuses == ["failure", "failure", "skipped", "skipped", "success", "success"]
+    assert [each["meta"].get("user_turn") for each in found][2:4] == ["refusal", "interruption"]
+
+
+def test_a_rollout_of_before_version_0_35_is_read() -> None:
+    given = [
+        {"id": "old", "timestamp": "2025-08-20T10:00:00.000Z", "instructions": None},
+        {"record_type": "state"},
+        {"type": "function_call", "name": "shell", "arguments": "{}", "call_id": "c1"},
+        {"type": "function_call_output", "call_id": "c1", "output": "x"},
+    ]
+    [found] = logs(codex.FORMAT, *given)
+    assert (found["session_id"], found["event_id"]) == ("old", "c1")
