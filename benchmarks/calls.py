@@ -9,6 +9,7 @@ with the tools of whoever measures; none is part of this project.
 from __future__ import annotations
 
 import gzip
+import io
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ import orjson
 from streams.errors import ConfigurationError
 from streams.sources.adapters.adapter import Problem, Reason, UnitKind
 from streams.sources.adapters.registry import BY_NAME
-from streams.sources.adapters.sniffing import HEAD_BYTES, sniffed
+from streams.sources.adapters.sniffing import HEAD_BYTES, sniffed, sniffed_in_lines
 
 _CODEX_CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "web_search_call"})
 #: Members that hold what a call was asked with, or what it answered.
@@ -103,7 +104,8 @@ def read(path: Path) -> Found:
     data = path.read_bytes()
     data = gzip.decompress(data) if path.suffix == ".gz" else data
     calls = {each for value in values(data) for each in call_ids(value)}
-    name = sniffed(data[:HEAD_BYTES], path.name.removesuffix(".gz"))
+    shown = path.name.removesuffix(".gz")
+    name = sniffed(data[:HEAD_BYTES], shown) or sniffed_in_lines(io.BufferedReader(io.BytesIO(data)), shown)
     known = None if name is None else BY_NAME.get(name)
     if known is None:
         return Found(path, name, len(calls), 0, 0, Counter(), Counter())

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
+from streams.errors import ConfigurationError
 from streams.ingest.file_tail import place_of
 from streams.ingest.reader import TOGETHER, Chunk
 from streams.ingest.store import Row
 from streams.sources.adapters.adapter import LONGEST_DOCUMENT, Adapter, Format, Problem, Reason, UnitKind
 from streams.sources.adapters.otlp.cutting import cut_requests
 from streams.sources.entry import Entry
-
-GZIP = b"\x1f\x8b"
+from streams.sources.input_file import open_input
 
 
 class DocumentReader:
@@ -45,7 +43,7 @@ class DocumentReader:
             if mark == self.row.mark:
                 return
             data = unpacked(self.path)
-        except (OSError, EOFError, zlib.error) as error:
+        except (OSError, ConfigurationError) as error:
             yield Chunk(
                 [Problem(self.path, Reason.UNREADABLE, str(error))], self.row.reading, None, again=True
             )
@@ -86,14 +84,10 @@ def unpacked(path: str) -> bytes:
     """Return what a file holds, at most a byte more than an adapter takes.
 
     Raises:
-        OSError, EOFError, zlib.error: it cannot be read.
+        ConfigurationError: it cannot be read.
     """
-    with Path(path).open("rb") as file:
-        if file.read(len(GZIP)) == GZIP:
-            file.seek(0)
-            return gzip.GzipFile(fileobj=file).read(LONGEST_DOCUMENT + 1)
-        file.seek(0)
-        return file.read(LONGEST_DOCUMENT + 1)
+    with open_input(path) as stream:
+        return stream.read(LONGEST_DOCUMENT + 1)
 
 
 def _all(adapter: Adapter, units: Iterator[bytes]) -> Iterator[Entry | Problem]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
-from streams.errors import InfrastructureError
+from streams.errors import ConfigurationError, InfrastructureError
 from streams.ingest.account import Account
 from streams.ingest.opening import Opening
 from streams.ingest.reader import Chunk, Reader
@@ -143,7 +142,7 @@ class Ingestion:
             reader = self._opening.open(path)
         except FileNotFoundError:
             return  # it is being rotated: the next look finds what comes instead
-        except (OSError, EOFError, zlib.error) as error:
+        except (OSError, ConfigurationError) as error:
             self.account.unreadable[path] = str(error)
             return
         self.account.unreadable.pop(path, None)

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from streams.ingest.document_reader import GZIP, DocumentReader, unpacked
+from streams.ingest.document_reader import DocumentReader, unpacked
 from streams.ingest.file_tail import Place, Proof, continues, first_line, place_of, proof
 from streams.ingest.log_reader import LogReader, opened
 from streams.ingest.own_formats import Choice
@@ -14,6 +14,8 @@ from streams.ingest.parts_reader import PartsReader, parts
 from streams.ingest.reader import Reader
 from streams.ingest.store import Row, Store
 from streams.sources.adapters.adapter import Format, UnitKind
+from streams.sources.adapters.sniffing import sniffed_in_lines
+from streams.sources.input_file import is_plain, open_input
 
 SNIFFED_BYTES: Final = 1 << 16
 
@@ -44,15 +46,15 @@ class Opening:
         """Return what reads an input; None if no format fits, or nothing of it is there yet.
 
         Raises:
-            OSError, EOFError, zlib.error: it cannot be read.
+            OSError, ConfigurationError: it cannot be read.
         """
         if Path(path).is_dir():
             return self._parts(path)
         with Path(path).open("rb") as file:
             head = file.read(SNIFFED_BYTES)
-        if packed := head.startswith(GZIP):
+        if packed := not is_plain(head):
             head = unpacked(path)[:SNIFFED_BYTES]
-        form = self._choose(head, path)
+        form = self._choose(head, path) or self._further_down(head, path)
         if form is None:
             return None
         if packed or form.kind is not UnitKind.LINES:
@@ -61,6 +63,14 @@ class Opening:
         if self._follow and b"\n" not in head and len(head) < SNIFFED_BYTES:
             return None
         return self._log(path, form)
+
+    def _further_down(self, head: bytes, path: str) -> Format | None:
+        """Return the format of a file whose head fits none, by a line further down."""
+        if not head.lstrip().startswith(b"{"):
+            return None
+        with open_input(path) as again:
+            found = sniffed_in_lines(again, path)
+        return None if found is None else self._forms.get(found)
 
     def is_too_old(self, path: str) -> bool:
         """Tell whether an input has not changed since the time that was asked for, and was never read."""

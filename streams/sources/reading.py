@@ -23,7 +23,7 @@ from streams.sources.adapters.adapter import (
 )
 from streams.sources.adapters.otlp.cutting import LENGTH, REQUEST_BEGINS
 from streams.sources.adapters.registry import BY_NAME
-from streams.sources.adapters.sniffing import HEAD_BYTES, NAMES, nothing_fits, sniffed
+from streams.sources.adapters.sniffing import HEAD_BYTES, NAMES, nothing_fits, sniffed, sniffed_in_lines
 from streams.sources.entry import Entry
 from streams.sources.input_file import DAMAGE, STANDARD_INPUT, open_input
 from streams.sources.input_names import InputName, files_of
@@ -141,7 +141,7 @@ class _Reader:
             chosen = self._chosen
             if chosen == InputFormat.AUTO:
                 head, whole = _head(stream, given.name)
-                found = sniffed(head, _unpacked(given.name))
+                found = sniffed(head, _unpacked(given.name)) or _further_down(head, given.name)
                 if found is None:
                     if head.strip():
                         self._intake.stranger(_shown(given.name))
@@ -247,6 +247,14 @@ def _head(stream: BufferedReader, name: str) -> tuple[bytes, BufferedReader]:
         if sniffed(bytes(begun), _unpacked(name)) is not None:
             break
     return bytes(begun), BufferedReader(_Rest(bytes(begun), stream))
+
+
+def _further_down(head: bytes, name: str) -> str | None:
+    """Return the format of a file whose head fits none, by a line further down."""
+    if not head.lstrip().startswith(b"{") or not Path(name).is_file():
+        return None
+    with open_input(name) as again:
+        return sniffed_in_lines(again, _unpacked(name))
 
 
 class _Rest(io.RawIOBase):

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from io import BufferedReader
 from typing import Any, Final, NamedTuple
 
-from streams.sources.adapters.adapter import CERTAIN, NO, Format
+from streams.sources.adapters.adapter import CERTAIN, LONGEST_UNIT, NO, Format, UnitKind
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.record import decoded
 from streams.sources.adapters.registry import FORMATS
 
 HEAD_BYTES: Final = 64 * 1024
-"""Bytes of an input, unpacked, that are looked at."""
+"""Bytes of an input, unpacked, that are looked at first."""
+
+_BYTES_LOOKED_THROUGH: Final = 2 * LONGEST_UNIT
+"""Bytes of an input that are looked through, line by line, if its head fits no format."""
 
 AVRO: Final = "avro"
 JSONL: Final = "jsonl"
@@ -92,6 +96,34 @@ def sniffed(head: bytes, name: str) -> str | None:
             if sure >= CERTAIN and isinstance(each, Own):
                 break
     return best
+
+
+def sniffed_in_lines(stream: BufferedReader, name: str) -> str | None:
+    """Return the name of the format of the first line that only one format has, None if there is none.
+
+    A log may begin with many lines that name no format, or with one that is longer than the head.
+
+    Args:
+        stream: the input from its beginning, unpacked.
+        name: of the input.
+    """
+    left = _BYTES_LOOKED_THROUGH
+    while left > 0 and (line := stream.readline(LONGEST_UNIT + 1)):
+        left -= len(line)
+        if len(line) > LONGEST_UNIT and not line.endswith(b"\n"):
+            while left > 0 and (more := stream.readline(HEAD_BYTES)) and not more.endswith(b"\n"):
+                left -= len(more)
+        elif line.startswith(b"{") and (found := _certain(line, name)) is not None:
+            return found
+    return None
+
+
+def _certain(line: bytes, name: str) -> str | None:
+    own = (each.name for each in OWN if each.sniff(line, name) >= CERTAIN)
+    others = (
+        each.name for each in FORMATS if each.kind is UnitKind.LINES and each.sniff(line, name) >= CERTAIN
+    )
+    return next(own, None) or next(others, None)
 
 
 def nothing_fits(name: str) -> str:

@@ -163,3 +163,38 @@ def test_known_places_are_found_below_a_home_folder(tmp_path: Path) -> None:
     assert places["claude-code"].files == [str(folder / "s.jsonl")]
     assert places["claude-code"].folder == "~/.claude/projects"
     assert all(not place.files for name, place in places.items() if name != "claude-code")
+
+
+LINE = (
+    b'{"type":"user","uuid":"u","sessionId":"s","timestamp":"2026-01-01T00:00:00Z",'
+    b'"message":{"content":%s}}\n'
+)
+CALL = b'[{"type":"tool_use","id":"c1","name":"Read","input":{}}]'
+ANSWER = b'[{"type":"tool_result","tool_use_id":"c1","content":"x"}]'
+
+
+def log_of_one_call() -> bytes:
+    called = LINE.replace(b'"user"', b'"assistant"').replace(b'"u"', b'"u1"') % CALL
+    return called + LINE % ANSWER
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        b'{"type":"summary","summary":"a","leafUuid":"b"}\n' * 3_000,
+        LINE % (b'"' + b"x" * 200_000 + b'"'),
+    ],
+    ids=["many lines that name no format", "a line longer than the head"],
+)
+def test_a_format_is_recognised_by_a_line_further_down(tmp_path: Path, begin: bytes) -> None:
+    file = tmp_path / "log.jsonl"
+    file.write_bytes(begin.replace(b'"u"', b'"u0"') + log_of_one_call())
+    assert [each.value and each.value["event_id"] for each in entries([str(file)])] == ["c1"]
+
+
+def test_utf_16_with_its_mark_is_read_as_powershell_writes_it(tmp_path: Path) -> None:
+    file = tmp_path / "log.jsonl"
+    file.write_bytes(log_of_one_call().replace(b'"x"', '"ü \U0001f600"'.encode()).decode().encode("utf-16"))
+    [found] = entries([str(file)])
+    assert found.value is not None
+    assert found.value["action"]["tool_output_summary"] == "ü \U0001f600"
