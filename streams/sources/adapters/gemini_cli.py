@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from streams.sources.adapters.adapter import CERTAIN, NO, Format, UnitKind
-from streams.sources.adapters.conversation import EPOCH_MS, Conversation
+from streams.sources.adapters.conversation import EPOCH_MS, Conversation, UserTurn
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.log import Found, LogAdapter
 from streams.sources.adapters.record import block_text, milliseconds, text_or_none, whole, words_text
@@ -53,7 +53,9 @@ class GeminiCli(LogAdapter):
             conversation.hold(message_id, at)
         tokens = message.get("tokens")
         if isinstance(tokens, dict):
-            conversation.spend(whole(tokens.get("total")), message_id)
+            total, cached = whole(tokens.get("total")), whole(tokens.get("cached"))
+            billed = None if total is None else max(0, total - (cached or 0))
+            conversation.spend(billed, message_id, cached or None)
         calls = message.get("toolCalls")
         for call in calls if isinstance(calls, list) else ():
             yield from self._call(conversation, call, message_id, at)
@@ -68,8 +70,12 @@ class GeminiCli(LogAdapter):
                     str(call.get("status")), output.status
                 )
                 ended = milliseconds(call.get("timestamp"))
-                yield from conversation.call(call_id, name, call.get("args"), parent=message_id)
-                yield from conversation.answer(call_id, output.text, at if ended is None else ended, status)
+                yield from conversation.call(
+                    call_id, name, call.get("args"), parent=message_id, round_id=message_id
+                )
+                turn = UserTurn.REFUSAL if status == "skipped" else None
+                ended = at if ended is None else ended
+                yield from conversation.answer(call_id, output.text, ended, status, user_turn=turn)
             case {"id": str(), "name": str()}:
                 self.ignored["call that still runs"] += 1
             case _:

@@ -36,6 +36,7 @@ PROTO_NAME: Final = "otlp-proto"
 _SUFFIXES: Final = (".otlp", ".binpb")
 _FIRST_BYTES: Final = (b"\0", b"\x01", b"\n")  # of a length below `LONGEST_UNIT`, or of a bare request
 _SIGNALS: Final = ("resourceLogs", "resourceMetrics", "resource_logs", "resource_metrics")
+_RESOURCES: Final = frozenset({"resourceSpans", "resource_spans", "batches"})
 
 
 class OtlpSpans(ABC):
@@ -124,6 +125,7 @@ class OtlpJson(OtlpSpans):
             yield Problem(self.name, Reason.UNKNOWN_SHAPE, "not an object")
 
     def _request(self, value: dict[str, Any]) -> Found:
+        value = unwrapped(value)
         signal = next((name for name in _SIGNALS if name in value), None)
         if "resourceSpans" in value or "resource_spans" in value:
             yield from self._take(spans_of_json(value))
@@ -170,11 +172,27 @@ class OtlpProto(OtlpSpans):
             yield from self._take(proto_requests.spans_of_proto(request))
 
 
+def unwrapped(value: dict[str, Any]) -> dict[str, Any]:
+    """Return the request that a store of traces has put into an object of its own.
+
+    >>> unwrapped({"trace": {"resourceSpans": []}}), unwrapped({"batches": []})
+    ({'resourceSpans': []}, {'resourceSpans': []})
+    """
+    match value:
+        case {"trace": dict(inner)} if _RESOURCES & inner.keys():
+            value = inner
+        case _:
+            pass
+    if "batches" in value and not {"resourceSpans", "resource_spans"} & value.keys():
+        return {"resourceSpans": value["batches"]}  # of Tempo's older interface
+    return value
+
+
 def sniff_json(head: bytes, _name: str) -> int:
     """Recognise requests by their first key."""
     for given in head_values(head):
         for value in given[:1] if isinstance(given, list) else [given]:
-            if isinstance(value, dict) and ("resourceSpans" in value or "resource_spans" in value):
+            if isinstance(value, dict) and {"resourceSpans", "resource_spans"} & unwrapped(value).keys():
                 return CERTAIN
     return NO
 

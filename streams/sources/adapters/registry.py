@@ -27,6 +27,7 @@ from streams.sources.adapters import (
     openhands,
     otlp_spans,
     pi,
+    qwen_code,
     swe_agent,
 )
 from streams.sources.adapters.adapter import Format
@@ -34,6 +35,7 @@ from streams.sources.adapters.adapter import Format
 FORMATS: Final[tuple[Format, ...]] = (
     otlp_spans.JSON_FORMAT,
     otlp_spans.PROTO_FORMAT,
+    qwen_code.FORMAT,  # before Claude Code, whose envelope it has
     claude_code.FORMAT,
     claude_hooks.FORMAT,
     claude_stream_json.FORMAT,

@@ -25,8 +25,13 @@ _CODEX_HEAD: Final = re.compile(
 
 _FENCE: Final = re.compile(r"\A<untrusted_context>\n?(?P<text>.*?)\n?</untrusted_context>\s*\Z", re.DOTALL)
 _GEMINI_TAIL: Final = re.compile(
-    r"(?:Exit Code: (?P<code>-?\d{1,10})|Process Group PGID: \d+|Background PIDs: [^\n]*|Signal: [^\n]*)\Z"
+    r"(?:Exit Code: (?P<code>-?\d{1,10}|\(none\))|Process Group PGID: [^\n]*|Background PIDs: [^\n]*"
+    r"|Signal: [^\n]*|Error: \(none\)|Stderr: \(empty\))\Z"
 )
+_LABELLED: Final = re.compile(
+    r"\ACommand: .*?\nDirectory: [^\n]*\n(?=(?:Output|Stdout): )", re.DOTALL
+)  # of Gemini CLI until February 2026, and of Qwen Code
+_OUTPUT_LABEL: Final = re.compile(r"\A(?:Output|Stdout): (?:\(empty\)\Z)?")
 _RETURNED: Final = re.compile(
     r"\s*<returncode>(?P<code>-?\d{1,10})</returncode>\s*(?:<output>\n?(?P<output>.*?)</output>)?", re.DOTALL
 )
@@ -109,17 +114,25 @@ def gemini_output(text: str) -> ShellOutput:
     ShellOutput(text='no', exit_code=1)
     >>> gemini_output("plain\nExit Code: 1")
     ShellOutput(text='plain\nExit Code: 1', exit_code=None)
+    >>> gemini_output(
+    ...     "Command: make\nDirectory: (root)\nOutput: no\nError: (none)\nExit Code: 2\nProcess Group PGID: 7"
+    ... )
+    ShellOutput(text='no', exit_code=2)
     """
     fenced = _FENCE.match(text)
-    if fenced is None and not text.startswith("Output: "):
+    inside = text if fenced is None else fenced["text"]
+    labelled = _LABELLED.match(inside)
+    if labelled is not None:
+        inside = inside[labelled.end() :]
+    elif fenced is None and not text.startswith("Output: "):
         return ShellOutput(text, None)
-    lines, code = (text if fenced is None else fenced["text"]).split("\n"), None
+    lines, code = inside.rstrip("\n").split("\n"), None
     if fenced is None and _GEMINI_TAIL.match(lines[-1]) is None:
         return ShellOutput(text, None)
     while lines and (tail := _GEMINI_TAIL.match(lines[-1])) is not None:
-        code = int(tail["code"]) if tail["code"] else code
+        code = int(tail["code"]) if tail["code"] and tail["code"] != "(none)" else code
         lines.pop()
-    return ShellOutput("\n".join(lines).removeprefix("Output: ").rstrip(), code)
+    return ShellOutput(_OUTPUT_LABEL.sub("", "\n".join(lines)).rstrip(), code)
 
 
 def mini_output(text: str) -> ShellOutput:

@@ -1,0 +1,138 @@
+"""The log of Qwen Code, ``~/.qwen/projects/<folder>/chats/<session>.jsonl``.
+
+Its lines have the envelope of Claude Code (``sessionId``, ``uuid``, ``parentUuid``) and the parts of Gemini:
+``text``, ``functionCall`` and ``functionResponse``. The exit code of a command stands in its text.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from streams.sources.adapters.adapter import CERTAIN, NO, Format, UnitKind
+from streams.sources.adapters.conversation import EPOCH_MS, ContextChange, Conversation, UserTurn
+from streams.sources.adapters.heads import head_values
+from streams.sources.adapters.log import Found, LogAdapter
+from streams.sources.adapters.record import block_text, milliseconds, text_or_none, whole
+from streams.sources.adapters.shell_output import gemini_output
+
+NAME: Final = "qwen-code"
+_LINES: Final = frozenset({"user", "assistant", "tool_result"})
+_STATUS: Final = {"error": "failure", "cancelled": "skipped"}
+
+
+class QwenCode(LogAdapter):
+    """Reads one chat."""
+
+    def read(self, value: dict[str, Any]) -> Found:
+        """Yield what one line completes."""
+        kind, session_id = value.get("type"), text_or_none(value.get("sessionId"))
+        if session_id is None:
+            yield self.unknown(self.name, f"{str(kind)[:40]} without sessionId")
+            return
+        conversation = self.conversation(session_id, NAME)
+        conversation.version = text_or_none(value.get("version")) or conversation.version
+        if kind not in _LINES:
+            if value.get("subtype") == "chat_compression":
+                conversation.change_context(ContextChange.COMPACTED)
+            self.ignored[f"type {kind}"[:60]] += 1
+            return
+        message = value.get("message")
+        parts = message.get("parts") if isinstance(message, dict) else None
+        if not isinstance(parts, list):
+            yield self.unknown(session_id, f"{kind} message without parts")
+            return
+        at = self._time(value)
+        uuid = text_or_none(value.get("uuid")) or f"{session_id}/{at}"
+        if kind == "assistant":
+            yield from self._assistant(conversation, value, parts, uuid, at)
+        else:
+            yield from self._user(conversation, value, parts, at)
+
+    def _assistant(
+        self, conversation: Conversation, line: dict[str, Any], parts: list[Any], uuid: str, at: int
+    ) -> Found:
+        usage = line.get("usageMetadata")
+        if isinstance(usage, dict):
+            total, cached = whole(usage.get("totalTokenCount")), whole(usage.get("cachedContentTokenCount"))
+            billed = None if total is None else max(0, total - (cached or 0))
+            conversation.spend(billed, uuid, cached or None)
+        called = False
+        for number, part in enumerate(parts):
+            match part:
+                case {"text": str(), "thought": True}:
+                    self.ignored["part thought"] += 1
+                case {"text": str(text)}:
+                    conversation.say(text)
+                case {"functionCall": {"name": str(name)} as call}:
+                    called = True
+                    call_id = text_or_none(call.get("id")) or f"{uuid}/{number}"
+                    yield from conversation.call(
+                        call_id, name, call.get("args"), parent=uuid, at=at, round_id=uuid
+                    )
+                case _:
+                    yield self.unknown(conversation.session_id, "a part of no known shape")
+        if not called:
+            conversation.hold(uuid, at)
+
+    def _user(self, conversation: Conversation, line: dict[str, Any], parts: list[Any], at: int) -> Found:
+        for part in parts:
+            match part:
+                case {"functionResponse": {"response": response} as answer}:
+                    yield from self._answer(conversation, line, answer, response, at)
+                case {"text": str(text)}:
+                    yield from conversation.conclude()
+                    conversation.ask(text)
+                case {"inlineData": _} | {"fileData": _}:
+                    self.ignored["part of media"] += 1
+                case _:
+                    yield self.unknown(conversation.session_id, "a part of no known shape")
+
+    def _answer(
+        self, conversation: Conversation, line: dict[str, Any], answer: dict[str, Any], response: Any, at: int
+    ) -> Found:
+        told = line.get("toolCallResult")
+        told = told if isinstance(told, dict) else {}
+        call_id = text_or_none(answer.get("id")) or text_or_none(told.get("callId"))
+        if call_id is None:
+            name = answer.get("name")
+            call_id = next((each for each, call in conversation.calls.items() if call.name == name), "")
+        text: str | None
+        match response:
+            case {"output": str(given)} | {"error": str(given)}:
+                output = gemini_output(given)
+                text, status = output.text, output.status
+            case _:
+                text, status = block_text(response), "success"
+        if isinstance(response, dict) and "error" in response:
+            status = "failure"
+        status = _STATUS.get(str(told.get("status")), status)
+        turn = UserTurn.REFUSAL if status == "skipped" else None
+        yield from conversation.answer(call_id, text, at, status, user_turn=turn)
+
+    def _time(self, value: dict[str, Any]) -> int:
+        """Return the time of a line; of one without, the latest time known."""
+        given = milliseconds(value.get("timestamp"))
+        at: int = self.memory.get("at", EPOCH_MS) if given is None else given
+        self.memory["at"] = at
+        return at
+
+
+def sniff(head: bytes, _name: str) -> int:
+    """Recognise a chat by a message with parts inside the envelope."""
+    for value in head_values(head):
+        match value:
+            case {"sessionId": str(), "uuid": str(), "message": {"parts": list()}}:
+                return CERTAIN
+            case _:
+                continue
+    return NO
+
+
+FORMAT: Final = Format(
+    NAME,
+    UnitKind.LINES,
+    sniff,
+    QwenCode,
+    QwenCode.resume,
+    folder=".qwen/projects/*/chats/*.jsonl",
+)
