@@ -50,7 +50,10 @@ class AnthropicMessages(MessageListAdapter):
                 else:
                     conversation.say(text)
             case {"type": str(kind), "id": str(call_id), "name": str(name)} if kind.endswith("tool_use"):
-                yield from conversation.call(call_id, name, block.get("input"), at=at(index))
+                round_id = f"{conversation.session_id}/{index}"
+                yield from conversation.call(
+                    call_id, name, block.get("input"), at=at(index), round_id=round_id
+                )
             case {"type": str(kind), "tool_use_id": str(call_id)} if kind.endswith("tool_result"):
                 output = block_text(block.get("content"))
                 failed = block.get("is_error") is True

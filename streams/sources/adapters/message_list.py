@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import Any, ClassVar, NamedTuple
 
@@ -21,13 +21,24 @@ from streams.sources.adapters.log import Found
 from streams.sources.adapters.record import block_text, json_text, text_or_none
 
 _SESSION_KEYS = ("session_id", "conversation_id", "conversation")
+_TASK_KEYS = ("task_id", "trial")
+_ROLES = frozenset({"user", "assistant", "system", "developer", "tool", "function"})
+_DEEPEST = 3
+_LOOKED_AT = 5
 
 
 class MessageList(NamedTuple):
-    """One list, and the session that the object around it names."""
+    """One list of messages.
+
+    Attributes:
+        messages: the messages, oldest first.
+        session_id: the session that the object around the list names.
+        task: the task and the trial that it names, for a session that is named after its file.
+    """
 
     messages: list[Any]
     session_id: str | None
+    task: str | None = None
 
 
 class MessageListAdapter(DocumentAdapter):
@@ -49,9 +60,11 @@ class MessageListAdapter(DocumentAdapter):
         """Yield what one list says."""
 
     def items(self, value: dict[str, Any]) -> list[Any] | None:
-        """Return the list that an object holds, None if it holds none."""
+        """Return the list that an object holds, under whatever key, None if it holds none."""
         messages = value.get("messages")
-        return messages if isinstance(messages, list) else None
+        if isinstance(messages, list):
+            return messages
+        return next((each for each in value.values() if holds_messages(each)), None)
 
     def read(self, parts: Iterator[Part]) -> Found:
         """Yield what the longest list of each session says."""
@@ -64,8 +77,8 @@ class MessageListAdapter(DocumentAdapter):
                 continue
             for position, each in enumerate(found, 1):
                 number = part.number or (position if len(found) > 1 else None)
-                name = each.session_id or self._unnamed(number)
-                if each.session_id is None and number is not None:
+                name = each.session_id or self._unnamed(each.task or number)
+                if each.session_id is None and each.task is None and number is not None:
                     name = histories.name(each.messages, name)
                 known = longest.get(name)
                 if known is None or len(each.messages) > len(known.messages):
@@ -82,21 +95,56 @@ class MessageListAdapter(DocumentAdapter):
         pattern = self.error_pattern
         return "failure" if pattern is not None and output and pattern.search(output) else "success"
 
-    def _unnamed(self, number: int | None) -> str:
+    def _unnamed(self, place: int | str | None) -> str:
         session_id = session_of(self.name)
-        return session_id if number is None else f"{session_id}/{number}"
+        return session_id if place is None else f"{session_id}/{place}"
 
-    def _lists(self, value: Any) -> list[MessageList] | None:
+    def _lists(self, value: Any, depth: int = 0) -> list[MessageList] | None:
         if isinstance(value, dict):
             messages = self.items(value)
-            return None if messages is None else [MessageList(messages, _session(value))]
+            if messages is not None:
+                return [MessageList(messages, _session(value), _task(value))]
+            return self._below(value.values(), depth)
         if not isinstance(value, list) or not value:
             return None
         if all(isinstance(each, dict) and self.items(each) is not None for each in value):
-            return [MessageList(self.items(each) or [], _session(each)) for each in value]
+            return [MessageList(self.items(each) or [], _session(each), _task(each)) for each in value]
         if any(isinstance(each, dict) and ("role" in each or "type" in each) for each in value):
             return [MessageList(value, None)]
-        return None
+        return self._below(value, depth)
+
+    def _below(self, values: Iterable[Any], depth: int) -> list[MessageList] | None:
+        """Return the lists further down, such as those of ``samples[].messages``."""
+        if depth >= _DEEPEST:
+            return None
+        found = [each for value in values for each in self._lists(value, depth + 1) or ()]
+        return found or None
+
+
+def holds_messages(value: Any) -> bool:
+    """Tell whether a value is a list of messages with roles.
+
+    >>> holds_messages([{"role": "user", "content": "a"}]), holds_messages(["a"]), holds_messages({})
+    (True, False, False)
+    """
+    if not isinstance(value, list):
+        return False
+    begun = value[:_LOOKED_AT]
+    return bool(begun) and all(isinstance(each, dict) and each.get("role") in _ROLES for each in begun)
+
+
+def messages_in(value: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
+    """Yield the messages of every list that a value holds, to recognise whose they are."""
+    if depth > _DEEPEST:
+        return
+    if holds_messages(value):
+        yield from (each for each in value if isinstance(each, dict))
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from messages_in(each, depth + 1)
+    elif isinstance(value, list):
+        for each in value:
+            yield from messages_in(each, depth + 1)
 
 
 def with_error_pattern(given: Format, pattern: str) -> Format:
@@ -141,6 +189,12 @@ def _session(value: dict[str, Any]) -> str | None:
         if found is not None:
             return found
     return None
+
+
+def _task(value: dict[str, Any]) -> str | None:
+    """Return the task that an object names, and which trial of it."""
+    named = [value[key] for key in _TASK_KEYS if isinstance(value.get(key), int | str)]
+    return "/".join(map(str, named)) if "task_id" in value and named else None
 
 
 def _line(number: int | None) -> str:

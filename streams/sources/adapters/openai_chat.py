@@ -11,7 +11,7 @@ from streams.sources.adapters.adapter import CERTAIN, NO, PERHAPS, Format, UnitK
 from streams.sources.adapters.conversation import Conversation
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.log import Found
-from streams.sources.adapters.message_list import MessageListAdapter, at, same_turn
+from streams.sources.adapters.message_list import MessageListAdapter, at, messages_in, same_turn
 from streams.sources.adapters.record import block_text, text_or_none, words_text
 
 NAME: Final = "openai-chat"
@@ -44,16 +44,17 @@ class OpenAIChat(MessageListAdapter):
         message = messages[index]
         conversation.say(words_text(message.get("content")))
         calls = message.get("tool_calls")
-        called = False
+        called, round_id = False, f"{conversation.session_id}/{index}"
         for call in calls if isinstance(calls, list) else ():
             match call:
                 case {"id": str(call_id), "function": {"name": str(name)}}:
                     called = True
                     arguments = call["function"].get("arguments")
-                    yield from conversation.call(call_id, name, arguments, at=at(index))
+                    yield from conversation.call(call_id, name, arguments, at=at(index), round_id=round_id)
                 case {"id": str(call_id), "custom": {"name": str(name)}}:
                     called = True
-                    yield from conversation.call(call_id, name, call["custom"].get("input"), at=at(index))
+                    arguments = call["custom"].get("input")
+                    yield from conversation.call(call_id, name, arguments, at=at(index), round_id=round_id)
                 case _:
                     yield self.unknown(
                         conversation.session_id, f"a call of no known shape in message {index}"
@@ -79,19 +80,23 @@ def sniff(head: bytes, _name: str) -> int:
     for value in head_values(head):
         if isinstance(value, dict) and "trajectory_format" in value:
             return NO
-        for message in _messages(value):
+        listed = value.get("messages") if isinstance(value, dict) else value
+        is_plain = isinstance(listed, list)  # else the list stands elsewhere, and only calls make it certain
+        messages = listed if isinstance(listed, list) and not _is_nested(listed) else messages_in(value)
+        for message in messages:
+            if not isinstance(message, dict):
+                continue
             if message.get("role") == "tool" and text_or_none(message.get("tool_call_id")):
                 return CERTAIN
             if isinstance(message.get("tool_calls"), list) and message.get("role") == "assistant":
                 return CERTAIN
-            if message.get("role") in ("user", "assistant", "system", "developer"):
+            if is_plain and message.get("role") in ("user", "assistant", "system", "developer"):
                 best = PERHAPS
     return best
 
 
-def _messages(value: Any) -> list[dict[str, Any]]:
-    messages = value.get("messages") if isinstance(value, dict) else value
-    return [each for each in messages if isinstance(each, dict)] if isinstance(messages, list) else []
+def _is_nested(listed: list[Any]) -> bool:
+    return bool(listed) and not any(isinstance(each, dict) and "role" in each for each in listed)
 
 
 FORMAT: Final = Format(NAME, UnitKind.DOCUMENT, sniff, OpenAIChat, OpenAIChat.resume)

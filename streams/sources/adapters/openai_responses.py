@@ -31,7 +31,12 @@ class OpenAIResponses(MessageListAdapter):
 
     def messages(self, conversation: Conversation, messages: list[Any]) -> Found:
         """Yield what one list says."""
+        round_id: str | None = None
         for index, item in enumerate(messages):
+            if not _is_call(item):
+                round_id = None
+            elif round_id is None:
+                round_id = f"{conversation.session_id}/{index}"
             match item:
                 case {"role": "user"}:
                     conversation.ask(words_text(item.get("content")))
@@ -48,7 +53,9 @@ class OpenAIResponses(MessageListAdapter):
                     yield from conversation.answer(call_id, output, at(index), self.status(output))
                 case {"type": str(kind), "call_id": str(call_id)} if kind.endswith("_call"):
                     name = text_or_none(item.get("name")) or kind.removesuffix("_call")
-                    yield from conversation.call(call_id, name, _arguments(item), at=at(index))
+                    yield from conversation.call(
+                        call_id, name, _arguments(item), at=at(index), round_id=round_id
+                    )
                 case {"type": str(kind)}:
                     self.ignored[f"item {kind}"[:60]] += 1
                 case _:
@@ -63,6 +70,11 @@ class OpenAIResponses(MessageListAdapter):
         output = block_text(item.get("output")) if error is None else error
         status = self.status(output) if error is None else "failure"
         yield from conversation.answer(call_id, output, at(index), status)
+
+
+def _is_call(item: Any) -> bool:
+    """Tell whether an item is a call: those that stand together are of one response."""
+    return isinstance(item, dict) and "call_id" in item and str(item.get("type")).endswith("_call")
 
 
 def sniff(head: bytes, _name: str) -> int:

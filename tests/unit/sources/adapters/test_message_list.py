@@ -86,9 +86,11 @@ def test_a_list_of_conversations_is_read_one_by_one() -> None:
     assert [each["session_id"] for each in found] == ["two/1", "two/2"]
 
 
-def test_parallel_calls_are_records_in_the_order_of_their_results() -> None:
+def test_calls_of_one_message_are_a_round_in_the_order_in_which_they_were_asked_for() -> None:
     message = called("a") | {"tool_calls": [called(each)["tool_calls"][0] for each in "ab"]}
-    assert event_ids(logs(CHAT, [TASK, message, answered("b"), answered("a")])) == ["b", "a"]
+    found = logs(CHAT, [TASK, message, answered("b"), answered("a")])
+    assert event_ids(found) == ["a", "b"]
+    assert [each["meta"]["round_id"] for each in found] == ["run/1", "run/1"]
 
 
 def test_words_go_to_the_first_call_and_a_message_without_a_call_ends_the_turn() -> None:
@@ -183,3 +185,20 @@ def test_a_list_longer_than_the_head_is_recognised() -> None:
     chat = str({"messages": [long, *turns(*"abcdef")] * 400}).replace("'", '"').replace("None", "null")
     assert CHAT.sniff(chat.replace('"{"q": "x"}"', '"x"').encode()[:65536], "f") == 100
     assert ANTHROPIC.sniff(chat.encode()[:65536], "f") == 0
+
+
+@pytest.mark.parametrize("key", ["traj", "history", "conversation_log"])
+def test_a_list_is_found_under_any_key(key: str) -> None:
+    assert event_ids(logs(CHAT, {"reward": 0.0, key: turns("a")})) == ["a"]
+
+
+def test_lists_are_found_further_down_and_named_after_task_and_trial() -> None:
+    given = {"samples": [{"task_id": 4, "trial": trial, "traj": turns("a")} for trial in range(2)]}
+    assert [each["session_id"] for each in logs(CHAT, given)] == ["run/4/0", "run/4/1"]
+
+
+def test_what_is_nested_too_deeply_is_no_list() -> None:
+    value: Any = turns("a")
+    for _ in range(50):
+        value = {"a": value}
+    assert reasons(CHAT, value) == ["unknown_shape"]
