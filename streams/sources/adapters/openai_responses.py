@@ -31,12 +31,8 @@ class OpenAIResponses(MessageListAdapter):
 
     def messages(self, conversation: Conversation, messages: list[Any]) -> Found:
         """Yield what one list says."""
-        round_id: str | None = None
+        responses = _responses(messages)
         for index, item in enumerate(messages):
-            if not _is_call(item):
-                round_id = None
-            elif round_id is None:
-                round_id = f"{conversation.session_id}/{index}"
             match item:
                 case {"role": "user"}:
                     conversation.ask(words_text(item.get("content")))
@@ -53,6 +49,7 @@ class OpenAIResponses(MessageListAdapter):
                     yield from conversation.answer(call_id, output, at(index), self.status(output))
                 case {"type": str(kind), "call_id": str(call_id)} if kind.endswith("_call"):
                     name = text_or_none(item.get("name")) or kind.removesuffix("_call")
+                    round_id = f"{conversation.session_id}/{responses[index]}"
                     yield from conversation.call(
                         call_id, name, _arguments(item), at=at(index), round_id=round_id
                     )
@@ -72,8 +69,20 @@ class OpenAIResponses(MessageListAdapter):
         yield from conversation.answer(call_id, output, at(index), status)
 
 
+def _responses(messages: list[Any]) -> list[int]:
+    """Return for each item the first of the calls that stand together with it: they are of one response.
+
+    >>> _responses([{"role": "user"}, *[{"type": "function_call", "call_id": "c"}] * 2, {"type": "x"}])
+    [0, 1, 1, 3]
+    """
+    firsts: list[int] = []
+    for index, item in enumerate(messages):
+        together = index > 0 and _is_call(item) and _is_call(messages[index - 1])
+        firsts.append(firsts[-1] if together else index)
+    return firsts
+
+
 def _is_call(item: Any) -> bool:
-    """Tell whether an item is a call: those that stand together are of one response."""
     return isinstance(item, dict) and "call_id" in item and str(item.get("type")).endswith("_call")
 
 
