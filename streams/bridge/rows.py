@@ -17,7 +17,8 @@ from streams.sources.adapters.otlp.span import Span
 from streams.sources.adapters.otlp.traces import SessionName, Trace, order
 from streams.sources.adapters.record import argument_text
 
-_VERSION: Final = 1
+_VERSION: Final = 2
+_READ_VERSIONS: Final = (1, 2)
 _ID_DIGITS: Final = 16
 
 PROGRESS: Final = ""
@@ -80,7 +81,9 @@ class TraceRow:
 
     def opened(self) -> Trace:
         """Return a copy that may be changed."""
-        return replace(self.trace, seen=dict(self.trace.seen), awaited={}, held=[])
+        return replace(
+            self.trace, seen=dict(self.trace.seen), rounds=dict(self.trace.rounds), awaited={}, held=[]
+        )
 
 
 class Wait(NamedTuple):
@@ -128,6 +131,8 @@ def encode(row: Row) -> bytes:
         list(trace.released),
         trace.records,
         [held.came_ms for held in row.held],
+        trace.cached,
+        trace.rounds,
     ]
     lines = (orjson.dumps(head), *(held.sealed for held in row.held))
     return b"\n".join((*lines, bytes.fromhex("".join(trace.seen))))
@@ -141,15 +146,16 @@ def decode(stored: bytes) -> Row:
     """
     first, found, rest = stored.partition(b"\n")
     head: list[Any] = orjson.loads(first)
-    if head[0] != _VERSION:
+    if head[0] not in _READ_VERSIONS:
         raise ValueError(f"version {head[0]}, this version of Eddy reads {_VERSION}")
     if not found:
         _, partition, offset, time_ms, waiting = head
         waits = {trace_id: Wait(due_ms, spans) for trace_id, due_ms, spans in waiting}
         return Progress(partition, offset, time_ms, MappingProxyType(waits))
-    _, partition, offset, touched_ms, trace_id, name, session_id, tokens, words, released, records, came = (
-        head
-    )
+    if head[0] == 1:  # knew neither cached tokens nor rounds
+        head += [None, {}]
+    _, partition, offset, touched_ms, trace_id, name, session_id, tokens, words, *more = head
+    released, records, came, cached, rounds = more
     *lines, ids = rest.split(b"\n", len(came))
     digits = ids.hex()
     trace = Trace(
@@ -157,7 +163,9 @@ def decode(stored: bytes) -> Row:
         name=None if name is None else SessionName(*name),
         session_id=session_id,
         tokens=tokens,
+        cached=cached,
         words=words,
+        rounds={above: (model, ended) for above, (model, ended) in rounds.items()},
         seen={digits[at : at + _ID_DIGITS]: None for at in range(0, len(digits), _ID_DIGITS)},
         released=(released[0], released[1], released[2]),
         records=records,

@@ -42,7 +42,7 @@ _RESOURCES: Final = frozenset({"resourceSpans", "resource_spans", "batches"})
 class OtlpSpans(ABC):
     """An adapter whose units hold spans. A format implements `read`."""
 
-    version: Final = 1
+    version: Final = 2
     """The version of the state. A state of another version is not resumed."""
 
     def __init__(self, name: str) -> None:

@@ -45,6 +45,7 @@ class Span(NamedTuple):
     Attributes:
         arguments, output, tool: of a tool call; ``arguments`` is None if they were not captured.
         tokens, words, calls: of a model: ``calls`` if its answer holds a tool call.
+        cached: tokens that the model read from a cache; ``tokens`` leaves them out.
     """
 
     end: int
@@ -62,3 +63,4 @@ class Span(NamedTuple):
     tokens: int | None = None
     words: str | None = None
     calls: bool = False
+    cached: int | None = None

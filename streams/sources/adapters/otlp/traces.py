@@ -26,6 +26,9 @@ MOST_HELD: Final = 10_000
 MOST_TRACES: Final = 2_000
 """Traces that are held. With one more the one that was used first goes out and is forgotten."""
 
+MOST_ROUNDS: Final = 32
+"""Spans of a trace below which calls of a model are known to be a round."""
+
 
 class SessionName(NamedTuple):
     """What names the session: the rank of the attribute, then the span, and the value."""
@@ -44,7 +47,8 @@ class Trace:
     Attributes:
         name: what names its session so far.
         session_id: the session, from the first record on.
-        tokens, words: of the models since the record before.
+        tokens, cached, words: of the models since the record before.
+        rounds: the newest model that asked for calls and its end, by the span below which these stand.
         seen: ids of spans, the newest last.
         awaited: parents that have not come, of spans that have.
         held: spans that wait; models, tool calls and the root.
@@ -57,7 +61,9 @@ class Trace:
     name: SessionName | None = None
     session_id: str | None = None
     tokens: int | None = None
+    cached: int | None = None
     words: str | None = None
+    rounds: dict[str, tuple[str, int]] = field(default_factory=dict)
     seen: dict[str, None] = field(default_factory=dict)
     awaited: dict[str, None] = field(default_factory=dict)
     held: list[Span] = field(default_factory=list)
@@ -78,6 +84,7 @@ class Trace:
             "seen": list(self.seen),
             "awaited": list(self.awaited),
             "held": [list(each) for each in self.held],
+            "rounds": {above: list(each) for above, each in self.rounds.items()},
         }
 
     @classmethod
@@ -96,6 +103,7 @@ class Trace:
                 "awaited": dict.fromkeys(value["awaited"]),
                 "held": [Span(*each) for each in value["held"]],
                 "released": (end, start, span_id),
+                "rounds": {above: (model, ended) for above, (model, ended) in value["rounds"].items()},
             }
         )
 
@@ -176,6 +184,9 @@ class Traces:
         elif span.kind == SpanKind.MODEL:
             if span.tokens is not None:
                 trace.tokens = min((trace.tokens or 0) + span.tokens, LARGEST_COUNT)
+            if span.cached is not None:
+                trace.cached = min((trace.cached or 0) + span.cached, LARGEST_COUNT)
+            _note_round(trace, span)
             if span.words and span.words.strip():
                 trace.words = span.words
                 if not span.calls:
@@ -201,7 +212,7 @@ class Traces:
         if trace.session_id is None:
             trace.session_id = trace.trace_id if trace.name is None else trace.name.value
         if step.kind != "system":
-            trace.tokens = trace.words = None
+            trace.tokens = trace.cached = trace.words = None
         trace.records += 1
         agent = Agent(span.agent_id, span.agent_type, span.version)
         log = decision_log(trace.session_id, agent, step, trace_id=trace.trace_id)
@@ -245,7 +256,33 @@ def _step(
         words=trace.words,
         parent=span.parent_id,
         tokens=trace.tokens,
+        cached=trace.cached,
+        round_id=_round_of(trace, span) if kind == "tool" else None,
     )
+
+
+def _note_round(trace: Trace, model: Span) -> None:
+    """Note a model that asked for calls. They stand below it, or beside it below the same span."""
+    for above in (model.span_id, model.parent_id):
+        if above is None:
+            continue
+        trace.rounds.pop(above, None)
+        if model.calls:
+            if len(trace.rounds) >= MOST_ROUNDS:
+                del trace.rounds[next(iter(trace.rounds))]
+            trace.rounds[above] = model.span_id, model.end
+
+
+def _round_of(trace: Trace, call: Span) -> str | None:
+    """Return the model that asked for a call, None if it is not known.
+
+    A call that began before the model beside it had ended is another one's: some programs end the span of a
+    model only after the calls that it asked for.
+    """
+    if call.parent_id is None or call.parent_id not in trace.rounds:
+        return None
+    model, ended = trace.rounds[call.parent_id]
+    return model if model == call.parent_id or ended <= call.start else None
 
 
 def _remember(trace: Trace, span_id: str) -> None:

@@ -97,6 +97,13 @@ _USAGE: Final = (
     ("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens"),
     ("gen_ai.usage.prompt_tokens", "gen_ai.usage.completion_tokens"),
 )
+_CACHED: Final = (
+    "gen_ai.usage.cache_read.input_tokens",
+    "gen_ai.usage.cache_read_input_tokens",
+    "gen_ai.usage.details.cache_read_tokens",
+    "llm.token_count.prompt_details.cache_read",
+    "ai.usage.cachedInputTokens",
+)
 _USAGE_OBJECTS: Final = ("mlflow.chat.tokenUsage", "langfuse.observation.usage_details")
 _CALL_PARTS: Final = frozenset({"tool_call", "tool_use", "toolUse", "function_call"})
 
@@ -119,8 +126,11 @@ def reduced(span: Received) -> Span:
         return _call(span, kept)
     if kind is SpanKind.MODEL:
         words, calls = answer_of(span)
+        tokens, cached = tokens_of(span.attributes), cached_tokens_of(span.attributes)
+        if tokens is not None and cached is not None:
+            tokens = max(0, tokens - cached)
         return kept._replace(
-            failed=failed(span), tokens=tokens_of(span.attributes), words=words[:LONGEST_WORDS], calls=calls
+            failed=failed(span), tokens=tokens, words=words[:LONGEST_WORDS], calls=calls, cached=cached
         )
     return kept._replace(failed=failed(span), output=_error(span, None))
 
@@ -188,6 +198,11 @@ def tokens_of(attributes: dict[str, Any]) -> int | None:
     return None
 
 
+def cached_tokens_of(attributes: dict[str, Any]) -> int | None:
+    """Return the tokens that a model call read from a cache; its input includes them."""
+    return next((count for name in _CACHED if (count := whole(attributes.get(name)))), None)
+
+
 def answer_of(span: Received) -> tuple[str, bool]:
     """Return the words of a model's answer, and whether it holds a tool call."""
     attributes = span.attributes
@@ -196,6 +211,9 @@ def answer_of(span: Received) -> tuple[str, bool]:
         given = _of_event(span, None, "gen_ai.output.messages")
     if given is not None:
         return _of_messages(json_value(given))
+    choice = json_value(_of_event(span, "gen_ai.choice", "message"))
+    if choice is not None:
+        return _of_messages([{"parts": choice}] if _are_parts(choice) else choice)
     words = text_or_none(attributes.get("ai.response.text"))
     calls = json_value(attributes.get("ai.response.toolCalls"))
     if words is not None or calls:
@@ -207,6 +225,13 @@ def answer_of(span: Received) -> tuple[str, bool]:
         if key.endswith((".message.content", ".message_content.text")) and isinstance(value, str) and value
     ]
     return "\n".join(texts), any(".tool_calls." in key for key in answer)
+
+
+def _are_parts(value: Any) -> bool:
+    """Tell whether the message of an event is a text or a list of parts, not a whole message."""
+    if isinstance(value, list):
+        return not any(isinstance(each, dict) and {"parts", "content"} & each.keys() for each in value)
+    return isinstance(value, str)
 
 
 def _of_messages(messages: Any) -> tuple[str, bool]:
