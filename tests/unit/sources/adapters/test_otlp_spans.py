@@ -477,3 +477,51 @@ def test_a_stream_cut_within_a_request_gives_what_is_whole_and_one_problem() -> 
     found = read(PROTO_FORMAT, *cut_requests(data[:-10]))
     assert [each.reason for each in found if isinstance(each, Problem)] == ["unreadable"]
     assert any(not isinstance(each, Problem) for each in found)
+
+
+ASKS = CHAT | {"gen_ai.output.messages": '[{"role": "assistant", "parts": [{"type": "tool_call"}]}]'}
+
+
+def rounds(*spans: Any) -> list[str | None]:
+    found = logs(JSON_FORMAT, request(*spans, span(99, {}, None)))
+    return [each["meta"].get("round_id") for each in found if each["action"]["kind"] == "tool"]
+
+
+def test_calls_below_a_model_or_beside_it_after_its_end_are_its_round() -> None:
+    model = f"{1:016x}"
+    assert rounds(span(1, ASKS), span(2, TOOL), span(3, TOOL, parent=model)) == [model, model]
+
+
+def test_a_call_that_began_before_the_model_beside_it_had_ended_has_no_round() -> None:
+    late = span(1, ASKS) | {"endTimeUnixNano": str(NS + 22_000_000)}
+    assert rounds(late, span(2, TOOL)) == [None]
+
+
+def test_a_model_that_asks_for_no_call_begins_no_round() -> None:
+    assert rounds(span(1, ASKS), span(2, CHAT), span(3, TOOL)) == [None]
+
+
+def test_cached_tokens_are_counted_apart_from_those_billed_in_full() -> None:
+    usage = {
+        "gen_ai.usage.input_tokens": 90,
+        "gen_ai.usage.output_tokens": 10,
+        "gen_ai.usage.cache_read.input_tokens": 60,
+    }
+    found = logs(JSON_FORMAT, request(span(1, CHAT | usage), span(2, TOOL), span(99, {}, None)))
+    assert found[0]["state_delta"] == {"tokens_consumed": 40, "tokens_cached": 60}
+
+
+@pytest.mark.parametrize("message", ['[{"text": "All done."}]', "All done.", '{"content": "All done."}'])
+def test_the_last_words_of_a_model_are_read_from_its_choice(message: str) -> None:
+    model = span(2, CHAT, events=[("gen_ai.choice", {"message": message, "finish_reason": "end_turn"})])
+    found = logs(JSON_FORMAT, request(span(1, TOOL), model, span(99, {}, None)))
+    assert [each["cognition"]["intent"] for each in found if each["action"]["kind"] == "llm"] == ["All done."]
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda given: {"trace": given}, lambda given: {"batches": given["resourceSpans"]}]
+)
+def test_a_request_is_read_inside_what_a_store_of_traces_puts_around_it(wrap: Any) -> None:
+    given = request(span(1, TOOL), span(99, {}, None))
+    assert JSON_FORMAT.sniff(orjson.dumps(wrap(given)), "trace.json")
+    assert logs(JSON_FORMAT, wrap(given)) == logs(JSON_FORMAT, given)
