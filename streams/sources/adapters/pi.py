@@ -8,12 +8,21 @@ from __future__ import annotations
 from typing import Any, Final
 
 from streams.sources.adapters.adapter import CERTAIN, NO, Format, UnitKind
-from streams.sources.adapters.conversation import EPOCH_MS, Conversation
+from streams.sources.adapters.conversation import EPOCH_MS, ContextChange, Conversation, UserTurn
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.log import Found, LogAdapter
-from streams.sources.adapters.record import block_text, milliseconds, text_or_none, whole, words_text
+from streams.sources.adapters.record import (
+    block_text,
+    milliseconds,
+    number,
+    text_or_none,
+    whole,
+    words_text,
+)
 
 NAME: Final = "pi"
+_ABORTED: Final = ("aborted", "operation aborted", "command aborted", "interrupted")
+_DIGITS_OF_A_COST: Final = 9
 
 
 class Pi(LogAdapter):
@@ -24,11 +33,18 @@ class Pi(LogAdapter):
         kind, message = value.get("type"), value.get("message")
         if kind == "session":
             self.memory["session"] = text_or_none(value.get("id"))
+            above = value.get("parentSession")
+            self.memory["parent"] = (
+                above.rsplit("_", 1)[-1].removesuffix(".jsonl") if isinstance(above, str) else None
+            )
             return
+        conversation = self.conversation(self.memory.get("session") or self.name, NAME)
+        conversation.parent_session_id = self.memory.get("parent")
+        if kind == "compaction":
+            conversation.change_context(ContextChange.COMPACTED)
         if kind != "message" or not isinstance(message, dict):
             self.ignored[f"type {kind}"[:60]] += 1
             return
-        conversation = self.conversation(self.memory.get("session") or self.name, NAME)
         at = self._time(message, value)
         match message.get("role"):
             case "user":
@@ -36,21 +52,26 @@ class Pi(LogAdapter):
             case "assistant":
                 yield from self._assistant(conversation, value, message, at)
             case "toolResult":
-                call_id = text_or_none(message.get("toolCallId"))
-                if call_id is None:
-                    yield self.unknown(conversation.session_id, "toolResult without toolCallId")
-                    return
-                status = "failure" if message.get("isError") is True else "success"
-                yield from conversation.answer(call_id, block_text(message.get("content")), at, status)
+                yield from self._result(conversation, message, at)
             case role:
                 self.ignored[f"message of {role}"[:60]] += 1
+
+    def _result(self, conversation: Conversation, message: dict[str, Any], at: int) -> Found:
+        call_id = text_or_none(message.get("toolCallId"))
+        if call_id is None:
+            yield self.unknown(conversation.session_id, "toolResult without toolCallId")
+            return
+        output, turn = block_text(message.get("content")), None
+        status = "failure" if message.get("isError") is True else "success"
+        if status == "failure" and (output or "").strip().lower().startswith(_ABORTED):
+            status, turn = "skipped", UserTurn.INTERRUPTION
+        yield from conversation.answer(call_id, output, at, status, user_turn=turn)
 
     def _assistant(
         self, conversation: Conversation, line: dict[str, Any], message: dict[str, Any], at: int
     ) -> Found:
-        usage = message.get("usage")
-        if isinstance(usage, dict):
-            conversation.spend(whole(usage.get("totalTokens")))
+        self._spend(conversation, message.get("usage"))
+        event_id = text_or_none(line.get("id")) or f"{conversation.session_id}/{at}"
         called = False
         content = message.get("content")
         for block in content if isinstance(content, list) else [content]:
@@ -59,15 +80,30 @@ class Pi(LogAdapter):
                     conversation.say(text)
                 case {"type": "toolCall", "id": str(call_id), "name": str(name), **rest}:
                     called = True
-                    yield from conversation.call(call_id, name, rest.get("arguments"), at=at)
-                case {"type": str(kind)}:
-                    self.ignored[f"block {kind}"[:60]] += 1
+                    yield from conversation.call(
+                        call_id, name, rest.get("arguments"), at=at, round_id=event_id
+                    )
+                case {"type": "thinking" | "image" as kind}:
+                    self.ignored[f"block {kind}"] += 1
                 case _:
-                    yield self.unknown(conversation.session_id, "a block without a type")
+                    yield self.unknown(conversation.session_id, "a block of no known shape")
+        aborted = message.get("stopReason") == "aborted"
         if not called:
-            status = "failure" if message.get("stopReason") in ("error", "aborted") else "success"
-            event_id = text_or_none(line.get("id")) or f"{conversation.session_id}/{at}"
+            status = "failure" if aborted or message.get("stopReason") == "error" else "success"
             yield from conversation.finish(event_id, at, status)
+        if aborted:
+            conversation.person(UserTurn.INTERRUPTION)
+
+    def _spend(self, conversation: Conversation, usage: Any) -> None:
+        if not isinstance(usage, dict):
+            return
+        total, cached = whole(usage.get("totalTokens")), whole(usage.get("cacheRead"))
+        billed = None if total is None else max(0, total - (cached or 0))
+        conversation.spend(billed, cached=cached or None)
+        cost = usage.get("cost")
+        spent = number(cost.get("total")) if isinstance(cost, dict) else None
+        if spent is not None and spent >= 0:
+            conversation.cost = round((conversation.cost or 0.0) + spent, _DIGITS_OF_A_COST)
 
     def _time(self, message: dict[str, Any], line: dict[str, Any]) -> int:
         """Return the time at which a message was written, else its own, else the latest time known."""

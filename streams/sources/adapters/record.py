@@ -27,6 +27,15 @@ LONGEST_ARGUMENTS_IN_INTENT: Final = 60
 _DEEPEST_BLOCK: Final = 4
 _DIGITS: Final = 8
 _ONE_TEXT: Final = re.compile(r'\{\s*"[^"\\]*"\s*:\s*"([^"\\]*)"\s*\}')
+_LONGEST_OF_A_PART: Final = 1_000
+_PART: Final = re.compile(
+    r'"(?:offset|limit|range|view_range|pages?|cursor|(?:start|end|first|last)_?line(?:_?number)?(?:_\w+)?'
+    r'|line_?(?:start|end|range|numbers?))"\s*:',
+    re.IGNORECASE,
+)
+_WRITTEN: Final = re.compile(
+    r'"(?:content|contents|new|old|text|patch|diff|replace|insert)\w*"\s*:', re.IGNORECASE
+)
 _MEDIA: Final = ("image", "document", "audio", "video", "file")
 LARGEST_COUNT: Final = 2**62
 _LATEST_S: Final = 100_000_000_000  # s of the year 5138, ms of 1973
@@ -168,6 +177,9 @@ def _action(step: Step, tool: str | None, arguments: str | None, path: str | Non
         action["tool_input"] = arguments
     if path is not None:
         action["target"] = path
+        if step.status == "success" and step.output is not None and _is_of_a_part(arguments):
+            # Else reading a file in pieces would look like reading the same again and again.
+            action["content_hash"] = _digits(step.output)
     if step.output is not None:
         name = "error" if step.status == "failure" else "tool_output_summary"
         action[name] = clean(step.output[:LONGEST_TEXT])
@@ -288,6 +300,17 @@ def _about(tool: str, arguments: str | None, path: str | None) -> str:
         only = _ONE_TEXT.fullmatch(arguments)
         shown, is_whole = path, arguments in ("", "{}", path) or (only is not None and only[1] == path)
     return f"{tool} {shown}".rstrip() + ("" if is_whole else f" #{_digits(arguments)}")
+
+
+def _is_of_a_part(arguments: str | None) -> bool:
+    """Tell whether arguments name a part of a file, and nothing to write.
+
+    >>> _is_of_a_part('{"path":"a.py","offset":200}'), _is_of_a_part('{"path":"a.py","content":"x"}')
+    (True, False)
+    """
+    if arguments is None or len(arguments) > _LONGEST_OF_A_PART or _WRITTEN.search(arguments):
+        return False
+    return _PART.search(arguments) is not None
 
 
 def _digits(text: str) -> str:

@@ -53,12 +53,51 @@ def test_an_error_is_a_failure() -> None:
     assert (found["action"]["status"], found["action"]["error"]) == ("failure", "no")
 
 
-def test_parallel_calls_come_in_the_order_of_their_results_and_the_first_has_the_words() -> None:
+def test_calls_of_a_message_are_a_round_in_the_order_in_which_they_were_asked_for() -> None:
     given = [said(1, text("Both."), call("c1"), call("c2", command="ls")), result(2, "c2"), result(3, "c1")]
     found = logs(FORMAT, SESSION, *given)
-    assert event_ids(found) == ["c2", "c1"]
-    assert [each["cognition"]["intent"] for each in found] == ['bash {"command":"ls"}', "Both."]
-    assert [each.get("state_delta") is not None for each in found] == [True, False]
+    assert event_ids(found) == ["c1", "c2"]
+    assert [each["meta"]["round_id"] for each in found] == ["m1", "m1"]
+    assert [each["cognition"]["intent"] for each in found] == ["Both.", 'bash {"command":"ls"}']
+    assert ["tokens_consumed" in each["state_delta"] for each in found] == [True, False]
+
+
+def test_costs_add_up_and_cached_tokens_are_counted_apart() -> None:
+    usage = {"totalTokens": 10, "cacheRead": 6, "cost": {"total": 0.25}}
+    turns = [
+        each
+        for n in (1, 3)
+        for each in (line(n, "assistant", [call(f"c{n}")], usage=usage), result(n + 1, f"c{n}"))
+    ]
+    assert [each["state_delta"] for each in logs(FORMAT, SESSION, *turns)] == [
+        {"tokens_consumed": 4, "tokens_cached": 6, "cumulative_session_cost": cost} for cost in (0.25, 0.5)
+    ]
+
+
+def test_an_aborted_turn_and_a_compaction_stand_on_the_next_record() -> None:
+    given = [said(1, text("I st"), stopReason="aborted"), {"type": "compaction", "id": "x"}]
+    found = logs(FORMAT, SESSION, *given, said(2, call("c1")), result(3, "c1"))
+    assert found[1]["meta"]["user_turn"] == "interruption"
+    assert found[1]["meta"]["context_change"] == "compacted"
+
+
+def test_a_session_that_was_branched_off_names_its_parent() -> None:
+    header = SESSION | {"parentSession": "/home/a/.pi/agent/sessions/--srv--/2026-01-01_up.jsonl"}
+    [found] = logs(FORMAT, header, said(1, call("c1")), result(2, "c1"))
+    assert found["meta"]["parent_session_id"] == "up"
+
+
+def test_reading_a_file_in_pieces_is_not_reading_it_again() -> None:
+    reads = [
+        each
+        for n, offset in enumerate((0, 200, 0))
+        for each in (
+            said(2 * n, call(f"c{n}", path="a", offset=offset)),
+            result(2 * n + 1, f"c{n}", f"{offset}"),
+        )
+    ]
+    hashes = [each["action"]["content_hash"] for each in logs(FORMAT, SESSION, *reads)]
+    assert hashes[0] == hashes[2] != hashes[1]
 
 
 def test_a_message_without_a_call_ends_the_turn_and_an_aborted_one_failed() -> None:
