@@ -25,16 +25,15 @@ def fill(home: Path) -> list[Path]:
     """Put the samples of each agent where it keeps its logs, and return the files."""
     files = []
     for each in FORMATS:
-        if each.folder is None:
-            continue
         samples = SAMPLES / each.name.replace("-", "_")
         for sample in sorted(samples.glob("*.json*")):
             if ".expected." in sample.name:
                 continue
             # A pattern such as ".codex/sessions/**/rollout-*.jsonl": samples are named like what they are of.
-            folder = home / Path(each.folder).parent.as_posix().replace("*", "x")
-            folder.mkdir(parents=True, exist_ok=True)
-            files.append(Path(shutil.copy(sample, folder)))
+            for pattern in each.folders:
+                folder = home / Path(pattern).parent.as_posix().replace("*", "x")
+                folder.mkdir(parents=True, exist_ok=True)
+                files.append(Path(shutil.copy(sample, folder)))
     return files
 
 

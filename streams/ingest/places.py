@@ -12,7 +12,7 @@ from streams.sources.adapters.adapter import Format
 
 def known_folders(forms: Sequence[Format], home: Path) -> list[str]:
     """Return where the known programs write, as patterns."""
-    return [str(home / each.folder) for each in forms if each.folder is not None]
+    return [str(home / folder) for each in forms for folder in each.folders]
 
 
 def candidates(paths: Sequence[str], forms: Sequence[Format], written: Path | None = None) -> Iterator[Path]:

@@ -1,4 +1,7 @@
-"""Opening an input: a file or standard input, gzip and UTF-16 undone, its head read without consuming it."""
+"""Opening an input: a file or standard input, its head read without consuming it.
+
+What is packed by gzip or zstd is unpacked, and UTF-16 becomes UTF-8.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final
+
+import cramjam
 
 from streams.errors import ConfigurationError
 
@@ -21,9 +26,16 @@ DAMAGE = (OSError, EOFError, zlib.error)
 """What reading raises if a file cannot be read to its end."""
 
 _GZIP = b"\x1f\x8b"
+_ZSTD: Final = b"\x28\xb5\x2f\xfd"
+LONGEST_UNPACKED: Final = 256 << 20
+"""Bytes that a zstd file may hold. gzip is unpacked piece by piece and needs no limit here."""
+
+_FIRST_ROOM: Final = 4 << 20
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 """How a file begins that Windows PowerShell 5 has written."""
 _BUFFER_BYTES = 1 << 16
+_FULL: Final = "failed to write whole buffer"
+"""What Rust says of an output that is full; cramjam has one type for all errors."""
 
 
 @contextmanager
@@ -58,16 +70,44 @@ def _buffered(stream: BinaryIO) -> BufferedReader[Any]:
 
 def is_plain(head: bytes) -> bool:
     """Tell whether a file that begins so is read as it is, so that its rest can be read later."""
-    return not head.startswith((_GZIP, *_UTF_16))
+    return not head.startswith((_GZIP, _ZSTD, *_UTF_16))
 
 
 def _plain(stream: BufferedReader[Any]) -> BufferedReader:
     if starts_with(stream, _GZIP):
         # GzipFile is a reader of bytes that BufferedReader accepts; the stubs ask for a raw stream.
         stream = BufferedReader(gzip.GzipFile(fileobj=stream, mode="rb"), _BUFFER_BYTES)
+    elif starts_with(stream, _ZSTD):
+        stream = BufferedReader(io.BytesIO(_from_zstd(stream)), _BUFFER_BYTES)
     if stream.peek(2)[:2] in _UTF_16:
         stream = BufferedReader(_FromUtf16(stream), _BUFFER_BYTES)
     return stream
+
+
+def _from_zstd(stream: BufferedReader[Any]) -> bytes:
+    """Return what zstd has packed, as Codex packs rollouts that were idle for a week.
+
+    Raises:
+        ConfigurationError: it is damaged, or holds more than `LONGEST_UNPACKED`.
+    """
+    packed = stream.read(LONGEST_UNPACKED + 1)
+    room = min(max(_FIRST_ROOM, 8 * len(packed)), LONGEST_UNPACKED)
+    while len(packed) <= LONGEST_UNPACKED:
+        unpacked = bytearray(room)
+        try:
+            length = cramjam.zstd.decompress_into(packed, unpacked)
+        except cramjam.DecompressionError as error:
+            if _FULL not in str(error):
+                raise ConfigurationError(f"not a whole zstd file: {error}") from error
+            if room >= LONGEST_UNPACKED:
+                break
+            room = min(4 * room, LONGEST_UNPACKED)
+        else:
+            del unpacked[length:]
+            return bytes(unpacked)
+    raise ConfigurationError(
+        f"holds more than the {LONGEST_UNPACKED:,} bytes that are unpacked of a zstd file"
+    )
 
 
 class _FromUtf16(io.RawIOBase):

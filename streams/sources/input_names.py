@@ -52,9 +52,9 @@ def _below(folder: str) -> Iterator[str]:
 def known_places(home: Path) -> list[Place]:
     """Return where logs are known to be, and which there are below a home folder."""
     return [
-        Place(each, _fixed(each.folder), sorted(str(path) for path in home.glob(each.folder)))
+        Place(each, _fixed(folder), sorted(str(path) for path in home.glob(folder)))
         for each in FORMATS
-        if each.folder is not None
+        for folder in each.folders
     ]
 
 

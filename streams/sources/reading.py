@@ -224,7 +224,7 @@ def _shown(name: str) -> str:
 
 
 def _unpacked(name: str) -> str:
-    return name.removesuffix(".gz")
+    return name.removesuffix(".gz").removesuffix(".zst")
 
 
 def _is_part(name: str, chosen: Format, folder: PurePath) -> bool:

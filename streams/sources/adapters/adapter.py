@@ -103,6 +103,7 @@ class Format(NamedTuple):
         start: a new adapter of the input of this name.
         resume: the adapter that `Adapter.state` describes; a new one where the state is not of this format.
         folder: where the program keeps its logs below the home folder, as a glob; None if nowhere.
+        also: further such globs, below which the program puts logs aside.
         parts: the files that are one input together, as a glob below their folder: each is one unit, in the
             order of their names, and the input is named after the first. None if each file is an input.
     """
@@ -113,4 +114,10 @@ class Format(NamedTuple):
     start: Callable[[str], Adapter]
     resume: Callable[[str, bytes], Adapter]
     folder: str | None = None
+    also: tuple[str, ...] = ()
     parts: str | None = None
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Return every glob below which the program keeps its logs."""
+        return () if self.folder is None else (self.folder, *self.also)

@@ -297,5 +297,6 @@ FORMAT: Final = Format(
     sniff,
     Codex,
     Codex.resume,
-    folder=".codex/sessions/**/rollout-*.jsonl",
+    folder=".codex/sessions/**/rollout-*.jsonl*",  # older ones are packed: .jsonl.zst
+    also=(".codex/archived_sessions/**/rollout-*.jsonl*",),
 )

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import cramjam
 import orjson
 import pytest
 
@@ -198,3 +199,31 @@ def test_utf_16_with_its_mark_is_read_as_powershell_writes_it(tmp_path: Path) ->
     [found] = entries([str(file)])
     assert found.value is not None
     assert found.value["action"]["tool_output_summary"] == "ü \U0001f600"
+
+
+def test_a_log_that_its_program_has_packed_with_zstd_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "log.jsonl.zst"
+    file.write_bytes(bytes(cramjam.zstd.compress(log_of_one_call())))
+    assert [each.value and each.value["event_id"] for each in entries([str(file)])] == ["c1"]
+
+
+def test_zstd_that_is_cut_or_holds_too_much_is_told_and_the_file_beside_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("streams.sources.input_file.LONGEST_UNPACKED", 1_000_000)
+    packed = bytes(cramjam.zstd.compress(log_of_one_call()))
+    (tmp_path / "a.jsonl.zst").write_bytes(packed[:-4])
+    (tmp_path / "b.jsonl.zst").write_bytes(bytes(cramjam.zstd.compress(bytes(1_000_001))))
+    (tmp_path / "c.jsonl.zst").write_bytes(packed)
+    intake = Intake()
+    assert len(list(entries([str(tmp_path)], intake=intake))) == 1
+    assert {each.count for each in intake.damaged.troubles.values()} == {2}
+
+
+def test_rollouts_that_codex_has_archived_or_packed_are_in_known_places(tmp_path: Path) -> None:
+    for name in ("sessions/2026/01/01/rollout-1-a.jsonl.zst", "archived_sessions/rollout-1-b.jsonl"):
+        file = tmp_path / ".codex" / name
+        file.parent.mkdir(parents=True)
+        file.touch()
+    found = [Path(name).name for each in known_places(tmp_path) for name in each.files]
+    assert sorted(found) == ["rollout-1-a.jsonl.zst", "rollout-1-b.jsonl"]
