@@ -9,7 +9,6 @@ with the tools of whoever measures; none is part of this project.
 from __future__ import annotations
 
 import gzip
-import io
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -105,7 +104,7 @@ def read(path: Path) -> Found:
     data = gzip.decompress(data) if path.suffix == ".gz" else data
     calls = {each for value in values(data) for each in call_ids(value)}
     shown = path.name.removesuffix(".gz")
-    name = sniffed(data[:HEAD_BYTES], shown) or sniffed_in_lines(io.BufferedReader(io.BytesIO(data)), shown)
+    name = sniffed(data[:HEAD_BYTES], shown) or sniffed_in_lines(data.splitlines(), shown)
     known = None if name is None else BY_NAME.get(name)
     if known is None:
         return Found(path, name, len(calls), 0, 0, Counter(), Counter())

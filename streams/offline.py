@@ -2,7 +2,7 @@
 
 A file counts as partition 0 of the input topic, and a record's number, from 0 and over all files, for its
 offset; a record that cannot be decoded or is refused has a number like any other. As these numbers only
-rise, no record of a file is ever a duplicate.
+rise, no record of a file is a duplicate by its position. One that its producer has sent again is.
 """
 
 from __future__ import annotations

@@ -32,6 +32,7 @@ from streams.domain.session import DAMAGE, DamagedSessionError, Session
 from streams.domain.twins import DECISION, known_fields
 from streams.domain.validation import problems
 from streams.policy.activity import activity_of, leave
+from streams.policy.redelivery import RECENT, digest_of, recent_of
 
 
 class Step(NamedTuple):
@@ -168,7 +169,7 @@ _NO_STATES: States = {}
 
 
 def _opened(before: Session | Row | None, decision: Decision, settings: DetectionSettings) -> Row | None:
-    """Return the row of a record, None for a duplicate.
+    """Return the row of a record, None for a duplicate: by its position, or sent again by its producer.
 
     Args:
         before: its session before the record, or the record before it of the same session and run.
@@ -184,6 +185,9 @@ def _opened(before: Session | Row | None, decision: Decision, settings: Detectio
         if not before.ended and not 0 < ttl < timestamp - before.latest:
             begins, held, number = False, before.states, before.step
             latest = max(before.latest, timestamp)
+    digest, recent = digest_of(decision), recent_of(held.get(RECENT))
+    if not begins and recent.has(digest):
+        return None
     scoring = scoring_status(decision, settings)
     eddy: dict[str, Any] = {
         "id": f"{decision.session_id}/{decision.partition}/{decision.offset}/enriched",
@@ -193,7 +197,9 @@ def _opened(before: Session | Row | None, decision: Decision, settings: Detectio
     }
     if scoring is not _NOT_SCORED:
         eddy["step"] = number = number + 1
-    return Row(decision, scoring, held, latest, number, eddy, begins=begins)
+    row = Row(decision, scoring, held, latest, number, eddy, begins=begins)
+    row.states[RECENT] = recent.with_one_more(digest)
+    return row
 
 
 def _show(rows: Sequence[Row], settings: DetectionSettings) -> None:

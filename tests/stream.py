@@ -52,6 +52,7 @@ class Stream:
         self.sessions: dict[str, Session] = {}
         self.warnings: list[SettingWarning] = []
         self._next_offsets: dict[int, int] = {}
+        self._sent: set[tuple[Any, Any, Any]] = set()
         if changes:
             self._resolve(changes)
 
@@ -72,12 +73,27 @@ class Stream:
         key: str | None = _OWN_SESSION_ID,
         timestamp: int | None = None,
     ) -> Record:
-        """Give a value its place: the next offset of its partition, its own session_id as key."""
+        """Give a value its place: the next offset of its partition, its own session_id as key.
+
+        A value that was sent before is another event: it gets an id of its own, unless it is given its place.
+        """
         if offset is None:
             offset = self._next_offsets.get(partition, 0)
+            value = self._another(value, offset)
         self._next_offsets[partition] = offset + 1
         own = value.get("session_id") if key is _OWN_SESSION_ID else key
         return Record(partition, offset, own, timestamp, value)
+
+    def _another(self, value: Mapping[str, Any], offset: int) -> Mapping[str, Any]:
+        meta = value.get("meta")
+        at_ms = meta.get("timestamp") if isinstance(meta, Mapping) else None
+        event = value.get("session_id"), value.get("event_id"), at_ms
+        if not all(isinstance(each, str | int) for each in event):
+            return value
+        if event in self._sent:
+            return {**value, "event_id": f"{value['event_id']}-{offset}"}
+        self._sent.add(event)
+        return value
 
     def apply(self, record: Record) -> Outcome:
         """Admit a record and apply it to its session."""

@@ -33,7 +33,7 @@ class Scored(NamedTuple):
 
 
 class Duplicate(NamedTuple):
-    """The record had been applied before: no state change, no output (specification 2.4)."""
+    """The record was applied before, or sent again: no state change, no output (specification 2.4)."""
 
     decision: Decision
 

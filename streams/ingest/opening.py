@@ -15,7 +15,7 @@ from streams.ingest.reader import Reader
 from streams.ingest.store import Row, Store
 from streams.sources.adapters.adapter import Format, UnitKind
 from streams.sources.adapters.sniffing import sniffed_in_lines
-from streams.sources.input_file import is_plain, open_input
+from streams.sources.input_file import is_plain, lines_at_the_head, open_input
 
 SNIFFED_BYTES: Final = 1 << 16
 
@@ -69,7 +69,7 @@ class Opening:
         if not head.lstrip().startswith(b"{"):
             return None
         with open_input(path) as again:
-            found = sniffed_in_lines(again, path)
+            found = sniffed_in_lines(lines_at_the_head(again), path)
         return None if found is None else self._forms.get(found)
 
     def is_too_old(self, path: str) -> bool:

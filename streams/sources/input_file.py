@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, Final
 import cramjam
 
 from streams.errors import ConfigurationError
+from streams.sources.adapters.adapter import LONGEST_UNIT
 
 STANDARD_INPUT = "-"
 
@@ -29,6 +30,9 @@ _GZIP = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 LONGEST_UNPACKED: Final = 256 << 20
 """Bytes that a zstd file may hold. gzip is unpacked piece by piece and needs no limit here."""
+
+_BYTES_LOOKED_THROUGH: Final = 2 * LONGEST_UNIT
+"""Bytes of an input that are looked through, line by line, if its head fits no format."""
 
 _FIRST_ROOM: Final = 4 << 20
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -66,6 +70,18 @@ def starts_with(stream: BufferedReader, magic: bytes) -> bool:
 
 def _buffered(stream: BinaryIO) -> BufferedReader[Any]:
     return stream if isinstance(stream, BufferedReader) else BufferedReader(stream, _BUFFER_BYTES)
+
+
+def lines_at_the_head(stream: BufferedReader) -> Iterator[bytes]:
+    """Yield the first lines of an input, to recognise it by one of them; none that is too long to be read."""
+    left = _BYTES_LOOKED_THROUGH
+    while left > 0 and (line := stream.readline(LONGEST_UNIT + 1)):
+        left -= len(line)
+        if len(line) <= LONGEST_UNIT or line.endswith(b"\n"):
+            yield line
+            continue
+        while left > 0 and (more := stream.readline(_BUFFER_BYTES)) and not more.endswith(b"\n"):
+            left -= len(more)
 
 
 def is_plain(head: bytes) -> bool:

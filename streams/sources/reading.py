@@ -25,7 +25,7 @@ from streams.sources.adapters.otlp.cutting import LENGTH, REQUEST_BEGINS
 from streams.sources.adapters.registry import BY_NAME
 from streams.sources.adapters.sniffing import HEAD_BYTES, NAMES, nothing_fits, sniffed, sniffed_in_lines
 from streams.sources.entry import Entry
-from streams.sources.input_file import DAMAGE, STANDARD_INPUT, open_input
+from streams.sources.input_file import DAMAGE, STANDARD_INPUT, lines_at_the_head, open_input
 from streams.sources.input_names import InputName, files_of
 from streams.sources.intake import Intake, Share
 from streams.sources.message import Message, message
@@ -254,7 +254,7 @@ def _further_down(head: bytes, name: str) -> str | None:
     if not head.lstrip().startswith(b"{") or not Path(name).is_file():
         return None
     with open_input(name) as again:
-        return sniffed_in_lines(again, _unpacked(name))
+        return sniffed_in_lines(lines_at_the_head(again), _unpacked(name))
 
 
 class _Rest(io.RawIOBase):

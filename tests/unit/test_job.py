@@ -141,7 +141,7 @@ def test_a_record_is_late_when_it_finds_no_state_and_came_more_than_the_grace_af
     first = folded(sessions=sessions, messages=FEW[:1])
     until = orjson.loads(FEW[0].value or b"")["meta"]["timestamp"] + DEFAULTS.state_grace_ms
     assert (first.late(until), first.late(until + 1)) == (0, 1)
-    again = folded(sessions=sessions, messages=[FEW[0]._replace(offset=1)])
+    again = folded(sessions=sessions, messages=[FEW[1]._replace(offset=1)])
     assert (again.scored, again.late(until + 1)) == (1, 0)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+import orjson
 import pytest
 
 import streams.conclusion
@@ -17,8 +18,10 @@ from streams.domain.event import EventKind, Finding
 from streams.domain.level import Level
 from streams.domain.outcome import Duplicate, Rejected, Scored
 from streams.domain.record import Record
+from streams.domain.session import Session
 from streams.domain.topic import Topic
 from streams.pipeline import Expired, admit, expire, step
+from streams.policy.redelivery import REMEMBERED
 from tests.stream import START_MS, Stream, block, decision_log, repeated, told
 
 DAY_MS = 86_400_000
@@ -124,21 +127,48 @@ class TestOrder:
         for offset in (5, 4):
             assert isinstance(stream.send(decision_log(), offset=offset), Duplicate)
             assert stream.sessions["s1"] is before
-        assert block(stream.scored(decision_log(), offset=900), "step") == 2
+        assert block(stream.scored(decision_log(number=1), offset=900), "step") == 2
 
     def test_another_partition_is_a_new_position(self) -> None:
         stream = Stream()
         stream.scored(decision_log(), offset=900)
-        assert block(stream.scored(decision_log(), partition=1, offset=3), "step") == 2
-        assert isinstance(stream.send(decision_log(), partition=1, offset=3), Duplicate)
+        other = decision_log(number=1)
+        assert block(stream.scored(other, partition=1, offset=3), "step") == 2
+        assert isinstance(stream.send(decision_log(number=2), partition=1, offset=3), Duplicate)
 
     def test_a_late_timestamp_is_processed_where_it_arrives(self) -> None:
         stream = Stream()
         outcomes = stream.run([decision_log(at_ms=50_000), decision_log(at_ms=10_000)])
         assert [block(outcome, "step") for outcome in outcomes] == [1, 2]
 
-    def test_the_same_event_id_at_a_new_offset_is_a_new_record(self) -> None:
-        assert [block(outcome, "step") for outcome in Stream().run([decision_log()] * 2)] == [1, 2]
+    def test_the_same_event_id_with_other_content_is_a_new_record(self) -> None:
+        stream = Stream()
+        pending, done = decision_log(status="pending"), decision_log(status="success")
+        later = decision_log(at_ms=1)
+        steps = [
+            block(stream.scored(each, offset=at), "step") for at, each in enumerate((pending, done, later))
+        ]
+        assert steps == [1, 2, 3]
+
+    def test_an_event_that_was_sent_again_is_a_duplicate_and_changes_nothing(self) -> None:
+        stream = Stream()
+        stream.run([decision_log(number=number) for number in range(REMEMBERED)])
+        before = stream.sessions["s1"]
+        for number in range(REMEMBERED):
+            again = stream.send(decision_log(number=number), offset=100 + number)
+            assert isinstance(again, Duplicate)
+        assert stream.sessions["s1"] is before
+
+    def test_an_event_that_comes_again_after_many_others_is_a_new_record(self) -> None:
+        stream = Stream()
+        stream.run([decision_log(number=number) for number in range(REMEMBERED + 1)])
+        assert isinstance(stream.send(decision_log(number=0), offset=100), Scored)
+
+    def test_an_event_that_was_sent_again_is_known_after_a_restart(self) -> None:
+        stream = Stream()
+        stream.scored(decision_log())
+        stream.sessions["s1"] = Session.restore(orjson.loads(orjson.dumps(stream.sessions["s1"].snapshot())))
+        assert isinstance(stream.send(decision_log(), offset=100), Duplicate)
 
     def test_events_of_one_record_stand_in_order(self) -> None:
         stream = Stream(entropy_window_size=5, pattern_alpha=1.0, pattern_theta=5)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from io import BufferedReader
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from streams.sources.adapters.adapter import CERTAIN, LONGEST_UNIT, NO, Format, UnitKind
+from streams.sources.adapters.adapter import CERTAIN, NO, Format, UnitKind
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.record import decoded
 from streams.sources.adapters.registry import FORMATS
 
 HEAD_BYTES: Final = 64 * 1024
 """Bytes of an input, unpacked, that are looked at first."""
-
-_BYTES_LOOKED_THROUGH: Final = 2 * LONGEST_UNIT
-"""Bytes of an input that are looked through, line by line, if its head fits no format."""
 
 AVRO: Final = "avro"
 JSONL: Final = "jsonl"
@@ -98,24 +94,16 @@ def sniffed(head: bytes, name: str) -> str | None:
     return best
 
 
-def sniffed_in_lines(stream: BufferedReader, name: str) -> str | None:
-    """Return the name of the format of the first line that only one format has, None if there is none.
+def sniffed_in_lines(lines: Iterable[bytes], name: str) -> str | None:
+    r"""Return the name of the format of the first line that a format is certain of, None if there is none.
 
     A log may begin with many lines that name no format, or with one that is longer than the head.
 
-    Args:
-        stream: the input from its beginning, unpacked.
-        name: of the input.
+    >>> sniffed_in_lines([b'{"type": "summary"}', b'{"type": "session", "version": 3, "id": "s"}'], "a.jsonl")
+    'pi'
     """
-    left = _BYTES_LOOKED_THROUGH
-    while left > 0 and (line := stream.readline(LONGEST_UNIT + 1)):
-        left -= len(line)
-        if len(line) > LONGEST_UNIT and not line.endswith(b"\n"):
-            while left > 0 and (more := stream.readline(HEAD_BYTES)) and not more.endswith(b"\n"):
-                left -= len(more)
-        elif line.startswith(b"{") and (found := _certain(line, name)) is not None:
-            return found
-    return None
+    found = (_certain(line, name) for line in lines if line.startswith(b"{"))
+    return next((each for each in found if each is not None), None)
 
 
 def _certain(line: bytes, name: str) -> str | None:

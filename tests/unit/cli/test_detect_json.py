@@ -220,9 +220,9 @@ def test_several_files_are_one_partition(tmp_path: Path) -> None:
     assert found[2]["entropy_score"] == 0.5
 
 
-def test_no_record_of_a_file_is_a_duplicate_even_when_it_is_there_twice(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.jsonl", log(0), log(0))
-    assert [line["status"] for line in lines(path, path)] == ["ok"] * 4
+def test_an_event_that_is_there_again_is_a_duplicate(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", log(0), log(1))
+    assert [line["status"] for line in lines(path, path)] == ["ok", "ok", "duplicate", "duplicate"]
 
 
 def test_standard_input_is_a_dash() -> None:

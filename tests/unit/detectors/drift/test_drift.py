@@ -150,7 +150,7 @@ class TestResponses:
                 "event_type": "response",
                 "session_id": "s1",
                 "agent_id": "agent-1",
-                "event_id": "s1-e0",
+                "event_id": "s1-e0-4",
                 "timestamp": START_MS,
                 "partition": 0,
                 "offset": 4,

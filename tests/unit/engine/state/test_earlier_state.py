@@ -10,6 +10,7 @@ from streams.domain.event import EventKind
 from streams.engine.settings_ledger import SettingsLedger
 from streams.engine.state.changelog import SETTINGS_KEY, decode_session, encode_session, session_key
 from streams.policy.activity import ACTIVITY
+from streams.policy.redelivery import RECENT
 from tests.earlier_state import CUT, EVERY_DETECTOR, LEDGER, RECORDED, Sessions, changelog, fold, restored
 
 # What that version computed.
@@ -120,4 +121,4 @@ def test_the_state_that_comes_of_it_is_stored_and_read_back() -> None:
     for session in sessions.values():
         assert encode_session(decode_session(encode_session(session))) == encode_session(session)
         if not session.ended:
-            assert set(session.states) <= {ACTIVITY, *(detector.name for detector in DETECTORS)}
+            assert set(session.states) <= {ACTIVITY, RECENT, *(detector.name for detector in DETECTORS)}
