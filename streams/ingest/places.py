@@ -8,6 +8,7 @@ from pathlib import Path
 from streams.errors import ConfigurationError
 from streams.ingest.parts_reader import folder_of
 from streams.sources.adapters.adapter import Format
+from streams.sources.input_names import below
 
 
 def known_folders(forms: Sequence[Format], home: Path) -> list[str]:
@@ -47,7 +48,7 @@ def missing(paths: Sequence[str]) -> list[str]:
 
 def _files(path: Path) -> Iterator[Path]:
     if path.is_dir():
-        yield from sorted(each for each in path.rglob("*") if each.is_file())
+        yield from map(Path, below(str(path), hidden=True))
     elif path.exists():
         yield path
     else:

@@ -6,6 +6,7 @@ records; only a new reading, of a file that was rewritten or of another file, le
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -169,7 +170,7 @@ class Store:
 
     def called(self, path: str) -> Row | None:
         """Return what is known of the file that had this name last."""
-        return self._row("path = ?", (path,))
+        return self._row("path = ?", (_writable(path),))
 
     def count(self, key: bytes) -> _Count | None:
         """Return how often a record was met and sent."""
@@ -188,14 +189,16 @@ class Store:
             if row is not None:
                 if row.mark:  # programs replace documents by new files
                     self._base.execute(
-                        "DELETE FROM files WHERE destination = ? AND path = ?", (self._destination, row.path)
+                        "DELETE FROM files WHERE destination = ? AND path = ?",
+                        (self._destination, _writable(row.path)),
                     )
                 self._base.execute(
                     "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (
                         self._destination,
                         *row.place,
-                        *row[1:5],
+                        _writable(row.path),
+                        *row[2:5],
                         *row.proof,
                         row.state,
                         row.reading,
@@ -214,7 +217,15 @@ class Store:
             return None
         device, inode, path, name, position, mark, first, last, state, reading, since = found
         return Row(
-            Place(device, inode), path, name, position, mark, Proof(first, last), state, reading, since
+            Place(device, inode),
+            os.fsdecode(path),
+            name,
+            position,
+            mark,
+            Proof(first, last),
+            state,
+            reading,
+            since,
         )
 
     @contextmanager
@@ -237,3 +248,8 @@ class Store:
                 f"{self._path}: {error}. It holds how far files were read. Make room, or give another file "
                 "with --state; everything is read and sent again then"
             ) from error
+
+
+def _writable(path: str) -> str | bytes:
+    """Return a path as a value that can be stored: its bytes if it is not UTF-8."""
+    return os.fsencode(path) if any("\udc80" <= each <= "\udcff" for each in path) else path

@@ -8,6 +8,8 @@ from __future__ import annotations
 import codecs
 import gzip
 import io
+import os
+import select
 import sys
 import zlib
 from collections.abc import Iterator
@@ -28,7 +30,7 @@ DAMAGE = (OSError, EOFError, zlib.error)
 
 _GZIP = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
-LONGEST_UNPACKED: Final = 256 << 20
+LONGEST_UNPACKED: Final = 128 << 20
 """Bytes that a zstd file may hold. gzip is unpacked piece by piece and needs no limit here."""
 
 _BYTES_LOOKED_THROUGH: Final = 2 * LONGEST_UNIT
@@ -38,6 +40,9 @@ _FIRST_ROOM: Final = 4 << 20
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 """How a file begins that Windows PowerShell 5 has written."""
 _BUFFER_BYTES = 1 << 16
+_PATIENCE_S: Final = 10
+"""How long a named pipe is waited for."""
+
 _FULL: Final = "failed to write whole buffer"
 """What Rust says of an output that is full; cramjam has one type for all errors."""
 
@@ -54,12 +59,31 @@ def open_input(name: str) -> Iterator[BufferedReader]:
         if name == STANDARD_INPUT:
             yield _plain(_buffered(sys.stdin.buffer))
         else:
-            with Path(name).open("rb", buffering=_BUFFER_BYTES) as stream:
+            with _opened(name) as stream:
                 yield _plain(_buffered(stream))
     except DAMAGE as error:
         raise ConfigurationError(f"{name}: {error}. Check the file") from error
     except ConfigurationError as error:
         raise ConfigurationError(f"{name}: {error}") from error
+
+
+def _opened(name: str) -> BinaryIO:
+    """Open a file. A named pipe is waited for, but not without an end.
+
+    Raises:
+        ConfigurationError: nobody writes into the pipe.
+    """
+    path = Path(name)
+    if not path.is_fifo() or name.startswith(("/dev/", "/proc/")):  # a pipe of the shell has its writer
+        return path.open("rb", buffering=_BUFFER_BYTES)
+    pipe = os.fdopen(os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb", _BUFFER_BYTES)
+    waiting = select.poll()
+    waiting.register(pipe, select.POLLIN)
+    if not waiting.poll(1000 * _PATIENCE_S):
+        pipe.close()
+        raise ConfigurationError(f"nothing was written into this pipe for {_PATIENCE_S} s")
+    os.set_blocking(pipe.fileno(), True)
+    return pipe
 
 
 def starts_with(stream: BufferedReader, magic: bytes) -> bool:
@@ -94,13 +118,13 @@ def _plain(stream: BufferedReader[Any]) -> BufferedReader:
         # GzipFile is a reader of bytes that BufferedReader accepts; the stubs ask for a raw stream.
         stream = BufferedReader(gzip.GzipFile(fileobj=stream, mode="rb"), _BUFFER_BYTES)
     elif starts_with(stream, _ZSTD):
-        stream = BufferedReader(io.BytesIO(_from_zstd(stream)), _BUFFER_BYTES)
+        stream = BufferedReader(_from_zstd(stream), _BUFFER_BYTES)
     if stream.peek(2)[:2] in _UTF_16:
         stream = BufferedReader(_FromUtf16(stream), _BUFFER_BYTES)
     return stream
 
 
-def _from_zstd(stream: BufferedReader[Any]) -> bytes:
+def _from_zstd(stream: BufferedReader[Any]) -> io.BytesIO:
     """Return what zstd has packed, as Codex packs rollouts that were idle for a week.
 
     Raises:
@@ -109,9 +133,12 @@ def _from_zstd(stream: BufferedReader[Any]) -> bytes:
     packed = stream.read(LONGEST_UNPACKED + 1)
     room = min(max(_FIRST_ROOM, 8 * len(packed)), LONGEST_UNPACKED)
     while len(packed) <= LONGEST_UNPACKED:
-        unpacked = bytearray(room)
+        unpacked = io.BytesIO()
+        unpacked.seek(room - 1)
+        unpacked.write(b"\0")
         try:
-            length = cramjam.zstd.decompress_into(packed, unpacked)
+            with unpacked.getbuffer() as whole:
+                length = cramjam.zstd.decompress_into(packed, whole)
         except cramjam.DecompressionError as error:
             if _FULL not in str(error):
                 raise ConfigurationError(f"not a whole zstd file: {error}") from error
@@ -119,11 +146,10 @@ def _from_zstd(stream: BufferedReader[Any]) -> bytes:
                 break
             room = min(4 * room, LONGEST_UNPACKED)
         else:
-            del unpacked[length:]
-            return bytes(unpacked)
-    raise ConfigurationError(
-        f"holds more than the {LONGEST_UNPACKED:,} bytes that are unpacked of a zstd file"
-    )
+            unpacked.truncate(length)
+            unpacked.seek(0)
+            return unpacked
+    raise ConfigurationError(f"holds more than {LONGEST_UNPACKED:,} bytes, the most that is unpacked of zstd")
 
 
 class _FromUtf16(io.RawIOBase):

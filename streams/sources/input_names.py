@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -36,17 +36,30 @@ def files_of(names: Iterable[str]) -> Iterator[InputName]:
         if name == STANDARD_INPUT or not Path(name).is_dir():
             yield InputName(name, listed=True)
         else:
-            yield from (InputName(each, listed=False) for each in _below(name))
+            yield from (InputName(each, listed=False) for each in below(name))
 
 
-def _below(folder: str) -> Iterator[str]:
-    for each in sorted(os.scandir(folder), key=lambda each: each.name):
-        if each.name.startswith("."):
+def below(folder: str, *, hidden: bool = False) -> Iterator[str]:
+    """Yield the files of a folder and of those in it, sorted by path, and what of them cannot be looked at.
+
+    Args:
+        folder: where to look. Links to folders are not followed, and neither pipes nor devices are files.
+        hidden: whether names count that begin with a dot.
+    """
+    folders = [iter((Path(folder),))]
+    while folders:
+        path = next(folders[-1], None)
+        if path is None:
+            folders.pop()
             continue
-        if each.is_dir(follow_symlinks=False):
-            yield from _below(each.path)
-        elif each.is_file():
-            yield each.path
+        try:
+            mode = path.lstat().st_mode if len(folders) > 1 else stat.S_IFDIR
+            if stat.S_ISDIR(mode):
+                folders.append(iter(sorted(each for each in path.iterdir() if hidden or each.name[0] != ".")))
+            elif stat.S_ISREG(mode) or (stat.S_ISLNK(mode) and stat.S_ISREG(path.stat().st_mode)):
+                yield str(path)
+        except OSError:
+            yield str(path)  # opening it says what is wrong
 
 
 def known_places(home: Path) -> list[Place]:

@@ -52,9 +52,8 @@ class InputFormat(StrEnum):
 FORMAT_NAMES: Final[tuple[str, ...]] = (str(InputFormat.AUTO), *NAMES)
 """What a command takes as ``--format``."""
 
-_OWN: Final[dict[str, Callable[[BufferedReader], Iterator[Entry]]]] = {
+_OWN: Final[dict[str, Callable[[Iterable[bytes]], Iterator[Entry]]]] = {
     InputFormat.JSONL: jsonl.read,
-    InputFormat.AVRO: avro_container.read,
     InputFormat.TRAJECTORY: trajectory.read,
     InputFormat.MESSAGES: recorded_messages.read,
 }
@@ -147,14 +146,19 @@ class _Reader:
                         self._intake.stranger(_shown(given.name))
                     return
                 chosen = found
-            if chosen in _OWN:
+            if chosen in _OWN or chosen == InputFormat.AVRO:
                 share = self._intake.share(chosen)
                 share.files += 1
-                for entry in _OWN[chosen](whole):
+                for entry in self._own(whole, chosen, share, given.name):
                     share.records += 1
                     yield entry
             else:
                 yield from self._foreign(whole, self._mapped or BY_NAME[chosen], given.name)
+
+    def _own(self, stream: BufferedReader, chosen: str, share: Share, name: str) -> Iterator[Entry]:
+        if chosen == InputFormat.AVRO:
+            return avro_container.read(stream)
+        return _OWN[chosen](_lines(stream, share, _shown(name)))
 
     def _foreign(self, stream: BufferedReader, chosen: Format, name: str) -> Iterator[Entry]:
         share = self._intake.share(chosen.name)

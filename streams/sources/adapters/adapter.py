@@ -23,7 +23,7 @@ MOST_KINDS: Final = 200
 LONGEST_UNIT: Final = 32 * 1024 * 1024
 """Bytes of one unit that an adapter takes. A longer one is `Reason.UNREADABLE`."""
 
-LONGEST_DOCUMENT: Final = 256 * 1024 * 1024
+LONGEST_DOCUMENT: Final = 128 * 1024 * 1024
 """Bytes of one document of JSON lines that an adapter takes. Each of its lines has the limit of a unit."""
 
 _OTHER_KINDS: Final = "other kinds"

@@ -82,7 +82,7 @@ def test_an_aborted_turn_and_a_compaction_stand_on_the_next_record() -> None:
 
 
 def test_a_session_that_was_branched_off_names_its_parent() -> None:
-    header = SESSION | {"parentSession": "/home/a/.pi/agent/sessions/--srv--/2026-01-01_up.jsonl"}
+    header = SESSION | {"parentSession": "/srv/agent/sessions/--srv--/2026-01-01_up.jsonl"}
     [found] = logs(FORMAT, header, said(1, call("c1")), result(2, "c1"))
     assert found["meta"]["parent_session_id"] == "up"
 
