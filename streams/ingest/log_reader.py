@@ -110,13 +110,17 @@ class LogReader:
     def _opened(self) -> int | None:
         """Return the file of this place, also if it has another name by now; None if it is gone."""
         if self._file is None:
-            for path in (self.path, renamed(str(Path(self.path).parent), self.row.place)):
-                if path is not None and (file := opened(path)) is not None:
-                    if place_of(os.fstat(file)) == self.row.place:
-                        self._file = file
-                        break
-                    os.close(file)
+            self._file = self._opened_as(self.path)
+            if self._file is None:  # looking for another name reads the whole folder
+                self._file = self._opened_as(renamed(str(Path(self.path).parent), self.row.place))
         return self._file
+
+    def _opened_as(self, path: str | None) -> int | None:
+        file = None if path is None else opened(path)
+        if file is None or place_of(os.fstat(file)) == self.row.place:
+            return file
+        os.close(file)
+        return None
 
 
 def opened(path: str) -> int | None:
