@@ -10,9 +10,12 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
+from ipaddress import ip_address
 from typing import Final
+from urllib.parse import urlsplit
 
 from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
 
 from streams.errors import ConfigurationError
 from streams.ingest.file_tail import Place, Proof
@@ -103,7 +106,7 @@ class OtlpDoor:
         Raises:
             ConfigurationError: the address cannot be used.
         """
-        app = web.Application(client_max_size=LONGEST_UNIT)
+        app = web.Application(client_max_size=LONGEST_UNIT, middlewares=[_only_from_here(host)])
         app.router.add_post(PATH, self._answer)
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
@@ -139,6 +142,41 @@ class OtlpDoor:
         if any(isinstance(each, Problem) and each.reason is Reason.UNREADABLE for each in chunk.found):
             raise web.HTTPBadRequest
         return web.Response(body=_ANSWERS[form.name], content_type=request.content_type)
+
+
+def _only_from_here(host: str) -> Middleware:
+    """Return what refuses requests that a page of another site makes a browser on this machine send.
+
+    Exporters send no Origin. A name that leads to this machine (DNS rebinding) is not its own.
+    """
+
+    @web.middleware
+    async def checked(request: web.Request, handler: Handler) -> web.StreamResponse:
+        asked = _host_of(f"//{request.headers.get('Host', '')}")
+        origin = request.headers.get("Origin")
+        if _is_loopback(host) and asked != host and not _is_loopback(asked):
+            raise web.HTTPForbidden(text=f"Host {asked[:200]!r} is not this machine\n")
+        if origin is not None and _host_of(origin) != asked:
+            raise web.HTTPForbidden(text="Pages of other sites may not send spans\n")
+        return await handler(request)
+
+    return checked
+
+
+def _host_of(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _new(path: str, form: Format, reading: int) -> Row:

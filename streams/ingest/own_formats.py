@@ -8,6 +8,8 @@ from functools import partial
 from io import BufferedReader, BytesIO
 from typing import Any, Final, NamedTuple
 
+from streams.domain.twins import known_fields
+from streams.domain.validation import problems
 from streams.errors import ConfigurationError
 from streams.sources import avro_container, jsonl, recorded_messages, trajectory
 from streams.sources.adapters.adapter import CERTAIN, NO, Format, Problem, Reason, UnitKind
@@ -16,6 +18,7 @@ from streams.sources.adapters.sniffing import sniffed
 from streams.sources.entry import Entry
 
 AUTO: Final = "auto"
+_MOST_NAMED: Final = 5
 Read = Callable[[Any], Iterator[Entry]]
 
 
@@ -32,6 +35,8 @@ class _Own:
             for entry in self._read(BufferedReader(BytesIO(unit))):
                 if entry.value is None:
                     yield Problem(self._name, Reason.UNREADABLE, entry.problem or "no record")
+                elif wrong := _wrong(entry):
+                    yield Problem(self._name, Reason.UNKNOWN_SHAPE, f"no decision log: {wrong}")
                 else:
                     yield entry
         except ConfigurationError as error:
@@ -44,6 +49,14 @@ class _Own:
     def state(self) -> bytes:
         """Return nothing that matters."""
         return b"{}"
+
+
+def _wrong(entry: Entry) -> str:
+    """Return what keeps the job from accepting a record, nothing if it accepts it."""
+    value = entry.value
+    if value is None or (known_fields(value) is not None and entry.key == value["session_id"]):
+        return ""
+    return ", ".join(problems(value)[:_MOST_NAMED]) or "the key is not the session_id"
 
 
 def _resumed(read: Read, name: str, _state: bytes) -> _Own:

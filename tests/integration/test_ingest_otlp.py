@@ -107,3 +107,11 @@ def test_what_is_no_request_is_refused_and_the_next_one_is_taken(tmp_path: Path)
         assert post(f"{url}/no", b"{}", "application/json")[0] == 404
         assert post(url, JSON.read_bytes().splitlines()[0], "application/json")[0] == 200
         ended(process)
+
+
+def test_requests_that_a_page_of_another_site_makes_a_browser_send_are_refused(tmp_path: Path) -> None:
+    with listening(tmp_path) as (url, _):
+        foreign = [{"Origin": "https://evil.example"}, {"Host": "evil.example:4318"}, {"Host": ""}]
+        line = JSON.read_bytes().splitlines()[0]
+        assert [post(url, line, "application/json", **each)[0] for each in foreign] == [403] * 3
+        assert post(url, line, "application/json", Origin=url.split("/v1")[0])[0] == 200

@@ -1,6 +1,7 @@
 """Documents that change, folders of parts, packed files, and which records a destination has."""
 
 import gzip
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -141,3 +142,22 @@ async def test_decision_logs_are_carried_on_as_they_are(world: World, name: str)
     (world.folder / name).write_bytes(rows + b"[]\n")
     assert await world.once() == expected(LOG)
     assert world.account.sources["jsonl"].all_problems == {"unreadable": 1}
+
+
+async def test_records_that_the_job_would_reject_are_problems_and_are_not_passed_on(world: World) -> None:
+    log = {"session_id": "s", "event_id": "e", "level": "info"}
+    (world.folder / "app.jsonl").write_bytes(orjson.dumps(log) + b"\n")
+    assert await world.follow() == []
+    assert world.account.has_problems
+
+
+async def test_a_log_is_read_under_a_name_that_is_not_utf_8_and_beside_links_in_a_circle(
+    world: World,
+) -> None:
+    folder = world.folder / os.fsdecode(b"\xff\xfe")
+    folder.mkdir()
+    shutil.copy(LOG, folder / os.fsdecode(b"log\xff.jsonl"))
+    (world.folder / "a").symlink_to("b")
+    (world.folder / "b").symlink_to("a")
+    (world.folder / "self").symlink_to(".")
+    assert len(await world.follow()) == len(LOG.with_name("loop.expected.jsonl").read_bytes().splitlines())

@@ -2,7 +2,9 @@
 
 import gzip
 import io
+import os
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from streams.sources.reading import entries
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 CLAUDE = SAMPLES / "claude_code" / "loop.jsonl"
+RECORDINGS = Path(__file__).parents[3] / "streams" / "recordings"
 
 
 def samples() -> Iterator[Path]:
@@ -227,3 +230,48 @@ def test_rollouts_that_codex_has_archived_or_packed_are_in_known_places(tmp_path
         file.touch()
     found = [Path(name).name for each in known_places(tmp_path) for name in each.files]
     assert sorted(found) == ["rollout-1-a.jsonl.zst", "rollout-1-b.jsonl"]
+
+
+def test_the_good_file_is_read_beside_pipes_circles_of_links_and_folders_without_an_end(
+    tmp_path: Path,
+) -> None:
+    shutil.copy(CLAUDE, tmp_path / "z.jsonl")
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    (tmp_path / "self").symlink_to(".")
+    here = os.open(tmp_path, os.O_RDONLY)
+    try:
+        for _ in range(1_500):
+            os.mkdir("deeper", dir_fd=here)
+            below = os.open("deeper", os.O_RDONLY, dir_fd=here)
+            os.close(here)
+            here = below
+    finally:
+        os.close(here)
+    intake = Intake()
+    found = list(entries([str(tmp_path)], intake=intake))
+    assert len(found) == len(CLAUDE.with_name("loop.expected.jsonl").read_bytes().splitlines())
+    assert {each.count for each in intake.damaged.troubles.values()} == {3}
+    subprocess.run(["rm", "-rf", tmp_path / "deeper"], check=True)  # shutil would need as many calls
+
+
+def test_a_named_pipe_that_nobody_writes_into_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("streams.sources.input_file._PATIENCE_S", 0)
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    with pytest.raises(ConfigurationError, match="nothing was written into this pipe"):
+        list(entries([str(tmp_path / "pipe.jsonl")]))
+
+
+def test_a_line_of_eddys_own_format_that_is_too_long_is_told_and_not_held(tmp_path: Path) -> None:
+    file = tmp_path / "own.jsonl"
+    log = (RECORDINGS / "read_loop.jsonl").read_bytes().splitlines()[0]
+    with file.open("wb") as stream:
+        stream.write(log + b"\n")
+        stream.truncate(4 * LONGEST_UNIT)
+    intake = Intake()
+    assert len(list(entries([str(file)], intake=intake))) == 1
+    [trouble] = intake.share("jsonl").troubles.values()
+    assert "longer than is read" in trouble.first.detail
