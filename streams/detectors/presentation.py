@@ -21,6 +21,7 @@ class Meaning(NamedTuple):
         over: whether it reports an end.
         serious: whether advice is worth a person's time.
         fired: (rule, level) of an event by which a rule fires; None for other events.
+        names_session: whether people should look at a session for this alert alone.
     """
 
     alert: str | None = None
@@ -29,6 +30,7 @@ class Meaning(NamedTuple):
     over: bool = False
     serious: bool = False
     fired: tuple[str, str] | None = None
+    names_session: bool = True
 
 
 class Fired(NamedTuple):

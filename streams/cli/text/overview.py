@@ -99,7 +99,8 @@ class Course:
             self.loops[-1].add(decision, verdict)
         for event in scored.events:
             found = meaning(event.fields)
-            self.alerted = self.alerted or (event.topic is not None and found.alert is not None)
+            named = event.topic is not None and found.alert is not None and found.names_session
+            self.alerted = self.alerted or named
             if found.level is not None and found.over:
                 self.open = False
             elif found.level is Level.LOOP and not self.open:

@@ -35,6 +35,8 @@ class Tally:
     """Rejected records by what was wrong with them; one may have several problems."""
     sessions: dict[str, Counter[str]] = field(default_factory=dict)
     """Published alerts by rule, for every session."""
+    named: set[str] = field(default_factory=set)
+    """Sessions with an alert for which people should look at them."""
     loops: set[str] = field(default_factory=set)
     """Sessions whose verdict was LOOP at some record, told or not."""
 
@@ -50,9 +52,11 @@ class Tally:
                 self.scored += 1
                 rules = self.sessions.setdefault(decision.session_id, Counter())
                 for event in events:
-                    alert = None if event.topic is None else meaning(event.fields).alert
-                    if alert is not None:
-                        rules[alert] += 1
+                    found = meaning(event.fields)
+                    if event.topic is not None and found.alert is not None:
+                        rules[found.alert] += 1
+                        if found.names_session:
+                            self.named.add(decision.session_id)
                 if is_at_loop(judgement.outcome):
                     self.loops.add(decision.session_id)
 
@@ -160,7 +164,9 @@ def summary(tally: Tally, *, only_loops: bool = False) -> list[Line]:
     records = tally.scored + tally.duplicates + tally.rejected
     loops = [(name, rules) for name, rules in tally.sessions.items() if name in tally.loops]
     suspicious = [
-        (name, rules) for name, rules in tally.sessions.items() if rules and name not in tally.loops
+        (name, rules)
+        for name, rules in tally.sessions.items()
+        if name in tally.named and name not in tally.loops
     ]
     ordered = loops if only_loops else loops + suspicious
     counts = f"{tally.scored:,} scored, {tally.duplicates:,} duplicate, {tally.rejected:,} rejected"

@@ -73,7 +73,9 @@ class Timeline:
         self._to = max(self._to, decision.timestamp)
         level = Level(eddy["verdict"]["level"])
         alerted = any(
-            event.topic is not None and meaning(event.fields).alert is not None for event in scored.events
+            event.topic is not None and found.alert is not None and found.names_session
+            for event in scored.events
+            for found in (meaning(event.fields),)
         )
         self._worst = higher(self._worst, higher(level, Level.WARNING) if alerted else level)
         lines = [line for event in scored.events if (line := self._line(event)) is not None]

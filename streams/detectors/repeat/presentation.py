@@ -18,9 +18,13 @@ class RepeatPresentation(Presentation):
     events: ClassVar[tuple[EventKind, ...]] = (EventKind.DIVERGENCE_SUSPECTED,)
 
     def meaning(self, fields: Fields) -> Meaning:
-        """Return that the rule of its kind fired."""
+        """Return that the rule of its kind fired.
+
+        It goes by the name of a tool alone. Nearly every session calls one tool three times in a row, so
+        that marks no session.
+        """
         rule = f"A2:{fields['signature'][0]}"
-        return Meaning(alert=fields["event_type"], fired=(rule, Level.WARNING.value))
+        return Meaning(alert=fields["event_type"], fired=(rule, Level.WARNING.value), names_session=False)
 
     def sentence(self, fields: Fields) -> str:
         """Return the length of the run.

@@ -85,7 +85,7 @@ def test_a_warning_that_comes_to_nothing_just_ends(tmp_path: Path) -> None:
     shown = report(tmp_path, *records)
     [episode] = [line.strip() for line in shown if "loop_episode" in line]
     assert episode.startswith("▲ loop_episode: may become a loop: x: the same call")
-    assert "0 in a loop" in shown[-2]
+    assert any("0 in a loop" in line for line in shown)
 
 
 def test_a_suspicious_session_is_told_what_can_be_done() -> None:
