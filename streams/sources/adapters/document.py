@@ -50,11 +50,15 @@ class DocumentAdapter(ABC):
             yield Problem(self.name, Reason.UNREADABLE, f"{len(unit):,} bytes: longer than is read")
             return
         damaged: list[int] = []
-        yield from self.read(self._parts(unit, damaged))
+        too_long: list[int] = []
+        yield from self.read(self._parts(unit, damaged, too_long))
         if damaged:
             yield Problem(self.name, Reason.UNREADABLE, _not_json(damaged))
+        if too_long:
+            longest = f"line {too_long[0]:,} is longer than the {LONGEST_UNIT:,} bytes that are read"
+            yield Problem(self.name, Reason.UNREADABLE, longest)
 
-    def _parts(self, unit: bytes, damaged: list[int]) -> Iterator[Part]:
+    def _parts(self, unit: bytes, damaged: list[int], too_long: list[int]) -> Iterator[Part]:
         whole = decoded(unit) if len(unit) <= LONGEST_UNIT else UNDECODABLE
         if whole is not UNDECODABLE:
             yield Part(whole, None)
@@ -66,7 +70,10 @@ class DocumentAdapter(ABC):
             line, begin, number = unit[begin:end], end + 1, number + 1
             if not line.strip():
                 continue
-            value = decoded(line) if len(line) <= LONGEST_UNIT else UNDECODABLE
+            if len(line) > LONGEST_UNIT:
+                too_long.append(number)
+                continue
+            value = decoded(line)
             if isinstance(value, dict | list):
                 yield Part(value, number)
             else:

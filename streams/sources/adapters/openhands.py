@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from streams.sources.adapters.adapter import CERTAIN, NO, Format, UnitKind
-from streams.sources.adapters.conversation import EPOCH_MS, Conversation
+from streams.sources.adapters.conversation import EPOCH_MS, Conversation, UserTurn
 from streams.sources.adapters.document import session_of
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.log import Found, LogAdapter
@@ -51,13 +51,15 @@ class OpenHands(LogAdapter):
                     yield self.unknown(session_id, "ActionEvent without tool_name or tool_call_id")
                     return
                 conversation.say(words_text(value.get("thought")))
-                yield from conversation.call(call_id, name, _arguments(value), at=at)
+                round_id = text_or_none(value.get("llm_response_id"))
+                yield from conversation.call(call_id, name, _arguments(value), at=at, round_id=round_id)
             case "ObservationEvent" | "AgentErrorEvent" | "UserRejectObservation":
                 if call_id is None:
                     yield self.unknown(session_id, f"{kind} without tool_call_id")
                     return
                 output, status = _result(kind, value)
-                yield from conversation.answer(call_id, output, at, status)
+                turn = UserTurn.REFUSAL if kind == "UserRejectObservation" else None
+                yield from conversation.answer(call_id, output, at, status, user_turn=turn)
             case "ConversationStateUpdateEvent" if value.get("key") == "execution_status":
                 if value.get("value") == "stuck":
                     stuck = Step(event_id, at, status="failure", kind="system", signal="STUCK")
