@@ -26,6 +26,7 @@ from streams.sources.adapters.adapter import (
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.log import Found
 from streams.sources.adapters.otlp.cutting import LENGTH, REQUEST_BEGINS
+from streams.sources.adapters.otlp.exports import spans_of_export
 from streams.sources.adapters.otlp.json_requests import spans_of_json
 from streams.sources.adapters.otlp.span import Received
 from streams.sources.adapters.otlp.traces import Traces
@@ -115,6 +116,8 @@ class OtlpJson(OtlpSpans):
         value = self._completed(unit)
         if isinstance(value, Problem):
             yield value
+        elif (exported := spans_of_export(value)) is not None:
+            yield from self._take(exported)
         elif isinstance(value, dict):
             yield from self._request(value)
         elif isinstance(value, list):
@@ -189,8 +192,10 @@ def unwrapped(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def sniff_json(head: bytes, _name: str) -> int:
-    """Recognise requests by their first key."""
+    """Recognise requests by their first key, and exports by the spans in them."""
     for given in head_values(head):
+        if spans_of_export(given) is not None:
+            return CERTAIN
         for value in given[:1] if isinstance(given, list) else [given]:
             if isinstance(value, dict) and {"resourceSpans", "resource_spans"} & unwrapped(value).keys():
                 return CERTAIN
