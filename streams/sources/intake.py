@@ -64,6 +64,8 @@ class Intake:
     """The file that the newest record came from."""
     named: list[str] = field(default_factory=list)
     """The first of them."""
+    known: list[str] = field(default_factory=list)
+    """What the first of them are that are of a known program."""
 
     def share(self, name: str) -> Share:
         """Return what came of the files of a format."""
@@ -72,8 +74,10 @@ class Intake:
             found = self.shares[name] = Share()
         return found
 
-    def stranger(self, name: str) -> None:
-        """Count a file that no format fits."""
+    def stranger(self, name: str, known: str | None = None) -> None:
+        """Count a file that no format fits; ``known`` says what it is if that is known all the same."""
         self.strangers += 1
+        if known is not None and len(self.known) < MOST_NAMED:
+            self.known.append(f"{name} {known}")
         if len(self.named) < MOST_NAMED:
             self.named.append(name)

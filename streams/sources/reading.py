@@ -21,6 +21,7 @@ from streams.sources.adapters.adapter import (
     Reason,
     UnitKind,
 )
+from streams.sources.adapters.known_programs import what_it_is
 from streams.sources.adapters.otlp.cutting import LENGTH, REQUEST_BEGINS
 from streams.sources.adapters.registry import BY_NAME
 from streams.sources.adapters.sniffing import HEAD_BYTES, NAMES, nothing_fits, sniffed, sniffed_in_lines
@@ -120,6 +121,8 @@ class _Reader:
         if self._intake.strangers and not self._intake.shares:
             first = self._intake.named[0]
             others = self._intake.strangers - 1
+            if self._intake.known and not others:
+                raise ConfigurationError(self._intake.known[0])
             raise ConfigurationError(
                 nothing_fits(first if not others else f"{first} and {others:,} more files")
             )
@@ -143,7 +146,7 @@ class _Reader:
                 found = sniffed(head, _unpacked(given.name)) or _further_down(head, given.name)
                 if found is None:
                     if head.strip():
-                        self._intake.stranger(_shown(given.name))
+                        self._intake.stranger(_shown(given.name), what_it_is(head, given.name))
                     return
                 chosen = found
             if chosen in _OWN or chosen == InputFormat.AVRO:

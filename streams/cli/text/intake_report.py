@@ -41,6 +41,7 @@ def intake_lines(intake: Intake) -> Iterator[str]:
         more = intake.strangers - len(intake.named)
         others = f" and {more:,} more" if more else ""
         yield f"{count(intake.strangers, 'file')} left out because no format fits: {names}{others}"
+        yield from (f"  {printable(each, 2 * _DETAIL)}" for each in intake.known)
 
 
 def _share(name: str, share: Share) -> Iterator[str]:
