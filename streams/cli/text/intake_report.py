@@ -24,7 +24,7 @@ _OWN: Final = frozenset(InputFormat)
 
 
 def report_intake(intake: Intake) -> None:
-    """Write what was left out. Files in Eddy's own formats leave nothing out; they alone get no line."""
+    """Write what was left out. Files in Eddy's own formats alone get a line only if they have problems."""
     for line in intake_lines(intake):
         echo(line, err=True)
 
@@ -32,7 +32,9 @@ def report_intake(intake: Intake) -> None:
 def intake_lines(intake: Intake) -> Iterator[str]:
     """Yield a line for each format, and one for each problem."""
     foreign = {name: share for name, share in intake.shares.items() if name not in _OWN}
-    shown = intake.shares if foreign else {}
+    shown = (
+        intake.shares if foreign else {name: each for name, each in intake.shares.items() if each.troubles}
+    )
     for name, share in shown.items():
         yield from _share(name, share)
     yield from _problems(intake.damaged)

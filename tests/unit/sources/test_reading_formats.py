@@ -12,6 +12,7 @@ import cramjam
 import orjson
 import pytest
 
+from streams.cli.text.intake_report import intake_lines
 from streams.errors import ConfigurationError
 from streams.sources.adapters.adapter import LONGEST_UNIT
 from streams.sources.adapters.mapped import mapped_format
@@ -275,3 +276,12 @@ def test_a_line_of_eddys_own_format_that_is_too_long_is_told_and_not_held(tmp_pa
     assert len(list(entries([str(file)], intake=intake))) == 1
     [trouble] = intake.share("jsonl").troubles.values()
     assert "longer than is read" in trouble.first.detail
+
+
+def test_a_line_of_decision_logs_that_is_longer_than_is_read_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "long.jsonl"
+    rows = (SAMPLES / "claude_code" / "loop.expected.jsonl").read_bytes()
+    path.write_bytes(rows + b"x" * (LONGEST_UNIT + 100) + b"\n")
+    intake = Intake()
+    assert len(read(path, intake=intake)) == 7
+    assert any("longer than is read" in line for line in intake_lines(intake))
