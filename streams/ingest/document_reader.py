@@ -11,7 +11,15 @@ from streams.errors import ConfigurationError
 from streams.ingest.file_tail import place_of
 from streams.ingest.reader import TOGETHER, Chunk
 from streams.ingest.store import Row
-from streams.sources.adapters.adapter import LONGEST_DOCUMENT, Adapter, Format, Problem, Reason, UnitKind
+from streams.sources.adapters.adapter import (
+    LONGEST_DOCUMENT,
+    LONGEST_UNIT,
+    Adapter,
+    Format,
+    Problem,
+    Reason,
+    UnitKind,
+)
 from streams.sources.adapters.otlp.cutting import cut_requests
 from streams.sources.entry import Entry
 from streams.sources.input_file import open_input
@@ -42,19 +50,20 @@ class DocumentReader:
             mark = f"{status.st_size}/{status.st_mtime_ns}"
             if mark == self.row.mark:
                 return
-            data = unpacked(self.path)
-        except (OSError, ConfigurationError) as error:
-            yield Chunk(
-                [Problem(self.path, Reason.UNREADABLE, str(error))], self.row.reading, None, again=True
-            )
+        except OSError as error:
+            yield self._damaged(error, again=True)
             return
         self.row = self.row._replace(place=place_of(status), reading=self._new_reading())
         adapter = self.form.start(self.path)
-        found = _all(adapter, self._units(data))
         again = True
-        while chunk := list(islice(found, TOGETHER)):
-            yield Chunk(chunk, self.row.reading, None, again=again)
-            again = False
+        try:
+            found = _all(adapter, self._units())
+            while chunk := list(islice(found, TOGETHER)):
+                yield Chunk(chunk, self.row.reading, None, again=again)
+                again = False
+        except (OSError, ConfigurationError) as error:
+            yield self._damaged(error, again=again)
+            return
         self.ignored = adapter.ignored
         self.row = self.row._replace(mark=mark)
         yield Chunk([], self.row.reading, self.row, again=again)
@@ -70,14 +79,29 @@ class DocumentReader:
     def rest(self) -> None:
         """Do nothing: what is read is closed at once."""
 
-    def _units(self, data: bytes) -> Iterator[bytes]:
+    def _damaged(self, error: Exception, *, again: bool) -> Chunk:
+        return Chunk([Problem(self.path, Reason.UNREADABLE, str(error))], self.row.reading, None, again=again)
+
+    def _units(self) -> Iterator[bytes | Problem]:
         match self.form.kind:
             case UnitKind.LINES:
-                yield from (line for line in data.split(b"\n") if line.strip())
+                yield from _lines(self.path)
             case UnitKind.REQUESTS:
-                yield from cut_requests(data)
+                yield from cut_requests(unpacked(self.path))
             case UnitKind.DOCUMENT:
-                yield data
+                yield unpacked(self.path)
+
+
+def _lines(path: str) -> Iterator[bytes | Problem]:
+    """Yield the lines of a packed log, however long it is; one longer than is read is not held."""
+    with open_input(path) as stream:
+        while line := stream.readline(LONGEST_UNIT + 1):
+            if len(line) > LONGEST_UNIT and not line.endswith(b"\n"):
+                while (more := stream.readline(LONGEST_UNIT)) and not more.endswith(b"\n"):
+                    pass
+                yield Problem(path, Reason.UNREADABLE, f"a line of more than {LONGEST_UNIT:,} bytes")
+            elif line.strip():
+                yield line.rstrip(b"\r\n")
 
 
 def unpacked(path: str) -> bytes:
@@ -90,7 +114,10 @@ def unpacked(path: str) -> bytes:
         return stream.read(LONGEST_DOCUMENT + 1)
 
 
-def _all(adapter: Adapter, units: Iterator[bytes]) -> Iterator[Entry | Problem]:
+def _all(adapter: Adapter, units: Iterator[bytes | Problem]) -> Iterator[Entry | Problem]:
     for unit in units:
-        yield from adapter.feed(unit)
+        if isinstance(unit, Problem):
+            yield unit
+        else:
+            yield from adapter.feed(unit)
     yield from adapter.close()

@@ -14,6 +14,7 @@ from streams.ingest.reader import Chunk
 from streams.ingest.store import Row
 from streams.sources.adapters.adapter import LONGEST_UNIT, Format, Problem, Reason
 from streams.sources.adapters.record import UNDECODABLE, decoded
+from streams.sources.entry import Entry
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -63,9 +64,13 @@ class LogReader:
         adapter = self.form.resume(self.path, self._adapter.state())
         file = self._opened()
         last = b"" if file is None else rest(file, self.row.position).strip()
+        is_long = file is not None and os.fstat(file).st_size - self.row.position > LONGEST_UNIT
         self.rest()
-        found = []
-        if last and decoded(last) is not UNDECODABLE:
+        found: list[Entry | Problem] = []
+        if is_long:
+            longest = f"a last line of more than {LONGEST_UNIT:,} bytes"
+            found = [Problem(self.path, Reason.UNREADABLE, longest)]
+        elif last and decoded(last) is not UNDECODABLE:
             found = list(adapter.feed(last.removeprefix(_BYTE_ORDER_MARK)))
         elif last:
             self._unfinished = Counter({UNFINISHED: 1})

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 from typing import Final
 
+from streams.errors import ConfigurationError
 from streams.ingest.document_reader import DocumentReader, unpacked
 from streams.ingest.file_tail import Place, Proof, continues, first_line, place_of, proof
 from streams.ingest.log_reader import LogReader, opened
@@ -48,8 +50,11 @@ class Opening:
         Raises:
             OSError, ConfigurationError: it cannot be read.
         """
-        if Path(path).is_dir():
+        mode = Path(path).stat().st_mode
+        if stat.S_ISDIR(mode):
             return self._parts(path)
+        if not stat.S_ISREG(mode):
+            raise ConfigurationError("a pipe or a device, which can be read only once: eddy ingest - < IT")
         with Path(path).open("rb") as file:
             head = file.read(SNIFFED_BYTES)
         if packed := not is_plain(head):

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
+from streams.ingest import document_reader, log_reader
 from streams.sources.content import Content
 from tests.unit.ingest.following import LOG, SAMPLES, World
 
@@ -161,3 +162,34 @@ async def test_a_log_is_read_under_a_name_that_is_not_utf_8_and_beside_links_in_
     (world.folder / "b").symlink_to("a")
     (world.folder / "self").symlink_to(".")
     assert len(await world.follow()) == len(LOG.with_name("loop.expected.jsonl").read_bytes().splitlines())
+
+
+async def test_a_packed_log_is_read_to_its_end_however_long_it_is(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(document_reader, "LONGEST_DOCUMENT", 1_000)
+    monkeypatch.setattr(document_reader, "LONGEST_UNIT", 50_000)
+    data = LOG.read_bytes() + b"x" * 120_000 + b"\n" + LOG.read_bytes().replace(b'"uuid":"', b'"uuid":"2-')
+    (world.folder / "a.jsonl.gz").write_bytes(gzip.compress(data))
+    found = await world.once()
+    assert found[: len(expected(LOG))] == expected(LOG)
+    assert len(found) > len(expected(LOG))
+    assert world.account.sources["claude-code"].all_problems == {"unreadable": 1}
+
+
+async def test_a_last_line_longer_than_is_read_is_a_problem(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_reader, "LONGEST_UNIT", 50_000)
+    (world.folder / "a.jsonl").write_bytes(LOG.read_bytes() + b"x" * 60_000)
+    assert await world.once() == expected(LOG)
+    assert world.account.sources["claude-code"].all_problems == {"unreadable": 1}
+
+
+async def test_a_pipe_is_not_waited_for_and_the_log_beside_it_is_read(world: World) -> None:
+    pipe = world.folder / "pipe.jsonl"
+    os.mkfifo(pipe)
+    log = world.folder / "a.jsonl"
+    log.write_bytes(LOG.read_bytes())
+    assert await world.once(pipe, log) == expected(LOG)
+    assert "eddy ingest - <" in world.account.unreadable[str(pipe)]
