@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from streams.errors import ConfigurationError
-from streams.ingest.document_reader import DocumentReader, unpacked
+from streams.ingest.document_reader import DocumentReader
 from streams.ingest.file_tail import Place, Proof, continues, first_line, place_of, proof
 from streams.ingest.log_reader import LogReader, opened
 from streams.ingest.own_formats import Choice
@@ -58,7 +58,8 @@ class Opening:
         with Path(path).open("rb") as file:
             head = file.read(SNIFFED_BYTES)
         if packed := not is_plain(head):
-            head = unpacked(path)[:SNIFFED_BYTES]
+            with open_input(path) as whole:
+                head = whole.read(SNIFFED_BYTES)
         form = self._choose(head, path) or self._further_down(head, path)
         if form is None:
             return None
