@@ -6,6 +6,7 @@ the next one. A document that has grown is read again from its beginning and giv
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from streams.sources.adapters.adapter import LONGEST_DOCUMENT, LONGEST_UNIT, Kin
 from streams.sources.adapters.log import Found
 from streams.sources.adapters.record import UNDECODABLE, decoded
 
+_BLANK: Final = re.compile(rb"\s+")
 _SUFFIXES: Final = (".gz", ".zst", ".jsonl", ".ndjson", ".json", ".traj", ".csv")
 _NAMES_OF_ALL: Final = frozenset({"api_conversation_history", "trajectory", "messages", "events"})
 
@@ -48,6 +50,10 @@ class DocumentAdapter(ABC):
         """Yield what one document says."""
         if len(unit) > LONGEST_DOCUMENT:
             yield Problem(self.name, Reason.UNREADABLE, f"{len(unit):,} bytes: longer than is read")
+            return
+        if len(unit) > LONGEST_UNIT and not _is_lines(unit):
+            longest = f"{len(unit):,} bytes: longer than the {LONGEST_UNIT:,} that are read of one value"
+            yield Problem(self.name, Reason.UNREADABLE, longest)
             return
         damaged: list[int] = []
         too_long: list[int] = []
@@ -105,6 +111,24 @@ class DocumentAdapter(ABC):
         except (ValueError, TypeError, KeyError):
             return cls(name)
         return adapter
+
+
+def _is_lines(unit: bytes) -> bool:
+    r"""Tell whether a document is JSON lines: one of its first two lines is a value, or too long to tell.
+
+    >>> _is_lines(b'{"a": 1}\n{"a": 2}'), _is_lines(b'[\n  {"a": 1},\n')
+    (True, False)
+    """
+    begin = 0
+    for _ in range(2):
+        blank = _BLANK.match(unit, begin)
+        begin = begin if blank is None else blank.end()
+        end = unit.find(b"\n", begin)
+        end = len(unit) if end < 0 else end
+        if end - begin > LONGEST_UNIT or isinstance(decoded(unit[begin:end]), dict | list):
+            return True
+        begin = end + 1
+    return False
 
 
 def _not_json(lines: list[int]) -> str:
