@@ -10,7 +10,6 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
-from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -21,6 +20,7 @@ from streams.errors import ConfigurationError
 from streams.ingest.file_tail import Place, Proof
 from streams.ingest.reader import Chunk, Reader
 from streams.ingest.store import Row, Store
+from streams.observe.access import is_loopback
 from streams.sources.adapters.adapter import LONGEST_UNIT, Format, Problem, Reason
 from streams.sources.adapters.otlp_spans import JSON_FORMAT, PROTO_FORMAT
 from streams.sources.entry import Entry
@@ -152,31 +152,25 @@ def _only_from_here(host: str) -> Middleware:
 
     @web.middleware
     async def checked(request: web.Request, handler: Handler) -> web.StreamResponse:
-        asked = _host_of(f"//{request.headers.get('Host', '')}")
-        origin = request.headers.get("Origin")
-        if _is_loopback(host) and asked != host and not _is_loopback(asked):
-            raise web.HTTPForbidden(text=f"Host {asked[:200]!r} is not this machine\n")
-        if origin is not None and _host_of(origin) != asked:
+        sent_to = _place(f"//{request.headers.get('Host', '')}")
+        name, origin = sent_to[0], request.headers.get("Origin")
+        if is_loopback(host) and name != host and not is_loopback(name):
+            raise web.HTTPForbidden(text=f"Host {name[:200]!r} is not this machine\n")
+        if origin is not None and _place(origin) != sent_to:
             raise web.HTTPForbidden(text="Pages of other sites may not send spans\n")
         return await handler(request)
 
     return checked
 
 
-def _host_of(url: str) -> str:
+def _place(url: str) -> tuple[str, int | None]:
+    """Return the host and the port of an address, no host if it is none."""
     try:
-        return urlsplit(url).hostname or ""
+        found = urlsplit(url)
+        port = found.port
     except ValueError:
-        return ""
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
+        return "", None
+    return found.hostname or "", port
 
 
 def _new(path: str, form: Format, reading: int) -> Row:
