@@ -69,14 +69,11 @@ def sniff(head: bytes, _name: str) -> int:
     """Recognise a list by its blocks of calls and results; perhaps by what only this interface takes."""
     best = NO
     for value in head_values(head):
-        messages = value.get("messages") if isinstance(value, dict) else value
-        if not isinstance(messages, list):
-            continue
-        roles = [each for each in messages if isinstance(each, dict) and "role" in each]
+        roles = [each for each in AnthropicMessages.listed(value) if "role" in each]
         for block in (block for each in roles for block in _blocks(each.get("content"))):
             if isinstance(block, dict) and block.get("type") in ("tool_use", "tool_result"):
                 return CERTAIN
-        if roles and isinstance(value, dict) and "system" in value:
+        if roles and isinstance(value, dict) and "system" in value and "messages" in value:
             best = _LIKELY
     return best
 

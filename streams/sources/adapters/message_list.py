@@ -42,7 +42,7 @@ class MessageList(NamedTuple):
 
 
 class MessageListAdapter(DocumentAdapter):
-    """An adapter of message lists. A format implements `lists` and `messages`.
+    """An adapter of message lists. A format implements `messages`, and `items` if it has keys of its own.
 
     Attributes:
         agent: the name under which records go: a list names no program.
@@ -66,12 +66,18 @@ class MessageListAdapter(DocumentAdapter):
             return messages
         return next((each for each in value.values() if holds_messages(each)), None)
 
+    @classmethod
+    def listed(cls, value: Any) -> Iterator[dict[str, Any]]:
+        """Yield the messages of every list that would be read of a value, to recognise whose they are."""
+        for each in cls("input").lists(value) or ():
+            yield from (message for message in each.messages if isinstance(message, dict))
+
     def read(self, parts: Iterator[Part]) -> Found:
         """Yield what the longest list of each session says."""
         longest: dict[str, MessageList] = {}
         histories = _Histories()
         for part in parts:
-            found = self._lists(part.value)
+            found = self.lists(part.value)
             if found is None:
                 yield self.unknown(self.name, f"no list of messages{_line(part.number)}")
                 continue
@@ -99,7 +105,8 @@ class MessageListAdapter(DocumentAdapter):
         session_id = session_of(self.name)
         return session_id if place is None else f"{session_id}/{place}"
 
-    def _lists(self, value: Any, depth: int = 0) -> list[MessageList] | None:
+    def lists(self, value: Any, depth: int = 0) -> list[MessageList] | None:
+        """Return the lists that a value holds, under any key, None if it holds none."""
         if isinstance(value, dict):
             messages = self.items(value)
             if messages is not None:
@@ -117,7 +124,7 @@ class MessageListAdapter(DocumentAdapter):
         """Return the lists further down, such as those of ``samples[].messages``."""
         if depth >= _DEEPEST:
             return None
-        found = [each for value in values for each in self._lists(value, depth + 1) or ()]
+        found = [each for value in values for each in self.lists(value, depth + 1) or ()]
         return found or None
 
 

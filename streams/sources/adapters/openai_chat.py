@@ -62,8 +62,8 @@ class OpenAIChat(MessageListAdapter):
         match message.get("function_call"):
             case {"name": str(name)} as call:  # the interface of 2023, which had no ids
                 called = True
-                call_id = f"{conversation.session_id}/{index}"
-                yield from conversation.call(call_id, name, call.get("arguments"), at=at(index))
+                arguments = call.get("arguments")
+                yield from conversation.call(round_id, name, arguments, at=at(index), round_id=round_id)
             case _:
                 pass
         if not called and not same_turn(messages, index):

@@ -16,6 +16,7 @@ from streams.sources.adapters.message_list import MessageListAdapter, at
 from streams.sources.adapters.record import block_text, text_or_none, words_text
 
 NAME: Final = "openai-responses"
+_LISTS: Final = ("input", "output")
 _ARGUMENTS: Final = ("arguments", "input", "action", "operation")
 
 
@@ -26,7 +27,7 @@ class OpenAIResponses(MessageListAdapter):
 
     def items(self, value: dict[str, Any]) -> list[Any] | None:
         """Return the items of a request, of a response, or of both in one object."""
-        lists = [value[key] for key in ("input", "output") if isinstance(value.get(key), list)]
+        lists = [value[key] for key in _LISTS if isinstance(value.get(key), list)]
         return [item for each in lists for item in each] if lists else None
 
     def messages(self, conversation: Conversation, messages: list[Any]) -> Found:
@@ -62,7 +63,8 @@ class OpenAIResponses(MessageListAdapter):
         self, conversation: Conversation, call_id: str, item: dict[str, Any], index: int
     ) -> Found:
         """Yield the record of a call that ran at the provider: its result stands in the same item."""
-        yield from conversation.call(call_id, item["name"], _arguments(item), at=at(index))
+        round_id = f"{conversation.session_id}/{index}"
+        yield from conversation.call(call_id, item["name"], _arguments(item), at=at(index), round_id=round_id)
         error = block_text(item.get("error"))
         output = block_text(item.get("output")) if error is None else error
         status = self.status(output) if error is None else "failure"
@@ -90,11 +92,11 @@ def sniff(head: bytes, _name: str) -> int:
     """Recognise a list by its calls; perhaps by an ``input`` of messages."""
     best = NO
     for value in head_values(head):
-        lists = [value.get("input"), value.get("output")] if isinstance(value, dict) else [value]
-        items = [item for each in lists if isinstance(each, list) for item in each if isinstance(item, dict)]
+        items = list(OpenAIResponses.listed(value))
         if any("call_id" in each and str(each.get("type")).startswith("function_call") for each in items):
             return CERTAIN
-        if isinstance(value, dict) and any("role" in each and "content" in each for each in items):
+        is_request = isinstance(value, dict) and any(isinstance(value.get(key), list) for key in _LISTS)
+        if is_request and any("role" in each and "content" in each for each in items):
             best = PERHAPS
     return best
 

@@ -2,12 +2,14 @@
 
 from typing import Any
 
+import orjson
 import pytest
 
 from streams.errors import ConfigurationError
 from streams.sources.adapters import anthropic_messages, claude_code, openai_chat, openai_responses
 from streams.sources.adapters.conversation import EPOCH_MS
 from streams.sources.adapters.message_list import with_error_pattern
+from streams.sources.adapters.sniffing import sniffed
 from tests.unit.sources.adapters.reading import event_ids, json_lines, logs, read, reasons
 
 CHAT, RESPONSES, ANTHROPIC = openai_chat.FORMAT, openai_responses.FORMAT, anthropic_messages.FORMAT
@@ -202,3 +204,37 @@ def test_what_is_nested_too_deeply_is_no_list() -> None:
     for _ in range(50):
         value = {"a": value}
     assert reasons(CHAT, value) == ["unknown_shape"]
+
+
+USED = {"type": "tool_use", "id": "a", "name": "Bash", "input": {}}
+FORMATS_OF_LISTS = {
+    "openai-chat": turns("a"),
+    "openai-responses": [TASK, {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"}],
+    "anthropic-messages": [TASK, {"role": "assistant", "content": [USED]}],
+}
+
+
+@pytest.mark.parametrize("name", FORMATS_OF_LISTS)
+def test_a_list_is_recognised_wherever_it_is_read(name: str) -> None:
+    messages = FORMATS_OF_LISTS[name]
+    for given in (
+        messages,
+        {"messages": messages},
+        {"reward": 1.0, "traj": messages},
+        [{"task_id": 1, "trial": 0, "history": messages}],
+        {"samples": [{"messages": messages}]},
+    ):
+        assert sniffed(orjson.dumps(given), "run.json") == name
+
+
+def test_calls_of_one_message_are_one_round() -> None:
+    both = {"role": "assistant", "content": [USED, USED | {"id": "b"}]}
+    results = [{"type": "tool_result", "tool_use_id": each, "content": "x"} for each in "ba"]
+    found = logs(ANTHROPIC, [TASK, both, {"role": "user", "content": results}], name="f.json")
+    assert [(each["event_id"], each["meta"]["round_id"]) for each in found] == [("a", "f/1"), ("b", "f/1")]
+
+
+def test_a_call_without_an_id_is_a_round_of_its_own() -> None:
+    call = {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}}
+    found = logs(CHAT, [TASK, call, {"role": "function", "name": "f", "content": "x"}], name="f.json")
+    assert (found[0]["event_id"], found[0]["meta"]["round_id"]) == ("f/1", "f/1")
