@@ -80,29 +80,34 @@ class Atif(DocumentAdapter):
                     conversation.ask(words)
                 yield from self._results(conversation, step, set(), at)
             case "agent":
-                conversation.spend(_tokens(step.get("metrics")))
+                billed, cached = _tokens(step.get("metrics"))
+                conversation.spend(billed, cached=cached)
                 _pay(conversation, step.get("metrics"))
                 conversation.say(words)
                 called: set[str] = set()
-                yield from self._calls(conversation, step, at, called)
+                number_of = step.get("step_id")
+                step_id = index + 1 if whole(number_of) is None else number_of
+                message_id = f"{conversation.session_id}/{step_id}"
+                yield from self._calls(conversation, step, at, called, message_id)
                 yield from self._results(conversation, step, called, at)
                 if last and not called:
-                    number_of = step.get("step_id")
-                    step_id = index + 1 if whole(number_of) is None else number_of
-                    yield from conversation.finish(f"{conversation.session_id}/{step_id}", at)
+                    yield from conversation.finish(message_id, at)
             case "system":
                 self.ignored["step of the system"] += 1
                 yield from self._results(conversation, step, set(), at)
             case _:
                 yield self.unknown(conversation.session_id, f"step {index + 1} of no known source")
 
-    def _calls(self, conversation: Conversation, step: dict[str, Any], at: int, called: set[str]) -> Found:
+    def _calls(
+        self, conversation: Conversation, step: dict[str, Any], at: int, called: set[str], message_id: str
+    ) -> Found:
         calls = step.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
             match call:
                 case {"tool_call_id": str(call_id), "function_name": str(name)}:
                     called.add(call_id)
-                    yield from conversation.call(call_id, name, call.get("arguments"), at=at)
+                    arguments = call.get("arguments")
+                    yield from conversation.call(call_id, name, arguments, at=at, round_id=message_id)
                 case _:
                     yield self.unknown(conversation.session_id, "a call without an id or a name")
 
@@ -118,7 +123,11 @@ class Atif(DocumentAdapter):
                     nameless.append(result)
                 case _:
                     yield self.unknown(conversation.session_id, "a result that is not an object")
-        waiting = [call_id for call_id in conversation.calls if call_id in called] if nameless else []
+        waiting = [
+            call_id
+            for call_id, call in conversation.calls.items()
+            if nameless and call_id in called and call.answered is None
+        ]
         # One result for several calls is what stood there after the last of them.
         silent = max(0, len(waiting) - len(nameless))
         for call_id in waiting[:silent]:
@@ -164,12 +173,14 @@ def _whose(step: dict[str, Any], session_id: str) -> str:
     return f"{session_id}/{next((name for name in names if name), 'sidechain')}"
 
 
-def _tokens(metrics: Any) -> int | None:
+def _tokens(metrics: Any) -> tuple[int | None, int | None]:
+    """Return the tokens that were billed in full, and those from a cache, which the prompt includes."""
     if not isinstance(metrics, dict):
-        return None
+        return None, None
+    cached = whole(metrics.get("cached_tokens"))
     given = (whole(metrics.get(key)) for key in ("prompt_tokens", "completion_tokens"))
     counts = [count for count in given if count is not None]
-    return sum(counts) if counts else None
+    return (max(0, sum(counts) - (cached or 0)) if counts else None), cached or None
 
 
 def _pay(conversation: Conversation, metrics: Any) -> None:

@@ -1,7 +1,8 @@
 """Runs of LangSmith, as ``list_runs`` and the run JSON lines give them: one object a run.
 
 ``dotted_order`` gives their order, whatever the order of the lines. ``session_id`` is the project: the thread
-stands in the metadata of a run, else the trace is the session. The result of a tool is a message.
+stands in the metadata of a run, else the trace is the session. The result of a tool is a message, whose
+``tool_call_id`` names the call that a model asked for.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from streams.sources.adapters.adapter import CERTAIN, NO, Format, Problem, Reason, UnitKind
+from streams.sources.adapters.asked_calls import answered_call, asked_calls
 from streams.sources.adapters.conversation import Conversation
 from streams.sources.adapters.document import DocumentAdapter, Part
 from streams.sources.adapters.heads import head_values
@@ -32,7 +34,11 @@ _THREAD_KEYS: Final = ("session_id", "conversation_id", "thread_id")
 
 
 class Run(NamedTuple):
-    """What is kept of a run until all are known: a call of a tool, or the tokens of a model."""
+    """What is kept of a run until all are known: a call of a tool, or the tokens of a model.
+
+    Attributes:
+        calls: ids of the calls that the model asked for, or of the one that the tool answers.
+    """
 
     order: str
     trace_id: str
@@ -40,6 +46,8 @@ class Run(NamedTuple):
     step: Step | None
     tokens: int | None = None
     cost: float | None = None
+    cached: int | None = None
+    calls: tuple[str, ...] = ()
 
 
 class LangSmith(DocumentAdapter):
@@ -65,22 +73,28 @@ class LangSmith(DocumentAdapter):
                     else:
                         yield run
         conversations: dict[str, Conversation] = {}
-        for run in sorted(runs.values(), key=lambda each: each.order):
+        asked: dict[tuple[str, str], str] = {}
+        for run_id, run in sorted(runs.items(), key=lambda each: each[1].order):
             session_id = threads.get(run.trace_id, run.trace_id)
             conversation = conversations.setdefault(session_id, Conversation(session_id, NAME, NAME))
-            conversation.spend(run.tokens)
+            conversation.spend(run.tokens, cached=run.cached)
             if run.cost:
                 conversation.cost = (conversation.cost or 0.0) + run.cost
-            if run.step is not None:
+            if run.step is None:
+                asked.update(dict.fromkeys(((session_id, each) for each in run.calls), run_id))
+            else:
                 conversation.trace_id = run.trace_id
                 conversation.agent_id = run.agent or NAME
-                yield conversation.entry(run.step)
+                rounds = (asked.get((session_id, each)) for each in run.calls)
+                yield conversation.entry(run.step._replace(round_id=next(rounds, None)))
 
     def _run(self, value: dict[str, Any], run_id: str, trace_id: str) -> Iterator[Run | Problem]:
         kind = value["run_type"]
         order = text_or_none(value.get("dotted_order")) or text_or_none(value.get("start_time")) or ""
         if kind == "llm":
-            yield Run(order, trace_id, None, None, _tokens(value), _cost(value.get("total_cost")))
+            billed, cached = _tokens(value)
+            cost, calls = _cost(value.get("total_cost")), tuple(asked_calls(value.get("outputs")))
+            yield Run(order, trace_id, None, None, billed, cost, cached, calls)
         elif kind == "tool":
             name, ended = text_or_none(value.get("name")) or "tool", milliseconds(value.get("end_time"))
             if ended is None:
@@ -89,9 +103,15 @@ class LangSmith(DocumentAdapter):
             step = _step(value, name, run_id, ended)
             if is_not_captured(step.arguments):
                 yield Problem(trace_id, Reason.NO_CONTENT, f"{name[:80]}, run {run_id[:80]}")
-            yield Run(order, trace_id, text_or_none(_metadata(value).get("lc_agent_name")), step)
+            agent, call_id = text_or_none(_metadata(value).get("lc_agent_name")), _answered(value)
+            yield Run(order, trace_id, agent, step, calls=() if call_id is None else (call_id,))
         else:
             self.ignored[f"run of type {kind}"[:60]] += 1
+
+
+def _answered(value: dict[str, Any]) -> str | None:
+    """Return the id of the call that a run answers; a failed one has it in its metadata at most."""
+    return answered_call(value.get("outputs")) or text_or_none(_metadata(value).get("tool_call_id"))
 
 
 def _step(value: dict[str, Any], name: str, run_id: str, ended: int) -> Step:
@@ -140,13 +160,16 @@ def _thread(value: dict[str, Any]) -> str | None:
     return next((found for key in _THREAD_KEYS if (found := text_or_none(metadata.get(key)))), None)
 
 
-def _tokens(value: dict[str, Any]) -> int | None:
+def _tokens(value: dict[str, Any]) -> tuple[int | None, int | None]:
+    """Return the tokens that were billed in full, and those from a cache, which the prompt includes."""
+    details = value.get("prompt_token_details")
+    cached = whole(details.get("cache_read")) if isinstance(details, dict) else None
     total = whole(value.get("total_tokens"))
-    if total is not None:
-        return total
-    counts = [whole(value.get(key)) for key in ("prompt_tokens", "completion_tokens")]
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
+    if total is None:
+        counts = [whole(value.get(key)) for key in ("prompt_tokens", "completion_tokens")]
+        known = [count for count in counts if count is not None]
+        total = sum(known) if known else None
+    return (None if total is None else max(0, total - (cached or 0))), cached or None
 
 
 def _cost(value: Any) -> float | None:

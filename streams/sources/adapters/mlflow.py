@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from streams.sources.adapters.adapter import CERTAIN, NO, Format, Problem, Reason, UnitKind
+from streams.sources.adapters.asked_calls import answered_call, asked_calls
 from streams.sources.adapters.conversation import Conversation
 from streams.sources.adapters.document import DocumentAdapter, Part
 from streams.sources.adapters.heads import head_values
@@ -59,15 +60,17 @@ class MLflow(DocumentAdapter):
             else:
                 yield Problem(trace_id, Reason.UNKNOWN_SHAPE, span)
         counted = _models_that_count(spans)
+        rounds = _rounds(spans, trace_id)
         for span in sorted(spans, key=lambda each: (each.end, each.start, each.span_id)):
             event_id = f"{trace_id}/{span.span_id}"
             if span.kind == "TOOL":
                 step = _step(span, event_id)
                 if "mlflow.spanInputs" not in span.attributes:
                     yield Problem(trace_id, Reason.NO_CONTENT, f"{step.tool}, span {span.span_id[:80]}")
-                yield conversation.entry(step)
+                yield conversation.entry(step._replace(round_id=rounds.get(span.span_id)))
             elif span.span_id in counted:
-                conversation.spend(_tokens(span.attributes))
+                billed, cached = _tokens(span.attributes)
+                conversation.spend(billed, cached=cached)
             elif span.parent_id is None and session_id is None:
                 error = _error(span) if _failed(span.value) else None
                 yield conversation.end(span.end // 1_000_000, event_id=event_id, error=error)
@@ -125,6 +128,32 @@ def _models_that_count(spans: list[Span]) -> set[str]:
     return {span.span_id for span in models if span.span_id not in around}
 
 
+def _rounds(spans: list[Span], trace_id: str) -> dict[str, str]:
+    """Return the model that asked for each call, by the call's span; without calls whose model is unknown.
+
+    It is the model above the call, the one that named its id, or the one beside it that asked for calls and
+    had ended when the call began.
+    """
+    kinds = {span.span_id: span.kind for span in spans}
+    asked: dict[str, str] = {}
+    beside: dict[str, Span | None] = {}
+    found: dict[str, str] = {}
+    for span in sorted(spans, key=lambda each: (each.end, each.start, each.span_id)):
+        above = span.parent_id or ""
+        if span.kind in _MODELS:
+            calls = asked_calls(span.attributes.get("mlflow.spanOutputs"))
+            asked.update(dict.fromkeys(calls, span.span_id))
+            beside[above] = span if calls else None
+        elif span.kind == "TOOL":
+            call_id, near = answered_call(span.attributes.get("mlflow.spanOutputs")), beside.get(above)
+            model = above if kinds.get(above) in _MODELS else asked.get(call_id or "")
+            if model is None and near is not None and near.end <= span.start:
+                model = near.span_id
+            if model is not None:
+                found[span.span_id] = f"{trace_id}/{model}"
+    return found
+
+
 def _step(span: Span, event_id: str) -> Step:
     answer = tool_answer(span.attributes.get("mlflow.spanOutputs"))
     failed = _failed(span.value)
@@ -160,16 +189,22 @@ def _error(span: Span) -> str | None:
     return text_or_none(said)
 
 
-def _tokens(attributes: dict[str, Any]) -> int | None:
+def _tokens(attributes: dict[str, Any]) -> tuple[int | None, int | None]:
+    """Return the tokens that were billed in full, and those from a cache.
+
+    The input includes the latter, but not that of Anthropic: then there may be more of them than of it.
+    """
     usage = attributes.get("mlflow.chat.tokenUsage")
     if not isinstance(usage, dict):
-        return None
-    total = whole(usage.get("total_tokens"))
-    if total is not None:
-        return total
+        return None, None
+    total, cached = whole(usage.get("total_tokens")), whole(usage.get("cache_read_input_tokens")) or 0
     counts = [whole(usage.get(key)) for key in ("input_tokens", "output_tokens")]
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
+    if total is None:
+        known = [count for count in counts if count is not None]
+        total = sum(known) if known else None
+    if total is not None and cached <= (total if counts[0] is None else counts[0]):
+        total -= cached
+    return total, cached or None
 
 
 FORMAT: Final = Format(NAME, UnitKind.DOCUMENT, sniff, MLflow, MLflow.resume)

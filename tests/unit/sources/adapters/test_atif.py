@@ -38,7 +38,11 @@ def test_a_copied_step_is_no_step_and_costs_nothing() -> None:
     new = calling(2, "b", results=[result("b")], metrics=USAGE)
     found = logs(FORMAT, trajectory(copied, new))
     assert event_ids(found) == ["b"]
-    assert found[0]["state_delta"] == {"tokens_consumed": 115, "cumulative_session_cost": 0.5}
+    assert found[0]["state_delta"] == {
+        "tokens_consumed": 25,
+        "cumulative_session_cost": 0.5,
+        "tokens_cached": 90,
+    }
 
 
 def test_the_head_that_codex_writes_is_taken_off_and_gives_the_status() -> None:
@@ -126,3 +130,20 @@ def test_a_session_says_the_same_through_atif_and_through_its_own_log(converted:
         for found in (through_atif, [orjson.loads(row) for row in rows])
     ]
     assert summaries[0] == summaries[1]
+
+
+def test_calls_of_one_step_are_one_round_and_keep_their_order() -> None:
+    steps = [calling(1, "a", "b", results=[result("b"), result("a")]), calling(2, "c", results=[result("c")])]
+    found = logs(FORMAT, trajectory(*steps))
+    assert [(each["event_id"], each["meta"]["round_id"]) for each in found] == [
+        ("a", "s/1"),
+        ("b", "s/1"),
+        ("c", "s/2"),
+    ]
+
+
+def test_a_result_without_an_id_goes_to_no_call_that_has_its_own() -> None:
+    steps = trajectory(calling(1, "a", "b", results=[result("b", "of b"), {"content": "of a"}]))
+    found = logs(FORMAT, steps)
+    assert [each["action"]["tool_output_summary"] for each in found] == ["of a", "of b"]
+    assert reasons(FORMAT, steps) == []

@@ -73,3 +73,25 @@ def test_a_run_that_has_not_ended_is_reported() -> None:
 
 def test_a_run_exported_twice_is_one_record() -> None:
     assert event_ids(logs(FORMAT, json_lines(run(1), run(1)))) == ["run-1"]
+
+
+def asking(number: int, *call_ids: str, **more: Any) -> dict[str, Any]:
+    message = {"kwargs": {"content": "", "tool_calls": [{"id": each, "name": "f"} for each in call_ids]}}
+    return run(number, "llm", outputs={"generations": [[{"message": message}]]}, **more)
+
+
+def test_a_call_is_of_the_round_of_the_model_that_named_its_id() -> None:
+    runs = [asking(1, "call_2", "call_3"), run(2), run(3), asking(4, "other"), run(5)]
+    rounds = [each["meta"].get("round_id") for each in logs(FORMAT, json_lines(*reversed(runs)))]
+    assert rounds == ["run-1", "run-1", None]
+
+
+def test_ids_of_another_session_are_no_round_of_this_one() -> None:
+    runs = [asking(1, "call_2", trace_id="trace-2"), run(2)]
+    assert "round_id" not in logs(FORMAT, json_lines(*runs))[0]["meta"]
+
+
+def test_tokens_from_a_cache_are_counted_apart() -> None:
+    model = {"total_tokens": 115, "prompt_token_details": {"cache_read": 90}}
+    found = logs(FORMAT, json_lines(run(1, "llm", **model), run(2)))
+    assert found[0]["state_delta"] == {"tokens_consumed": 25, "tokens_cached": 90}

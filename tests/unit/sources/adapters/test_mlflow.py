@@ -38,7 +38,7 @@ def trace(*spans: Any, metadata: Any = SESSION) -> dict[str, Any]:
     return {"info": {"trace_id": "tr-1", "trace_metadata": metadata}, "data": {"spans": list(spans)}}
 
 
-TOOL = {"inputs": {"q": "x"}, "outputs": "none"}
+TOOL: dict[str, Any] = {"inputs": {"q": "x"}, "outputs": "none"}
 
 
 def test_spans_are_put_in_the_order_of_their_ends() -> None:
@@ -107,3 +107,43 @@ def test_a_trace_of_version_2_is_read() -> None:
         FORMAT, {"info": {"request_id": "r1", "request_metadata": SESSION}, "data": {"spans": [old]}}
     )
     assert (found[0]["event_id"], found[0]["action"]["error"]) == ("r1/0x1", "late")
+
+
+def rounds(*spans: Any) -> list[Any]:
+    return [each["meta"].get("round_id") for each in logs(FORMAT, trace(*spans))]
+
+
+ASKING = {"choices": [{"message": {"tool_calls": [{"id": "c1", "type": "function"}]}}]}
+
+
+def test_a_call_is_of_the_round_of_the_model_above_it() -> None:
+    assert rounds(span(2, "TOOL", "s3", **TOOL), span(3, "LLM")) == ["tr-1/s3"]
+
+
+def test_a_call_is_of_the_round_of_the_model_that_named_its_id() -> None:
+    message = {"content": "none", "tool_call_id": "c1", "type": "tool"}
+    spans = [
+        span(1, "CHAT_MODEL", "node", outputs=ASKING),
+        span(2, "LLM", outputs="no call"),
+        span(3, "TOOL", "tools", inputs={}, outputs=message),
+    ]
+    assert rounds(*spans) == ["tr-1/s1"]
+
+
+def test_a_call_is_of_the_round_of_the_model_beside_it_only_if_that_asked_for_calls() -> None:
+    spans = [span(1, "LLM", outputs=ASKING), span(2, "TOOL", **TOOL), span(3, "TOOL", **TOOL)]
+    more = [span(4, "LLM", outputs="no call"), span(5, "TOOL", **TOOL)]
+    assert rounds(*spans, *more) == ["tr-1/s1", "tr-1/s1", None]
+
+
+def test_tokens_from_a_cache_are_counted_apart_whether_the_input_includes_them_or_not() -> None:
+    spans = [
+        span(1, "LLM", usage=USAGE | {"cache_read_input_tokens": 90}),
+        span(2, "TOOL", **TOOL),
+        span(3, "LLM", usage=USAGE | {"cache_read_input_tokens": 5_000}),
+        span(4, "TOOL", **TOOL),
+    ]
+    assert [each["state_delta"] for each in logs(FORMAT, trace(*spans))] == [
+        {"tokens_consumed": 25, "tokens_cached": 90},
+        {"tokens_consumed": 115, "tokens_cached": 5_000},
+    ]
