@@ -126,9 +126,7 @@ def reduced(span: Received) -> Span:
         return _call(span, kept)
     if kind is SpanKind.MODEL:
         words, calls = answer_of(span)
-        tokens, cached = tokens_of(span.attributes), cached_tokens_of(span.attributes)
-        if tokens is not None and cached is not None:
-            tokens = max(0, tokens - cached)
+        tokens, cached = billed_tokens_of(span.attributes), cached_tokens_of(span.attributes)
         return kept._replace(
             failed=failed(span), tokens=tokens, words=words[:LONGEST_WORDS], calls=calls, cached=cached
         )
@@ -199,8 +197,25 @@ def tokens_of(attributes: dict[str, Any]) -> int | None:
 
 
 def cached_tokens_of(attributes: dict[str, Any]) -> int | None:
-    """Return the tokens that a model call read from a cache; its input includes them."""
+    """Return the tokens that a model call read from a cache."""
     return next((count for name in _CACHED if (count := whole(attributes.get(name)))), None)
+
+
+def billed_tokens_of(attributes: dict[str, Any]) -> int | None:
+    """Return the tokens of a model call that were billed in full.
+
+    The input includes those from a cache, but not if the counts of Anthropic are passed on as they are: then
+    there may be more from the cache than of the input.
+
+    >>> counts = {"gen_ai.usage.input_tokens": 100, "gen_ai.usage.output_tokens": 15}
+    >>> [billed_tokens_of(counts | {"gen_ai.usage.cache_read.input_tokens": n}) for n in (90, 5_000)]
+    [25, 115]
+    """
+    tokens, cached = tokens_of(attributes), cached_tokens_of(attributes)
+    if tokens is None or cached is None:
+        return tokens
+    sent = next((count for names in _USAGE if (count := whole(attributes.get(names[0]))) is not None), tokens)
+    return max(0, tokens - cached) if cached <= sent else tokens
 
 
 def answer_of(span: Received) -> tuple[str, bool]:
