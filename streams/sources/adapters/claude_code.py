@@ -165,7 +165,7 @@ class ClaudeCode(LogAdapter):
     def _other(self, conversation: Conversation, block: Any) -> Iterator[Problem]:
         """Count a block that says nothing of a step."""
         kind = block.get("type") if isinstance(block, dict) else None
-        if kind in _SAYS_NOTHING:
+        if isinstance(kind, str) and kind in _SAYS_NOTHING:
             self.ignored[f"block {kind}"] += 1
         else:
             named = f"a block of type {kind}" if isinstance(kind, str) else "a block without a type"

@@ -123,7 +123,7 @@ class Codex(LogAdapter):
         if not self.memory.get("copying"):
             return False
         pause = abs(at - (at if before is None else before))
-        if kind == "event_msg" and payload.get("type") in _TURN_BEGINS:
+        if kind == "event_msg" and text_or_none(payload.get("type")) in _TURN_BEGINS:
             started = whole(payload.get("started_at"))
             if started is not None:
                 ended = started >= self.memory["begun"] // 1000

@@ -137,7 +137,7 @@ def holds_messages(value: Any) -> bool:
     if not isinstance(value, list):
         return False
     begun = value[:_LOOKED_AT]
-    return bool(begun) and all(isinstance(each, dict) and each.get("role") in _ROLES for each in begun)
+    return bool(begun) and all(isinstance(each, dict) and str(each.get("role")) in _ROLES for each in begun)
 
 
 def messages_in(value: Any, depth: int = 0) -> Iterator[dict[str, Any]]:

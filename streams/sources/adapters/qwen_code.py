@@ -31,7 +31,7 @@ class QwenCode(LogAdapter):
             return
         conversation = self.conversation(session_id, NAME)
         conversation.version = text_or_none(value.get("version")) or conversation.version
-        if kind not in _LINES:
+        if not isinstance(kind, str) or kind not in _LINES:
             if value.get("subtype") == "chat_compression":
                 conversation.change_context(ContextChange.COMPACTED)
             self.ignored[f"type {kind}"[:60]] += 1

@@ -58,7 +58,8 @@ def _of_jaeger(trace: dict[str, Any]) -> Iterator[Received | str]:
             yield "a span without ids or times"
             continue
         tags = _tags(span.get("tags"))
-        process = processes.get(span.get("processID")) if isinstance(processes, dict) else None
+        named = text_or_none(span.get("processID"))
+        process = processes.get(named) if isinstance(processes, dict) else None
         process = process if isinstance(process, dict) else {}
         service = _tags(process.get("tags")) | {"service.name": process.get("serviceName")}
         failed = tags.get("otel.status_code") == "ERROR" or tags.get("error") is True
