@@ -68,7 +68,7 @@ def answered_call(result: Any) -> str | None:
 
 
 def _call_id(value: dict[str, Any]) -> str | None:
-    return _id(value) if value.get("type") in _CALL_TYPES else None
+    return _id(value) if str(value.get("type")) in _CALL_TYPES else None
 
 
 def _id(value: Any) -> str | None:
