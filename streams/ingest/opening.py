@@ -18,6 +18,7 @@ from streams.ingest.store import Row, Store
 from streams.sources.adapters.adapter import Format, UnitKind
 from streams.sources.adapters.sniffing import sniffed_in_lines
 from streams.sources.input_file import is_plain, lines_at_the_head, open_input
+from streams.sources.input_names import by_place
 
 SNIFFED_BYTES: Final = 1 << 16
 
@@ -61,6 +62,8 @@ class Opening:
             with open_input(path) as whole:
                 head = whole.read(SNIFFED_BYTES)
         form = self._choose(head, path) or self._further_down(head, path)
+        if form is None and head.strip() and (known := by_place(path)) is not None:
+            form = self._forms.get(known)
         if form is None:
             return None
         if packed or form.kind is not UnitKind.LINES:

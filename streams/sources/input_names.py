@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from streams.sources.adapters.adapter import Format
@@ -69,6 +70,21 @@ def known_places(home: Path) -> list[Place]:
         for each in FORMATS
         for folder in each.folders
     ]
+
+
+def by_place(name: str) -> str | None:
+    """Return the format of the program that keeps its logs where this file is, None if none does.
+
+    >>> by_place("/home/a/.codex/sessions/2026/01/01/rollout-1-a.jsonl"), by_place("/tmp/a.jsonl")
+    ('codex', None)
+    """
+    path = PurePath("/" + name.lstrip("/"))
+    for each in FORMATS:
+        for pattern in each.folders:
+            fixed, *_ = pattern.split("*", 1)
+            if f"/{fixed}" in str(path) and fnmatchcase(path.name, PurePath(pattern).name):
+                return each.name
+    return None
 
 
 def _fixed(pattern: str) -> str:

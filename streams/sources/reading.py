@@ -24,10 +24,17 @@ from streams.sources.adapters.adapter import (
 from streams.sources.adapters.known_programs import what_it_is
 from streams.sources.adapters.otlp.cutting import LENGTH, REQUEST_BEGINS
 from streams.sources.adapters.registry import BY_NAME
-from streams.sources.adapters.sniffing import HEAD_BYTES, NAMES, nothing_fits, sniffed, sniffed_in_lines
+from streams.sources.adapters.sniffing import (
+    HEAD_BYTES,
+    NAMES,
+    by_place,
+    nothing_fits,
+    sniffed,
+    sniffed_in_lines,
+)
 from streams.sources.entry import Entry
 from streams.sources.input_file import DAMAGE, STANDARD_INPUT, lines_at_the_head, open_input
-from streams.sources.input_names import InputName, files_of
+from streams.sources.input_names import InputName, by_place, files_of
 from streams.sources.intake import Intake, Share
 from streams.sources.message import Message, message
 
@@ -144,6 +151,8 @@ class _Reader:
             if chosen == InputFormat.AUTO:
                 head, whole = _head(stream, given.name)
                 found = sniffed(head, _unpacked(given.name)) or _further_down(head, given.name)
+                if found is None and head.strip():
+                    found = by_place(given.name)
                 if found is None:
                     if head.strip():
                         self._intake.stranger(_shown(given.name), what_it_is(head, given.name))

@@ -285,3 +285,12 @@ def test_a_line_of_decision_logs_that_is_longer_than_is_read_is_told(tmp_path: P
     intake = Intake()
     assert len(read(path, intake=intake)) == 7
     assert any("longer than is read" in line for line in intake_lines(intake))
+
+
+def test_in_a_known_folder_the_folder_decides_where_no_line_does(tmp_path: Path) -> None:
+    file = tmp_path / ".claude" / "projects" / "x" / "new.jsonl"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b'{"kind": "of a version to come"}\n')
+    intake = Intake()
+    assert list(entries([str(file)], intake=intake)) == []
+    assert intake.shares["claude-code"].files == 1
