@@ -27,7 +27,6 @@ from streams.sources.adapters.registry import BY_NAME
 from streams.sources.adapters.sniffing import (
     HEAD_BYTES,
     NAMES,
-    by_place,
     nothing_fits,
     sniffed,
     sniffed_in_lines,
