@@ -26,7 +26,7 @@ class GeminiChat(DocumentAdapter):
             match part.value:
                 case {"sessionId": str(session_id), "messages": list(messages)}:
                     log = GeminiCli(self.name)
-                    yield from log.read({"sessionId": session_id})
+                    yield from log.read({"sessionId": session_id, "kind": part.value.get("kind")})
                     for message in messages:
                         if isinstance(message, dict):
                             yield from log.read(message)

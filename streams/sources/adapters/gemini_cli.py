@@ -2,6 +2,7 @@
 
 A message is written again under its id when its calls are done, and its tokens count once. Lines with
 ``$set`` repeat what is there. A call that failed has the status ``success``, and its exit code in the text.
+A sub-agent writes ``chats/<session above>/<id>.jsonl``, and its header says ``subagent``.
 """
 
 from __future__ import annotations
@@ -12,12 +13,21 @@ from streams.sources.adapters.adapter import CERTAIN, NO, Format, UnitKind
 from streams.sources.adapters.conversation import EPOCH_MS, Conversation, UserTurn
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.log import Found, LogAdapter
-from streams.sources.adapters.record import block_text, milliseconds, text_or_none, whole, words_text
+from streams.sources.adapters.record import (
+    LONGEST_NAME,
+    block_text,
+    milliseconds,
+    text_or_none,
+    whole,
+    words_text,
+)
 from streams.sources.adapters.shell_output import gemini_output
 
 NAME: Final = "gemini-cli"
 _CONTEXT: Final = ("<session_context>", "System: ")
 _REMEMBERED: Final = 4096
+_STATUS: Final = {"error": "failure", "cancelled": "skipped"}
+_ENDED: Final = frozenset({"success", *_STATUS})
 
 
 class GeminiCli(LogAdapter):
@@ -30,8 +40,11 @@ class GeminiCli(LogAdapter):
             return
         if "sessionId" in value and "type" not in value:
             self.memory["session"] = text_or_none(value.get("sessionId"))
+            self.memory["subagent"] = value.get("kind") == "subagent"
             return
         conversation = self.conversation(self.memory.get("session") or self.name, NAME)
+        below = self.memory.get("subagent") is True
+        conversation.parent_session_id = _above(self.name) if below else None
         message_id = text_or_none(value.get("id"))
         at = self._time(value)
         match value.get("type"):
@@ -41,7 +54,8 @@ class GeminiCli(LogAdapter):
                 text = words_text(value.get("content"))
                 if text and not text.startswith(_CONTEXT):
                     yield from conversation.conclude()
-                    conversation.ask(text)
+                    # To a sub-agent the agent above speaks, not a person.
+                    conversation.ask(text, is_person=not below)
             case kind:
                 self.ignored[f"type {kind}"[:60]] += 1
 
@@ -62,21 +76,19 @@ class GeminiCli(LogAdapter):
 
     def _call(self, conversation: Conversation, call: Any, message_id: str, at: int) -> Found:
         match call:
-            case {"id": str(call_id), "name": str(name), "result": list(result)} if call_id:
+            case {"id": str(call_id), "name": str(name)} if call_id and _has_ended(call):
                 if self._repeated(call_id):
                     return
-                output = gemini_output(_result(result))
-                status = {"error": "failure", "cancelled": "skipped"}.get(
-                    str(call.get("status")), output.status
-                )
+                text, status = _result(call.get("result"))
+                status = _STATUS.get(str(call.get("status")), status)
                 ended = milliseconds(call.get("timestamp"))
                 yield from conversation.call(
                     call_id, name, call.get("args"), parent=message_id, round_id=message_id
                 )
                 turn = UserTurn.REFUSAL if status == "skipped" else None
                 ended = at if ended is None else ended
-                yield from conversation.answer(call_id, output.text, ended, status, user_turn=turn)
-            case {"id": str(), "name": str()}:
+                yield from conversation.answer(call_id, text, ended, status, user_turn=turn)
+            case {"id": str(call_id), "name": str()} if call_id:
                 self.ignored["call that still runs"] += 1
             case _:
                 yield self.unknown(conversation.session_id, "a call without id or name")
@@ -106,18 +118,42 @@ def sniff(head: bytes, _name: str) -> int:
     return NO
 
 
-def _result(parts: list[Any]) -> str:
-    """Return the text of the parts of a result."""
-    texts = []
-    for part in parts:
+def _above(name: str) -> str | None:
+    """Return the session above a sub-agent: the folder of its file, below ``chats``.
+
+    >>> _above(".gemini/tmp/p/chats/session-above/a1.jsonl"), _above("a1.jsonl")
+    ('session-above', None)
+    """
+    match name.replace("\\", "/").split("/"):
+        case [*_, "chats", above, _]:
+            return above[:LONGEST_NAME] or None
+        case _:
+            return None
+
+
+def _has_ended(call: dict[str, Any]) -> bool:
+    """Tell whether a call has a result, or a status that no longer changes."""
+    return call.get("result") is not None or call.get("status") in _ENDED
+
+
+def _result(result: Any) -> tuple[str | None, str]:
+    """Return the text of a result and the status that it says; None for a text that was not captured."""
+    if result is None:
+        return None, "success"
+    texts, failed = [], False
+    for part in result if isinstance(result, list) else [result]:
         match part:
-            case {"functionResponse": {"response": {"output": str(text)} | {"error": str(text)}}}:
+            case {"functionResponse": {"response": {"output": str(text)}}}:
                 texts.append(text)
+            case {"functionResponse": {"response": {"error": str(text)}}}:
+                texts.append(text)
+                failed = True
             case {"functionResponse": {"response": response}}:
                 texts.append(block_text(response) or "")
             case _:
                 texts.append(block_text([part]) or "")
-    return "\n".join(texts)
+    output = gemini_output("\n".join(texts))
+    return output.text, "failure" if failed else output.status
 
 
 FORMAT: Final = Format(
@@ -127,4 +163,5 @@ FORMAT: Final = Format(
     GeminiCli,
     GeminiCli.resume,
     folder=".gemini/tmp/*/chats/session-*.json*",  # also the chats of older versions, see `gemini_chat`
+    also=(".gemini/tmp/*/chats/*/*.jsonl",),  # of sub-agents
 )

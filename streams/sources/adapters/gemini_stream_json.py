@@ -66,7 +66,9 @@ class GeminiStreamJson(LogAdapter):
     def _result(self, conversation: Conversation, value: dict[str, Any]) -> Found:
         stats = value.get("stats")
         if isinstance(stats, dict):
-            conversation.spend(whole(stats.get("total_tokens")))
+            total, cached = whole(stats.get("total_tokens")), whole(stats.get("cached"))
+            billed = None if total is None else max(0, total - (cached or 0))
+            conversation.spend(billed, cached=cached or None)
         yield from conversation.conclude()
 
     def _time(self, value: dict[str, Any]) -> int:

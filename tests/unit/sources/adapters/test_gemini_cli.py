@@ -123,3 +123,33 @@ def test_both_kinds_of_chats_are_found_in_the_home_folder(tmp_path: Path) -> Non
     [place] = [each for each in known_places(tmp_path) if each.files]
     found = [entry.value for entry in entries(place.files) if entry.value is not None]
     assert event_ids(found) == ["c1", "c2"]
+
+
+def test_a_call_that_has_ended_is_a_record_whatever_the_shape_of_its_result() -> None:
+    shapes = [("error", "no"), ("error", {"text": "no"}), ("error", None), ("cancelled", None)]
+    given = [
+        {"id": f"c{n}", "name": "run", "args": {}, "status": status, "result": result}
+        for n, (status, result) in enumerate(shapes)
+    ]
+    actions = [each["action"] for each in logs(FORMAT, START, message("m1", toolCalls=given))]
+    assert [each["status"] for each in actions] == ["failure", "failure", "failure", "skipped"]
+    assert [each.get("error") for each in actions] == ["no", "no", None, None]
+
+
+def test_an_error_in_a_response_is_a_failure_though_no_status_says_so() -> None:
+    given = call("c1", "x", "?") | {"result": [{"functionResponse": {"response": {"error": "no"}}}]}
+    assert logs(FORMAT, START, message("m1", toolCalls=[given]))[0]["action"]["status"] == "failure"
+
+
+def test_a_call_without_an_id_is_a_problem_and_one_that_runs_is_not() -> None:
+    runs = {"id": "c1", "name": "run", "args": {}, "status": "executing"}
+    assert reasons(FORMAT, START, message("m1", toolCalls=[runs])) == []
+    assert reasons(FORMAT, START, message("m1", toolCalls=[runs | {"id": ""}])) == ["unknown_shape"]
+
+
+def test_a_sub_agent_names_the_session_above_and_is_asked_by_no_person() -> None:
+    given = [START | {"kind": "subagent"}, user("Look"), message("m1", toolCalls=[call("c1", "x")])]
+    [found] = logs(FORMAT, *given, name="/home/u/.gemini/tmp/p/chats/above/s.jsonl")
+    assert (found["session_id"], found["meta"]["parent_session_id"]) == ("s", "above")
+    assert found["cognition"]["goal"] == "Look"
+    assert "user_turn" not in found["meta"]

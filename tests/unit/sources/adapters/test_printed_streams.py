@@ -97,9 +97,9 @@ def test_gemini_errors_are_failures_with_the_text_there_is() -> None:
 
 def test_gemini_pieces_of_a_message_are_one_and_end_the_turn_with_the_tokens() -> None:
     pieces = [gemini("message", role="assistant", content=each, delta=True) for each in ("Do", "ne.")]
-    [found] = logs(GEMINI, BEGUN, *pieces, gemini("result", stats={"total_tokens": 580}))
+    [found] = logs(GEMINI, BEGUN, *pieces, gemini("result", stats={"total_tokens": 580, "cached": 80}))
     assert found["cognition"]["intent"] == "Done."
-    assert found["state_delta"]["tokens_consumed"] == 580
+    assert found["state_delta"] == {"tokens_consumed": 500, "tokens_cached": 80}
 
 
 def test_gemini_says_that_it_stopped_a_loop() -> None:
