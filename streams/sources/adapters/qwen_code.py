@@ -1,7 +1,8 @@
 """The log of Qwen Code, ``~/.qwen/projects/<folder>/chats/<session>.jsonl``.
 
 Its lines have the envelope of Claude Code (``sessionId``, ``uuid``, ``parentUuid``) and the parts of Gemini:
-``text``, ``functionCall`` and ``functionResponse``. The exit code of a command stands in its text.
+``text``, ``functionCall`` and ``functionResponse``. The exit code of a command stands in its text. A
+sub-agent is a session of its own, ``<session>/<agent>``, and what a fork has copied is left out.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from streams.sources.adapters.shell_output import gemini_output
 
 NAME: Final = "qwen-code"
 _LINES: Final = frozenset({"user", "assistant", "tool_result"})
+_BY_A_PERSON: Final = (None, "mid_turn_user_message")
 _STATUS: Final = {"error": "failure", "cancelled": "skipped"}
 
 
@@ -29,9 +31,18 @@ class QwenCode(LogAdapter):
         if session_id is None:
             yield self.unknown(self.name, f"{str(kind)[:40]} without sessionId")
             return
-        conversation = self.conversation(session_id, NAME)
+        conversation = self._conversation(session_id, value)
         conversation.version = text_or_none(value.get("version")) or conversation.version
+        if isinstance(origin := value.get("forkedFrom"), dict):
+            conversation.parent_session_id = text_or_none(origin.get("sessionId"))
+            self.ignored["line copied from the session that was forked"] += 1
+            return
         if not isinstance(kind, str) or kind not in _LINES:
+            match value:
+                case {"subtype": "parent_session", "systemPayload": {"parentSessionId": str(above)}}:
+                    conversation.parent_session_id = above
+                case _:
+                    pass
             if value.get("subtype") == "chat_compression":
                 conversation.change_context(ContextChange.COMPACTED)
             self.ignored[f"type {kind}"[:60]] += 1
@@ -46,7 +57,25 @@ class QwenCode(LogAdapter):
         if kind == "assistant":
             yield from self._assistant(conversation, value, parts, uuid, at)
         else:
+            self.memory.pop("round", None)
             yield from self._user(conversation, value, parts, at)
+
+    def _conversation(self, session_id: str, line: dict[str, Any]) -> Conversation:
+        agent = text_or_none(line.get("agentId"))
+        if line.get("isSidechain") is not True or agent is None:
+            return self.conversation(session_id, NAME)
+        conversation = self.conversation(f"{session_id}/{agent}", NAME)
+        conversation.parent_session_id = session_id
+        return conversation
+
+    def _round(self, conversation: Conversation, line: dict[str, Any], uuid: str) -> str:
+        """Return the round of a line: its message; a sub-agent writes a line for each of its calls."""
+        if line.get("isSidechain") is not True:
+            return uuid
+        known = self.memory.get("round")
+        if known is None or known[0] != conversation.session_id:
+            known = self.memory["round"] = [conversation.session_id, uuid]
+        return str(known[1])
 
     def _assistant(
         self, conversation: Conversation, line: dict[str, Any], parts: list[Any], uuid: str, at: int
@@ -56,7 +85,7 @@ class QwenCode(LogAdapter):
             total, cached = whole(usage.get("totalTokenCount")), whole(usage.get("cachedContentTokenCount"))
             billed = None if total is None else max(0, total - (cached or 0))
             conversation.spend(billed, uuid, cached or None)
-        called = False
+        round_id, called = self._round(conversation, line, uuid), False
         for number, part in enumerate(parts):
             match part:
                 case {"text": str(), "thought": True}:
@@ -67,7 +96,7 @@ class QwenCode(LogAdapter):
                     called = True
                     call_id = text_or_none(call.get("id")) or f"{uuid}/{number}"
                     yield from conversation.call(
-                        call_id, name, call.get("args"), parent=uuid, at=at, round_id=uuid
+                        call_id, name, call.get("args"), parent=uuid, at=at, round_id=round_id
                     )
                 case _:
                     yield self.unknown(conversation.session_id, "a part of no known shape")
@@ -81,7 +110,11 @@ class QwenCode(LogAdapter):
                     yield from self._answer(conversation, line, answer, response, at)
                 case {"text": str(text)}:
                     yield from conversation.conclude()
-                    conversation.ask(text)
+                    if line.get("subtype") in _BY_A_PERSON:
+                        # In a sub-agent the agent above speaks, not a person.
+                        conversation.ask(text, is_person=line.get("isSidechain") is not True)
+                    else:
+                        self.ignored["words of the program"] += 1
                 case {"inlineData": _} | {"fileData": _}:
                     self.ignored["part of media"] += 1
                 case _:
@@ -135,4 +168,5 @@ FORMAT: Final = Format(
     QwenCode,
     QwenCode.resume,
     folder=".qwen/projects/*/chats/*.jsonl",
+    also=(".qwen/projects/*/subagents/*/agent-*.jsonl", ".qwen/tmp/*/chats/*.jsonl"),
 )
