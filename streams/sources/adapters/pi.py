@@ -1,6 +1,7 @@
 """The log of pi, ``~/.pi/agent/sessions/--<folder>--/<time>_<id>.jsonl``.
 
-It is a tree of messages, which is read in the order of the file.
+It is a tree of messages, which is read in the order of the file. Until version 2 it is a list: its header
+has no version, and its messages have no ids.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from streams.sources.adapters.record import (
 )
 
 NAME: Final = "pi"
+_COUNTS: Final = ("input", "output", "cacheWrite")
+_ABORTED_COMMAND: Final = "Command aborted"  # stands below the output
 _ABORTED: Final = ("aborted", "operation aborted", "command aborted", "interrupted")
 _DIGITS_OF_A_COST: Final = 9
 
@@ -33,7 +36,7 @@ class Pi(LogAdapter):
         kind, message = value.get("type"), value.get("message")
         if kind == "session":
             self.memory["session"] = text_or_none(value.get("id"))
-            above = value.get("parentSession")
+            above = value.get("parentSession", value.get("branchedFrom"))
             self.memory["parent"] = (
                 above.rsplit("_", 1)[-1].removesuffix(".jsonl") if isinstance(above, str) else None
             )
@@ -63,7 +66,7 @@ class Pi(LogAdapter):
             return
         output, turn = block_text(message.get("content")), None
         status = "failure" if message.get("isError") is True else "success"
-        if status == "failure" and (output or "").strip().lower().startswith(_ABORTED):
+        if status == "failure" and _is_aborted(output or ""):
             status, turn = "skipped", UserTurn.INTERRUPTION
         yield from conversation.answer(call_id, output, at, status, user_turn=turn)
 
@@ -98,7 +101,11 @@ class Pi(LogAdapter):
         if not isinstance(usage, dict):
             return
         total, cached = whole(usage.get("totalTokens")), whole(usage.get("cacheRead"))
-        billed = None if total is None else max(0, total - (cached or 0))
+        if total is None:  # of older versions
+            counts = [count for name in _COUNTS if (count := whole(usage.get(name))) is not None]
+            billed = sum(counts) if counts else None
+        else:
+            billed = max(0, total - (cached or 0))
         conversation.spend(billed, cached=cached or None)
         cost = usage.get("cost")
         spent = number(cost.get("total")) if isinstance(cost, dict) else None
@@ -115,11 +122,19 @@ class Pi(LogAdapter):
         return at
 
 
+def _is_aborted(output: str) -> bool:
+    """Tell whether a person stopped a call, by the words of pi before or below its output."""
+    said = output.strip()
+    return said.lower().startswith(_ABORTED) or said.endswith(f"\n\n{_ABORTED_COMMAND}")
+
+
 def sniff(head: bytes, _name: str) -> int:
     """Recognise a session by its first line, or a message by its parent and role."""
     for value in head_values(head):
         match value:
             case {"type": "session", "version": int(), "id": str()}:
+                return CERTAIN
+            case {"type": "session", "id": str(), "timestamp": str(), "cwd": str()}:
                 return CERTAIN
             case {"type": "message", "parentId": _, "message": {"role": str()}}:
                 return CERTAIN

@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from streams.sources.adapters.adapter import CERTAIN
 from streams.sources.adapters.pi import FORMAT
-from tests.unit.sources.adapters.reading import event_ids, logs, reasons
+from tests.unit.sources.adapters.reading import event_ids, json_lines, logs, reasons
 
 SESSION = {"type": "session", "version": 3, "id": "s", "cwd": "/srv"}
 
@@ -134,3 +135,24 @@ def test_what_is_wrong_is_reported_and_what_says_nothing_of_a_step_is_counted() 
         "unanswered",
     ]
     assert reasons(FORMAT, SESSION, {"type": "model_change"}, line(1, "bashExecution", "ls")) == []
+
+
+def test_a_session_of_version_1_has_neither_a_version_nor_ids() -> None:
+    header = {"type": "session", "id": "s", "timestamp": "2025-11-22T20:02:00.000Z", "cwd": "/srv"}
+    asked, called, answered = line(1, "user", "Fix it"), said(2, call("c1")), result(3, "c1")
+    for each in (asked, called, answered):
+        del each["id"], each["parentId"]
+    called["message"]["usage"] = {"input": 3, "output": 2, "cacheRead": 9, "cacheWrite": 1}
+    assert FORMAT.sniff(json_lines(header, asked), "a.jsonl") == CERTAIN
+    [found] = logs(FORMAT, header | {"branchedFrom": "/srv/2025_up.jsonl"}, asked, called, answered)
+    assert (found["session_id"], found["meta"]["parent_session_id"]) == ("s", "up")
+    assert found["state_delta"] == {"tokens_consumed": 6, "tokens_cached": 9}
+
+
+def test_a_command_that_a_person_stopped_is_skipped_whatever_it_had_printed() -> None:
+    for words in ("Command aborted", "building\n\nCommand aborted"):
+        stopped = result(2, "c1", words, isError=True)
+        [found] = logs(FORMAT, SESSION, said(1, call("c1")), stopped)
+        assert (found["action"]["status"], found["meta"]["user_turn"]) == ("skipped", "interruption")
+    failed = result(2, "c1", "see Command aborted\n\nCommand exited with code 1", isError=True)
+    assert logs(FORMAT, SESSION, said(1, call("c1")), failed)[0]["action"]["status"] == "failure"
