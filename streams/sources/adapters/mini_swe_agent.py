@@ -96,7 +96,8 @@ class MiniSweAgent(DocumentAdapter):
             calls.append((f"{conversation.session_id}/{index}", _TOOL, {"command": command}))
         conversation.say(words)
         for call_id, name, arguments in calls:
-            yield from conversation.call(call_id, name, arguments, at=at)
+            round_id = f"{conversation.session_id}/{index}"
+            yield from conversation.call(call_id, name, arguments, at=at, round_id=round_id)
         if not calls:
             yield from conversation.finish(f"{conversation.session_id}/{index}", at)
 
@@ -196,7 +197,10 @@ def _spend(conversation: Conversation, message: dict[str, Any], extra: dict[str,
     )
     names = (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"))
     counts = [count for pair in names if (count := _first_count(usage, pair)) is not None]
-    conversation.spend(sum(counts) if counts else None)
+    details = (usage.get(name) for name in ("prompt_tokens_details", "input_tokens_details"))
+    cached = next((whole(each.get("cached_tokens")) for each in details if isinstance(each, dict)), None)
+    # What was read from a cache is part of the prompt.
+    conversation.spend(max(0, sum(counts) - (cached or 0)) if counts else None, cached=cached or None)
     cost = number(extra.get("cost"))
     if cost:
         conversation.cost = (conversation.cost or 0.0) + cost

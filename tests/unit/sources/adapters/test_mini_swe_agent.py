@@ -146,3 +146,16 @@ def test_the_responses_interface_gives_a_response_as_a_message() -> None:
     found = logs(FORMAT, trajectory(response, answer))
     assert event_ids(found) == ["a"]
     assert found[0]["state_delta"] == {"tokens_consumed": 105}
+
+
+def test_calls_of_a_message_are_a_round_in_the_order_in_which_they_were_asked_for() -> None:
+    found = logs(FORMAT, trajectory(called("a", "b"), answered("b"), answered("a")))
+    assert event_ids(found) == ["a", "b"]
+    assert len({each["meta"]["round_id"] for each in found}) == 1
+
+
+def test_tokens_from_a_cache_are_counted_apart() -> None:
+    message = called("a")
+    message["extra"]["response"]["usage"]["prompt_tokens_details"] = {"cached_tokens": 90}
+    [found] = logs(FORMAT, trajectory(message, answered("a")))
+    assert found["state_delta"] == {"tokens_consumed": 15, "tokens_cached": 90}
