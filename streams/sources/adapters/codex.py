@@ -19,6 +19,7 @@ from streams.sources.adapters.log import Found, LogAdapter
 from streams.sources.adapters.record import (
     block_text,
     json_value,
+    media_text,
     milliseconds,
     text_or_none,
     whole,
@@ -35,8 +36,16 @@ _PAUSE_AFTER_A_COPY: Final = 1_000
 #: The same for the beginning of a turn, which a copy may hold, too.
 _PAUSE_BEFORE_A_TURN: Final = 10
 _TURN_BEGINS: Final = frozenset({"task_started", "turn_started"})
-_CALLS: Final = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
-_ANSWERS: Final = frozenset({"function_call_output", "custom_tool_call_output", "local_shell_call_output"})
+_CALLS: Final = {
+    "function_call": None,
+    "custom_tool_call": None,
+    "local_shell_call": "local_shell",
+    "tool_search_call": "tool_search",
+}
+"""The calls that Codex carries out, and their tool where the item names none."""
+_ANSWERS: Final = frozenset(
+    {"function_call_output", "custom_tool_call_output", "local_shell_call_output", "tool_search_output"}
+)
 
 
 class Codex(LogAdapter):
@@ -106,7 +115,8 @@ class Codex(LogAdapter):
             self.memory["session"] = session_id
             self.memory["version"] = text_or_none(payload.get("cli_version"))
             self.memory["begun"] = at
-            self.memory["parent"] = _parent(payload)
+            above = _parent(payload)
+            self.memory["parent"] = None if above == session_id else above
             self.memory["sub"] = _sub_agent(payload) is not None
         elif session_id == known:
             self.memory["resumed"] = True
@@ -150,8 +160,13 @@ class Codex(LogAdapter):
             text_or_none(item.get("type")),
             text_or_none(item.get("call_id")) or text_or_none(item.get("id")),
         )
-        if kind in _CALLS and call_id is not None:
-            name = text_or_none(item.get("name")) or "local_shell"
+        if kind in ("tool_search_call", "tool_search_output") and item.get("execution") == "server":
+            if kind == "tool_search_call":
+                yield from self._of_the_provider(conversation, kind, item, call_id, at)
+            else:
+                self.ignored["item tool_search_output"] += 1
+        elif kind in _CALLS and call_id is not None:
+            name = _tool(item) or _CALLS[kind] or "local_shell"
             arguments = next(
                 (item[key] for key in ("arguments", "input", "action") if item.get(key) is not None), None
             )
@@ -167,10 +182,11 @@ class Codex(LogAdapter):
             self.ignored[f"item {kind}"[:60]] += 1
 
     def _answer(self, conversation: Conversation, call_id: str, item: dict[str, Any], at: int) -> Found:
-        text = _output(item.get("output"))
+        text = _output(item.get("output") if "tools" not in item else item["tools"])
         output = codex_output(text or "")
         status, turn = output.status, None
-        if output.exit_code is None and (failure := codex_failure(output.text)) is not None:
+        # Below a head stand the words of the command, not those of Codex.
+        if output.exit_code is None and (failure := codex_failure(text or "")) is not None:
             status, refused = failure
             turn = None if refused is None else UserTurn(refused)
         if item.get("success") is False and status == "success":
@@ -181,15 +197,18 @@ class Codex(LogAdapter):
     def _of_the_provider(
         self, conversation: Conversation, kind: str, item: dict[str, Any], call_id: str | None, at: int
     ) -> Found:
-        """Yield a call that the provider has carried out. Its result is not in the log."""
+        """Yield a call that the provider has carried out. Of its results only images are in the log."""
         count: int = self.memory.get("provided", 0) + 1
         self.memory["provided"] = count
         call_id = call_id or f"{conversation.session_id}/{kind}/{count}"
-        arguments = item.get("action") if item.get("action") is not None else item.get("queries")
+        given = (item.get(key) for key in ("action", "queries", "arguments", "revised_prompt"))
+        arguments = next((each for each in given if each is not None), None)
         name = kind.removesuffix("_call")
         yield from conversation.call(call_id, name, arguments, at=at, round_id=self._round(call_id))
         status = "failure" if item.get("status") == "failed" else "success"
-        yield from conversation.answer(call_id, None, at, status)
+        image = item.get("result") if kind == "image_generation_call" else None
+        told = media_text("image", image) if isinstance(image, str) and image else None
+        yield from conversation.answer(call_id, told, at, status)
 
     def _round(self, call_id: str) -> str:
         """Return the round of a call: the first call of its response. A result ends the response."""
@@ -218,10 +237,12 @@ class Codex(LogAdapter):
                 self.memory["round"] = None
                 conversation.spend_sum(*_tokens(info.get("total_token_usage")))
                 yield from conversation.conclude()
-            case {"type": "task_complete"}:
+            case {"type": "task_complete" | "turn_complete"}:
                 yield from conversation.conclude()
+                conversation.at_work = False
             case {"type": "turn_aborted"}:
                 yield from conversation.conclude()
+                conversation.at_work = False
                 if event.get("reason") in (None, "interrupted"):
                     conversation.person(UserTurn.INTERRUPTION)
             case {"type": "context_compacted"}:
@@ -253,6 +274,14 @@ def sniff(head: bytes, _name: str) -> int:
             case _:
                 continue
     return NO
+
+
+def _tool(item: dict[str, Any]) -> str | None:
+    """Return the tool of a call. Tools of two MCP servers may have the same name."""
+    name, server = text_or_none(item.get("name")), text_or_none(item.get("namespace"))
+    if name is None or server is None or not server.startswith("mcp__") or name.startswith("mcp__"):
+        return name
+    return f"{server}{name}" if server.endswith("_") or name.startswith("_") else f"{server}__{name}"
 
 
 def _output(output: Any) -> str | None:

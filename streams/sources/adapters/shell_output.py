@@ -42,15 +42,19 @@ _REFUSED: Final = re.compile(
     r"(?:(?:patch|exec|exec_command|command|tool call|mcp tool call|user)[ :]*(?:command )?)?"
     r"(?:was )?(?:rejected|denied|declined|cancelled|canceled) (?:by|this) (?:the )?(?:user|command|call)"
     r"|user (?:rejected|denied|declined|cancelled)"
+    r"|exec_command failed\b.{0,300}\brejected\(\\*\"rejected by user",
+    re.DOTALL,
 )
 _ABORTED: Final = re.compile(
-    r"(?:command |patch |tool call )?(?:was )?(?:aborted|interrupted)(?: by (?:the )?user)?\b"
+    r"(?:wall time: [^\n]*\n)?(?:command |patch |tool call )?(?:was )?(?:aborted|interrupted)"
+    r"(?: by (?:the )?user\b|\.?\s*\Z)"
 )
 _FAILED: Final = re.compile(
     r"failed in sandbox|sandbox(?: error|:? denied)|execution error|exec_command failed|exec error"
     r"|apply_patch verification failed|failed to |unsupported (?:call|tool)|unknown (?:tool|function)"
     r"|command timed out|error:|tool call error|patch rejected|approval (?:denied|required)"
-    r"|write_stdin failed|exec failed|invalid (?:patch|arguments)|mcp error"
+    r"|approval policy is [^\n]*reject command|rejected: (?:policy|blocked by policy)"
+    r"|this action was rejected due to |write_stdin failed|exec failed|invalid (?:patch|arguments)|mcp error"
 )
 
 

@@ -233,3 +233,63 @@ def test_a_rollout_of_before_version_0_35_is_read() -> None:
     ]
     [found] = logs(codex.FORMAT, *given)
     assert (found["session_id"], found["event_id"]) == ("old", "c1")
+
+
+def test_words_of_codex_count_and_those_of_a_command_below_a_head_do_not() -> None:
+    texts = [
+        "Wall time: 3.1 seconds\naborted by user",
+        'exec_command failed for `ls`: CreateProcess { message: "Rejected(\\"rejected by user\\")" }',
+        "approval policy is Never; reject command — you cannot ask for escalated permissions",
+        "rejected: policy forbids commands starting with `rm`",
+        "interrupted system calls: 3",
+        "Chunk ID: a\nProcess running with session ID 4\nOutput:\nerror: 1 of 9 pages so far",
+    ]
+    lines = [each for n, text in enumerate(texts) for each in (call(n, f"c{n}"), output(n, f"c{n}", text))]
+    found = logs(codex.FORMAT, META, *lines)
+    statuses = [each["action"]["status"] for each in found]
+    assert statuses == ["skipped", "skipped", "failure", "failure", "success", "success"]
+    turns = [each["meta"].get("user_turn") for each in found]
+    assert turns == ["interruption", "refusal", None, None, None, None]
+
+
+def test_a_search_for_tools_is_a_call_whoever_carries_it_out() -> None:
+    asked = {"arguments": {"query": "calendar"}, "status": "completed"}
+    given = [
+        item(1, "tool_search_call", call_id="c1", execution="client", **asked),
+        item(2, "tool_search_output", call_id="c1", execution="client", tools=[{"name": "create_event"}]),
+        item(3, "tool_search_call", execution="server", call_id=None, **asked),
+        item(4, "tool_search_output", execution="server", call_id=None, tools=[]),
+    ]
+    found = logs(codex.FORMAT, META, *given)
+    assert [each["action"]["tool_call"] for each in found] == ["tool_search", "tool_search"]
+    assert [each["action"].get("tool_output_summary") for each in found] == ['{"name":"create_event"}', None]
+
+
+def test_images_that_differ_are_results_that_differ() -> None:
+    images = [
+        item(n, "image_generation_call", id=f"i{n}", revised_prompt="a cart", result=image)
+        for n, image in enumerate(["aGVs", "bG8h"])
+    ]
+    actions = [each["action"] for each in logs(codex.FORMAT, META, *images)]
+    assert [each["tool_input"] for each in actions] == ["a cart", "a cart"]
+    assert len({each["tool_output_summary"] for each in actions}) == 2
+
+
+def test_tools_of_two_servers_with_one_name_are_two_tools() -> None:
+    calls = [
+        item(n, "function_call", call_id=f"c{n}", name="find", namespace=space, arguments="{}")
+        for n, space in enumerate(["mcp__docs", "mcp__mail__"])
+    ]
+    found = logs(codex.FORMAT, META, *calls, output(3, "c0"), output(4, "c1"))
+    assert [each["action"]["tool_call"] for each in found] == ["mcp__docs__find", "mcp__mail__find"]
+
+
+def test_words_after_a_turn_that_ended_without_words_are_a_task() -> None:
+    given = [call(1, "c1"), output(2, "c1"), event("task_complete"), words(3, "user", "Now the shop")]
+    found = logs(codex.FORMAT, META, *given, call(4, "c2"), output(5, "c2"))
+    assert found[1]["meta"]["user_turn"] == "task"
+
+
+def test_no_session_is_above_itself() -> None:
+    [found] = logs(codex.FORMAT, header("s", forked_from_id="s"), call(1, "c1"), output(2, "c1"))
+    assert "parent_session_id" not in found["meta"]
