@@ -37,7 +37,9 @@ class CodexExec(LogAdapter):
                 usage = value.get("usage")
                 if isinstance(usage, dict):
                     counts = [whole(usage.get(name)) for name in ("input_tokens", "output_tokens")]
-                    conversation.spend(sum(count or 0 for count in counts))
+                    cached = whole(usage.get("cached_input_tokens")) or 0  # the input includes them
+                    spent = max(0, sum(count or 0 for count in counts) - cached)
+                    conversation.spend(spent, cached=cached or None)
                 yield from conversation.conclude()
             case _:
                 self.ignored[f"type {kind}"[:60]] += 1
@@ -63,6 +65,11 @@ class CodexExec(LogAdapter):
                 arguments = item.get("changes") if tool == "file_change" else item.get("query")
                 yield from conversation.call(event_id, tool, arguments)
                 yield from conversation.answer(event_id, None, self._time(), status)
+            case {"type": "collab_tool_call", "tool": str(tool)}:
+                given = {key: item[key] for key in ("receiver_thread_ids", "prompt") if item.get(key)}
+                yield from conversation.call(event_id, tool, given)
+                output = block_text(item.get("agents_states"))
+                yield from conversation.answer(event_id, output, self._time(), status)
             case {"type": "agent_message", "text": str(text)}:
                 conversation.say(text)
                 conversation.hold(event_id, self._time())

@@ -159,7 +159,33 @@ def test_codex_tokens_of_a_turn_go_to_its_last_words() -> None:
         "usage": {"input_tokens": 20, "cached_input_tokens": 5, "output_tokens": 3},
     }
     [found] = logs(CODEX, STARTED, item(1, "agent_message", text="Done."), ended)
-    assert (found["action"]["kind"], found["state_delta"]["tokens_consumed"]) == ("llm", 23)
+    assert (found["action"]["kind"], found["state_delta"]) == (
+        "llm",
+        {"tokens_consumed": 18, "tokens_cached": 5},
+    )
+
+
+def test_codex_calls_that_start_and_await_other_agents_are_calls() -> None:
+    given = [
+        item(
+            1,
+            "collab_tool_call",
+            tool="spawn_agent",
+            prompt="Look",
+            receiver_thread_ids=["u"],
+            status="completed",
+        ),
+        item(
+            2,
+            "collab_tool_call",
+            tool="wait",
+            receiver_thread_ids=["u"],
+            agents_states={"u": {"status": "completed"}},
+        ),
+    ]
+    found = logs(CODEX, STARTED, *given)
+    assert [each["action"]["tool_call"] for each in found] == ["spawn_agent", "wait"]
+    assert found[1]["action"]["tool_output_summary"] == '{"u":{"status":"completed"}}'
 
 
 def test_codex_words_go_to_the_next_command() -> None:
