@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
@@ -33,7 +34,9 @@ def fill(home: Path) -> list[Path]:
             for pattern in each.folders:
                 folder = home / Path(pattern).parent.as_posix().replace("*", "x")
                 folder.mkdir(parents=True, exist_ok=True)
-                files.append(Path(shutil.copy(sample, folder)))
+                expected = Path(pattern).name
+                name = sample.name if fnmatchcase(sample.name, expected) else expected.replace("*", "x")
+                files.append(Path(shutil.copy(sample, folder / name)))
     return files
 
 

@@ -75,7 +75,7 @@ def known_places(home: Path) -> list[Place]:
 def by_place(name: str) -> str | None:
     """Return the format of the program that keeps its logs where this file is, None if none does.
 
-    >>> by_place("/home/a/.codex/sessions/2026/01/01/rollout-1-a.jsonl"), by_place("/tmp/a.jsonl")
+    >>> by_place("x/.codex/sessions/2026/01/01/rollout-1-a.jsonl"), by_place("a.jsonl")
     ('codex', None)
     """
     path = PurePath("/" + name.lstrip("/"))

@@ -149,7 +149,7 @@ def test_a_call_without_an_id_is_a_problem_and_one_that_runs_is_not() -> None:
 
 def test_a_sub_agent_names_the_session_above_and_is_asked_by_no_person() -> None:
     given = [START | {"kind": "subagent"}, user("Look"), message("m1", toolCalls=[call("c1", "x")])]
-    [found] = logs(FORMAT, *given, name="/home/u/.gemini/tmp/p/chats/above/s.jsonl")
+    [found] = logs(FORMAT, *given, name="u/.gemini/tmp/p/chats/above/s.jsonl")
     assert (found["session_id"], found["meta"]["parent_session_id"]) == ("s", "above")
     assert found["cognition"]["goal"] == "Look"
     assert "user_turn" not in found["meta"]
