@@ -169,7 +169,7 @@ def fold(messages: list[_Message], settings: DetectionSettings, shadow: Shadow |
         _JOB.fold(run, sessions, settings, kept, shadow)
         _JOB.fold(run, restored, settings, stored, shadow)
     assert kept.outputs == stored.outputs, "a stored session tells something else"
-    assert kept.scored + kept.dead_lettered.total() == len(messages)
+    assert kept.scored + kept.duplicates + kept.dead_lettered.total() == len(messages)
     assert len(kept.outputs.get(Topic.ENRICHED, ())) == kept.scored
     _outputs_decode(kept)
     _contributions_add_up(kept)

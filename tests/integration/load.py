@@ -12,7 +12,7 @@ from typing import Any
 import fastavro
 import orjson
 
-from schemas.bundled import latest
+from schemas.bundled import versions
 from streams.domain.outgoing import Outgoing
 
 #: A record and the partition it goes to.
@@ -23,7 +23,8 @@ HOUR_MS = 3_600_000
 # Far enough back that nothing is ahead of the broker's clock, and recent enough for the topics' retention.
 _START_MS = int(time.time()) // 3600 * HOUR_MS - 48 * HOUR_MS
 
-_SCHEMA = latest("decision-logs-value")
+# Producers are upgraded after Eddy: every version of it reads this one.
+_SCHEMA = versions("decision-logs-value")[0]
 
 
 def decision(session_id: str, number: int, **action: Any) -> dict[str, Any]:

@@ -272,10 +272,10 @@ class _Found:
 
 
 def _account_for(stored: Stored, folded: RunResult) -> None:
-    """Check what holds of each record whatever the job does: it is enriched, or a dead letter as it came."""
+    """Check what becomes of a record: it is enriched, a dead letter as it came, or was sent again."""
     enriched = folded.outputs.get(Topic.ENRICHED, [])
     dead = folded.outputs.get(Topic.DEAD_LETTERS, [])
-    assert len(enriched) + len(dead) == 1, (
+    assert len(enriched) + len(dead) + folded.duplicates == 1, (
         f"{len(enriched)} enriched and {len(dead)} dead letters of {stored}"
     )
     for record in dead:

@@ -61,13 +61,15 @@ async def test_a_worker_that_joins_and_leaves_in_order_makes_nothing_come_twice(
 
 async def test_a_worker_that_joins_and_leaves_while_others_are_full_of_work(stage: Stage) -> None:
     # Two records at a time: far more runs than the lanes hold.
-    await stage.send(itertools.islice(load(stage.partitions), 4000))
+    records = load(stage.partitions)
+    await stage.send(itertools.islice(records, 4000))
     staying = stage.worker(run_max_records=2)
     await staying.has_processed(1)
     leaving = stage.worker(run_max_records=2)
-    await leaving.has_processed(1)
-    leaving.terminate()
-    assert await leaving.ended() == 0, leaving.tail()
+    async with stage.pouring(records):  # one that is slow to start finds work, too
+        await leaving.has_processed(1)
+        leaving.terminate()
+        assert await leaving.ended() == 0, leaving.tail()
     await stage.processed()
     verdict = await stage.verdict()
     assert sum(verdict.repeated.values()) == 0, verdict
