@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from hashlib import blake2b
 from typing import NamedTuple
+from zlib import crc32
 
 LONGEST_TEXT = 16_000
 LONGEST_NAME = 1_000
@@ -65,7 +65,7 @@ def silent_intent(tool: str, arguments: str | None, path: str | None) -> str:
     >>> silent_intent("shell", '{"command":"ls"}', None), silent_intent("read", '{"path":"a.py"}', "a.py")
     ('shell {"command":"ls"}', 'read a.py')
     >>> silent_intent("read", '{"path":"a.py","offset":200}', "a.py")
-    'read a.py #74338265'
+    'read a.py #30745114'
     """
     arguments = arguments or ""
     if path is None:
@@ -77,8 +77,7 @@ def silent_intent(tool: str, arguments: str | None, path: str | None) -> str:
 
 
 def _digits(text: str) -> str:
-    number = int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "big")
-    return f"{number % 10**_DIGITS:0{_DIGITS}d}"
+    return f"{crc32(text.encode('utf-8', 'replace')) % 10**_DIGITS:0{_DIGITS}d}"
 
 
 def _as_text(value: object, longest: int) -> str:

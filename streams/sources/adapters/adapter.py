@@ -56,7 +56,7 @@ class Kinds(Counter[str]):
 
     def __setitem__(self, kind: str, count: int) -> None:
         """Set a count; that of a kind too many is added to the others."""
-        if kind not in self and len(self) >= MOST_KINDS:
+        if len(self) >= MOST_KINDS and kind not in self:
             kind, count = _OTHER_KINDS, self[_OTHER_KINDS] + count
         super().__setitem__(kind, count)
 

@@ -26,8 +26,6 @@ from streams.sources.adapters.user_words import INTERRUPTED
 
 NAME: Final = "claude-code"
 _SYNTHETIC: Final = "<synthetic>"
-_BILLED: Final = ("input_tokens", "cache_creation_input_tokens", "output_tokens")
-_CACHED: Final = "cache_read_input_tokens"
 _REFUSED: Final = (
     "The user doesn't want to proceed with this tool use.",
     "The user doesn't want to take this action right now.",
@@ -44,18 +42,17 @@ class ClaudeCode(LogAdapter):
     """Reads one log. Lines that a resumed session has copied are left out by their ``uuid``."""
 
     version = 3
+    left_out = frozenset({"progress", "file-history-snapshot", "queue-operation", "summary", "last-prompt"})
 
     def read(self, value: dict[str, Any]) -> Found:
         """Yield what one line completes."""
         kind, message = value.get("type"), value.get("message")
-        session_id = text_or_none(value.get("sessionId"))
-        if session_id is not None and kind in ("system", "attachment"):
-            self._beside(self._conversation(session_id, value), value)
-            self.ignored[f"type {kind}"[:60]] += 1
-            return
         if kind not in ("user", "assistant") or not isinstance(message, dict):
+            if kind in ("system", "attachment"):
+                self._beside(kind, value)
             self.ignored[f"type {kind}"[:60]] += 1
             return
+        session_id = text_or_none(value.get("sessionId"))
         at = milliseconds(value.get("timestamp"))
         if session_id is None or at is None:
             yield self.unknown(self.name, f"{kind} without sessionId or timestamp")
@@ -102,13 +99,16 @@ class ClaudeCode(LogAdapter):
             roots.setdefault(uuid, root)
         return root
 
-    def _beside(self, conversation: Conversation, line: dict[str, Any]) -> None:
+    def _beside(self, kind: Any, line: dict[str, Any]) -> None:
         """Take what stands between the messages: a compaction, words that a person wrote meanwhile."""
-        if line.get("subtype") == "compact_boundary":
-            conversation.change_context(ContextChange.COMPACTED)
-        match line.get("attachment"):
-            case {"type": "queued_command", "prompt": str(prompt)}:
-                conversation.ask(prompt)
+        match line:
+            case {"sessionId": str(session_id), "subtype": "compact_boundary"} if kind == "system":
+                self._conversation(session_id, line).change_context(ContextChange.COMPACTED)
+            case {
+                "sessionId": str(session_id),
+                "attachment": {"type": "queued_command", "prompt": str(prompt)},
+            } if kind == "attachment":
+                self._conversation(session_id, line).ask(prompt)
             case _:
                 pass
 
@@ -123,15 +123,19 @@ class ClaudeCode(LogAdapter):
             conversation.spend(billed, message_id, cached)
         calls = False
         for block in blocks(message.get("content")):
+            kind = block.get("type") if isinstance(block, dict) else None
+            if kind == "thinking":  # most blocks are
+                self.ignored["block thinking"] += 1
+                continue
             match block:
                 case {"type": "text", "text": str(text)}:
                     conversation.say(text)
-                case {"type": str(kind), "id": str(call_id), "name": str(name)} if kind.endswith("tool_use"):
+                case {"id": str(call_id), "name": str(name)} if str(kind).endswith("tool_use"):
                     calls = True
                     yield from conversation.call(
                         call_id, name, block.get("input"), parent=uuid, at=at, round_id=message_id
                     )
-                case {"type": str(kind), "tool_use_id": str()} if kind.endswith("tool_result"):
+                case {"tool_use_id": str()} if str(kind).endswith("tool_result"):
                     yield from answered(conversation, block, at)
                 case _:
                     yield from self._other(conversation, block)
@@ -233,8 +237,12 @@ def message_tokens(usage: Any) -> tuple[int | None, int | None]:
     """Return the tokens of a message: those billed in full, and those read from a cache."""
     if not isinstance(usage, dict):
         return None, None
-    counts = [count for name in _BILLED if (count := whole(usage.get(name))) is not None]
-    return (sum(counts) if counts else None), whole(usage.get(_CACHED)) or None
+    read = whole(usage.get("input_tokens"))
+    kept = whole(usage.get("cache_creation_input_tokens"))
+    written = whole(usage.get("output_tokens"))
+    known = read is not None or kept is not None or written is not None
+    billed = (read or 0) + (kept or 0) + (written or 0) if known else None
+    return billed, whole(usage.get("cache_read_input_tokens")) or None
 
 
 FORMAT: Final = Format(

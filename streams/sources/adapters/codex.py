@@ -61,19 +61,20 @@ class Codex(LogAdapter):
         if not isinstance(kind, str) or not isinstance(payload, dict):
             yield self.unknown(self.name, "a line without type or payload")
             return
-        before: int | None = self.memory.get("at")
+        memory = self.memory
+        before: int | None = memory.get("at")
         at = self._time(value)
         if kind == "session_meta":
             self._header(payload, at)
-        conversation = self.conversation(self.memory.get("session") or self.name, NAME)
-        conversation.version = self.memory.get("version")
-        conversation.parent_session_id = self.memory.get("parent")
+        conversation = self.conversation(memory.get("session") or self.name, NAME)
         if kind == "session_meta":
-            if self.memory.pop("resumed", False):
+            conversation.version = memory.get("version")
+            conversation.parent_session_id = memory.get("parent")
+            if memory.pop("resumed", False):
                 conversation.change_context(ContextChange.RESUMED)
             self.ignored["type session_meta"] += 1
             return
-        if self._copies(kind, payload, before, at):
+        if memory.get("copying") and self._copies(kind, payload, before, at):
             self._inherit(conversation, payload)
             self.ignored["line copied from the session above"] += 1
             return
@@ -130,8 +131,6 @@ class Codex(LogAdapter):
         A copy begins with the header of that session. It is written at once, under the time of the copying
         or under the old times, so it ends with a turn that begins after it, or with a pause.
         """
-        if not self.memory.get("copying"):
-            return False
         pause = abs(at - (at if before is None else before))
         if kind == "event_msg" and text_or_none(payload.get("type")) in _TURN_BEGINS:
             started = whole(payload.get("started_at"))

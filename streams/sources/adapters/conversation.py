@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from streams.sources.adapters.adapter import MOST_OPEN_CALLS, Problem, Reason
 from streams.sources.adapters.record import (
@@ -50,8 +50,7 @@ class ContextChange(StrEnum):
     RESUMED = "resumed"
 
 
-@dataclass(slots=True)
-class Answered:
+class Answered(NamedTuple):
     """The result of a call that waits for those before it in its round."""
 
     output: str | None
@@ -168,6 +167,9 @@ class Conversation:
         known = [0, 0]
         if message_id is not None and len(message_id) <= LONGEST_NAME:
             known = self.usage.pop(message_id, known)
+            if known == counts:
+                self.usage[message_id] = counts
+                return
             if len(self.usage) >= _MESSAGES_REMEMBERED:
                 del self.usage[next(iter(self.usage))]
             self.usage[message_id] = counts
@@ -209,7 +211,8 @@ class Conversation:
             yield Problem(self.session_id, Reason.UNKNOWN_SHAPE, said)
             return
         round_id = None if round_id is None else round_id[:LONGEST_NAME]
-        yield from self._released(round_id)
+        if self.calls:
+            yield from self._released(round_id)
         if call_id not in self.calls and len(self.calls) >= MOST_OPEN_CALLS:
             oldest = next(iter(self.calls))
             yield self._given_up(oldest, self.calls.pop(oldest))
@@ -253,46 +256,54 @@ class Conversation:
         if call is None or call.answered is not None:
             yield Problem(self.session_id, Reason.ORPHAN_RESULT, f"no call {call_id[:80]}")
             return
-        call.answered = Answered(output, at, status, signal, None if user_turn is None else user_turn.value)
-        if call.round_id is None:
-            yield self._record(call_id)
+        answered = Answered(output, at, status, signal, None if user_turn is None else user_turn.value)
+        if call.round_id is not None and len(self.calls) > 1:
+            call.answered = answered
+            yield from self._in_order(call.round_id)
             return
-        together = [each for each, other in self.calls.items() if other.round_id == call.round_id]
-        for each in together:
-            if self.calls[each].answered is None:
-                break
-            yield self._record(each)
+        del self.calls[call_id]
+        yield self._record(call_id, call, answered)
 
-    def _record(self, call_id: str) -> Entry:
-        call = self.calls.pop(call_id)
-        assert call.answered is not None
-        return self.entry(
-            Step(
-                event_id=call_id,
-                at=call.answered.at,
-                status=call.answered.status,
-                tool=call.name,
-                arguments=call.arguments,
-                output=call.answered.output,
-                words=call.words,
-                parent=call.parent,
-                signal=call.answered.signal,
-                target=call.target,
-                round_id=call.round_id,
-                user_turn=call.answered.user_turn or call.user_turn,
-                context_change=call.context_change,
-            )
+    def _in_order(self, round_id: str) -> Iterator[Entry]:
+        """Yield the records of a round, up to the first call without a result."""
+        together = [each for each, other in self.calls.items() if other.round_id == round_id]
+        for each in together:
+            if (answered := self.calls[each].answered) is None:
+                break
+            yield self._record(each, self.calls.pop(each), answered)
+
+    def _record(self, call_id: str, call: Call, answered: Answered) -> Entry:
+        step = Step(
+            event_id=call_id,
+            at=answered.at,
+            status=answered.status,
+            tool=call.name,
+            arguments=call.arguments,
+            output=answered.output,
+            words=call.words,
+            parent=call.parent,
+            tokens=self.tokens,
+            cost=self.cost,
+            signal=answered.signal,
+            target=call.target,
+            round_id=call.round_id,
+            user_turn=answered.user_turn or call.user_turn,
+            context_change=call.context_change,
+            cached=self.cached,
         )
+        self.tokens = self.cached = None
+        return self._written(step)
 
     def _released(self, round_id: str | None = None) -> Iterator[Entry]:
         """Yield the records that wait for calls of any other round: that one is over."""
         waiting = [
-            each
+            (each, call, call.answered)
             for each, call in self.calls.items()
             if call.answered is not None and (round_id is None or call.round_id != round_id)
         ]
-        for each in waiting:
-            yield self._record(each)
+        for each, call, answered in waiting:
+            del self.calls[each]
+            yield self._record(each, call, answered)
 
     def hold(self, event_id: str, at: int) -> None:
         """Note that the words that wait may be the last ones of the turn: what follows shows it."""
@@ -327,6 +338,9 @@ class Conversation:
         if step.tokens is None and step.kind != "system":
             step = step._replace(tokens=self.tokens, cost=self.cost, cached=self.cached)
             self.tokens = self.cached = None
+        return self._written(step)
+
+    def _written(self, step: Step) -> Entry:
         log = decision_log(
             self.session_id,
             Agent(self.agent_id, self.agent_type, self.version),
@@ -340,15 +354,11 @@ class Conversation:
     def unanswered(self) -> Iterator[Entry | Problem]:
         """Yield the records that wait, and give up the calls that have no result."""
         for call_id in list(self.calls):
-            if self.calls[call_id].answered is not None:
-                yield self._record(call_id)
-            else:
-                yield self._given_up(call_id, self.calls.pop(call_id))
+            yield self._given_up(call_id, self.calls.pop(call_id))
 
     def _given_up(self, call_id: str, call: Call) -> Entry | Problem:
         if call.answered is not None:
-            self.calls[call_id] = call
-            return self._record(call_id)
+            return self._record(call_id, call, call.answered)
         # What a person did before it stands before the next step all the same.
         self.user_turn = self.user_turn or call.user_turn
         self.context_change = self.context_change or call.context_change
@@ -356,7 +366,10 @@ class Conversation:
 
     def frozen(self) -> dict[str, Any]:
         """Return it as a value of JSON."""
-        return asdict(self)
+        frozen = asdict(self)
+        for call in frozen["calls"].values():
+            call["answered"] = call["answered"] and list(call["answered"])
+        return frozen
 
     @classmethod
     def thawed(cls, value: dict[str, Any]) -> Conversation:
@@ -368,5 +381,5 @@ class Conversation:
         calls = {}
         for call_id, call in value["calls"].items():
             answered = call["answered"]
-            calls[call_id] = Call(**{**call, "answered": answered and Answered(**answered)})
+            calls[call_id] = Call(**{**call, "answered": answered and Answered(*answered)})
         return cls(**{**value, "calls": calls})

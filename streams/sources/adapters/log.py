@@ -33,6 +33,9 @@ class LogAdapter(ABC):
     version: ClassVar[int] = 2
     """The version of the state. A state of another version is not resumed."""
 
+    left_out: ClassVar[frozenset[str]] = frozenset()
+    """Types of lines that say nothing of a step, whatever else they hold."""
+
     def __init__(self, name: str) -> None:
         self.name = name
         self.ignored: Counter[str] = Kinds()
@@ -55,6 +58,10 @@ class LogAdapter(ABC):
         if value is UNDECODABLE:
             yield Problem(self.name, Reason.UNREADABLE, "not JSON")
         elif isinstance(value, dict):
+            kind = value.get("type")
+            if type(kind) is str and kind in self.left_out:  # most lines of some logs
+                self.ignored[f"type {kind}"] += 1
+                return
             yield from self.read(value)
             if self._used:  # else the line was of no session
                 yield from self.given_up()

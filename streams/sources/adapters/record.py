@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
+from zlib import crc32
 
 import orjson
 
@@ -27,11 +28,10 @@ LONGEST_ARGUMENTS_IN_INTENT: Final = 60
 _DEEPEST_BLOCK: Final = 4
 _DIGITS: Final = 8
 _ONE_TEXT: Final = re.compile(r'\{\s*"[^"\\]*"\s*:\s*"([^"\\]*)"\s*\}')
-_LONGEST_OF_A_PART: Final = 1_000
+_LONGEST_OF_A_PART: Final = 400
 _PART: Final = re.compile(
-    r'"(?:offset|limit|range|view_range|pages?|cursor|(?:start|end|first|last)_?line(?:_?number)?(?:_\w+)?'
-    r'|line_?(?:start|end|range|numbers?))"\s*:',
-    re.IGNORECASE,
+    r'"(?:offset|limit|range|view_range|pages?|cursor|(?:start|end|first|last)_?[lL]ine(?:_?[nN]umber)?(?:_\w+)?'
+    r'|line_?(?:[sS]tart|[eE]nd|[rR]ange|[nN]umbers?))"\s*:'
 )
 _WRITTEN: Final = re.compile(
     r'"(?:content|contents|new|old|text|patch|diff|replace|insert)\w*"\s*:', re.IGNORECASE
@@ -179,7 +179,7 @@ def _action(step: Step, tool: str | None, arguments: str | None, path: str | Non
         action["target"] = path
         if step.status == "success" and step.output is not None and _is_of_a_part(arguments):
             # Else reading a file in pieces would look like reading the same again and again.
-            action["content_hash"] = _digits(step.output)
+            action["content_hash"] = _digits(step.output[:LONGEST_TEXT])
     if step.output is not None:
         name = "error" if step.status == "failure" else "tool_output_summary"
         action[name] = clean(step.output[:LONGEST_TEXT])
@@ -290,7 +290,7 @@ def _about(tool: str, arguments: str | None, path: str | None) -> str:
     >>> _about("Bash", '{"command":"ls"}', None), _about("Read", '{"path":"a.py"}', "a.py")
     ('Bash {"command":"ls"}', 'Read a.py')
     >>> _about("Read", '{"path":"a.py","offset":200}', "a.py")
-    'Read a.py #74338265'
+    'Read a.py #30745114'
     """
     arguments = arguments or ""
     if path is None:
@@ -308,14 +308,13 @@ def _is_of_a_part(arguments: str | None) -> bool:
     >>> _is_of_a_part('{"path":"a.py","offset":200}'), _is_of_a_part('{"path":"a.py","content":"x"}')
     (True, False)
     """
-    if arguments is None or len(arguments) > _LONGEST_OF_A_PART or _WRITTEN.search(arguments):
+    if arguments is None or len(arguments) > _LONGEST_OF_A_PART:
         return False
-    return _PART.search(arguments) is not None
+    return _PART.search(arguments) is not None and _WRITTEN.search(arguments) is None
 
 
 def _digits(text: str) -> str:
-    number = int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "big")
-    return f"{number % 10**_DIGITS:0{_DIGITS}d}"
+    return f"{crc32(text.encode('utf-8', 'replace')) % 10**_DIGITS:0{_DIGITS}d}"
 
 
 def not_captured(span_id: str) -> dict[str, str]:
@@ -388,7 +387,8 @@ def _text_of(block: Any) -> str | None:
 def media_text(kind: str, content: Any) -> str:
     """Return what stands for an image or a document: its kind, and digits that differ as the contents do."""
     name = next((each for each in _MEDIA if each in kind), kind[:20])
-    return f"[{name} {_digits(canonical_text(content))}]"
+    digest = blake2b(canonical_text(content).encode("utf-8", "replace"), digest_size=8).digest()
+    return f"[{name} {int.from_bytes(digest, 'big') % 10**_DIGITS:0{_DIGITS}d}]"
 
 
 def canonical_text(value: Any) -> str:
@@ -427,6 +427,8 @@ def whole(value: Any) -> int | None:
     >>> whole(7), whole(7.0), whole(True), whole("7"), whole(-1)
     (7, 7, None, None, None)
     """
+    if type(value) is int:  # nearly every count
+        return value if 0 <= value <= LARGEST_COUNT else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     if not 0 <= value <= LARGEST_COUNT:  # also false for NaN

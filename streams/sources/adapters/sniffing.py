@@ -89,7 +89,7 @@ def sniffed(head: bytes, name: str) -> str | None:
         sure = each.sniff(head, name)
         if sure > surest:
             best, surest = each.name, sure
-            if sure >= CERTAIN and isinstance(each, Own):
+            if sure >= CERTAIN:
                 break
     return best
 

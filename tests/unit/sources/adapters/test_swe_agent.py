@@ -46,7 +46,7 @@ def test_a_command_that_opens_a_file_is_about_it() -> None:
     )
     found = logs(FORMAT, given)
     assert [each["action"].get("target") for each in found] == ["src/a.py", "b.py", None, None]
-    assert found[0]["cognition"]["intent"] == "open src/a.py #02147830"
+    assert found[0]["cognition"]["intent"] == "open src/a.py #05395072"
 
 
 def test_a_step_without_a_command_is_a_record_of_its_words() -> None:
