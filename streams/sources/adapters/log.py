@@ -44,6 +44,7 @@ class LogAdapter(ABC):
         self._given_up: list[Entry | Problem] = []
         self._open_calls = 0
         self._used: dict[str, int] = {}
+        self._newest: Conversation | None = None
 
     @abstractmethod
     def read(self, value: dict[str, Any]) -> Found:
@@ -64,21 +65,26 @@ class LogAdapter(ABC):
                 return
             yield from self.read(value)
             if self._used:  # else the line was of no session
-                yield from self.given_up()
+                self._count_open_calls()
+                if self._given_up or self._open_calls > MOST_OPEN_CALLS:
+                    yield from self.given_up()
         else:
             yield Problem(self.name, Reason.UNKNOWN_SHAPE, "not an object")
 
     def given_up(self) -> Found:
         """Yield the calls that were given up at this unit: those of the session that was used longest ago."""
-        for session_id, calls in self._used.items():
-            self._open_calls += len(self.conversations[session_id].calls) - calls
-        self._used.clear()
+        self._count_open_calls()
         while self._open_calls > MOST_OPEN_CALLS:
             oldest = next(each for each in self.conversations.values() if each.calls)
             self._open_calls -= len(oldest.calls)
             self._given_up.extend(oldest.unanswered())
         yield from self._given_up
         self._given_up.clear()
+
+    def _count_open_calls(self) -> None:
+        for session_id, calls in self._used.items():
+            self._open_calls += len(self.conversations[session_id].calls) - calls
+        self._used.clear()
 
     def close(self) -> Found:
         """Yield the words that end a last turn, and the calls without a result."""
@@ -89,6 +95,10 @@ class LogAdapter(ABC):
     def conversation(self, session_id: str, agent_id: str, agent_type: str | None = None) -> Conversation:
         """Return the conversation of a session, a new one if it has none."""
         session_id = session_id[:LONGEST_NAME]
+        newest = self._newest
+        if newest is not None and newest.session_id == session_id:  # as nearly always
+            self._used.setdefault(session_id, len(newest.calls))
+            return newest
         found = self.conversations.pop(session_id, None)
         if found is None:
             found = Conversation(session_id, agent_id, agent_type or agent_id)
@@ -97,7 +107,7 @@ class LogAdapter(ABC):
                 self._open_calls -= self._used.pop(oldest.session_id, len(oldest.calls))
                 self._given_up.extend(oldest.unanswered())
         self._used.setdefault(session_id, len(found.calls))
-        self.conversations[session_id] = found
+        self.conversations[session_id] = self._newest = found
         return found
 
     def unknown(self, where: str, detail: str) -> Problem:

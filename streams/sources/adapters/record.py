@@ -454,16 +454,16 @@ def milliseconds(value: Any) -> int | None:
     >>> milliseconds("1970-01-01T00:00:01.5Z"), milliseconds(1795376349.1), milliseconds(1795376349100)
     (1500, 1795376349100, 1795376349100)
     """
+    if type(value) is str:  # nearly every time
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+        moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+        return max(0, round(moment.timestamp() * 1000))
     match value:
         case bool():
             return None
-        case str():
-            try:
-                moment = datetime.fromisoformat(value)
-            except ValueError:
-                return None
-            moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-            return max(0, round(moment.timestamp() * 1000))
         case int() | float():
             if not 0 <= value <= LARGEST_COUNT:
                 return None
