@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from streams.sources.adapters.adapter import CERTAIN, NO, Format, UnitKind
 from streams.sources.adapters.claude_code import answered, blocks, message_tokens
-from streams.sources.adapters.conversation import EPOCH_MS, ContextChange, Conversation
+from streams.sources.adapters.conversation import ContextChange, Conversation
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.log import Found, LogAdapter
-from streams.sources.adapters.record import milliseconds, text_or_none
+from streams.sources.adapters.record import text_or_none
 
 NAME: Final = "claude-stream-json"
 _AGENT: Final = "claude-code"
@@ -32,7 +32,7 @@ class ClaudeStreamJson(LogAdapter):
         conversation = self.conversation(session_id if above is None else f"{session_id}/{above}", _AGENT)
         conversation.version = self.memory.get("version")
         conversation.parent_session_id = None if above is None else session_id
-        at = self._time(value)
+        at = self.time_of(value.get("timestamp"))
         match kind, value.get("message"):
             case "system", _:
                 self.memory["version"] = (
@@ -84,12 +84,6 @@ class ClaudeStreamJson(LogAdapter):
                     self.ignored[f"block {kind}"[:60]] += 1
                 case _:
                     yield self.unknown(conversation.session_id, "a block without a type")
-
-    def _time(self, value: dict[str, Any]) -> int:
-        given = milliseconds(value.get("timestamp"))
-        at: int = self.memory.get("at", EPOCH_MS) if given is None else given
-        self.memory["at"] = at
-        return at
 
 
 def sniff(head: bytes, _name: str) -> int:

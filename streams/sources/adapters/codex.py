@@ -13,14 +13,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 from streams.sources.adapters.adapter import CERTAIN, NO, Format, UnitKind
-from streams.sources.adapters.conversation import EPOCH_MS, ContextChange, Conversation, UserTurn
+from streams.sources.adapters.conversation import ContextChange, Conversation, UserTurn
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.log import Found, LogAdapter
 from streams.sources.adapters.record import (
     block_text,
     json_value,
     media_text,
-    milliseconds,
     text_or_none,
     whole,
     words_text,
@@ -63,7 +62,7 @@ class Codex(LogAdapter):
             return
         memory = self.memory
         before: int | None = memory.get("at")
-        at = self._time(value)
+        at = self.time_of(value.get("timestamp"))
         if kind == "session_meta":
             self._header(payload, at)
         conversation = self.conversation(memory.get("session") or self.name, NAME)
@@ -251,13 +250,6 @@ class Codex(LogAdapter):
                 self.ignored[f"event {kind}"[:60]] += 1
             case _:
                 yield self.unknown(conversation.session_id, "an event without a type")
-
-    def _time(self, value: dict[str, Any]) -> int:
-        """Return the time of a line; of one without, the latest time known."""
-        given = milliseconds(value.get("timestamp"))
-        at: int = self.memory.get("at", EPOCH_MS) if given is None else given
-        self.memory["at"] = at
-        return at
 
 
 def sniff(head: bytes, _name: str) -> int:

@@ -11,7 +11,7 @@ import re
 from typing import Any, Final
 
 from streams.sources.adapters.adapter import CERTAIN, NO, Format, UnitKind
-from streams.sources.adapters.conversation import EPOCH_MS, ContextChange, Conversation, UserTurn
+from streams.sources.adapters.conversation import ContextChange, Conversation, UserTurn
 from streams.sources.adapters.document import session_of
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.log import Found, LogAdapter
@@ -19,7 +19,6 @@ from streams.sources.adapters.record import (
     LONGEST_NAME,
     block_text,
     json_value,
-    milliseconds,
     text_or_none,
     whole,
     words_text,
@@ -80,7 +79,7 @@ class CopilotCli(LogAdapter):
         if not isinstance(kind, str) or not isinstance(data, dict):
             yield self.unknown(self._session(), "no event: type or data is missing")
             return
-        at = self._time(value)
+        at = self.time_of(value.get("timestamp"))
         if kind == "session.start":
             self.memory["session"] = _name(data.get("sessionId"))
             self.memory["version"] = _name(data.get("copilotVersion"))
@@ -224,12 +223,6 @@ class CopilotCli(LogAdapter):
         agent_id = _name(line.get("agentId"))
         parent = _name(data.get("parentToolCallId")) or self.memory.get("agents", {}).get(agent_id, agent_id)
         return self._main() if parent is None else self._child(parent)
-
-    def _time(self, line: dict[str, Any]) -> int:
-        found = milliseconds(line.get("timestamp"))
-        at: int = self.memory.get("at", EPOCH_MS) if found is None else found
-        self.memory["at"] = at
-        return at
 
 
 def _name(value: Any) -> str | None:

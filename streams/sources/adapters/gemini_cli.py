@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from streams.sources.adapters.adapter import CERTAIN, NO, Format, UnitKind
-from streams.sources.adapters.conversation import EPOCH_MS, Conversation, UserTurn
+from streams.sources.adapters.conversation import Conversation, UserTurn
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.log import Found, LogAdapter
 from streams.sources.adapters.record import (
@@ -46,7 +46,7 @@ class GeminiCli(LogAdapter):
         below = self.memory.get("subagent") is True
         conversation.parent_session_id = _above(self.name) if below else None
         message_id = text_or_none(value.get("id"))
-        at = self._time(value)
+        at = self.time_of(value.get("timestamp"))
         match value.get("type"):
             case "gemini" if message_id is not None:
                 yield from self._answer(conversation, value, message_id, at)
@@ -101,13 +101,6 @@ class GeminiCli(LogAdapter):
             del seen[next(iter(seen))]
         seen[call_id] = None
         return False
-
-    def _time(self, value: dict[str, Any]) -> int:
-        """Return the time of a message; of one without, the latest time known."""
-        given = milliseconds(value.get("timestamp"))
-        at: int = self.memory.get("at", EPOCH_MS) if given is None else given
-        self.memory["at"] = at
-        return at
 
 
 def sniff(head: bytes, _name: str) -> int:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 from streams.sources.adapters.adapter import CERTAIN, NO, Format, UnitKind
-from streams.sources.adapters.conversation import EPOCH_MS, Conversation
+from streams.sources.adapters.conversation import Conversation
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.log import Found, LogAdapter
 from streams.sources.adapters.record import (
     LONGEST_WORDS,
     Step,
     block_text,
-    milliseconds,
     text_or_none,
     whole,
     words_text,
@@ -27,7 +26,7 @@ class GeminiStreamJson(LogAdapter):
 
     def read(self, value: dict[str, Any]) -> Found:
         """Yield what one line completes."""
-        kind, at = value.get("type"), self._time(value)
+        kind, at = value.get("type"), self.time_of(value.get("timestamp"))
         if kind == "init":
             self.memory["session"] = text_or_none(value.get("session_id"))
             return
@@ -70,12 +69,6 @@ class GeminiStreamJson(LogAdapter):
             billed = None if total is None else max(0, total - (cached or 0))
             conversation.spend(billed, cached=cached or None)
         yield from conversation.conclude()
-
-    def _time(self, value: dict[str, Any]) -> int:
-        given = milliseconds(value.get("timestamp"))
-        at: int = self.memory.get("at", EPOCH_MS) if given is None else given
-        self.memory["at"] = at
-        return at
 
 
 def sniff(head: bytes, _name: str) -> int:

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Final, Self
 import orjson
 
 from streams.sources.adapters.adapter import LONGEST_UNIT, MOST_OPEN_CALLS, Kinds, Problem, Reason
-from streams.sources.adapters.conversation import Conversation
-from streams.sources.adapters.record import LONGEST_NAME, UNDECODABLE, decoded
+from streams.sources.adapters.conversation import EPOCH_MS, Conversation
+from streams.sources.adapters.record import LONGEST_NAME, UNDECODABLE, decoded, milliseconds
 from streams.sources.entry import Entry
 
 MOST_SESSIONS: Final = 10_000
@@ -109,6 +109,16 @@ class LogAdapter(ABC):
         self._used.setdefault(session_id, len(found.calls))
         self.conversations[session_id] = self._newest = found
         return found
+
+    def time_of(self, *given: Any) -> int:
+        """Return the first of these that is a time, in ms; the latest time known if none is."""
+        for each in given:
+            found = milliseconds(each)
+            if found is not None:
+                self.memory["at"] = found
+                return found
+        latest: int = self.memory.get("at", EPOCH_MS)
+        return latest
 
     def unknown(self, where: str, detail: str) -> Problem:
         """Return the problem of a shape that the format does not have."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from streams.sources.adapters.adapter import CERTAIN, NO, Format, UnitKind
-from streams.sources.adapters.conversation import EPOCH_MS, Conversation, UserTurn
+from streams.sources.adapters.conversation import Conversation, UserTurn
 from streams.sources.adapters.document import session_of
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.log import Found, LogAdapter
@@ -18,7 +18,6 @@ from streams.sources.adapters.record import (
     Step,
     block_text,
     json_value,
-    milliseconds,
     text_or_none,
     words_text,
 )
@@ -40,7 +39,7 @@ class OpenHands(LogAdapter):
             return
         session_id = text_or_none(value.get("_session")) or _folder(self.name)
         conversation = self.conversation(session_id, NAME)
-        at = self._time(value)
+        at = self.time_of(value.get("timestamp"))
         call_id = text_or_none(value.get("tool_call_id"))
         match kind:
             case "MessageEvent":
@@ -66,13 +65,6 @@ class OpenHands(LogAdapter):
                     yield conversation.entry(stuck)
             case _:
                 self.ignored[f"event {kind}"[:60]] += 1
-
-    def _time(self, value: dict[str, Any]) -> int:
-        """Return the time of an event; of one without, the latest time known."""
-        given = milliseconds(value.get("timestamp"))
-        at: int = self.memory.get("at", EPOCH_MS) if given is None else given
-        self.memory["at"] = at
-        return at
 
 
 def sniff(head: bytes, _name: str) -> int:

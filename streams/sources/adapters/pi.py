@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 from streams.sources.adapters.adapter import CERTAIN, NO, Format, UnitKind
-from streams.sources.adapters.conversation import EPOCH_MS, ContextChange, Conversation, UserTurn
+from streams.sources.adapters.conversation import ContextChange, Conversation, UserTurn
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.log import Found, LogAdapter
 from streams.sources.adapters.record import (
     block_text,
-    milliseconds,
     number,
     text_or_none,
     whole,
@@ -48,7 +47,7 @@ class Pi(LogAdapter):
         if kind != "message" or not isinstance(message, dict):
             self.ignored[f"type {kind}"[:60]] += 1
             return
-        at = self._time(message, value)
+        at = self.time_of(value.get("timestamp"), message.get("timestamp"))
         match message.get("role"):
             case "user":
                 conversation.ask(words_text(message.get("content")))
@@ -111,15 +110,6 @@ class Pi(LogAdapter):
         spent = number(cost.get("total")) if isinstance(cost, dict) else None
         if spent is not None and spent >= 0:
             conversation.cost = round((conversation.cost or 0.0) + spent, _DIGITS_OF_A_COST)
-
-    def _time(self, message: dict[str, Any], line: dict[str, Any]) -> int:
-        """Return the time at which a message was written, else its own, else the latest time known."""
-        found = milliseconds(line.get("timestamp"))
-        if found is None:
-            found = milliseconds(message.get("timestamp"))
-        at: int = self.memory.get("at", EPOCH_MS) if found is None else found
-        self.memory["at"] = at
-        return at
 
 
 def _is_aborted(output: str) -> bool:

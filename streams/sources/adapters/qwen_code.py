@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from streams.sources.adapters.adapter import CERTAIN, NO, Format, UnitKind
-from streams.sources.adapters.conversation import EPOCH_MS, ContextChange, Conversation, UserTurn
+from streams.sources.adapters.conversation import ContextChange, Conversation, UserTurn
 from streams.sources.adapters.heads import head_values
 from streams.sources.adapters.log import Found, LogAdapter
-from streams.sources.adapters.record import block_text, milliseconds, text_or_none, whole
+from streams.sources.adapters.record import block_text, text_or_none, whole
 from streams.sources.adapters.shell_output import gemini_output
 
 NAME: Final = "qwen-code"
@@ -52,7 +52,7 @@ class QwenCode(LogAdapter):
         if not isinstance(parts, list):
             yield self.unknown(session_id, f"{kind} message without parts")
             return
-        at = self._time(value)
+        at = self.time_of(value.get("timestamp"))
         uuid = text_or_none(value.get("uuid")) or f"{session_id}/{at}"
         if kind == "assistant":
             yield from self._assistant(conversation, value, parts, uuid, at)
@@ -141,13 +141,6 @@ class QwenCode(LogAdapter):
         status = _STATUS.get(str(told.get("status")), status)
         turn = UserTurn.REFUSAL if status == "skipped" else None
         yield from conversation.answer(call_id, text, at, status, user_turn=turn)
-
-    def _time(self, value: dict[str, Any]) -> int:
-        """Return the time of a line; of one without, the latest time known."""
-        given = milliseconds(value.get("timestamp"))
-        at: int = self.memory.get("at", EPOCH_MS) if given is None else given
-        self.memory["at"] = at
-        return at
 
 
 def sniff(head: bytes, _name: str) -> int:
