@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from streams.console.fold.case import FOREVER, Case
-from streams.console.fold.control import ControlState, State, control_of
+from streams.console.fold.control import ControlState, State, control_of, forgotten_at
 from streams.console.fold.episode import entropy_id
 from streams.console.fold.place import NOWHERE, place
 from streams.console.fold.rows import AckRow, CommandRow, EpisodeRow, FindingRow, TriageRow
@@ -128,7 +128,8 @@ def attention(case: Case, around: Surroundings, now: int) -> Attention | None:
             return None
         class_, until = Class.RECOVERED, episode.seen_ts + DAY_MS
     if control.state is not State.NONE:
-        until = min(until, now + _CONTROL_MS)
+        forgotten = forgotten_at(control)
+        until = min(until, now + _CONTROL_MS, *(() if forgotten is None else (forgotten,)))
     subject = subject_of(session.session_id) if episode is None else episode.episode_id
     triage = around.triage.get(subject)
     held = standing(

@@ -248,6 +248,16 @@ Acks = Mapping[str, Sequence[AckRow]]
 """The acks of a session, by command."""
 
 
+_OVER: Final = frozenset({State.RELEASED, State.EXPIRED, State.REFUSED})
+
+
+def forgotten_at(control: ControlState) -> int | None:
+    """Return when what is over is shown no more, None as long as it is not over."""
+    if control.state not in _OVER or control.since is None:
+        return None
+    return control.since + _OVER_MS + 1
+
+
 def control_of(
     scopes: Iterable[Sequence[CommandRow]],
     acks: Acks,
@@ -290,7 +300,7 @@ def _state(
     by_status = _by_status(acks, level)
     answered = {guard for guards in by_status.values() for guard in guards}
     state, since = _progress(commands, level, acks, by_status, now)
-    if state in {State.RELEASED, State.EXPIRED, State.REFUSED} and now - since > _OVER_MS:
+    if state in _OVER and now - since > _OVER_MS:
         return ControlState()
     in_effect = set(by_status["applied"]) - set(by_status["released"])
     stops = state in {State.PAUSED, State.ABORTED}
