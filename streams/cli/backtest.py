@@ -106,7 +106,6 @@ def backtest(
     \b
     Examples:
       eddy backtest --a default --b strict.json nightly/*.jsonl
-      eddy backtest --a v1-defaults nightly/*.jsonl
       eddy backtest --a live --b strict.json --topic decision-logs \\
           --from 2026-01-31T08:00Z
       eddy backtest --a 7 --b 8 --topic decision-logs --json \\

@@ -59,7 +59,7 @@ def explain(rule: str | None, source: str, as_json: bool, bootstrap_servers: str
     \b
     Examples:
       eddy config explain
-      eddy config explain R3 --settings strict.json
+      eddy config explain R2:period4 --settings strict.json
       eddy config explain --settings defaults --json |
           jq '.rules[] | select(.finding != "proven")'
     """  # noqa: D301

@@ -62,7 +62,7 @@ def detect(
 
     Timelines show the steps of the sessions, each line as soon as it is known, and end with a
     summary. Days and times are UTC. Each step has its uniqueness ratio and the level of the verdict. A
-    session is in a loop when the verdict was LOOP at some step: an episode says by which rule (R1 to R8),
+    session is in a loop when the verdict was LOOP at some step: an episode says by which rule,
     since when, and what it has cost. Entropy alerts, suspected divergences and drift patterns are scores;
     they make a session suspicious. Drift and budgets are
     shown for such sessions only, unless --all-steps is given. With --json each record gives one line:

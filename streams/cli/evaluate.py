@@ -105,7 +105,7 @@ def evaluate(
       eddy evaluate trajectories/ --loop-free 'tau_*'
       eddy evaluate trajectories/ --detector verdict-warning --rules \\
           --settings strict.json
-      eddy evaluate trajectories/ --against v1-defaults
+      eddy evaluate trajectories/ --against strict.json
     """  # noqa: D301
     found = read(labelled)
     chosen = None if against is None else choose([("--against", against)], None)[0]

@@ -16,17 +16,12 @@ from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.topic import Topic
 from streams.errors import ConfigurationError
 from streams.explain.settings_topic import in_force, read, tried_out
-from streams.settings_document.document import resolve
-from streams.settings_document.earlier_defaults import V1_DEFAULTS
 
 DEFAULT: Final = "default"
-V1: Final = "v1-defaults"
 LIVE: Final = "live"
 SHADOW: Final = "shadow"
 
-CHOICE: Final = (
-    "default, v1-defaults, live, shadow, a version of detector-config, or a file with a JSON document."
-)
+CHOICE: Final = "default, live, shadow, a version of detector-config, or a file with a JSON document."
 """What a word may be, for the help of an option."""
 
 
@@ -40,9 +35,9 @@ class Chosen(NamedTuple):
 def choose(words: Sequence[tuple[str, str]], bootstrap_servers: str | None) -> list[Chosen]:
     """Return the settings that each (option, word) means; brokers are asked only where a word needs them.
 
-    ``default`` are the built-in defaults, ``v1-defaults`` those before there was R7, ``live`` the settings in
-    force, ``shadow`` those tried out, a whole number that version of the settings topic, and anything else a
-    file. What is wrong with a file's document goes to standard error.
+    ``default`` are the built-in defaults, ``live`` the settings in force, ``shadow`` those tried out, a
+    whole number that version of the settings topic, and anything else a file. What is wrong with a file's
+    document goes to standard error.
 
     Raises:
         ConfigurationError: the topic does not hold that version, or nothing is tried out.
@@ -67,8 +62,6 @@ def _is_version(word: str) -> bool:
 def _chosen(option: str, word: str, live: Iterable[Stored], tried: Sequence[Stored]) -> Chosen:
     if word == DEFAULT:
         return Chosen("the defaults", DEFAULTS)
-    if word == V1:
-        return Chosen("the defaults of version 1", resolve(V1_DEFAULTS, DEFAULTS, DEFAULTS.version)[0])
     if word == LIVE:
         settings = in_force(list(live))
         return Chosen(f"version {settings.version}, in force", settings)
@@ -82,7 +75,7 @@ def _chosen(option: str, word: str, live: Iterable[Stored], tried: Sequence[Stor
     path = Path(word)
     if not path.is_file():
         hint = f"'{option}'"
-        words = f"{DEFAULT}, {V1}, {LIVE}, {SHADOW}, a version"
+        words = f"{DEFAULT}, {LIVE}, {SHADOW}, a version"
         raise click.BadParameter(f"{word!r} is no file, and none of: {words}.", param_hint=hint)
     return Chosen(word, settings_in_force(path, option))
 

@@ -50,14 +50,10 @@ SLIDERS: Final = (
     Slider("identical_loop", 2, 15, 1, "R1"),
     Slider("cycle_warn", 2, 10, 1, "R2"),
     Slider("cycle_loop", 2, 12, 1, "R2"),
-    Slider("same_error_warn", 2, 12, 1, "R3"),
-    Slider("same_error_loop", 2, 15, 1, "R3"),
-    Slider("same_result_warn", 2, 15, 1, "R4"),
-    Slider("same_result_loop", 2, 20, 1, "R4"),
-    Slider("near_duplicate_loop", 2, 15, 1, "R5"),
-    Slider("near_duplicate_similarity", 0.5, 1.0, 0.01, "R5"),
-    Slider("stuck_warn", 0.5, 8, 0.5, "R7"),
-    Slider("stuck_loop", 0.5, 8, 0.5, "R7"),
+    Slider("stuck_warn", 0.5, 8, 0.25, "R7"),
+    Slider("stuck_loop", 0.5, 8, 0.25, "R7"),
+    Slider("waiting_warn_minutes", 1, 120, 1, "R9"),
+    Slider("waiting_loop_minutes", 1, 600, 1, "R9"),
     Slider("entropy_window_size", 2, 20, 1, "A1"),
 )
 """Those of the rules that people ask about most."""

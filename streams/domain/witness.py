@@ -55,8 +55,12 @@ class RecordMaker(Protocol):
         intent: str | None = None,
         goal: str | None = None,
         state: Mapping[str, Any] | None = None,
+        at_ms: int | None = None,
     ) -> DecisionLog:
-        """Return the record of this number, from 1, with this `action`; without an intent, no cognition."""
+        """Return the record of this number, from 1, with this `action`; without an intent, no cognition.
+
+        It comes ``at_ms`` after the start; if that is not given, so that nothing counts as a pause.
+        """
 
     def tool_name(
         self,

@@ -12,9 +12,9 @@ from streams.evaluation.baselines import Baselines
 from streams.evaluation.kind import Kind, Kinds
 
 #: Rules whose records need not have one tool.
-_ANY_TOOL: Final = frozenset({"R2", "R6"})
+_ANY_TOOL: Final = frozenset({"R2"})
 # What these count is new nowhere, so the first record counted is a repetition too.
-_ALL_REPEAT: Final = frozenset({"R6", "R7"})
+_ALL_REPEAT: Final = frozenset({"R7"})
 # Records of versions before there was R7 have no block of it.
 _NOT_TOLD: Final = {"points": 0}
 
@@ -89,15 +89,12 @@ class Watch:
         """Return the records that a rule calls repetitions: all of its pattern but the first instance.
 
         For n repetitions of p records that is the last p (n - 1); a rule that counts calls of one tool skips
-        the records of other tools, and R7 those that did not raise its score. Which records R8 counts is not
-        reported: it names the newest.
+        the records of other tools, and R7 those that did not raise its score.
         """
         name, count, period = reached["rule"], reached["count"], reached["period"] or 1
         judged = self._judged
         wanted = count if name in _ALL_REPEAT else period * (count - 1)
         match name:
-            case "R8":
-                return judged.every[-1:]
             case "R7":
                 return judged.raising[-wanted:]
             case _ if name in _ANY_TOOL:

@@ -108,7 +108,7 @@ _MOST: Final = 1e15
 _WHEN: Final = {
     "phase": _texts(("opened", "escalated", "still_open")),
     "level": _or_none(_word("WARNING", "LOOP")),
-    "rules": _texts(("R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8")),
+    "rules": _texts(("R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8", "R9")),
     "min_tokens_since_onset": _or_none(_number(0, _MOST)),
     "min_cost_since_onset": _or_none(_number(0, _MOST)),
     "agents": _texts(),

@@ -10,8 +10,8 @@ from streams.domain.reachability import Reachability
 def reachability(settings: DetectionSettings) -> tuple[Reachability, ...]:
     """Return a row for each (rule, level), in the order of specification 4.3.
 
-    Rules: A1, A2:<kind>, A3:<pattern>, A3:escalation, A4:<detector>, A5, R1, R1:failing, R2:period<p>, R3,
-    R4, R5, R7, and R6 and R8 where `verdict_rules` has them. Levels are those of specification 1.5; for A5
+    Rules: A1, A2:<kind>, A3:<pattern>, A3:escalation, A4:<detector>, A5, R1, R1:failing, R2:period<p>,
+    R2:longer, R7, R9. Levels are those of specification 1.5; for A5
     they are its response levels.
 
     >>> from streams.detectors.settings import DEFAULTS

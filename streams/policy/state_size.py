@@ -1,7 +1,7 @@
 """How large the state of a session can become under given settings, whatever producers send.
 
 Every text that is kept is bounded and every window has an end, so there is a bound. With the defaults it is
-less than a megabyte; with every window at 1,000 it is fifty, and more than a changelog takes.
+less than a megabyte; with every window at 1,000 it is thirty-three, and more than a changelog takes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def most_bytes(settings: DetectionSettings) -> int:
     A part of a state that no record has touched since the settings changed is as large as those let it be.
 
     >>> most_bytes(DetectionSettings())
-    731418
+    545038
     """
     return _FIXED + sum(detector.most_bytes(settings) for detector in DETECTORS)
 

@@ -67,10 +67,8 @@ RECORDINGS: Final = (
         "edit_test_loop",
         23,
         "A coding agent changes the rounding again and again; the same test fails with the same error. Each "
-        "edit is a new one, so the verdict warns late, and does not call it a loop: work towards a fix looks "
-        "the same for a while.",
+        "edit is a new one, so the verdict stays calm: work towards a fix looks the same for a while.",
         "test_fail_loop",
-        "loop_episode",
     ),
     _circular(
         "read_loop",

@@ -26,6 +26,7 @@ _NAMED: Final = 5
 _STUCK: Final = "stuck"
 """How the words of the one rule begin whose pattern is no call that repeats."""
 
+_WAITING: Final = "R9"
 _ENDS: Final = {
     "quiet": "is out of the loop",
     "terminal": "ended in the loop",
@@ -132,13 +133,14 @@ def _sessions(count: int) -> str:
 
 def _state(delivery: Delivery) -> str:
     alert = delivery.alert
+    does = "waiting in vain" if alert.fields.get("rule") == _WAITING else "looping"
     match delivery.step:
         case Step.RESOLVE:
             return _ENDS.get(str(alert.fields.get("reason")), "is out of the loop")
         case Step.UPDATE:
-            return "is still looping"
+            return f"is still {does}"
         case _:
-            does = "is looping" if alert.level.at_least(Level.LOOP) else "may be looping"
+            does = f"is {does}" if alert.level.at_least(Level.LOOP) else f"may be {does}"
             is_back = alert.fields.get("reopened") and alert.phase == Phase.OPENED
             return f"{does} again" if is_back else does
 

@@ -7,7 +7,7 @@ An event has `session_id`, `agent_id`, `seq`, `intent`, `tool_call`, `arguments`
 |---|---|
 | session_id, meta.trace_id | `session_id` |
 | event_id | `session_id/seq` |
-| meta.timestamp | `timestamp` (ISO 8601 or ms), else a made-up clock: `EPOCH_MS` and a second per `seq` |
+| meta.timestamp | `timestamp` (ISO 8601 or ms), else a made-up clock: `EPOCH_MS` and 10 s per `seq` |
 | identity.agent_id | `agent_id` |
 | identity.agent_type | the data set, the part of `session_id` before `::`; without one the `agent_id` |
 | cognition.intent | `intent`, null read as "" |
@@ -123,7 +123,7 @@ def decision_log(event: Mapping[str, Any]) -> dict[str, Any]:
 def _timestamp(given: Any, sequence: Any) -> Any:
     match given:
         case None | "":
-            return EPOCH_MS + 1000 * sequence if isinstance(sequence, int) else EPOCH_MS
+            return EPOCH_MS + 10_000 * sequence if isinstance(sequence, int) else EPOCH_MS
         case str():
             try:
                 moment = datetime.fromisoformat(given)

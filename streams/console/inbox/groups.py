@@ -20,6 +20,7 @@ _HOW: Final = {
     "R6": "with nothing new",
     "R7": "without getting on",
     "R8": "with nothing new for long",
+    "R9": "waiting in vain",
 }
 
 

@@ -47,13 +47,12 @@ class Segment(NamedTuple):
     change: str | None = None
 
 
-def twin(steps: Sequence[Step], number: int, *, least: float) -> dict[str, Any] | None:
+def twin(steps: Sequence[Step], number: int) -> dict[str, Any] | None:
     """Return a step beside its earlier twin, or beside the step before it if it has none.
 
     Args:
         steps: Those at hand.
         number: Which step.
-        least: The similarity from which R5 takes two texts for nearly the same.
 
     Returns:
         `n` and `twin`, the numbers of the steps; `gap_ms`; `parts`, each with both texts as they came and as
@@ -84,7 +83,6 @@ def twin(steps: Sequence[Step], number: int, *, least: float) -> dict[str, Any] 
         "similarity": {
             "call": round(jaccard(tokens(canonical(called)), tokens(canonical(call))), 4),
             "result": round(jaccard(tokens(normalise_result(told)), tokens(normalise_result(result))), 4),
-            "limit": least,
         },
     }
 

@@ -191,7 +191,7 @@ def _steps(console: Console, query: Mapping[str, str], session_id: str, found: S
         "lens": seen,
         "folded": folded,
         "selected": selected,
-        "diff": None if diff is None else _diff(console, found, diff),
+        "diff": None if diff is None else _diff(found, diff),
         "showing": f"{first:,} to {total:,}" if first > 1 else f"{total:,}",
         "lost": ""
         if found.lost_before is None
@@ -211,8 +211,8 @@ def _scores(console: Console, query: Mapping[str, str], found: Steps) -> dict[st
     return {"scores": made, "scores_json": orjson.dumps(made).decode(), "axis": axis}
 
 
-def _diff(console: Console, found: Steps, number: int) -> dict[str, Any] | None:
-    pair = twin(found.steps, number, least=console.board.settings.near_duplicate_similarity)
+def _diff(found: Steps, number: int) -> dict[str, Any] | None:
+    pair = twin(found.steps, number)
     return None if pair is None else described(pair)
 
 

@@ -8,9 +8,11 @@ from typing import Any, ClassVar
 
 from streams.detectors.detector import Block, CloseReason, Detector, Eddy, Layer, Observation
 from streams.detectors.standing import DetectorStanding, RuleCount
-from streams.detectors.verdict.advance import advanced
-from streams.detectors.verdict.comparing import step_of
+from streams.detectors.verdict.act import act_of, asks_a_person
+from streams.detectors.verdict.advance import advanced, joined
+from streams.detectors.verdict.comparing import Seen, failure_in, step_of
 from streams.detectors.verdict.episode import Episode, Phase, followed, id_of, opened
+from streams.detectors.verdict.news import heard_mark, news_of, was_heard
 from streams.detectors.verdict.past import Past
 from streams.detectors.verdict.policy import policy_of
 from streams.detectors.verdict.presentation import VerdictPresentation
@@ -27,25 +29,28 @@ from streams.domain.decision import Decision
 from streams.domain.event import Finding
 from streams.domain.level import Level
 from streams.domain.number import within_doubles
-from streams.domain.text.bounded import MOST_JSON_BYTES
+from streams.domain.tool_class import ToolClass, tool_class
+from streams.domain.tool_policy import ToolPolicy
 
 _NORMAL, _WARNING, _LOOP = (level.value for level in Level)
 _LEVELS = {level.value: level for level in Level}
-#: The marks of the words of 4,000 characters.
-_MOST_MARKS_BYTES = 10_000
+#: What is remembered beside the window: words, what tools told, the trail, the counters.
+_MOST_OTHER_BYTES = 4_000
+_MOST_BYTES_OF_A_RECORD = 120
+#: Words of `user_turn` after which what was built up still counts.
+_NO_NEW_TASK = ("approval", "refusal")
 _OPENED, _RECOVERED = Phase.OPENED, Phase.RECOVERED
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict(Detector[VerdictState, VerdictSettings]):
-    """Five rules over calls and their results, and the episodes they open, escalate and close.
+    """Four rules over calls and their results, and the episodes they open, escalate and close.
 
-    R1 the same call with the same result; R2 a cycle of 2 to 5 steps; R3 one tool failing with one error,
-    R4 one tool giving one result, whatever the arguments; R5 near-duplicates without progress. Waiting
-    (`poll_gap_ms`), infrastructure errors and what `tool_policies` exempts are no loop. An episode opens when
-    a rule fires, never falls in level, and ends after `recover_records` quiet records or with the session.
-    Two more are off by default: R6 calls in a row that were all made before, with the same results, and R8
-    many steps that told the agent nothing new.
+    R1 the same call with the same result; R2 the same steps round and round; R7 the stuck score, which
+    weighs what each step brings; R9 waiting for something from which nothing comes. Calls that were decided
+    together are one step, a person's turn begins anew, pauses (`poll_gap_ms`), infrastructure errors and what
+    `tool_policies` exempts are no loop. An episode opens when a rule fires, never falls in level, and ends
+    after `recover_records` quiet records or with the session.
 
     Looks at every record; judges those that `visibility` does not leave out.
 
@@ -60,11 +65,11 @@ class Verdict(Detector[VerdictState, VerdictSettings]):
     ...     "action": {"status": "failure", "tool_call": "make", "error": "no rule"},
     ... }
     >>> detector, state, levels = Verdict(), Verdict().fresh(), []
-    >>> for offset in range(3):
+    >>> for offset in range(4):
     ...     state, block, findings = detector.observe(state, Decision.of(0, offset, known), {}, DEFAULTS)
     ...     levels.append(block["level"])
     >>> levels, [finding.fields["phase"] for finding in findings]
-    (['NORMAL', 'WARNING', 'LOOP'], ['escalated'])
+    (['NORMAL', 'NORMAL', 'WARNING', 'LOOP'], ['escalated'])
     """
 
     name: ClassVar[str] = "verdict"
@@ -78,7 +83,7 @@ class Verdict(Detector[VerdictState, VerdictSettings]):
 
     def restore(self, stored: Sequence[Any]) -> VerdictState:
         """Read back a state, also one that an earlier version wrote."""
-        return VerdictState(*upgraded(stored))
+        return upgraded(stored)
 
     def level(self, state: VerdictState) -> Level:
         """Return the level of the open episode, NORMAL when none is open."""
@@ -95,18 +100,21 @@ class Verdict(Detector[VerdictState, VerdictSettings]):
         tokens = within_doubles(state.tokens + decision.tokens_used)
         policy = policy_of(decision.tool, settings)
         unseen = why_unseen(decision, policy, settings)
-        round_ = decision.round_digest
-        if unseen is None and round_ and round_ == state.round:
-            unseen = ROUND  # decided before any result of its round was known: one step with the first
         if unseen is not None:
             infra_streak = state.infra_streak + (unseen is INFRASTRUCTURE)
             state = state._replace(tokens=tokens, infra_streak=infra_streak)
             return state, _block_unseen(state, unseen), ()
+        if is_of_round(state, decision):
+            state = _with_its_round(state, decision, policy, tokens, settings)
+            return state, _block_unseen(state, ROUND), ()
 
+        if state.past and begins_anew(decision):
+            state = state.begun_again()
         past = Past.of(state.past, decision, settings.verdict_window - 1)
-        step = step_of(state, decision, past, policy, settings)
+        seen = _seen(state, decision, settings)
+        step = step_of(state, seen, past, policy, settings)
         repeat_distance = past.distance(decision.status) if past.repeated_at >= 0 else None
-        state = advanced(state, decision, tokens, policy, past, step, repeat_distance, settings)
+        state = advanced(state, seen, tokens, policy, past, step, settings)
         firing = fired(state, policy, settings)
         if firing or state.episode is not None:
             state, findings = _follow(state, _strongest(firing), decision, settings)
@@ -122,8 +130,7 @@ class Verdict(Detector[VerdictState, VerdictSettings]):
 
     def most_bytes(self, settings: VerdictSettings) -> int:
         """Return the bound of its windows."""
-        of_a_failure = _MOST_MARKS_BYTES if settings.same_error_similarity else 0
-        return settings.verdict_window * (MOST_JSON_BYTES + 300 + of_a_failure)
+        return settings.verdict_window * _MOST_BYTES_OF_A_RECORD + _MOST_OTHER_BYTES
 
     def standing(self, state: VerdictState, settings: VerdictSettings) -> DetectorStanding:
         """Return how near each rule is, and the open episode."""
@@ -132,6 +139,49 @@ class Verdict(Detector[VerdictState, VerdictSettings]):
             for each in standings(state, settings)
         )
         return DetectorStanding(rules=rules, episode=_open_episode(state))
+
+
+def is_of_round(state: VerdictState, decision: Decision) -> bool:
+    """Tell whether a step was decided together with the newest judged one, without its result.
+
+    Where no round says so, it was if it ended before the other: nobody decides on what is still to come.
+    """
+    if not state.past:
+        return False
+    if decision.round_digest or state.round:
+        return decision.round_digest == state.round
+    return bool(decision.timestamp < state.newest[1])
+
+
+def begins_anew(decision: Decision) -> bool:
+    """Tell whether a person spoke before a step, or by it: repeating oneself after that is no repetition."""
+    turn = decision.known["meta"].get("user_turn")
+    if turn and turn not in _NO_NEW_TASK:
+        return True
+    return decision.status != "failure" and asks_a_person(decision.tool)
+
+
+def _seen(state: VerdictState, decision: Decision, settings: VerdictSettings) -> Seen:
+    news = news_of(decision, state.told)
+    told = heard_mark(decision, news) if decision.result else ""
+    heard = bool(told) and was_heard(state.heard, told)
+    pause = decision.timestamp - state.newest_place[1] if state.newest_place else 0
+    writes = decision.kind == "tool" and tool_class(decision.tool or "", settings) is ToolClass.write
+    return Seen(
+        decision, act_of(decision, settings), news, told, heard, failure_in(decision, settings), pause, writes
+    )
+
+
+def _with_its_round(
+    state: VerdictState,
+    decision: Decision,
+    policy: ToolPolicy | None,
+    tokens: float,
+    settings: VerdictSettings,
+) -> VerdictState:
+    past = Past.of(state.past, decision, settings.verdict_window - 1, state.of_round)
+    seen = _seen(state, decision, settings)
+    return joined(state, seen, tokens, past, step_of(state, seen, past, policy, settings))
 
 
 def _level(state: VerdictState) -> str:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from streams.detectors.verdict.rearm import key_of
 from streams.detectors.verdict.settings import VerdictSettings
 from streams.detectors.verdict.standing import Standing
-from streams.detectors.verdict.state import RECENT, VerdictState
+from streams.detectors.verdict.state import RECENT, VerdictState, any_polling
 from streams.detectors.verdict.streak import Moment
 from streams.domain.level import Level
 from streams.domain.text.digest import digest
@@ -31,13 +31,13 @@ class Episode(NamedTuple):
         id: digest of session, partition and offset of the record that opened it the first time.
         level: WARNING or LOOP.
         reopened: whether it had recovered before and its pattern came back.
-        opened, looped: number of the judged record with which it opened and reached LOOP; ``looped`` is 0
+        opened, looped: number of the step with which it opened and reached LOOP; ``looped`` is 0
             below LOOP.
-        quiet: judged records in a row on which no rule fired.
+        quiet: steps in a row at which no rule fired; those that wait are not counted.
         onset: first record of the pattern it opened with.
         rule, period, counted, tools, signatures: evidence, of the newest record with at least its level. A
-            cycle names each record of one repetition, oldest first; R6 the newest of the row, up to `RECENT`;
-            other rules the newest record.
+            cycle names each record of one repetition, oldest first, at most the newest `RECENT`; other rules
+            the newest record.
         stuck: evidence of R7, its score and the kinds of steps since the onset; None for other rules.
     """
 
@@ -74,11 +74,11 @@ def opened(state: VerdictState, standing: Standing, raw: str, id_if_new: str) ->
         id_if_new: `id_of` the record.
     """
     last = state.keys.get(key_of(standing, state))
-    looped = state.judged if raw == _LOOP else 0
+    looped = state.steps if raw == _LOOP else 0
     id_ = id_if_new if last is None else last[1]
     onset = standing.onset or state.newest
     evidence = _evidence(state, standing)
-    return Episode(id_, raw, last is not None, state.judged, looped, 0, onset, *evidence)
+    return Episode(id_, raw, last is not None, state.steps, looped, 0, onset, *evidence)
 
 
 def followed(
@@ -94,7 +94,8 @@ def followed(
         settings: the settings in force.
     """
     if standing is None:
-        episode = episode._replace(quiet=episode.quiet + 1)
+        # Nothing is over while the agent waits.
+        episode = episode._replace(quiet=episode.quiet + (not any_polling(state.outcomes[-1])))
         if episode.quiet >= settings.recover_records:
             return episode, Phase.RECOVERED
     else:
@@ -102,8 +103,8 @@ def followed(
         if raw == _LOOP or episode.level == _WARNING:
             episode = Episode(*episode[:7], *_evidence(state, standing))
         if raw == _LOOP and episode.level == _WARNING:
-            return episode._replace(level=_LOOP, looped=state.judged), Phase.ESCALATED
-    since, beat = state.judged - episode.looped, settings.alert_heartbeat_records
+            return episode._replace(level=_LOOP, looped=state.steps), Phase.ESCALATED
+    since, beat = state.steps - episode.looped, settings.alert_heartbeat_records
     if episode.looped and beat and since % beat == 0:
         return episode, Phase.STILL_OPEN
     return episode, None
@@ -112,7 +113,7 @@ def followed(
 def _evidence(
     state: VerdictState, standing: Standing
 ) -> tuple[str, int | None, int, Sequence[str], Sequence[str], Mapping[str, Any] | None]:
-    size = min(standing.count, RECENT) if standing.rule == "R6" else standing.period or 1
+    size = min(standing.period or 1, RECENT)
     tools = [tool or "" for tool in state.tools[-size:]]
     signatures = state.newest_signatures(size)
     stuck = {"score": standing.measure, "kinds": state.stuck[3]} if standing.rule == "R7" else None

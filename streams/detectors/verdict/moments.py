@@ -43,15 +43,3 @@ def moment_back(moments: Moments, back: int) -> Moment:
         timestamp -= moments[at + 1]
     tokens, cost = moments[EACH * back + 2 : EACH * (back + 1)]
     return offset, timestamp, tokens, cost
-
-
-def as_moments(listed: Sequence[Moment], most: int) -> Moments:
-    """Return moments that were stored one by one, oldest first.
-
-    >>> as_moments([[7, 1_000, 50, 0.5], [9, 3_000, 80, None]], 5)
-    [9, 3000, 80, None, 2, 2000, 50, 0.5]
-    """
-    moments: Moments = ()
-    for moment in listed:
-        moments = with_one_more(moments, moment, most)
-    return moments

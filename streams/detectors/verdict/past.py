@@ -3,12 +3,14 @@
 Newest first. A record is ``,<outcome><call><offsets><status><ms>``:
 
 - outcome and call: marks of what came of it, and of its call;
-- offsets and ms: how far the record before it is back, in base64 digits, so that every place is known from
-  that of the newest;
+- offsets: how far the record before it is back, in base64 digits, so that every place is known from that of
+  the newest;
+- ms: the pause before it, in base64 digits too;
 - status: ``.``, ``!``, ``;`` or ``?`` for success, failure, skipped or pending.
 
 If a record comes again, a comma is left of the earlier one: wherever a record is looked for, the newest is
-meant. The distances then lead to the record before that one. So a session that repeats itself stays small.
+meant. The distance then leads to the record before that one, and the longer pause stays. So a session that
+repeats itself stays small.
 A search in this text is one loop in C, several times faster than one over records.
 """
 
@@ -20,7 +22,6 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
-from streams.detectors.verdict.moments import Moments
 from streams.domain.decision import Decision
 
 # Base64 digits of a mark: 36 bits. In a window of 30, one record in two billion meets another that only looks
@@ -43,6 +44,7 @@ class Past(NamedTuple):
         text: the records, newest first.
         outcome: mark of tool, whether the record failed, and its result.
         call: mark of its call.
+        start: where the records begin that it is compared with; those before are of its own round.
         called_at: where in the text the newest record with its call begins, below 0 without one.
         repeated_at: where the newest record with its call and result begins, -1 without one.
     """
@@ -50,14 +52,27 @@ class Past(NamedTuple):
     text: str
     outcome: str
     call: str
+    start: int
     called_at: int
     repeated_at: int
 
     @classmethod
-    def of(cls, text: str, decision: Decision, size: int) -> Past:
-        """Return the newest ``size`` records of a text as a record sees them."""
+    def of(cls, text: str, decision: Decision, size: int, of_its_round: int = 0) -> Past:
+        """Return the newest ``size`` records of a text as a record sees them.
+
+        Args:
+            text: the records before it.
+            decision: the record.
+            size: the most of them that are kept.
+            of_its_round: how many of the newest are of its own round, with which it is not compared.
+        """
         for _ in range(text.count(",") - size):
             text = text[: text.rindex(",")]
+        start = 0
+        for _ in range(of_its_round):
+            start = text.find(",", start + 1) if start >= 0 else start
+        if start < 0:
+            start = len(text)
         tool, result = decision.tool or "", decision.result_digest
         told = _salt_of(tool) if len(tool) <= _LONGEST_REMEMBERED else _salt(tool)
         if result is not None:
@@ -67,28 +82,45 @@ class Past(NamedTuple):
         # Nine bytes are twelve digits: both marks at once.
         marks = b2a_base64(bytes.fromhex(f"{told:09x}{decision.call_digest[:_HEX]}"), newline=False).decode()
         outcome, call = marks[:_MARK], marks[_MARK:]
-        found = text.find(call)
+        found = text.find(call, start)
         # By chance, a mark may stand where two others meet.
         while found >= 0 and text.rfind(",", 0, found) != found - _CALL_AT:
             found = text.find(call, found + 1)
         called_at = found - _CALL_AT
-        return cls(text, outcome, call, called_at, -1 if called_at < 0 else text.find(f",{marks}"))
+        repeated_at = -1 if called_at < 0 else text.find(f",{marks}", start)
+        return cls(text, outcome, call, start, called_at, repeated_at)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to compare with."""
+        return self.start >= len(self.text) or not self.text[self.start :].strip(",")
 
     def told_at(self) -> int:
         """Return where the newest record of the tool with the same result begins, below 0 without one."""
-        return self.text.find(f",{self.outcome}")
+        return self.text.find(f",{self.outcome}", self.start)
 
     def number_back(self, at: int) -> int:
-        """Return how many records ago the record at this place was, from 1."""
+        """Return how many records ago the record at this place was, from 1, its own round included."""
         return self.text.count(",", 0, at) + 1
 
-    def place_of(self, at: int, moments: Moments) -> tuple[int, int]:
-        """Return offset and timestamp of the record at this place, from those of the newest."""
-        offset, timestamp = moments[0], moments[1]
-        for offsets, _, ms in _RECORD.findall(self.text, 0, at):
-            offset -= _number(offsets)
-            timestamp -= _number(ms)
-        return offset, timestamp
+    def before_its_round(self, at: int) -> int:
+        """Return how many records before its own round the record at this place was, from 1."""
+        return self.text.count(",", self.start, at) + 1
+
+    def offset_of(self, at: int, newest: int) -> int:
+        """Return the offset of the record at this place, from that of the newest."""
+        for offsets, _, _ in _RECORD.findall(self.text, 0, at):
+            newest -= _number(offsets)
+        return newest
+
+    def longest_pause(self, at: int, first: int) -> int:
+        """Return the longest pause between neighbours since the record at this place, in ms.
+
+        Args:
+            at: the place.
+            first: the pause since the newest record.
+        """
+        return max([first, *(_number(ms) for _, _, ms in _RECORD.findall(self.text, 0, at))])
 
     def distance(self, status: str) -> int | None:
         """Return how many records ago call, result and status were last the same, None if they were not."""
@@ -103,25 +135,26 @@ class Past(NamedTuple):
         found = _RECORD.match(self.text, at)
         return "" if found is None else found[2]
 
-    def with_the_record(self, decision: Decision, moments: Moments) -> str:
-        """Return the text with the record added, which comes after those at these moments.
+    def with_the_record(self, decision: Decision, newest: tuple[int, int] | None) -> str:
+        """Return the text with the record added, which comes after that at this offset and timestamp.
 
         >>> action = {"status": "success", "tool_call": "ls"}
         >>> known = {"session_id": "", "event_id": "", "action": action, "identity": {"agent_id": ""}}
         >>> one = Decision.of(0, 20, {**known, "meta": {"timestamp": 8_000}})
         >>> other = Decision.of(0, 30, {**known, "meta": {"timestamp": 9_000}})
-        >>> text = Past.of("", one, 29).with_the_record(one, ())
+        >>> text = Past.of("", one, 29).with_the_record(one, None)
         >>> text
         ',wd/ZeK56eVOm.'
-        >>> Past.of(text, other, 29).with_the_record(other, (20, 8_000, 0, None))
+        >>> Past.of(text, other, 29).with_the_record(other, (20, 8_000))
         ',wd/ZeK56eVOmK.Po,'
         """
         letter, at, text = _STATUSES[decision.status], self.repeated_at, self.text
         offsets, ms = 0, 0
-        if moments:
-            offsets, ms = decision.offset - moments[0], decision.timestamp - moments[1]
+        if newest is not None:
+            offsets, ms = decision.offset - newest[0], decision.timestamp - newest[1]
         record = f",{self.outcome}{self.call}{_digits(offsets)}{letter}{_digits(ms)}"
-        if at >= 0 and self._status_at(at) == letter:
+        # What is of the same round may have been compared with the earlier one, and will be.
+        if at >= 0 and not self.start and not decision.round_digest and self._status_at(at) == letter:
             return _without(record + text, len(record) + at)
         return record + text
 
@@ -138,13 +171,14 @@ def _without(text: str, at: int) -> str:
     """Leave a comma of the record that begins at this place, behind another one.
 
     >>> _without(",aaaaaacccccc.B,,bbbbbbddddddB!Po,eeeeeegggggg.", 16)
-    ',aaaaaaccccccB.Pp,,,eeeeeegggggg.'
+    ',aaaaaaccccccB.Po,,,eeeeeegggggg.'
     """
     before = text[:at].rstrip(",")
     gone, newer = _RECORD.match(text, at), _RECORD.match(text, before.rindex(","))
     if gone is None or newer is None:
         return text
-    offsets, ms = (_digits(_number(gone[group]) + _number(newer[group])) for group in (1, 3))
+    offsets = _digits(_number(gone[1]) + _number(newer[1]))
+    ms = _digits(max(_number(gone[3]), _number(newer[3])))
     return f"{text[: newer.start(1)]}{offsets}{newer[2]}{ms}{text[newer.end() : at + 1]}{text[gone.end() :]}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from streams.detectors.verdict.settings import VerdictSettings
 from streams.domain.tool_policy import ToolPolicy, first_policy
 
-_POLLING_WARN, _POLLING_LOOP = 10, 20
+_PATIENT_WARN, _PATIENT_LOOP = 10, 20
 
 
 def policy_of(tool: str | None, settings: VerdictSettings) -> ToolPolicy | None:
@@ -16,18 +16,26 @@ def policy_of(tool: str | None, settings: VerdictSettings) -> ToolPolicy | None:
     return first_policy(tool, policies)
 
 
-def limits_of(policy: ToolPolicy | None, *, failed: bool, settings: VerdictSettings) -> tuple[int, int]:
+def limits_of(
+    policy: ToolPolicy | None, *, failed: bool, acknowledged: bool, settings: VerdictSettings
+) -> tuple[int, int]:
     """Return warn and loop of rule R1 for a tool under this policy, in records.
+
+    An action that was only acknowledged may be repeated for good reasons: the next page, the next field.
 
     >>> DEFAULTS = VerdictSettings()
     >>> from streams.domain.tool_policy import PolicyMode
     >>> polling = ToolPolicy("get_*", PolicyMode.polling, warn=None, loop=5)
-    >>> limits_of(polling, failed=True, settings=DEFAULTS), limits_of(None, failed=True, settings=DEFAULTS)
-    ((10, 10), (2, 3))
+    >>> limits_of(polling, failed=True, acknowledged=False, settings=DEFAULTS)
+    (10, 10)
+    >>> limits_of(None, failed=True, acknowledged=False, settings=DEFAULTS)
+    (3, 4)
     """
     if policy is not None:
-        warn = policy.warn or _POLLING_WARN
-        return warn, max(policy.loop or _POLLING_LOOP, warn)
+        warn = policy.warn or _PATIENT_WARN
+        return warn, max(policy.loop or _PATIENT_LOOP, warn)
+    if acknowledged:
+        return _PATIENT_WARN, _PATIENT_LOOP
     if failed:
         return settings.identical_failing_warn, settings.identical_failing_loop
     return settings.identical_warn, settings.identical_loop

@@ -7,16 +7,7 @@ from itertools import groupby
 from typing import ClassVar, Final
 
 from streams.detectors.presentation import Fields, Fired, Meaning, Presentation, rule_name
-from streams.detectors.verdict import (
-    cycle,
-    identical,
-    near_duplicate,
-    nothing_new,
-    same_error,
-    same_result,
-    stalled,
-    stuck_words,
-)
+from streams.detectors.verdict import cycle, identical, stuck_words, waiting
 from streams.detectors.verdict.episode import Phase
 from streams.domain.event import EventKind
 from streams.domain.level import Level
@@ -27,13 +18,18 @@ from streams.domain.text.printable import printable
 _RULES: Final = {
     "R1": identical.SENTENCE,
     "R2": cycle.SENTENCE,
-    "R3": same_error.SENTENCE,
-    "R4": same_result.SENTENCE,
-    "R5": near_duplicate.SENTENCE,
-    "R6": nothing_new.SENTENCE,
-    "R8": stalled.SENTENCE,
+    "R9": waiting.SENTENCE,
+}
+#: Records that earlier versions wrote have rules that are no more.
+_RULES_THAT_WENT: Final = {
+    "R3": "{tools}: the same error {count} times, whatever the arguments",
+    "R4": "{tools}: the same result {count} times in a row, whatever the arguments",
+    "R5": "{tools}: {count} calls in a row in nearly the same words, with nearly the same results",
+    "R6": "{tools}: {count} calls in a row that were all made before, with the same results",
+    "R8": "{count} steps that told the agent nothing new, the newest of {tools}",
 }
 _STUCK: Final = "R7"
+_WAITING: Final = "R9"
 
 _ENDS: Final = {
     "quiet": "out of the loop",
@@ -83,6 +79,8 @@ class VerdictPresentation(Presentation):
             evidence = f"count {each['count']}"
             if rule == _STUCK:
                 evidence = f"score {block['stuck']['score']:g}, raised {stuck_words.times(each['count'])}"
+            elif rule == _WAITING:
+                evidence = f"{each['count']} looks"
             yield Fired(rule, each["level"], f"{evidence}, {tool}")
 
     def summary(self, block: Fields) -> str:
@@ -90,7 +88,7 @@ class VerdictPresentation(Presentation):
 
         >>> stuck = {"score": 3.0, "kind": "back", "points": 1.0, "refers_to": 41}
         >>> VerdictPresentation().summary({"stuck": stuck})
-        'stuck score 3; last step +1: an earlier call with the same result, offset 41'
+        'stuck score 3; last step +1: an earlier step with the same result, offset 41'
         """
         return stuck_words.summary(block.get("stuck"))
 
@@ -105,9 +103,14 @@ def pattern(fields: Fields) -> str:
     if rule == _STUCK:
         return f"stuck{stuck_words.because(fields.get('stuck'))} ({rule})"
     tools = _tools(fields["tools"])
-    if (words := _RULES.get(rule)) is None:
+    if (words := _RULES.get(rule) or _RULES_THAT_WENT.get(rule)) is None:
         return f"{tools}: a loop by a rule that this version of Eddy does not know ({printable(rule, 20)})"
-    return f"{words.format(tools=tools, count=fields['count'], period=fields['period'])} ({rule})"
+    since = ""
+    if rule == _WAITING and fields.get("phase") != Phase.RECOVERED:
+        minutes = max(0, fields.get("last_timestamp", 0) - fields.get("first_timestamp", 0)) // 60_000
+        since = f" for {minutes:,} minute{'' if minutes == 1 else 's'}"
+    said = words.format(tools=tools, count=fields["count"], period=fields["period"], since=since)
+    return f"{said} ({rule})"
 
 
 def _phase(fields: Fields) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streams.detectors.verdict.standing import Standing
-from streams.detectors.verdict.state import VerdictState
+from streams.detectors.verdict.state import RECENT, VerdictState
 from streams.domain.text.digest import digest
 
 # Key of a rule to [number of the last record that fired with it, episode of that record], oldest first.
@@ -34,19 +34,18 @@ def remembering(keys: Keys, key: str, number: int, episode_id: str) -> Keys:
 def key_of(standing: Standing, state: VerdictState) -> str:
     """Return what makes two firings of a rule the same pattern, as a digest.
 
-    R1: the signature. R2: the signatures of the cycle in any order. R3, R4: tool and result. R5: the tool.
-    R6, R7, R8: every one is the same, for its records come in no order.
+    R1: the signature. R2: the signatures of the cycle in any order; of a longer one its period. R7: every
+    one is the same, for its records come in no order. R9: the tool.
     """
-    tool = state.tools[-1] or ""
     match standing.rule:
         case "R1":
             about = [state.signature]
-        case "R2":
+        case "R2" if (standing.period or 1) <= RECENT:
             about = sorted(state.newest_signatures(standing.period or 1))
-        case "R3" | "R4":
-            about = [tool, state.result or ""]
-        case "R6" | "R7" | "R8":
-            about = []
+        case "R2":
+            about = [str(standing.period)]
+        case "R9":
+            about = [state.tools[-1] or ""]
         case _:
-            about = [tool]
+            about = []
     return digest("\0".join([standing.rule, *about])) or ""

@@ -37,7 +37,7 @@ def loop_episode(episode: Episode, phase: Phase, state: VerdictState, reason: st
         "first_timestamp": first_timestamp,
         "last_offset": last_offset,
         "last_timestamp": last_timestamp,
-        "records": state.judged - episode.opened + 1,
+        "records": state.steps - episode.opened + 1,
         "tokens_since_onset": tokens if type(tokens) is int else r4(tokens),
         "cost_since_onset": None if unknown else r4(within_doubles(last_cost - first_cost)),
     }

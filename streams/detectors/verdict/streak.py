@@ -12,6 +12,10 @@ Moment: TypeAlias = Sequence[Any]
 # records are the least a row can be, and most sessions have none, so a single record takes no room.
 Streak: TypeAlias = Sequence[Any]
 
+# [steps of one time round, steps that equal those a round before, steps that do not, moment of the first that
+# did], empty without one.
+Circle: TypeAlias = Sequence[Any]
+
 NO_STREAK: Streak = ()
 
 

@@ -16,7 +16,7 @@ class Stuck(NamedTuple):
     """A score above 0, and how it came about.
 
     Attributes:
-        score: the score, a multiple of a half, up to `MOST`.
+        score: the score, a multiple of a quarter, up to `MOST`.
         onset: the first record that raised it.
         counted: records that raised it since then, that one included.
         kinds: name of each kind of step since then, and the number of its records.

@@ -5,35 +5,38 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from streams.detectors.verdict.moments import as_moments
-from streams.detectors.verdict.past import unknown
-from streams.detectors.verdict.state import RECENT, VerdictState
+from streams.detectors.verdict.moments import EACH
+from streams.detectors.verdict.state import VerdictState
 
-_SIGNATURES = VerdictState._fields.index("signatures")
-_PAST = VerdictState._fields.index("past")
-_MOMENTS = VerdictState._fields.index("moments")
-# Fields of format 1. Before there was R6, the last of them was missing.
-_FORMAT_1 = (20, 21)
-# Fields before a state knew the round of its newest record.
-_WITHOUT_ROUND = len(VerdictState._fields) - 1
+# Fields of the formats before this one, and where in them stands what is kept: judged, tokens,
+# infrastructure errors, the moments of the newest records, the keys, the open episode.
+_FORMATS = (20, 21, 25, 26)
+_MOMENTS, _KEYS, _EPISODE = 6, 18, 19
 
 
-def upgraded(stored: Sequence[Any]) -> Sequence[Any]:
+def upgraded(stored: Sequence[Any]) -> VerdictState:
     """Return a stored state in the form of this version.
 
-    In format 1 the window held signatures, which say neither what was called nor what came of it. So no
-    record is a return to one of them: the score counts from the upgrade on. Signatures and moments of the
-    newest records were lists.
+    Rows and scores of earlier formats count by other definitions: they begin anew. Open episodes stay open.
 
     Raises:
         ValueError: no version stored so many fields.
     """
-    if len(stored) in (_WITHOUT_ROUND, len(VerdictState._fields)):
-        return stored
-    if len(stored) not in _FORMAT_1:
+    if len(stored) == len(VerdictState._fields):
+        return VerdictState(*stored)
+    if len(stored) not in _FORMATS:
         raise ValueError(f"a state of the verdict has {len(stored)} fields")
-    changed = [*stored]
-    changed[_SIGNATURES] = "".join(stored[_SIGNATURES])
-    changed[_MOMENTS] = as_moments(stored[_MOMENTS], RECENT)
-    changed[_PAST] = unknown(len(stored[_MOMENTS]))
-    return changed
+    judged, tokens, infra_streak = stored[:3]
+    moments = stored[_MOMENTS]
+    # Once they were lists of their own, oldest first.
+    newest = moments[-1] if moments and isinstance(moments[0], Sequence) else moments[:EACH]
+    return VerdictState(
+        judged=judged,
+        steps=judged,
+        tokens=tokens,
+        infra_streak=infra_streak,
+        moments=newest,
+        newest_place=newest[:2],
+        keys=stored[_KEYS],
+        episode=stored[_EPISODE],
+    )

@@ -18,12 +18,13 @@ class Unseen(StrEnum):
     status = "status"
     empty = "empty"
     exempt = "exempt"
+    refused = "refused"
     infrastructure = "infrastructure"
     round = "round"
 
 
 # Members of an enumeration cost a lookup each time.
-_DISABLED, _SYSTEM, _STATUS, _EMPTY, _EXEMPT, INFRASTRUCTURE, ROUND = Unseen
+_DISABLED, _SYSTEM, _STATUS, _EMPTY, _EXEMPT, _REFUSED, INFRASTRUCTURE, ROUND = Unseen
 _EXEMPT_MODE = PolicyMode.exempt
 
 
@@ -46,6 +47,8 @@ def why_unseen(decision: Decision, policy: ToolPolicy | None, settings: VerdictS
         return _EMPTY
     if policy is not None and policy.mode is _EXEMPT_MODE:
         return _EXEMPT
+    if decision.known["meta"].get("user_turn") == "refusal":
+        return _REFUSED
     if status == "failure" and is_infrastructure(status, decision.result_text):
         return INFRASTRUCTURE
     return None

@@ -1,30 +1,64 @@
-"""Witnesses of the rules of the verdict (specification 6.5, 6.5b, and R6)."""
+"""Witnesses of the rules of the verdict (specification 6.5, 6.5b, 6.5c)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
+from math import ceil
+from typing import Final
 
+from streams.detectors.verdict.policy import policy_of
 from streams.detectors.verdict.settings import VerdictSettings
-from streams.detectors.verdict.stuck_witness import stuck_witness
+from streams.detectors.verdict.step import POINTS, StepKind
+from streams.detectors.verdict.waiting import FEWEST
 from streams.domain.level import Level
 from streams.domain.reachability import Reachability
 from streams.domain.tool_class import ToolClass
 from streams.domain.tool_policy import PolicyMode
-from streams.domain.witness import ANY_CLASS, DecisionLog, Obstacle, RecordMaker, Witness
+from streams.domain.witness import DecisionLog, Obstacle, RecordMaker, Witness
 
 Make = Callable[[int], DecisionLog]
 
 _FAILURE = "failure"
 _NOT_FAILING = ("success", "skipped", "pending")
+_STATUSES = (*_NOT_FAILING, _FAILURE)
 _ERROR = "test_login failed"
 _RESULT = "three rows about pricing"
-_WORDS = ("basic", "price", "list")
-_ALL_EXEMPT_OR_POLLING = "no tool name was found that tool_policies neither exempts nor takes as polling"
+_MINUTE_MS = 60_000
 
 _LIMITED = frozenset({None, PolicyMode.limits})
-_POLLED = _LIMITED | {PolicyMode.polling}
-# Tools whose results say nothing of progress are no evidence for R4.
-_ASKING = ANY_CLASS - {ToolClass.write, ToolClass.command}
+_AGAIN: Final = POINTS[StepKind.AGAIN]
+_QUARTER: Final = POINTS[StepKind.ACKNOWLEDGED_BACK]
+_NEW: Final = POINTS[StepKind.NEW_ERROR_ACTING]
+_OLD: Final = POINTS[StepKind.OLD_ERROR]
+
+
+def next_score(limit: float) -> float:
+    """Return the lowest score that is not below a limit.
+
+    >>> next_score(3.0), next_score(3.1)
+    (3.0, 3.25)
+    """
+    return ceil(limit / _QUARTER) * _QUARTER
+
+
+def again_until(limit: float) -> int:
+    """Return how many times a call has to come again, with its result, until the score reaches a limit.
+
+    >>> again_until(3.0), again_until(5.0)
+    (2, 3)
+    """
+    return ceil(limit / _AGAIN)
+
+
+def looks_until(minutes: int, settings: VerdictSettings) -> int:
+    """Return the fewest looks between which a session lives on, until so many minutes have passed.
+
+    >>> looks_until(10, VerdictSettings()), looks_until(10, VerdictSettings(session_ttl_ms=60_000))
+    (3, 11)
+    """
+    if not settings.session_ttl_ms:
+        return FEWEST
+    return max(FEWEST, ceil(minutes * _MINUTE_MS / settings.session_ttl_ms) + 1)
 
 
 def witness(
@@ -36,20 +70,14 @@ def witness(
             return _identical(records, settings, maker, _NOT_FAILING)
         case "R1", _, _:
             return _identical(records, settings, maker, (_FAILURE,))
+        case "R2", _, "longer":
+            return _cycle(records, settings, maker, "abcdef")
         case "R2", _, period:
-            return _cycle(records, settings, maker, int(period.removeprefix("period")))
-        case "R3", _, _:
-            return _same_error(records, settings, maker)
-        case "R4", _, _:
-            return _same_result(records, settings, maker)
-        case "R5", _, _:
-            return _near_duplicate(records, settings, maker)
+            return _cycle(records, settings, maker, "abcde"[: int(period.removeprefix("period"))])
         case "R7", _, _:
-            return stuck_witness(Level(row.level), settings, maker)
-        case "R8", _, _:
-            return _stalled(records, settings, maker)
+            return _stuck(Level(row.level), settings, maker)
         case _:
-            return _nothing_new(records, settings, maker)
+            return _waiting(Level(row.level), records, settings, maker)
 
 
 def _identical(
@@ -58,24 +86,28 @@ def _identical(
     status = _judged_status(settings, wanted)
     if isinstance(status, Obstacle):
         return status
-    failed = {"error": _ERROR} if status == _FAILURE else {}
+    return Witness(records, _same(status, maker))
+
+
+def _same(status: str, maker: RecordMaker) -> Make:
+    """Do one thing again and again."""
+    told = {"error": _ERROR} if status == _FAILURE else {"tool_output_summary": _RESULT}
     # A step without a tool has no policy: what it does is what it intends.
     tool = maker.tool_name(policies={None})
     if tool is None:
-        thought = {"status": status, **failed}
-        return Witness(records, lambda number: maker.record(number, thought, intent="think it over"))
-    action = {"status": status, "tool_call": tool, "tool_input": '{"q":"price list"}', **failed}
-    return Witness(records, lambda number: maker.record(number, action))
+        return lambda number: maker.record(number, {"status": status, **told}, intent="think it over")
+    action = {"status": status, "tool_call": tool, "tool_input": '{"q":"price list"}', **told}
+    return lambda number: maker.record(number, action)
 
 
-def _cycle(records: int, settings: VerdictSettings, maker: RecordMaker, period: int) -> Witness | Obstacle:
-    status = _judged_status(settings, (*_NOT_FAILING, _FAILURE))
+def _cycle(records: int, settings: VerdictSettings, maker: RecordMaker, turns: str) -> Witness | Obstacle:
+    status = _judged_status(settings, _STATUSES)
     if isinstance(status, Obstacle):
         return status
     tool = maker.tool_name(policies=_LIMITED)
 
     def make(number: int) -> DecisionLog:
-        turn = "abcde"[(number - 1) % period]
+        turn = turns[(number - 1) % len(turns)]
         if tool is None:
             return maker.record(number, {"status": status}, intent=f"consider {turn}")
         action = {"status": status, "tool_call": tool, "tool_input": f'{{"q":"{turn}"}}'}
@@ -84,76 +116,62 @@ def _cycle(records: int, settings: VerdictSettings, maker: RecordMaker, period: 
     return Witness(records, make)
 
 
-def _same_error(records: int, settings: VerdictSettings, maker: RecordMaker) -> Witness | Obstacle:
-    if _FAILURE not in settings.verdict_statuses:
-        return Obstacle("verdict_statuses lacks failure")
-    tool = maker.tool_name(policies=_POLLED)
-    if tool is None:
-        return Obstacle("no tool name was found that tool_policies does not exempt", certain=False)
-    # The setting `same_error_similarity` may ask for words in common.
-    return Witness(records, _rewords(maker, {"status": _FAILURE, "tool_call": tool, "error": _ERROR}))
+def _stuck(level: Level, settings: VerdictSettings, maker: RecordMaker) -> Witness | Obstacle:
+    """Do one thing again and again; where that would go past a narrow band, act in small steps.
 
-
-def _same_result(records: int, settings: VerdictSettings, maker: RecordMaker) -> Witness | Obstacle:
-    status = _judged_status(settings, _NOT_FAILING)
+    Then there are more records than specification 4.3 counts.
+    """
+    status = _judged_status(settings, _STATUSES)
     if isinstance(status, Obstacle):
         return status
-    tool = maker.tool_name(policies=_LIMITED)
+    limit = settings.stuck_warn if level is Level.WARNING else settings.stuck_loop
+    times = again_until(limit)
+    if level is Level.LOOP or times * _AGAIN < settings.stuck_loop:
+        return Witness(1 + times, _same(status, maker))
+    tool = maker.tool_name({ToolClass.write}, _LIMITED)
     if tool is None:
-        return Obstacle(_ALL_EXEMPT_OR_POLLING, certain=False)
-    action = {"status": status, "tool_call": tool, "tool_output_summary": _RESULT}
-    asking = maker.tool_name(_ASKING, _LIMITED)
-    if asking is not None:
-        action["tool_call"] = asking
-    else:
-        action["kind"] = "service"  # only tools of kind `tool` have a class
+        return Obstacle("no action was found, and nothing else adds so little", certain=False)
+    if status == _FAILURE:
+        return _failing(next_score(limit), tool, maker)
 
     def make(number: int) -> DecisionLog:
-        return maker.record(number, {**action, "tool_input": f'{{"q":"idea {number}"}}'})
+        action = {"status": status, "tool_call": tool, "tool_input": f'{{"q":"{number % 2}"}}'}
+        return maker.record(number, action)
 
-    return Witness(records, make)
-
-
-def _near_duplicate(records: int, settings: VerdictSettings, maker: RecordMaker) -> Witness | Obstacle:
-    status = _judged_status(settings, (*_NOT_FAILING, _FAILURE))
-    if isinstance(status, Obstacle):
-        return status
-    tool = maker.tool_name(policies=_LIMITED)
-    if tool is None:
-        return Obstacle(_ALL_EXEMPT_OR_POLLING, certain=False)
-    told = "error" if status == _FAILURE else "tool_output_summary"
-    return Witness(records, _rewords(maker, {"status": status, "tool_call": tool, told: _RESULT}))
+    # The first of each of the two is new.
+    return Witness(2 + round(next_score(limit) / _QUARTER), make)
 
 
-def _rewords(maker: RecordMaker, action: Mapping[str, str]) -> Make:
-    """Do the same with the same words in another order: alike at any threshold, and not the same call."""
+def _failing(score: float, tool: str, maker: RecordMaker) -> Witness | Obstacle:
+    """Fail in new ways, half a point each, and once as before if a quarter is asked for."""
+    old = score % _NEW > 0
+    if old and score < _OLD:
+        return Obstacle("no failure adds so little", certain=False)
 
     def make(number: int) -> DecisionLog:
-        turn = number % len(_WORDS)
-        words = " ".join(_WORDS[turn:] + _WORDS[:turn])
-        return maker.record(number, {**action, "tool_input": f'{{"q":"{words}"}}'})
+        error = "error1" if old and number == 2 else f"error{number}"
+        action = {"status": _FAILURE, "tool_call": tool, "tool_input": f'{{"q":"{number}"}}', "error": error}
+        return maker.record(number, action)
 
-    return make
+    return Witness(1 + old + round((score - _OLD * old) / _NEW), make)
 
 
-def _nothing_new(records: int, settings: VerdictSettings, maker: RecordMaker) -> Witness | Obstacle:
-    status = _judged_status(settings, (*_NOT_FAILING, _FAILURE))
+def _waiting(level: Level, records: int, settings: VerdictSettings, maker: RecordMaker) -> Witness | Obstacle:
+    status = _judged_status(settings, _STATUSES)
     if isinstance(status, Obstacle):
         return status
-    tool = maker.tool_name(policies=_LIMITED)
+    policy = policy_of("wait", settings)
+    polled = maker.tool_name(policies={PolicyMode.polling})
+    tool = "wait" if policy is None or policy.mode is not PolicyMode.exempt else polled
     if tool is None:
-        thought = {"status": status}
-        return Witness(records, lambda number: maker.record(number, thought, intent="think it over"))
-    action = {"status": status, "tool_call": tool, "tool_input": '{"q":"price list"}'}
-    return Witness(records, lambda number: maker.record(number, action))
-
-
-def _stalled(records: int, settings: VerdictSettings, maker: RecordMaker) -> Witness | Obstacle:
-    status = _judged_status(settings, (*_NOT_FAILING, _FAILURE))
-    if isinstance(status, Obstacle):
-        return status
-    # A step without a tool has no policy and no class.
-    return Witness(records, lambda number: maker.record(number, {"status": status}, intent="think it over"))
+        return Obstacle("tool_policies exempts the tool that waits", certain=False)
+    minutes = settings.waiting_warn_minutes if level is Level.WARNING else settings.waiting_loop_minutes
+    # Evenly, in whole ms: no step is longer than a session lives.
+    whole, steps = minutes * _MINUTE_MS, records - 1
+    action = {"status": status, "tool_call": tool}
+    return Witness(
+        records, lambda number: maker.record(number, action, at_ms=ceil(whole * (number - 1) / steps))
+    )
 
 
 def _judged_status(settings: VerdictSettings, wanted: Collection[str]) -> str | Obstacle:

@@ -101,6 +101,25 @@ def globs() -> Range:
     return Range(f"a list of texts without repetition, {AFFORDABLE}", read, list)
 
 
+def phrases() -> Range:
+    """Take a list of phrases, none twice, that are looked for in texts; they become lower case.
+
+    >>> phrases().read(["See the Handbook"]), phrases().read(["no"]), phrases().read(["a" * 201])
+    (('see the handbook',), None, None)
+    """
+    fewest, most, longest = 3, 100, 200
+
+    def read(value: object) -> tuple[str, ...] | None:
+        found = distinct_texts(value)
+        lower = tuple(dict.fromkeys(each.lower() for each in found or ()))
+        if found is None or len(found) > most or not all(fewest <= len(each) <= longest for each in lower):
+            return None
+        return lower
+
+    wanted = f"a list of at most {most} texts without repetition, of {fewest} to {longest} characters"
+    return Range(wanted, read, list)
+
+
 def is_text(value: object) -> bool:
     """Tell whether a value is text that can leave as UTF-8 again."""
     if not isinstance(value, str):

@@ -16,8 +16,6 @@ SESSION_ID = "witness"
 
 _START_MS = 1_700_000_000_000
 _PACE_MS = 1_000
-# Cycles are compared over this many records at most.
-_LONGEST_PERIOD = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +32,21 @@ class WitnessRecordMaker:
         intent: str | None = None,
         goal: str | None = None,
         state: Mapping[str, Any] | None = None,
+        at_ms: int | None = None,
     ) -> DecisionLog:
         """Return the record of this number, from 1, with this `action`; without an intent, no cognition.
+
+        It comes ``at_ms`` after the start; if that is not given, so that nothing counts as a pause.
 
         >>> from streams.detectors.settings import DEFAULTS
         >>> WitnessRecordMaker(DEFAULTS).record(2, {"status": "success"})["event_id"]
         'witness-2'
         """
+        after = number * _pace(self.settings) if at_ms is None else at_ms
         value: DecisionLog = {
             "session_id": SESSION_ID,
             "event_id": f"{SESSION_ID}-{number}",
-            "meta": {"trace_id": SESSION_ID, "timestamp": _START_MS + number * _pace(self.settings)},
+            "meta": {"trace_id": SESSION_ID, "timestamp": _START_MS + after},
             "identity": {"agent_id": SESSION_ID, "agent_type": SESSION_ID},
             "action": dict(action),
         }
@@ -67,7 +69,9 @@ def _pace(settings: DetectionSettings) -> int:
     """Return the ms from record to record: too few to count as polling, and for the session to expire."""
     limits = [_PACE_MS]
     if settings.poll_gap_ms:
-        limits.append((settings.poll_gap_ms - 1) // _LONGEST_PERIOD)
+        limits.append(settings.poll_gap_ms - 1)
+    if settings.failure_gap_ms:
+        limits.append(settings.failure_gap_ms - 1)
     if settings.session_ttl_ms:
         limits.append(settings.session_ttl_ms)
     return min(limits)
