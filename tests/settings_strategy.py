@@ -16,7 +16,8 @@ TOOLS = st.lists(
     unique=True,
     max_size=4,
 )
-SCORES = st.integers(1, 16).map(lambda half: half / 2) | st.floats(0.1, 8).map(lambda score: round(score, 2))
+QUARTERS = st.integers(1, 32).map(lambda quarter: quarter / 4)
+SCORES = QUARTERS | st.floats(0.1, 8).map(lambda score: round(score, 2))
 LIMITS = st.tuples(COUNTS, COUNTS).map(sorted)
 
 
@@ -82,14 +83,12 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
         "velocity_window": draw(st.sampled_from([1, 10])),
         "goal_window": draw(st.sampled_from([1, 10])),
         "verdict_enabled": draw(st.sampled_from([True, True, True, False])),
-        "verdict_rules": draw(
-            st.lists(st.sampled_from(["R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8"]), unique=True)
-        ),
+        "verdict_rules": draw(st.lists(st.sampled_from(["R1", "R2", "R7", "R9"]), unique=True)),
         "verdict_window": draw(st.integers(6, 40)),
-        "cycle_max_period": draw(st.integers(2, 5)),
-        "near_duplicate_similarity": draw(SHARES.filter(bool)),
-        "same_error_similarity": draw(SHARES),
+        "cycle_max_period": draw(st.integers(2, 5) | st.integers(6, 60)),
         "poll_gap_ms": draw(st.sampled_from([0, 1, 6, 1000, 60_000])),
+        "failure_gap_ms": draw(st.sampled_from([0, 1, 6, 1000, 600_000])),
+        "refusal_phrases": draw(st.lists(st.sampled_from(["see the handbook", "no rule"]), unique=True)),
         "recover_records": draw(st.integers(1, 5)),
         "tool_policies": draw(_policies()),
     }
@@ -99,15 +98,13 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
         "identical",
         "identical_failing",
         "cycle",
-        "same_error",
-        "same_result",
-        "near_duplicate",
-        "nothing_new",
     ):
         warn, limit = draw(LIMITS)
         settings |= {f"{rule}_warn": warn, f"{rule}_loop": limit}
     warn_score, loop_score = sorted(draw(st.tuples(SCORES, SCORES)))
     settings |= {"stuck_warn": warn_score, "stuck_loop": loop_score}
+    warn, limit = draw(LIMITS)
+    settings |= {"waiting_warn_minutes": warn, "waiting_loop_minutes": limit}
     kept = draw(st.sets(st.sampled_from(sorted(settings)), min_size=3))
     return {name: value for name, value in settings.items() if name in kept}
 

@@ -74,6 +74,57 @@ ALMOST_THE_SAME = st.sampled_from(
             "tool_input": f"{TEN_WORDS} {NUMBER}",
             "tool_output_summary": f"{TEN_WORDS} {NUMBER}",
         },
+        {"tool": "get_page", "tool_input": "all", "tool_output_summary": f"{TEN_WORDS}, now {NUMBER}"},
+        {"tool": "get_page", "tool_input": NUMBER, "tool_output_summary": f"{TEN_WORDS}, of x{NUMBER}"},
+    ]
+)
+# An agent that waits for what runs elsewhere, and looks now and then.
+WAITS = st.sampled_from(
+    [
+        {"tool": "wait", "tool_input": '{"seconds": 30}'},
+        {"tool": "bash_output", "tool_input": '{"id": 7}', "tool_output_summary": "job 7: still running"},
+        {"tool": "write_stdin", "tool_input": '{"chars": ""}', "tool_output_summary": f"line {NUMBER}"},
+        {"tool": "bash", "tool_input": '{"command": "sleep 60"}'},
+    ]
+)
+# An agent that looks for what is not there, or does nothing at all.
+FRUITLESS = {"status": "success", "delta": None}
+IN_VAIN = st.sampled_from(
+    [
+        {"tool": "grep", "tool_input": NUMBER, "tool_output_summary": "no matches"} | FRUITLESS,
+        {"tool": "find", "tool_input": NUMBER, "tool_output_summary": "[]"} | FRUITLESS,
+        {
+            "tool": "bash",
+            "tool_input": f'{{"command": "echo {NUMBER}"}}',
+            "tool_output_summary": NUMBER,
+        }
+        | FRUITLESS,
+    ]
+)
+# An agent that acts, and is told no more than that it did.
+ACTIONS = st.sampled_from(
+    [
+        {"tool": "click", "tool_input": "next", "tool_output_summary": "clicked", "status": "success"},
+        {"tool": "click", "tool_input": "back", "status": "success"},
+        {"tool": "write_file", "target": "/f", "tool_output_summary": "saved", "status": "success"},
+    ]
+)
+THOUGHTS = st.sampled_from(
+    [
+        {"tool": None, "intent": "let me think about the plan"},
+        {"tool": None, "intent": "I think about the plan again"},
+        {"tool": None, "tool_output_summary": TEN_WORDS},
+    ]
+)
+# What somebody does not let an agent do, and what answers say of it.
+REFUSED = st.sampled_from(
+    [
+        {"tool": "bash", "tool_input": f"rm {NUMBER}", "error": f"permission denied x{NUMBER}"},
+        {"tool": "edit_file", "target": "/f", "error": "string to replace not found in file"},
+        {"tool": "list", "tool_input": NUMBER, "tool_output_summary": "Blocked: see the handbook"},
+        {"tool": "ask_user", "tool_input": f"may I {NUMBER}?", "error": "no user is available"},
+        {"tool": "ask_user", "tool_input": f"may I {NUMBER}?", "tool_output_summary": "you may"},
+        {"tool": "list", "tool_input": NUMBER, "error": "cancelled because of a sibling tool call"},
     ]
 )
 ODD = st.sampled_from(
@@ -87,7 +138,12 @@ ODD = st.sampled_from(
     ]
 )
 # What a session is at for a while. Most of it is one kind of work.
-THEMES = st.sampled_from([FILES, COMMANDS, ALMOST_THE_SAME, ODD, FILES | COMMANDS | ODD])
+THEMES = st.sampled_from(
+    [
+        *(FILES, COMMANDS, ALMOST_THE_SAME, WAITS, IN_VAIN, ACTIONS, THOUGHTS, REFUSED, ODD),
+        FILES | COMMANDS | WAITS | ACTIONS | REFUSED | ODD,
+    ]
+)
 STATUSES = st.sampled_from(["failure", "success", "failure", "success", "pending", "skipped"])
 GOALS = st.sampled_from([None, None, "Fix the login bug in the auth module", "search and plan", "!"])
 DELTAS = st.sampled_from(
@@ -105,6 +161,9 @@ DELTAS = st.sampled_from(
 )
 TASK_TYPES = st.sampled_from([None, "", "api", "api"])
 AGENTS = st.sampled_from(["agent-1", "agent-1", "agent-1", "", "  "])
+# What a person said before a decision, and how many decisions were made at once.
+SPOKEN = st.sampled_from([None, None, None, None, "a task", "approval", "refusal", ""])
+ROUNDS = st.sampled_from([0, 0, 0, 0, 0, 2, 3])
 
 CHANGES = st.sampled_from(
     [
@@ -114,6 +173,7 @@ CHANGES = st.sampled_from(
         {"entropy_window_size": "bad"},
         {"entropy_loop_threshold": 0.5, "entropy_warning_threshold": 0.5},
         {"node_state_source": "max", "alert_every_record": False, "topology_every_record": False},
+        {"alert_every_record": False, "alert_heartbeat_records": 1},
         {"node_state_source": "verdict"},
         {"alert_every_record": False, "alert_heartbeat_records": 2},
         {"alert_families": []},
@@ -137,16 +197,18 @@ CHANGES = st.sampled_from(
             "tool_groups": [{"group": "look", "patterns": ["search*", "read_*", "get_*"]}],
         },
         {"verdict_window": 6, "recover_records": 1, "episode_min_level": "WARNING"},
-        {"verdict_statuses": ["success", "failure", "pending"], "verdict_rules": ["R2", "R4", "R5"]},
+        {"verdict_statuses": ["success", "failure", "pending"], "verdict_rules": ["R2", "R9"]},
         {"verdict_enabled": False},
         {"identical_warn": 2, "identical_loop": 2, "cycle_max_period": 2, "poll_gap_ms": 0},
         {
-            "verdict_rules": ["R1", "R2", "R3", "R4", "R5"],
-            "same_error_warn": 2,
-            "same_error_loop": 3,
-            "same_result_warn": 2,
-            "near_duplicate_warn": 2,
+            "verdict_rules": ["R1", "R2", "R7"],
+            "identical_failing_warn": 2,
+            "stuck_warn": 0.5,
+            "failure_gap_ms": 1000,
         },
+        {"cycle_max_period": 7, "cycle_warn": 2, "cycle_loop": 2, "waiting_warn_minutes": 1},
+        {"waiting_warn_minutes": 2, "waiting_loop_minutes": 3, "recover_records": 2},
+        {"refusal_phrases": ["see the handbook", "no such index"], "failure_gap_ms": 0},
         {"tool_policies": {"get_status": {"mode": "polling"}, "*a*": {"mode": "exempt"}}},
         {"tool_policies": {"read_*": {"mode": "limits", "warn": 2, "loop": 4}}},
         {"tool_policies": {"*": {"mode": "polling", "warn": 2}}},
@@ -203,7 +265,7 @@ def spoilt(value: dict[str, Any], how: str) -> dict[str, Any]:
 
 
 SPOILING = st.sampled_from(["no", "no", "no", "no", "no", "status", "timestamp", "group", "unknown"])
-PACES_MS = st.sampled_from([1000, 1000, 1000, 59_999, 60_000])
+PACES_MS = st.sampled_from([1000, 1000, 1000, 59_999, 60_000, 1_200_000])
 PAUSES_MS = st.sampled_from([0, 1000, 1000, 1000, -5000, 6000, DAY_MS, DAY_MS + 1])
 
 
@@ -222,12 +284,21 @@ def partitions(draw: st.DrawFn, *, sessions: int = 2, moving: bool = True) -> li
         if moving and draw(st.integers(0, 5)) == 0:
             partition = 1 - partition
         session = f"s{draw(st.integers(1, sessions))}"
-        turns = draw(st.lists(decisions(draw(THEMES)), min_size=1, max_size=3))
+        # Mostly so few that they come again soon; now and then a long cycle.
+        long = draw(st.integers(0, 7)) == 0
+        turns = draw(st.lists(decisions(draw(THEMES)), min_size=6 if long else 1, max_size=8 if long else 3))
+        if long:
+            # One that moved something would be no cycle.
+            turns = [
+                {**each, "tool_input": f"part {turn}", "content_hash": "h0", "delta": None}
+                for turn, each in enumerate(turns)
+            ]
         pause = draw(PAUSES_MS)
         pace = draw(PACES_MS)
         spoiling = draw(SPOILING)
         gap = draw(st.sampled_from([1, 1, 1, 7]))
-        length = draw(st.integers(1, 12))
+        length = draw(st.integers(16, 26) if long else st.integers(1, 12))
+        spoken, of_round = draw(SPOKEN), draw(ROUNDS)
         ends = draw(st.integers(0, 4)) == 0
         for turn in range(length):
             now += pause if turn == 0 else pace
@@ -238,6 +309,10 @@ def partitions(draw: st.DrawFn, *, sessions: int = 2, moving: bool = True) -> li
                 at_ms=now,
                 terminal=ends and turn == length - 1,
             )
+            if spoken is not None and turn == length // 3:
+                value["meta"]["user_turn"] = spoken
+            if of_round:
+                value["meta"]["round_id"] = f"round {number // of_round}"
             if turn == length // 2:
                 value = spoilt(value, spoiling)
             next_offsets[partition] += gap

@@ -24,8 +24,8 @@ wild = st.builds(
     agent_id=texts | st.none(),
     event_id=texts,
     level=st.sampled_from(["LOOP", "WARNING", "DOOM", None]),
-    rule=st.sampled_from(["R1", "R2", "R5", "R7", "R99", None]),
-    period=st.none() | st.integers(0, 9),
+    rule=st.sampled_from(["R1", "R2", "R7", "R9", "R99", None]),
+    period=st.none() | st.integers(0, 60),
     count=st.none() | st.integers(0, 2**62),
     tools=st.none() | st.lists(texts | st.none(), max_size=4),
     timestamp=st.integers(-(2**62), 2**62),
@@ -34,7 +34,10 @@ wild = st.builds(
     tokens_since_onset=st.none() | st.integers(0, 2**62) | st.floats(),
     cost_since_onset=st.none() | st.floats(),
     reason=st.none() | st.sampled_from(["quiet", "terminal", "expired", "a later reason"]),
-    stuck=st.none() | st.fixed_dictionaries({"score": st.floats(0, 12), "kinds": st.just({"same_error": 3})}),
+    stuck=st.none()
+    | st.fixed_dictionaries(
+        {"score": st.floats(0, 12), "kinds": st.just({"old_error": 3, "a_later_kind": 1})}
+    ),
 )
 
 

@@ -1,4 +1,4 @@
-"""The public cases of other systems under settings beyond the defaults; R8 is not for all of them."""
+"""The public cases of other systems under settings beyond the defaults."""
 
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,10 @@ from tests.conformance.harness import field_value, play
 PEERS = orjson.loads((Path(__file__).parent / "vectors" / "peers.json").read_bytes())["vectors"]
 JUDGED = [vector for vector in PEERS if "verdict" in vector["expected"]]
 BEYOND = {
-    "two settings": {"identical_warn": 2, "same_error_similarity": 0.8},
-    "R6": {"verdict_rules": ["R1", "R2", "R3", "R4", "R5", "R6"]},
+    "early": {"identical_warn": 2, "identical_failing_warn": 2, "identical_failing_loop": 3},
+    "short cycles": {"cycle_max_period": 5},
+    "no pauses": {"poll_gap_ms": 0, "failure_gap_ms": 0},
+    "long window": {"verdict_window": 100},
 }
 
 

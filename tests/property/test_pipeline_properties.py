@@ -8,6 +8,9 @@ import orjson
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from streams.detectors.verdict.state import RECENT
+from streams.detectors.verdict.step import StepKind
+from streams.detectors.verdict.visibility import Unseen
 from streams.domain.outcome import Duplicate, Rejected, Scored
 from streams.domain.session import Session
 from tests.stream import Outcome, Stream
@@ -150,8 +153,10 @@ TO_BE_SEEN = {
     *("response", "drift: CONTINUE", "drift: INJECT_REMINDER", "drift: SUMMARIZE_REPLAN"),
     "drift: CHECKPOINT_RESET",
     "a run of a group",
-    *(f"{rule} {level}" for rule in ("R1", "R2", "R3", "R4", "R5", "R7") for level in ("WARNING", "LOOP")),
-    *(f"not judged: {why}" for why in ("disabled", "system", "status", "empty", "exempt", "infrastructure")),
+    *(f"{rule} {level}" for rule in ("R1", "R2", "R7", "R9") for level in ("WARNING", "LOOP")),
+    "a long cycle",
+    *(f"step: {kind}" for kind in StepKind),
+    *(f"not judged: {why}" for why in Unseen),
     *("opened", "escalated", "still_open", "recovered: quiet", "recovered: terminal", "recovered: expired"),
 }
 
@@ -175,11 +180,8 @@ def seen_in(entries: list[Entry]) -> set[str]:
 
 def reported(eddy: dict[str, Any]) -> Iterator[str]:
     """Name what the blocks of a record say."""
-    verdict, loop, budget, metrics = (eddy[name] for name in ("verdict", "loop", "budget", "metrics"))
-    if not verdict["visible"]:
-        yield f"not judged: {verdict['why']}"
-    for fired in verdict["fired"] or ():
-        yield f"{fired['rule']} {fired['level']}"
+    loop, budget, metrics = (eddy[name] for name in ("loop", "budget", "metrics"))
+    yield from judged(eddy["verdict"])
     if eddy["completion"] is not None:
         yield "a completed task"
     if eddy["step"] is None:
@@ -194,6 +196,18 @@ def reported(eddy: dict[str, Any]) -> Iterator[str]:
     if metrics["group_run"] > 1 and metrics["period"] != 1:
         yield "a run of a group"
     yield f"drift: {eddy['drift']['level']}"
+
+
+def judged(verdict: dict[str, Any]) -> Iterator[str]:
+    """Name what the verdict says of a record."""
+    if not verdict["visible"]:
+        yield f"not judged: {verdict['why']}"
+        return
+    yield f"step: {verdict['stuck']['kind']}"
+    for fired in verdict["fired"]:
+        yield f"{fired['rule']} {fired['level']}"
+        if (fired["period"] or 0) > RECENT:
+            yield "a long cycle"
 
 
 def names_of(fields: dict[str, Any], node_state: str) -> list[str]:
@@ -220,7 +234,7 @@ def names_of(fields: dict[str, Any], node_state: str) -> list[str]:
 def test_the_streams_hold_what_the_properties_are_about() -> None:
     seen: set[str] = set()
 
-    @settings(max_examples=500, phases=[Phase.generate], derandomize=True, database=None)
+    @settings(max_examples=1_000, phases=[Phase.generate], derandomize=True, database=None)
     @given(partitions())
     def collect(entries: list[Entry]) -> None:
         seen.update(seen_in(entries))

@@ -49,12 +49,12 @@ def test_a_loop_that_only_one_of_them_finds() -> None:
     [session] = played(test, [record(value, offset) for offset, value in enumerate(repeated(6))])
     assert session.found_by is FoundBy.ONLY_A
     assert session.a.loop is not None
-    assert (session.a.loop.rule, session.a.loop.record) == ("R1", 3)
+    assert (session.a.loop.rule, session.a.loop.record) == ("R1", 4)
     assert test.totals.loops == {FoundBy.ONLY_A: 1}
 
 
 def test_a_loop_that_b_finds_later() -> None:
-    test = Backtest(ALONE, settings(**R1, identical_failing_loop=5))
+    test = Backtest(ALONE, settings(**R1, identical_failing_loop=6))
     [session] = played(test, [record(value, offset) for offset, value in enumerate(repeated(6))])
     assert session.delay == 2
     assert (test.totals.earlier, test.totals.later) == (0, 1)

@@ -221,7 +221,7 @@ def growing() -> list[Stored]:
 
 
 def test_a_record_that_would_make_its_session_too_large_to_store_is_a_dead_letter() -> None:
-    most, sessions, every = 3_805, Sessions(), Sessions()
+    most, sessions, every = 5_580, Sessions(), Sessions()
     folded(sessions=every, messages=growing(), settings=WIDE)
     assert len(encode_session(every["s1"])) > 2 * most
     found = folded(sessions=sessions, messages=growing(), job=limited(most), settings=WIDE)

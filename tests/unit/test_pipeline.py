@@ -176,7 +176,7 @@ class TestOrder:
         stream.set(repeat_thresholds=thresholds, verdict_rules=["R1"], identical_warn=5, identical_loop=5)
         reading = {"status": "success", "target": "/f"}
         stream.run(repeated(4, **reading))
-        outcome = stream.scored(decision_log(terminal=True, **reading))
+        outcome = stream.scored(decision_log(number=4, terminal=True, **reading))
         assert [event.fields["id"].removeprefix("s1/0/4/") for event in outcome.events] == [
             "entropy_alert",
             "loop_episode/opened",

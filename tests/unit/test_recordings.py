@@ -2,13 +2,15 @@
 
 import itertools
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
 import pytest
 
 from schemas.codec import Codec, UndecodableError
-from streams.detectors.settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS, DetectionSettings
+from streams.detectors.verdict.settings import RULES
 from streams.domain.level import Level
 from streams.domain.outcome import Rejected, Scored
 from streams.offline import Judgement, judge
@@ -20,8 +22,8 @@ NAMES = [recording.name for recording in RECORDINGS]
 ALERTS = {"entropy_alert", "divergence_suspected", "drift_pattern", "loop_episode"}
 
 
-def judged(recording: Recording) -> list[Judgement]:
-    return list(judge(entries([str(recording.path)], recording.input_format), DEFAULTS))
+def judged(recording: Recording, settings: DetectionSettings = DEFAULTS) -> list[Judgement]:
+    return list(judge(entries([str(recording.path)], recording.input_format), settings))
 
 
 def findings(judgements: list[Judgement]) -> Counter[str]:
@@ -63,14 +65,22 @@ def test_every_loop_is_at_least_suspected(recording: Recording) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "rule", "at"),
-    [("read_loop", "R7", 9), ("same_call", "R1", 8), ("flip_flop", "R2", 19), ("paraphrased_loop", "R4", 7)],
+    ("name", "rule", "at", "rules"),
+    [
+        ("read_loop", "R7", 9, RULES),
+        ("same_call", "R1", 8, RULES),
+        ("flip_flop", "R7", 16, RULES),
+        ("flip_flop", "R2", 19, ("R2",)),
+        ("paraphrased_loop", "R7", 13, RULES),
+    ],
 )
-def test_the_verdict_names_its_rule_at_the_record_that_gives_it(name: str, rule: str, at: int) -> None:
+def test_the_verdict_names_its_rule_at_the_record_that_gives_it(
+    name: str, rule: str, at: int, rules: tuple[str, ...]
+) -> None:
     [recording] = [each for each in RECORDINGS if each.name == name]
     first = next(
         event.fields
-        for judgement in judged(recording)
+        for judgement in judged(recording, replace(DEFAULTS, verdict_rules=rules))
         if isinstance(judgement.outcome, Scored)
         for event in judgement.outcome.events
         if event.fields["event_type"] == "loop_episode" and event.fields["level"] == Level.LOOP

@@ -146,7 +146,7 @@ async def test_only_a_rule_that_cannot_fire_is_worth_a_line_of_a_start(
     caplog.set_level(logging.INFO)
     await announce_proofs(DEFAULTS)
     assert caplog.records == []
-    await announce_proofs(replace(DEFAULTS, read_tools=(), same_result_loop=101))
+    await announce_proofs(replace(DEFAULTS, read_tools=(), identical_loop=101))
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
 
 
@@ -154,15 +154,15 @@ async def test_a_rule_that_cannot_fire_is_a_warning_and_one_that_was_not_run_is_
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG, "streams")
-    await announce_proofs(replace(DEFAULTS, read_tools=(), same_result_loop=101), "In the shadow settings, ")
+    await announce_proofs(replace(DEFAULTS, read_tools=(), identical_loop=101), "In the shadow settings, ")
     counted, dead, *others = caplog.records
-    assert counted.message == "In the shadow settings, 32 of 38 rules and levels proved that they can fire."
+    assert counted.message == "In the shadow settings, 32 of 36 rules and levels proved that they can fire."
     assert dead.levelno == logging.WARNING
     assert dead.message.startswith("In the shadow settings, A3:read_loop can never reach WARNING: ")
     (long,) = others
     assert long.levelno == logging.DEBUG
     assert long.message == (
-        "In the shadow settings, R4 is not proven to reach LOOP: "
+        "In the shadow settings, R1 is not proven to reach LOOP: "
         "101 records are more than the 100 that are run."
     )
 

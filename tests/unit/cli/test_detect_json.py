@@ -57,39 +57,43 @@ def lines(*arguments: str, stdin: bytes | None = None) -> list[dict[str, Any]]:
     return [json.loads(line) for line in result.stdout.splitlines()]
 
 
-def test_a_first_record_and_its_repetition(tmp_path: Path) -> None:
-    result = detect("--json", write(tmp_path / "a.jsonl", log(0), log(1)))
+def test_a_first_record_and_its_repetitions(tmp_path: Path) -> None:
+    result = detect("--json", write(tmp_path / "a.jsonl", *(log(number) for number in range(3))))
     pattern = {"intent": "find the order", "tool_call": "search", "action_status": "success"}
     golden = [json.loads(line) for line in result.stdout.splitlines()]
-    assert [list(line) for line in golden] == [KEYS, KEYS]
+    assert [list(line) for line in golden] == [KEYS] * 3
     assert [{key: line[key] for key in KEYS if key != "eddy"} for line in golden] == [
         {
             "status": "ok",
             "session_id": "s1",
             "event_id": f"s1-e{number}",
             "entropy_score": score,
-            "node_state": "active",
+            "node_state": state,
             "problems": [],
             "recommendation": None,
         }
-        for number, score in [(0, 1.0), (1, 0.5)]
+        for number, score, state in [(0, 1.0, "active"), (1, 0.5, "active"), (2, 0.3333, "blocked")]
     ]
-    eddy = golden[1]["eddy"]
-    assert {key: eddy[key] for key in ("id", "settings_version", "scoring_status", "step", "events")} == {
-        "id": "s1/0/1/enriched",
+    assert [line["eddy"]["events"] for line in golden[:2]] == [[], []]
+    eddy = golden[2]["eddy"]
+    assert {key: eddy[key] for key in ("id", "settings_version", "scoring_status", "step")} == {
+        "id": "s1/0/2/enriched",
         "settings_version": 0,
         "scoring_status": "ok",
-        "step": 2,
-        "events": [],
-    } | {"events": eddy["events"]}
-    assert [event["id"] for event in eddy["events"]] == ["s1/0/1/loop_episode/opened"]
+        "step": 3,
+    }
+    assert [event["id"] for event in eddy["events"]] == [
+        "s1/0/2/loop_episode/opened",
+        "s1/0/2/divergence_suspected",
+        "s1/0/2/node_state/blocked",
+    ]
     assert eddy["uniqueness"] == {
-        "score": 0.5,
-        "severity": "NORMAL",
-        "window_size": 2,
+        "score": 0.3333,
+        "severity": "WARNING",
+        "window_size": 3,
         "unique_count": 1,
         "repeated_pattern": pattern,
-        "occurrence_count": 2,
+        "occurrence_count": 3,
         "entropy_normalised": 0.0,
         "shannon_bits": 0.0,
         "shannon_normalised": 0.0,
@@ -124,7 +128,7 @@ def test_a_loop_is_told_with_its_events(tmp_path: Path) -> None:
     alert, node = [
         event for event in last["eddy"]["events"] if event["event_type"] in {"entropy_alert", "node_state"}
     ]
-    episode_id = digest("s1|0|1")
+    episode_id = digest("s1|0|2")
     assert (last["eddy"]["verdict"]["level"], last["eddy"]["verdict"]["episode_id"]) == ("LOOP", episode_id)
     assert alert == {
         "id": "s1/0/4/entropy_alert",

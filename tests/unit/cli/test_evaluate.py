@@ -34,7 +34,7 @@ def label(session: str, *words: str) -> dict[str, Any]:
 
 FAILING = ("grep", "main", "failure", "no such file")
 LINES = [
-    # Four equal failures: WARNING at the second, LOOP from the third on. All three repetitions are labelled.
+    # Four equal failures, all three repetitions labelled. Under `r1` the second is WARNING, the others LOOP.
     *events("demo::loop", FAILING, FAILING, FAILING, FAILING, ("ls", ".", "success", "main.py")),
     label("demo::loop", "Repetition", "Repetition", "Repetition", "Follow-up"),
     {"session_id": "demo::loop", "stuck": "yes", "onset": 1, "solved": False},
@@ -62,7 +62,8 @@ def evaluate(*arguments: str) -> Result:
 def r1(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Settings under which one rule alone judges, so that the figures can be counted by hand."""
     path = tmp_path_factory.mktemp("settings") / "r1.json"
-    path.write_text('{"verdict_rules": ["R1"], "identical_warn": 3}')
+    limits = '"identical_failing_warn": 2, "identical_failing_loop": 3'
+    path.write_text(f'{{"verdict_rules": ["R1"], {limits}}}')
     return str(path)
 
 
@@ -308,8 +309,8 @@ def test_a_source_without_labels_has_alarms_only(folder: str) -> None:
 
 
 def test_own_decision_logs_are_enough(tmp_path: Path) -> None:
-    logs = [decision_log(session="mine", number=number, error="no such file") for number in range(4)]
-    labels = [{"session_id": "mine", "stuck": "yes", "onset": 1, "records": 3}]
+    logs = [decision_log(session="mine", number=number, error="no such file") for number in range(5)]
+    labels = [{"session_id": "mine", "stuck": "yes", "onset": 1, "records": 4}]
     path = tmp_path / "mine.jsonl"
     path.write_text("".join(f"{json.dumps(line)}\n" for line in (*logs, *labels)))
     result = evaluate(str(path), "--detector", "verdict-loop")
@@ -332,9 +333,12 @@ def test_each_rule_is_scored_on_stuck_sessions(tmp_path: Path) -> None:
 
 def test_settings_change_what_is_found(folder: str, tmp_path: Path) -> None:
     settings = tmp_path / "settings.json"
-    settings.write_text('{"identical_failing_warn": 3, "identical_failing_loop": 5}')
-    result = evaluate(folder, "--detector", "verdict-warning", "--settings", str(settings))
-    assert "| verdict-warning | 2    | 0     | 1      |" in result.stdout
+    settings.write_text('{"identical_failing_warn": 2}')
+    asked = (folder, "--detector", "verdict-warning")
+    assert "| verdict-warning | 2    | 0     | 1      |" in evaluate(*asked).stdout
+    assert (
+        "| verdict-warning | 3    | 0     | 0      |" in evaluate(*asked, "--settings", str(settings)).stdout
+    )
 
 
 def test_settings_that_cannot_be_are_wrong_usage(folder: str, tmp_path: Path) -> None:
@@ -381,7 +385,7 @@ def strict(tmp_path: Path) -> str:
     """Settings under which only the last of the four failures is a warning."""
     path = tmp_path / "strict.json"
     limits = '"identical_failing_warn": 4, "identical_failing_loop": 5'
-    path.write_text(f'{{"verdict_rules": ["R1"], "identical_warn": 3, {limits}}}')
+    path.write_text(f'{{"verdict_rules": ["R1"], {limits}}}')
     return str(path)
 
 
@@ -391,10 +395,10 @@ def test_against_other_settings_the_changes_stand_last(folder: str, r1: str, str
     assert result.stdout.endswith(CHANGES)
 
 
-def test_the_other_settings_may_be_built_in(folder: str) -> None:
-    result = evaluate(folder, "--against", "v1-defaults", "--detector", "verdict-warning")
+def test_the_other_settings_may_be_built_in(folder: str, r1: str) -> None:
+    result = evaluate(folder, "--settings", r1, "--against", "default", "--detector", "verdict-warning")
     assert result.exit_code == 0, result.output
-    assert "the defaults of version 1" in result.stdout
+    assert "## all, less the same under the defaults\n" in result.stdout
     wrong = evaluate(folder, "--against", "nowhere.json")
     assert wrong.exit_code == 2
     assert "'nowhere.json' is no file, and none of: default" in wrong.stderr

@@ -44,47 +44,49 @@ def calls(count: int, session: str = "s1", **fields: Any) -> list[dict[str, Any]
 
 
 LOOPING = """\
-● s1 · agent-1 · 2023-11-14 · 3 steps in 2 s
+● s1 · agent-1 · 2023-11-14 · 4 steps in 3 s
    step  time UTC  uniq verdict  status   tool · intent · target or input
       1  22:13:20  1.00 NORMAL   failure  search · find it
-      2  22:13:21  0.50 WARNING  failure  search · find it
-         ▲ loop_episode: may become a loop: search: the same call with the same result, 2 times in a row (R1); since 22:13:20, offset 1
-      3  22:13:22  0.33 LOOP     failure  search · find it
-         ▲ loop_episode: search: the same call with the same result, 3 times in a row (R1); since 22:13:20, offset 1
+      2  22:13:21  0.50 NORMAL   failure  search · find it
+      3  22:13:22  0.33 WARNING  failure  search · find it
+         ▲ loop_episode: may become a loop: search: the same call with the same result, 3 times in a row (R1); since 22:13:20, offset 1
          ▲ divergence_suspected: search was called 3 times in a row
+      4  22:13:23  0.25 LOOP     failure  search · find it
+         ▲ loop_episode: search: the same call with the same result, 4 times in a row (R1); since 22:13:20, offset 1
 1 rejected, no part of what follows
-  offset 4: event_id, meta.trace_id, meta.timestamp, identity.agent_id, identity.agent_type, action.status
+  offset 5: event_id, meta.trace_id, meta.timestamp, identity.agent_id, identity.agent_type, action.status
 
 What fired
-  R1 WARNING  offset 2: count 2, search
-  A4:exact_hash WARNING  offsets 2 to 3, 2 times: confidence 1, steps 1 to 2
-  A4:semantic WARNING  offsets 2 to 3, 2 times: confidence 1, steps 1 to 2
-  R1 LOOP  offset 3: count 3, search
+  A4:exact_hash WARNING  offsets 2 to 4, 3 times: confidence 1, steps 1 to 2
+  A4:semantic WARNING  offsets 2 to 4, 3 times: confidence 1, steps 1 to 2
+  R1 WARNING  offset 3: count 3, search
   R7 WARNING  offset 3: score 4, raised 2 times, search
-  A1 WARNING  offset 3: 3 of the last 3 steps are the same: “find it”, search, failure
+  A1 WARNING  offsets 3 to 4, 2 times: 3 of the last 3 steps are the same: “find it”, search, failure
   A2:tool WARNING  offset 3: search was called 3 times in a row
+  R1 LOOP  offset 4: count 4, search
+  R7 LOOP  offset 4: score 6, raised 3 times, search
 
 Episodes
-  22:13:21  offset 2  opened, WARNING: may become a loop: search: the same call with the same result, 2 times in a row (R1); since 22:13:20, offset 1
-  22:13:22  offset 3  escalated, LOOP: search: the same call with the same result, 3 times in a row (R1); since 22:13:20, offset 1
+  22:13:22  offset 3  opened, WARNING: may become a loop: search: the same call with the same result, 3 times in a row (R1); since 22:13:20, offset 1
+  22:13:23  offset 4  escalated, LOOP: search: the same call with the same result, 4 times in a row (R1); since 22:13:20, offset 1
 
 Where it stands
-  uniqueness 0.3333 WARNING
-  repeat     run of 3, fires at 3
-  drift      0.2575 CONTINUE: loop_risk 1, stuck_time 0.15
-  budget     47 of 50 steps left, 100,000 of 100,000 tokens left
-  verdict    stuck score 4; last step +2: the previous call again with the same result, offset 2
-  node       blocked, after offset 3 of partition 0, settings version 0
-  at a limit R1 3, LOOP from 3; R7 4, WARNING from 3; A2:tool 3, WARNING from 3; A4:exact_hash 3, WARNING from 2
-  near       A4:dead_end 3 of 5
+  uniqueness 0.25 WARNING
+  repeat     run of 4, fires at 3
+  drift      0.26 CONTINUE: loop_risk 1, stuck_time 0.2
+  budget     46 of 50 steps left, 100,000 of 100,000 tokens left
+  verdict    stuck score 6; last step +2: the previous step again with the same result, offset 3
+  node       blocked, after offset 4 of partition 0, settings version 0
+  at a limit R1 4, LOOP from 4; R7 6, LOOP from 5; A2:tool 4, WARNING from 3; A4:exact_hash 4, WARNING from 2
+  near       A4:dead_end 4 of 5
 
-The session is considered looping: search: the same call with the same result, 3 times in a row (R1); since 22:13:20, offset 1.
+The session is considered looping: search: the same call with the same result, 4 times in a row (R1); since 22:13:20, offset 1.
 """  # noqa: E501
 
 
 def test_a_looping_session_is_explained(written: Write) -> None:
     other = decision_log(session="other")
-    path = written(other, *calls(3, error="no match"), {"session_id": "s1"}, other)
+    path = written(other, *calls(4, error="no match"), {"session_id": "s1"}, other)
     result = explain("s1", path)
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout == LOOPING
@@ -120,16 +122,16 @@ def test_decisions_that_repeat_with_other_results_are_told_apart_from_a_loop(wri
 
 def test_a_loop_that_is_over_is_told_as_over(written: Write) -> None:
     after = [
-        decision_log(number=n, status="success", intent=f"step {n}", tool=f"tool_{n}") for n in range(3, 6)
+        decision_log(number=n, status="success", intent=f"step {n}", tool=f"tool_{n}") for n in range(4, 7)
     ]
-    path = written(*calls(3, error="no match"), *after)
+    path = written(*calls(4, error="no match"), *after)
     assert sentence("s1", path) == (
-        "The session is not considered looping: it was, once, and came out of it at offset 5 (quiet)."
+        "The session is not considered looping: it was, once, and came out of it at offset 6 (quiet)."
     )
 
 
 def test_a_session_that_ended_in_its_loop_is_told_so(written: Write) -> None:
-    values = calls(3, error="no match")
+    values = calls(4, error="no match")
     values[-1]["control"] = {"is_terminal": True}
     assert sentence("s1", written(*values)).startswith(
         "The session was considered looping when it ended: search"
@@ -137,9 +139,22 @@ def test_a_session_that_ended_in_its_loop_is_told_so(written: Write) -> None:
 
 
 def test_what_may_become_a_loop_is_told_so(written: Write) -> None:
-    told = sentence("s1", written(*calls(2, error="no match")))
+    told = sentence("s1", written(*calls(3, error="no match")))
     assert told.startswith(
         "The session is not considered looping, but it may become a loop: search: the same"
+    )
+
+
+def test_a_session_that_waits_in_vain_is_told_by_the_minutes(written: Write) -> None:
+    looks = [
+        decision_log("wait for the build", "BashOutput", "success", number=n, at_ms=n * 20 * 60_000)
+        for n in range(4)
+    ]
+    told = explain("s1", written(*looks)).stdout
+    assert "\n  at a limit R9 60, LOOP from 60;" in told
+    assert told.splitlines()[-1] == (
+        "The session is considered looping: "
+        "BashOutput: 4 looks, and nothing new for 60 minutes (R9); since 22:13:20, offset 0."
     )
 
 
@@ -182,7 +197,7 @@ def test_a_long_session_shows_its_end_and_counts_all_of_it(written: Write) -> No
         "The last 40 of 300 records; --all shows every one. What stands below them is about all.",
         "● s1 · agent-1 · 2023-11-14 · 40 steps in 39 s",
     ]
-    assert "\n  R1 LOOP  offsets 2 to 299, 298 times: count 3, search\n" in told
+    assert "\n  R1 LOOP  offsets 3 to 299, 297 times: count 4, search\n" in told
     assert len(told.splitlines()) < 60
     assert explain("s1", path, "--last", "2").stdout.startswith("The last 2 of 300 records;")
     every = explain("s1", path, "--all").stdout
@@ -198,16 +213,17 @@ def test_of_many_rejected_records_the_newest_are_named(written: Write) -> None:
 
 
 def test_machines_get_all_of_it(written: Write) -> None:
-    document = json.loads(explain("s1", written(*calls(3, error="no match")), "--json", "--last", "2").stdout)
-    assert (document["session_id"], document["records"], document["scored"]) == ("s1", 3, 3)
-    assert [record["event_id"] for record in document["timeline"]] == ["s1-e1", "s1-e2"]
-    assert document["fired"][0] == {
+    document = json.loads(explain("s1", written(*calls(4, error="no match")), "--json", "--last", "2").stdout)
+    assert (document["session_id"], document["records"], document["scored"]) == ("s1", 4, 4)
+    assert [record["event_id"] for record in document["timeline"]] == ["s1-e2", "s1-e3"]
+    [warning] = [each for each in document["fired"] if (each["rule"], each["level"]) == ("R1", "WARNING")]
+    assert warning == {
         "rule": "R1",
         "level": "WARNING",
         "times": 1,
-        "first_offset": 1,
-        "last_offset": 1,
-        "evidence": "count 2, search",
+        "first_offset": 2,
+        "last_offset": 2,
+        "evidence": "count 3, search",
     }
     assert [event["phase"] for event in document["episodes"]] == ["opened", "escalated"]
     assert document["eddy"] == document["timeline"][-1]["eddy"]

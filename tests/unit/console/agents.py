@@ -58,7 +58,7 @@ class Board:
                 tool=f"tool_{number % 7}",
                 status="success",
                 tool_input=f'{{"n": {number}}}',
-                tool_output_summary=f"part {step} of {number} holds {number * 31}",
+                tool_output_summary=f"part {step} of {number} holds {_new_words(number)}",
             )
 
     def inbox(self, seconds: float = 0, **params: str) -> InboxPage:
@@ -74,3 +74,9 @@ class Board:
                 if row["session_id"] == session:
                     return row
         return None
+
+
+def _new_words(number: int) -> str:
+    """Return four words that no other number has."""
+    spelled = str(number).translate(str.maketrans("0123456789", "ghijklmnop"))
+    return " ".join(f"{spelled}{letter}" for letter in "wxyz")

@@ -87,7 +87,7 @@ def test_a_session_that_asks_for_a_person_is_high() -> None:
 
 def test_an_episode_at_warning_is_medium() -> None:
     board = Board(**WARNINGS)
-    board.loop("s", 2)
+    board.loop("s", 3)
     row = board.row("s")
     assert row is not None
     assert (row["level"], row["class"], row["tab"]) == ("WARNING", "medium", "watching")
@@ -168,7 +168,7 @@ def test_the_row_of_a_stuck_session_says_why() -> None:
     model = folded(told[: told.index(escalated) + 1])
     [row] = page(model, Query(), escalated.stored.timestamp).rows
     assert row["rule"] == "R7"
-    why = "2 times the same call again, once back to an earlier call, no new result in 3 steps"
+    why = "2 times the same step again, once back to an earlier step, no new result in 3 steps"
     assert row["what"] == f"stuck: {why} (R7)"
     assert f"): {why} (R7)" in row["sentence"]
     again = folded([])

@@ -1,6 +1,7 @@
 """The filter language, the order of rows, pages, groups and totals."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,21 +10,24 @@ from hypothesis import strategies as st
 
 from streams.console.fold.model import ReadModel
 from streams.console.inbox import Query, page, tabs
+from streams.detectors.settings import DEFAULTS
 from streams.domain.topic import Topic
 from streams.errors import ConfigurationError
 from tests.unit.console.agents import Board
-from tests.unit.console.told import Told, Topics, published
+from tests.unit.console.lens.recorded import recorded
+from tests.unit.console.told import Told, Topics
 
 NOW = 1_773_140_000_000
 [EPISODE] = [
-    told.fields
-    for told in published()
-    if told.fields and told.fields.get("event_type") == "loop_episode" and told.fields.get("rule") == "R2"
+    event
+    for step in recorded("flip_flop", replace(DEFAULTS, verdict_rules=frozenset({"R2"})))
+    for event in step.record["eddy"]["events"]
+    if event["event_type"] == "loop_episode" and event["level"] == "LOOP"
 ]
 
 
 def looping(topics: Topics, number: int, **changes: Any) -> Told:
-    """Return the episode of the recording flip_flop, as that of another session."""
+    """Return the episode of the recording flip_flop by R2, as that of another session."""
     session = f"s-{number:03}"
     fields = {**EPISODE, "session_id": session, "id": f"{session}/{EPISODE['id']}", **changes}
     fields["episode_id"] = f"e-{number}"
@@ -45,7 +49,7 @@ def found(model: ReadModel, text: str, now: int = NOW) -> list[str]:
     ("text", "expected"),
     [
         ("rule:R2", ["s-000", "s-001"]),
-        ("rule:r4", ["s-002"]),
+        ("rule:r9", ["s-002"]),
         ("agent:coder-*", ["s-000", "s-002"]),
         ("agent:coder-7", ["s-000"]),
         ("tool:web_search", ["s-002"]),
@@ -79,7 +83,7 @@ def test_the_words_of_the_filter(text: str, expected: list[str]) -> None:
         },
         {
             "agent_id": "coder-9",
-            "rule": "R4",
+            "rule": "R9",
             "tools": ["web_search"],
             "tokens_since_onset": 30_000,
             "cost_since_onset": 2.5,
@@ -215,11 +219,14 @@ def test_severity_limits_the_rows() -> None:
     assert set(classes) == {"medium"}
 
 
-def test_rows_of_one_cause_are_one_group() -> None:
+@pytest.mark.parametrize(
+    ("rule", "how"), [("R7", "without getting on"), ("R9", "waiting in vain"), ("R4", "with the same result")]
+)
+def test_rows_of_one_cause_are_one_group(rule: str, how: str) -> None:
     model = board(
         *(
             {
-                "rule": "R4",
+                "rule": rule,
                 "tools": ["web_search"],
                 "signatures": ["x"],
                 "agent_id": f"agent-{number % 3}",
@@ -232,9 +239,7 @@ def test_rows_of_one_cause_are_one_group() -> None:
     groups = page(model, Query.parse({"group": "cause"}), NOW).content()["groups"]
     assert [group["sessions"] for group in groups] == [14, 1]
     total = sum(20_000 + number for number in range(14))
-    assert groups[0]["sentence"] == (
-        f"14 sessions of 3 agents: web_search with the same result (R4); {total:,} tokens"
-    )
+    assert groups[0]["sentence"] == (f"14 sessions of 3 agents: web_search {how} ({rule}); {total:,} tokens")
     assert len(groups[0]["session_ids"]) == len(groups[0]["subjects"]) == 14
     assert groups[0]["worst"] == "s-013"
 

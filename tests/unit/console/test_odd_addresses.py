@@ -131,7 +131,7 @@ async def test_a_view_of_any_address_ends_no_stream_of_others(looping: Console, 
 async def test_any_value_of_a_slider_is_answered(judged: Console, value: str, accept: str) -> None:
     [session] = judged.board.ids  # type: ignore[attr-defined]
     async for who in looking(judged):
-        query = {"id": session, "tab": "what-if", "identical_loop": value, "near_duplicate_similarity": value}
+        query = {"id": session, "tab": "what-if", "identical_loop": value, "stuck_warn": value}
         assert await who.status(f"/session?{urlencode(query)}", accept) == 200
 
 

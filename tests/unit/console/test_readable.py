@@ -79,7 +79,7 @@ def test_what_is_not_passed_over_is_shown_on_every_tab(given_steps: tuple[list[S
     scores(steps, DEFAULTS)
     toned(evidence(explanation("s", steps)))
     saved(steps, "EUR")
-    twin(steps, at + 1, least=0.8)
+    twin(steps, at + 1)
     judge_again(steps, DEFAULTS)
 
 

@@ -51,7 +51,7 @@ def test_it_returns_when_its_waste_has_doubled() -> None:
 
 def test_it_returns_when_the_episode_escalates() -> None:
     board = Board(episode_min_level="WARNING")
-    board.loop("s", 2)
+    board.loop("s", 3)
     decide(board, "ack")
     assert triage(board)["tab"] == "handled"
     board.loop("s", 1)

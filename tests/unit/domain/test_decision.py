@@ -186,5 +186,7 @@ def test_words_of_texts_that_are_joined_are_those_of_each(
     step, spoken = (" ".join([*said, part] if part else said) for part in (told, target))
     assert decision.step_marks.set == {mark(word) for word in tokens(step)}
     assert decision.spoken_words.keys() == tokens(spoken)
+    assert decision.spoken_marks == {mark(word) for word in tokens(spoken)}
+    assert decision.argument_marks.set == {mark(word) for word in tokens(decision.canonical_input)}
     assert decision.result_marks.set == {mark(word) for word in tokens(decision.result)}
     assert len(decision.step_marks) == WIDTH * len(tokens(step))

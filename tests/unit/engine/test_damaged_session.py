@@ -26,6 +26,8 @@ from tests.fuzz.stored import Sessions
 from tests.integration.load import as_json, decision
 
 JOB = Job(Codec.bundled(), group="g", version="1")
+#: Fields of a state that no detector has so many of.
+WRONG = len(VerdictState._fields) + 1
 
 
 def messages(*numbers: int) -> list[Stored]:
@@ -48,7 +50,7 @@ def test_a_damaged_state_of_a_detector_is_refused(name: str) -> None:
     snapshot = stored()
     states = snapshot[9]
     assert isinstance(states, dict)
-    states[name] = [None] * 30
+    states[name] = [None] * WRONG
     sessions = Sessions(s=decode_session(orjson.dumps(snapshot)))
     with (
         pytest.raises(StateError) as refused,
@@ -59,7 +61,7 @@ def test_a_damaged_state_of_a_detector_is_refused(name: str) -> None:
         assert words in str(refused.value)
 
 
-@pytest.mark.parametrize("fields", [0, 7, 19, 22, 23])
+@pytest.mark.parametrize("fields", [0, 7, 19, 22, 23, 27, len(VerdictState._fields) - 1])
 def test_a_state_of_the_verdict_that_was_cut_is_refused(fields: int) -> None:
     snapshot = stored()
     states = snapshot[9]
@@ -103,7 +105,7 @@ def test_a_record_that_no_schema_holds_is_not_blamed_on_state_that_nobody_stored
 
 def test_a_damaged_session_is_not_removed_without_a_word() -> None:
     snapshot = stored()
-    snapshot[9] = {"verdict": [None] * 30}
+    snapshot[9] = {"verdict": [None] * WRONG}
     with pytest.raises(DamagedSessionError):
         expire("s", decode_session(orjson.dumps(snapshot)), DEFAULTS)
 

@@ -36,9 +36,9 @@ def app(tmp_path: Path) -> Iterator[Any]:
 
 
 def looped(session: str = "s1") -> bytes:
-    """The stored state of a session that did the same three times."""
+    """The stored state of a session that did the same four times."""
     stream = Stream()
-    stream.run(repeated(3, session=session, tool="search", error="no match"))
+    stream.run(repeated(4, session=session, tool="search", error="no match"))
     return encode_session(stream.sessions[session])
 
 
@@ -48,10 +48,10 @@ def test_the_session_is_found_in_its_partition(app: Any) -> None:
     status, body = SessionLookup(app, Ready())("s1")
     assert status == 200
     assert json.loads(json.dumps(body)) == body
-    assert (body["session_id"], body["offset"], body["step"], body["node"]) == ("s1", 2, 3, "blocked")
+    assert (body["session_id"], body["offset"], body["step"], body["node"]) == ("s1", 3, 4, "blocked")
     assert (body["level"], body["episode"]["rule"]) == ("LOOP", "R1")
     (first, *_) = body["rules"]
-    assert (first["rule"], first["count"], first["warn"], first["loop"]) == ("R1", 3, 2, 3)
+    assert (first["rule"], first["count"], first["warn"], first["loop"]) == ("R1", 4, 3, 4)
 
 
 @pytest.mark.parametrize("session_id", ["s2", "", "\ud800"])

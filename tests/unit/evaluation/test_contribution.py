@@ -6,12 +6,12 @@ from streams.evaluation.counts import Counts
 
 def test_rules_are_weighed_alone_and_against_the_others() -> None:
     labelled = [
-        ({"R1": {2, 3}, "R3": {3, 7}}, {2, 3, 4}),
-        ({"R3": {1}}, {5}),
+        ({"R1": {2, 3}, "R7": {3, 7}}, {2, 3, 4}),
+        ({"R7": {1}}, {5}),
     ]
     assert contributions(labelled, []) == (
         Contribution("R1", alone=Counts(2, 0, 2), only=Counts(1, 0), healthy=0),
-        Contribution("R3", alone=Counts(1, 2, 3), only=Counts(0, 2), healthy=0),
+        Contribution("R7", alone=Counts(1, 2, 3), only=Counts(0, 2), healthy=0),
     )
 
 

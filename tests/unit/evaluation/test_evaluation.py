@@ -34,13 +34,13 @@ def session(
 
 
 SESSIONS = [
-    session("sola::loops", {3, 4, 5, 6}, stuck=StuckLabel(True, 3), solved=False, R1={4, 5}, R3={5, 6, 7}),
+    session("sola::loops", {3, 4, 5, 6}, stuck=StuckLabel(True, 3), solved=False, R1={4, 5}, R7={5, 6, 7}),
     session("sola::missed", {2}, stuck=StuckLabel(True, 2), solved=False),
-    session("sola::fine", set(), stuck=StuckLabel(False), solved=True, R3={9}),
+    session("sola::fine", set(), stuck=StuckLabel(False), solved=True, R7={9}),
     session("sola::quiet", set()),
     session("sola::unlabelled", None, R1={1}),
     session("tau::one", None),
-    session("tau::two", None, R3={2, 3, 8}),
+    session("tau::two", None, R7={2, 3, 8}),
     session("wild::one", None, stuck=StuckLabel(None), R1={5}),
 ]
 
@@ -123,7 +123,7 @@ def test_stuck_sessions_are_scored_by_rule_where_there_are_several() -> None:
     by_rule = row("all").stuck_by_rule
     assert {rule: scores.counts for rule, scores in by_rule.items()} == {
         "R1": Counts(hits=1, missed=1),
-        "R3": Counts(hits=1, false=1, missed=1),
+        "R7": Counts(hits=1, false=1, missed=1),
     }
     assert row("wild").stuck_by_rule == {}
 
@@ -143,9 +143,9 @@ def test_sessions_are_told_apart_by_how_they_ended() -> None:
 
 
 def test_each_rule_is_weighed() -> None:
-    r1, r3 = row("all").rules
+    r1, r7 = row("all").rules
     assert (r1.rule, r1.alone, r1.only, r1.healthy) == ("R1", Counts(2, 0, 3), Counts(1, 0), 0)
-    assert (r3.rule, r3.alone, r3.only, r3.healthy) == ("R3", Counts(2, 2, 3), Counts(1, 2), 2)
+    assert (r7.rule, r7.alone, r7.only, r7.healthy) == ("R7", Counts(2, 2, 3), Counts(1, 2), 2)
 
 
 def test_records_are_taken_apart_by_kind() -> None:

@@ -47,7 +47,7 @@ def test_an_end_without_a_beginning_is_told_all_the_same() -> None:
 
 
 def test_what_is_told_of_an_episode_keeps_its_first_rule_and_remembers_the_level_before() -> None:
-    *_, last = folded(alert(level="WARNING"), alert("escalated", 7, rule="R4", timestamp=NOW_MS + 9))
+    *_, last = folded(alert(level="WARNING"), alert("escalated", 7, rule="R2", timestamp=NOW_MS + 9))
     assert last is not None
     assert last.told == Told(NOW_MS, "R1", Level.WARNING)
 

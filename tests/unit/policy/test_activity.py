@@ -60,13 +60,16 @@ def total(sent: list[Any], subject: str, series: str) -> int:
 def test_a_session_is_seen_once_in_each_bucket_by_its_agent_and_each_tool() -> None:
     session = Session()
     seen = {"sessions": {0: 1}}
-    assert session.act(tool="bash") == {"agent-1": seen, "tool/bash": seen}
-    assert session.act(tool="bash") == {}
-    assert session.act(tool="grep") == {"tool/grep": seen}
-    assert session.act(tool=None) == {}
+    assert session.act(tool="bash", status="success") == {"agent-1": seen, "tool/bash": seen}
+    assert session.act(tool="bash", status="success") == {}
+    assert session.act(tool="grep", status="success") == {"tool/grep": seen}
+    assert session.act(tool=None, status="success") == {}
     moved = {"sessions": {0: -1, 1: 1}}
-    assert session.act(at_ms=BUCKET_MS, tool="grep") == {"agent-1": moved, "tool/grep": moved}
-    assert session.act(at_ms=2 * BUCKET_MS, tool="bash") == {
+    assert session.act(at_ms=BUCKET_MS, tool="grep", status="success") == {
+        "agent-1": moved,
+        "tool/grep": moved,
+    }
+    assert session.act(at_ms=2 * BUCKET_MS, tool="bash", status="success") == {
         "agent-1": {"sessions": {1: -1, 2: 1}},
         "tool/bash": {"sessions": {0: -1, 2: 1}},
     }
@@ -91,7 +94,7 @@ def test_long_names_are_cut_and_stay_apart() -> None:
 
 def test_a_long_name_is_the_same_tool_seen_and_looping() -> None:
     session = Session()
-    sent = [session.act(tool="x" * 2000, tool_input="{}", error="exit 1") for _ in range(3)]
+    sent = [session.act(tool="x" * 2000, tool_input="{}", error="exit 1") for _ in range(4)]
     tools = {each for contributed in sent for each in contributed if each.startswith("tool/")}
     assert len(tools) == 1
     assert total(sent, tools.pop(), "looping") == 1
@@ -143,10 +146,10 @@ def test_what_was_not_used_for_a_day_makes_room() -> None:
 
 def test_an_episode_counts_when_it_reaches_loop_with_what_was_wasted_since_its_onset() -> None:
     session = Session()
-    sent = [session.act(tokens=100, cost=0.5 + 0.25 * n, **LOOPING) for n in range(3)]
-    assert sent[1] == {}  # a warning
-    wasted = {"looping": {0: 1}, "episodes": {0: 1}, "tokens": {0: 200}, "cost": {0: 5_000}}
-    assert sent[2] == {"agent-1": wasted, "tool/bash": wasted}
+    sent = [session.act(tokens=100, cost=0.5 + 0.25 * n, **LOOPING) for n in range(4)]
+    assert sent[2] == {}  # a warning
+    wasted = {"looping": {0: 1}, "episodes": {0: 1}, "tokens": {0: 300}, "cost": {0: 7_500}}
+    assert sent[3] == {"agent-1": wasted, "tool/bash": wasted}
     assert session.act(tokens=70, cost=2.0, **LOOPING) == {}
     sent = [session.other() for _ in range(3)]
     left = {"looping": {0: -1}, "tokens": {0: 70}, "cost": {0: 0}}
@@ -156,14 +159,14 @@ def test_an_episode_counts_when_it_reaches_loop_with_what_was_wasted_since_its_o
 
 def test_the_heartbeats_of_an_episode_bring_its_waste_up_to_date() -> None:
     session = Session(alert_heartbeat_records=2)
-    sent = [session.act(tokens=10, **LOOPING) for _ in range(9)]
-    assert [total([each], "agent-1", "tokens") for each in sent] == [0, 0, 20, 0, 20, 0, 20, 0, 20]
+    sent = [session.act(tokens=10, **LOOPING) for _ in range(10)]
+    assert [total([each], "agent-1", "tokens") for each in sent] == [0, 0, 0, 30, 0, 20, 0, 20, 0, 20]
 
 
 def test_a_session_that_loops_on_takes_its_signature_along() -> None:
     session = Session()
     [*_, entered] = [
-        session.stream.scored(decision_log(number=n, at_ms=n * 1000, **LOOPING)) for n in range(3)
+        session.stream.scored(decision_log(number=n, at_ms=n * 1000, **LOOPING)) for n in range(4)
     ]
     [agent, tool] = entered.contributions
     [(signature, n)] = agent.chains[BUCKET].items()
@@ -177,24 +180,24 @@ def test_an_episode_that_opens_again_is_one_and_wastes_nothing_twice() -> None:
     session = Session(recover_records=1, verdict_rules=["R1"])
     sent: list[Any] = []
     for _ in range(3):
-        sent += [session.act(tokens=10, **LOOPING) for _ in range(3)]
+        sent += [session.act(tokens=10, **LOOPING) for _ in range(4)]
         sent.append(session.other())
     assert total(sent, "agent-1", "episodes") == 1
     assert total(sent, "agent-1", "looping") == 0
     # Each time from its first record to its end, and the record in between wastes nothing by itself.
-    assert total(sent, "agent-1", "tokens") == 60
+    assert total(sent, "agent-1", "tokens") == 90
 
 
 def test_a_warning_is_no_waste() -> None:
     session = Session()
-    sent = [session.act(tokens=10, **LOOPING) for _ in range(2)] + [session.other() for _ in range(3)]
+    sent = [session.act(tokens=10, **LOOPING) for _ in range(3)] + [session.other() for _ in range(3)]
     assert total(sent, "agent-1", "tokens") == total(sent, "agent-1", "looping") == 0
 
 
 @pytest.mark.parametrize("end", ["terminal", "expired"])
 def test_a_session_that_ends_loops_no_more_and_was_seen_all_the_same(end: str) -> None:
     session = Session(session_ttl_ms=HOUR_MS)
-    sent = [session.act(tokens=10, **LOOPING) for _ in range(4)]
+    sent = [session.act(tokens=10, **LOOPING) for _ in range(5)]
     if end == "terminal":
         sent.append(session.act(tokens=10, terminal=True, **LOOPING))
     else:
@@ -202,7 +205,7 @@ def test_a_session_that_ends_loops_no_more_and_was_seen_all_the_same(end: str) -
         # The new session counts as one more, and what the old one wasted counts where it happened.
         assert sent[-1]["agent-1"] == {"looping": {0: -1}, "tokens": {0: 10}, "sessions": {24: 1}}
     assert total(sent, "agent-1", "looping") == 0
-    assert total(sent, "agent-1", "tokens") == (40 if end == "terminal" else 30)
+    assert total(sent, "agent-1", "tokens") == (50 if end == "terminal" else 40)
     assert total(sent, "agent-1", "sessions") == (1 if end == "terminal" else 2)
 
 

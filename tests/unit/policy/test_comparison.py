@@ -54,7 +54,7 @@ def test_numbers_and_versions_nobody_acts_on_may_differ(blocks: dict[str, Any]) 
         ({"uniqueness": None}, ("severity", "WARNING", None)),
         ({"node_state": "blocked"}, ("node_state", "active", "blocked")),
         ({"verdict": {"level": "LOOP", "rule": "R1"}}, ("verdict_level", "WARNING", "LOOP")),
-        ({"verdict": {"level": "WARNING", "rule": "R5"}}, ("verdict_rule", "R1", "R5")),
+        ({"verdict": {"level": "WARNING", "rule": "R7"}}, ("verdict_rule", "R1", "R7")),
         ({"drift": {"level": "ASK_USER"}}, ("drift_level", "CONTINUE", "ASK_USER")),
         ({"budget": EDDY["budget"] | {"adjusted_by": 1.5}}, ("budget_adjusted_by", None, "1.5")),
         ({"budget": EDDY["budget"] | {"emergency": "denied"}}, ("budget_emergency", None, "denied")),

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams.detectors.verdict.settings import RULES
 from streams.policy.intervention import (
     Act,
     Do,
@@ -41,7 +42,7 @@ def event(episode: str = "e-1", at: int = AT, **given: Any) -> Event:
 
 
 def test_the_first_rule_that_is_about_an_event_decides() -> None:
-    rules = rule("other", when={"rules": ("R4",)}), rule("first"), rule("second")
+    rules = rule("other", when={"rules": ("R7",)}), rule("first"), rule("second")
     found = decide(policy(*rules), event(), Tally((), LIVE))
     assert isinstance(found, Act)
     assert found.rule.name == "first"
@@ -52,7 +53,7 @@ def test_the_first_rule_that_is_about_an_event_decides() -> None:
     [
         ({"phase": ("escalated",)}, {}, {"phase": "opened"}),
         ({"level": "LOOP"}, {}, {"level": "WARNING"}),
-        ({"rules": ("R1", "R2")}, {"rule": "R2"}, {"rule": "R4"}),
+        ({"rules": ("R1", "R2")}, {"rule": "R2"}, {"rule": "R7"}),
         ({"min_tokens_since_onset": 20_000}, {}, {"tokens": 19_999}),
         ({"min_cost_since_onset": 0.5}, {}, {"cost": None}),
         ({"agents": ("coder-*",)}, {}, {"agent_id": "writer-1"}),
@@ -136,7 +137,7 @@ WHOLE: Any = {
             "when": {
                 "phase": ["escalated", "still_open"],
                 "level": "LOOP",
-                "rules": ["R1", "R2", "R3", "R4"],
+                "rules": ["R1", "R2", "R7"],
                 "min_tokens_since_onset": 20_000,
                 "min_cost_since_onset": None,
                 "agents": ["*"],
@@ -154,6 +155,14 @@ def test_a_document_comes_back_as_it_was_read() -> None:
     assert problems == ()
     assert document(found) == WHOLE
     assert read(document(found), 3) == (found, ())
+
+
+def test_a_document_may_name_every_rule_of_the_verdict() -> None:
+    [rule] = WHOLE["rules"]
+    named = {"mode": "dry_run", "rules": [rule | {"when": rule["when"] | {"rules": list(RULES)}}]}
+    found, problems = read(named, 3)
+    assert problems == ()
+    assert document(found) == named
 
 
 @pytest.mark.parametrize(

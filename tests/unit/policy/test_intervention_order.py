@@ -20,7 +20,7 @@ from streams.policy.intervention import (
 
 AT = 1_760_000_000_000
 TEN_MINUTES_MS = 600_000
-NAMES = ("R1", "R2", "R3", "R4")
+NAMES = ("R1", "R2", "R7", "R9")
 
 
 def rule(name: str, *of: str, per_10_min: int = 1_000) -> Rule:

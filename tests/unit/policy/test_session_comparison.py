@@ -54,7 +54,7 @@ def test_a_loop_is_found_by_the_side_that_says_so(
 
 
 def test_the_first_detection_is_kept_with_its_rule_and_place() -> None:
-    session = compared(((), ()), ((LOOP,), ()), ((LOOP | {"rule": "R4"},), ()))
+    session = compared(((), ()), ((LOOP,), ()), ((LOOP | {"rule": "R7"},), ()))
     assert session.a.loop == Detection(record=2, offset=101, rule="R1")
     assert session.b.loop is None
 

@@ -29,23 +29,42 @@ def counted(found: dict[str, Any]) -> dict[str, tuple[float, float, float | None
 
 
 def test_a_near_miss_shows_in_what_each_rule_has_counted() -> None:
-    found = after(repeated(2, tool="bash", status="failure", error="1 failed"))
+    found = after(repeated(3, tool="bash", status="failure", error="1 failed"))
     assert counted(found) == {
-        "R1": (2, 2, 3),
+        "R1": (3, 3, 4),
         "R2/2": (0, 2, 3),
         "R2/3": (0, 2, 3),
         "R2/4": (0, 2, 3),
         "R2/5": (0, 2, 3),
-        "R4": (0, 4, 5),
-        "R5": (0, 4, 6),
-        "R7": (2.0, 3.0, 5.0),
-        "A2:tool": (2, 3, None),
-        "A3:test_fail_loop": (2, 3, None),
-        "A4:exact_hash": (2, 2, None),
+        "R7": (4.0, 3.0, 5.0),
+        "R9": (0, 10, 60),
+        "A2:tool": (3, 3, None),
+        "A3:test_fail_loop": (3, 3, None),
+        "A4:exact_hash": (3, 2, None),
         "A4:oscillation": (0, 3, None),
-        "A4:dead_end": (2, 5, None),
+        "A4:dead_end": (3, 5, None),
     }
     assert (found["level"], found["episode"]["rule"]) == ("WARNING", "R1")
+
+
+def test_waiting_is_counted_in_whole_minutes() -> None:
+    looks = [decision_log(tool="wait", status="success", at_ms=number * 125_000) for number in range(4)]
+    assert [counted(after(looks[:looked]))["R9"] for looked in (2, 3, 4)] == [
+        (0, 10, 60),
+        (4, 10, 60),
+        (6, 10, 60),
+    ]
+
+
+def test_a_long_cycle_is_counted_from_its_second_time_round_on() -> None:
+    steps = [
+        decision_log(
+            None, f"look_{number % 8}", "success", number=number, tool_output_summary=f"fact {number % 8}"
+        )
+        for number in range(24)
+    ]
+    rounds = [counted(after(steps[:taken])).get("R2/8") for taken in (8, 9, 16, 24)]
+    assert rounds == [None, (0, 2, 3), (2, 2, 3), (3, 2, 3)]
 
 
 def test_a_healthy_session_has_no_episode() -> None:
@@ -96,7 +115,9 @@ def test_of_an_ended_session_the_position_is_left() -> None:
 @pytest.mark.parametrize(
     ("changes", "gone"),
     [
-        ({"verdict_enabled": False}, {"R1", "R5"}),
+        ({"verdict_enabled": False}, {"R1", "R2/2", "R7", "R9"}),
+        ({"verdict_rules": ["R7"]}, {"R1", "R2/2", "R9"}),
+        ({"cycle_max_period": 3}, {"R2/4", "R2/5"}),
         ({"enable_all_strategies": False}, {"A4:oscillation", "A4:dead_end"}),
     ],
 )

@@ -16,7 +16,9 @@ GARBAGE = st.recursive(
     | st.integers()
     | st.floats()
     | st.text()
-    | st.sampled_from([10**4000, -1, 0, 1, 2, 0.5, "LOOP", "max", "\ud800", [[]], {"mode": "exempt"}]),
+    | st.sampled_from(
+        [10**4000, -1, 0, 1, 2, 0.5, "LOOP", "max", "R3", "\ud800", [[]], ["R1", "R8"], {"mode": "exempt"}]
+    ),
     lambda values: st.lists(values, max_size=3) | st.dictionaries(st.text(max_size=3), values, max_size=3),
     max_leaves=6,
 )
@@ -30,9 +32,13 @@ FITTING = {
     "stop_threshold": st.floats(0, 1),
     "identical_warn": st.integers(2, 9),
     "cycle_loop": st.integers(2, 4),
+    "cycle_max_period": st.integers(2, 60),
+    "waiting_warn_minutes": st.integers(1, 90),
+    "failure_gap_ms": st.integers(0, 86_400_000),
+    "refusal_phrases": st.lists(st.text(min_size=3, max_size=6), unique=True, max_size=3),
     "node_state_source": st.sampled_from(["uniqueness", "verdict", "max"]),
     "episode_min_level": st.sampled_from(["WARNING", "LOOP"]),
-    "verdict_rules": st.lists(st.sampled_from(["R1", "R2", "R5"]), unique=True),
+    "verdict_rules": st.lists(st.sampled_from(["R1", "R2", "R9"]), unique=True),
     "read_tools": st.lists(st.text(max_size=3), unique=True, max_size=3),
     "repeat_thresholds": st.dictionaries(st.text(max_size=3), st.integers(2, 999), max_size=3).map(
         lambda more: {**more, "tool": 3, "llm": 4, "system": 5, "default": 6}
@@ -53,7 +59,17 @@ FITTING = {
 ENTRIES = st.sampled_from(sorted(RANGES)).flatmap(
     lambda name: st.tuples(st.just(name), FITTING[name] | GARBAGE)
 )
-DOCUMENTS = st.lists(ENTRIES | st.tuples(st.text(), GARBAGE), max_size=12).map(dict)
+# What version 0.2 and earlier ones had: the rules R3, R4, R5, R6 and R8, and their settings.
+RULES_THAT_WENT = ("R3", "R4", "R5", "R6", "R8")
+SETTINGS_THAT_WENT = (
+    *("same_error_warn", "same_error_loop", "same_error_similarity"),
+    *("same_result_warn", "same_result_loop"),
+    *("near_duplicate_similarity", "near_duplicate_warn", "near_duplicate_loop"),
+    *("nothing_new_warn", "nothing_new_loop", "stalled_warn", "stalled_loop"),
+)
+DOCUMENTS = st.lists(
+    ENTRIES | st.tuples(st.text() | st.sampled_from(SETTINGS_THAT_WENT), GARBAGE), max_size=12
+).map(dict)
 SETTINGS = DOCUMENTS.map(lambda document: resolve(document, DEFAULTS, 3)[0])
 
 
@@ -111,6 +127,45 @@ def test_a_document_of_many_unknown_keys_is_not_compared_with_all_settings_for_e
     _, warnings = resolve({f"setting_{number}": 1 for number in range(5000)}, DEFAULTS, 1)
     assert len(warnings) == 5000
     assert len(looked_for) <= 100
+
+
+@pytest.mark.parametrize("name", SETTINGS_THAT_WENT)
+def test_a_setting_that_went_is_told_of_once_and_the_rest_is_in_force(name):
+    settings, warnings = resolve({name: 3, "cycle_loop": 4}, in_force(stuck_steps=9), 2)
+    assert settings == replace(DEFAULTS, cycle_loop=4, version=2)
+    [warning] = warnings
+    assert (warning.setting, warning.kept) == (name, None)
+    assert warning.problem == (
+        "has no effect any more: the stuck score (R7) has taken over rules R3, R4, R5, R6 and R8; "
+        "leave it out"
+    )
+
+
+@pytest.mark.parametrize("rule", RULES_THAT_WENT)
+def test_a_rule_that_went_is_told_of_once_and_the_others_are_in_force(rule):
+    settings, warnings = resolve({"verdict_rules": ["R1", rule, "R7"], "cycle_loop": 4}, DEFAULTS, 2)
+    assert settings == replace(DEFAULTS, verdict_rules=("R1", "R7"), cycle_loop=4, version=2)
+    [warning] = warnings
+    assert (warning.setting, warning.kept) == ("verdict_rules", ["R1", "R7"])
+    assert warning.problem.startswith("names a rule that has no effect any more: the stuck score (R7)")
+
+
+def test_a_whole_document_of_an_earlier_version_is_told_of_once_for_each_name():
+    rules = ["R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8"]
+    before = {**to_document(DEFAULTS), "verdict_rules": rules, "identical_loop": 9}
+    before = {**before, **dict.fromkeys(SETTINGS_THAT_WENT, 2)}
+    settings, warnings = resolve(before, DEFAULTS, 3)
+    assert settings == replace(DEFAULTS, verdict_rules=("R1", "R2", "R7"), identical_loop=9, version=3)
+    assert names(warnings) == ["verdict_rules", *SETTINGS_THAT_WENT]
+
+
+@pytest.mark.parametrize(
+    "value", [["R3", "R12"], ["R3", "R1", "R1"], ["R8", None], ["R3", []], ["R3", {"R1": 1}]]
+)
+def test_what_else_is_wrong_beside_a_rule_that_went_keeps_the_rules_in_force(value):
+    settings, warnings = resolve({"verdict_rules": value}, in_force(verdict_rules=["R2"]), 2)
+    assert settings == replace(DEFAULTS, verdict_rules=("R2",), version=2)
+    assert names(warnings) == ["verdict_rules", "verdict_rules"]
 
 
 def test_what_a_document_says_about_itself_is_no_setting():

@@ -55,24 +55,15 @@ identical_warn                      int     2..1000
 identical_loop                      int     2..1000
 identical_failing_warn              int     2..1000
 identical_failing_loop              int     2..1000
-cycle_max_period                    int     2..5
+cycle_max_period                    int     2..60
 cycle_warn                          int     2..1000
 cycle_loop                          int     2..1000
-same_error_warn                     int     2..1000
-same_error_loop                     int     2..1000
-same_result_warn                    int     2..1000
-same_result_loop                    int     2..1000
-near_duplicate_similarity           number  (0..1
-near_duplicate_warn                 int     2..1000
-near_duplicate_loop                 int     2..1000
 stuck_warn                          number  (0..8
 stuck_loop                          number  (0..8
-nothing_new_warn                    int     2..1000
-nothing_new_loop                    int     2..1000
-stalled_warn                        int     2..1000
-stalled_loop                        int     2..1000
-same_error_similarity               number  0..1
+waiting_warn_minutes                int     1..100000
+waiting_loop_minutes                int     1..100000
 poll_gap_ms                         int     0..86400000
+failure_gap_ms                      int     0..86400000
 recover_records                     int     1..1000
 """
 ROWS = re.findall(r"^(\w+) +(int|number) +(\(?)(\d+)\.\.(\d+)$", NUMBERS, re.MULTILINE)
@@ -90,7 +81,7 @@ WORDS = {
     "score_statuses": ["success", "failure", "pending", "skipped"],
     "verdict_statuses": ["success", "failure", "pending", "skipped"],
     "alert_families": ["entropy_alert", "loop_episode", "divergence_suspected", "drift_pattern"],
-    "verdict_rules": ["R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8"],
+    "verdict_rules": ["R1", "R2", "R7", "R9"],
 }
 CHOICES = {
     "node_state_source": ["uniqueness", "verdict", "max"],
@@ -99,7 +90,7 @@ CHOICES = {
 }
 OTHERS = {
     *("repeat_thresholds", "signal_weights", "tool_groups", "tool_policies"),
-    *("read_tools", "write_tools", "command_tools"),
+    *("read_tools", "write_tools", "command_tools", "refusal_phrases"),
 }
 
 
@@ -143,6 +134,36 @@ def test_repeat_thresholds_need_four_kinds(missing):
     assert (
         RANGES["repeat_thresholds"].read({k: v for k, v in kinds.items() if k != missing}) == kinds
     ) is fits
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ([], ()),
+        (["See the Handbook", "no rule"], ("see the handbook", "no rule")),
+        (["abc", "x" * 200], ("abc", "x" * 200)),
+        (["Not Today", "not today"], ("not today",)),
+        ([f"phrase {number}" for number in range(100)], tuple(f"phrase {number}" for number in range(100))),
+        ([f"phrase {number}" for number in range(101)], None),
+        (["no"], None),
+        (["x" * 201], None),
+        (["not today", "not today"], None),
+        (["not today", 3], None),
+        (["\ud800\ud800\ud800"], None),
+        ("not today", None),
+        (None, None),
+    ],
+)
+def test_refusal_phrases_are_texts_of_some_length_and_become_lower_case(written, read):
+    assert RANGES["refusal_phrases"].read(written) == read
+
+
+def test_refusal_phrases_that_are_longer_in_lower_case_are_measured_so():
+    """Else what is in force could not be written and read back."""
+    assert RANGES["refusal_phrases"].read(["\u0130" * 101]) is None
+    read = RANGES["refusal_phrases"].read(["\u0130" * 100])
+    assert read == ("i\u0307" * 100,)
+    assert RANGES["refusal_phrases"].read(RANGES["refusal_phrases"].write(read)) == read
 
 
 def test_every_setting_has_a_range_and_a_default_within_it():

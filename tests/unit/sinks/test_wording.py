@@ -3,10 +3,10 @@
 import pytest
 
 from streams.sinks.wording import Wording, tally
-from tests.unit.sinks.alerts import BEGAN_MS, CASES, WORDS, alert, told
+from tests.unit.sinks.alerts import BEGAN_MS, CASES, NOW_MS, WORDS, alert, told
 
 SAME_CALL = "Read: the same call with the same result, {} times in a row (R1)."
-STUCK = "4 times an error it had seen, 3 times back to an earlier call, 2 new results in 14 steps (R7)"
+STUCK = "4 times an error it had seen, 3 times back to an earlier step, 2 new results in 14 steps (R7)"
 SPENT = "Since 08:58:46 UTC (1 min 14 s), cost $0.42, 18,400 tokens."
 UNKNOWN = "Read: a loop by a rule that this version of Eddy does not know (R99)"
 
@@ -35,6 +35,14 @@ UNKNOWN = "Read: a loop by a rule that this version of Eddy does not know (R99)"
 )
 def test_a_message_says_what_loops_since_when_and_what_it_cost(case: str, line: str) -> None:
     assert WORDS.line(CASES[case]) == line
+
+
+def test_a_session_that_waits_in_vain_says_for_how_long() -> None:
+    looks = {"rule": "R9", "period": None, "count": 12, "tools": ["BashOutput"]}
+    times = {"first_timestamp": NOW_MS - 62 * 60_000, "last_timestamp": NOW_MS}
+    assert "BashOutput: 12 looks, and nothing new for 62 minutes (R9). " in WORDS.line(
+        told(alert(**looks, **times))
+    )
 
 
 def test_a_loop_that_began_on_another_day_says_which() -> None:

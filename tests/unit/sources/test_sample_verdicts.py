@@ -1,4 +1,4 @@
-"""The verdict on every sample: a loop is found by its third failing or its fourth call, health is NORMAL."""
+"""The verdict on every sample: a loop is found by its fourth call, health is NORMAL."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from streams.sources.adapters.registry import BY_NAME
 from streams.sources.reading import entries
 
 SAMPLES = Path(__file__).parents[2] / "samples"
-FAILING, SUCCEEDING = 3, 4
+LOOPING = 4
 """The call by which a loop is found."""
 
 
@@ -55,9 +55,8 @@ def test_loops_are_found_in_time_and_healthy_sessions_are_normal(path: Path, inp
     sessions = found(path, input_format)
     assert sessions
     for session, (calls, failing, first, levels) in sessions.items():
-        needed = FAILING if failing else SUCCEEDING
-        if len(calls) >= needed and len(set(calls)) == 1:
-            assert first == needed, session
+        if len(calls) >= LOOPING and len(set(calls)) == 1:
+            assert first == LOOPING, session
         else:
             # Different steps, or too few calls that fail.
             assert first is None, session

@@ -31,7 +31,7 @@ def test_the_worst_is_first_and_what_is_paused_last() -> None:
     board = Board(**WARNINGS)
     board.loop("small", 5)
     board.loop("large", 9)
-    board.loop("early", 2)
+    board.loop("early", 3)
     board.loop("paused", 20)
     pause = board.take(board.topics.command("pause", "paused", board.now))
     for status in ("received", "applied"):
@@ -68,7 +68,7 @@ def test_a_session_that_is_silent_for_long_is_counted_and_left_out() -> None:
 def test_all_are_counted_and_the_worst_are_listed() -> None:
     board = Board()
     for number in range(MOST_ROWS + 5):
-        board.loop(f"s-{number}", 3)
+        board.loop(f"s-{number}", 4)
     found = of(board)
     assert (len(found.rows), found.loop) == (MOST_ROWS, MOST_ROWS + 5)
 

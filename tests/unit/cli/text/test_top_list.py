@@ -50,20 +50,20 @@ eddy top  kafka-1:9092,kafka-2:9092                                 22:13:48 UTC
 1 in a loop, 1 handled · 2.5k tokens since the loops began · 3 sessions live
 up to date · newest record now
   SESSION                AGENT      VERDICT  SINCE RECORDS TOKENS    COST   SEEN
-● explain-billing-confi… coder-19-… LOOP        7s       5   2.5k             2s
-    search: the same call with the same result, 3 times in a row (R1)
-■ ticket-48213-refund    support-17 LOOP       27s      19   9.5k             8s
-    paused 0:02 · search: the same call with the same result, 13 times in a row (R1)
+● explain-billing-confi… coder-19-… LOOP        7s       4   2.5k             2s
+    search: the same call with the same result, 4 times in a row (R1)
+■ ticket-48213-refund    support-17 LOOP       27s      18   9.5k             8s
+    paused 0:02 · search: the same call with the same result, 14 times in a row (R1)
 """
 WIDE = """\
 eddy top  kafka-1:9092,kafka-2:9092                                                                                             22:13:48 UTC
 1 in a loop, 1 handled · 2.5k tokens since the loops began · 3 sessions live
 up to date · newest record now
   SESSION                                          AGENT                          VERDICT  SINCE RECORDS TOKENS    COST   SEEN
-● explain-billing-config-d4c2-of-the-second-tenant coder-19-in-a-long-named-pool  LOOP        7s       5   2.5k             2s
-    search: the same call with the same result, 3 times in a row (R1)
-■ ticket-48213-refund                              support-17                     LOOP       27s      19   9.5k             8s
-    paused 0:02 · search: the same call with the same result, 13 times in a row (R1)
+● explain-billing-config-d4c2-of-the-second-tenant coder-19-in-a-long-named-pool  LOOP        7s       4   2.5k             2s
+    search: the same call with the same result, 4 times in a row (R1)
+■ ticket-48213-refund                              support-17                     LOOP       27s      18   9.5k             8s
+    paused 0:02 · search: the same call with the same result, 14 times in a row (R1)
 """  # noqa: E501
 
 
@@ -87,7 +87,7 @@ def test_any_size_has_as_many_lines_as_it_says(width: int, height: int, first: i
 def test_what_does_not_fit_is_counted_and_the_chosen_row_is_marked() -> None:
     found = Board()
     for number in range(20):
-        found.loop(f"s-{number:02}", 3)
+        found.loop(f"s-{number:02}", 4)
     many = picture(found.model, READING, found.now, HOUR_MS)
     fit = rows_that_fit(24)
     assert fit == 9
@@ -168,7 +168,7 @@ def test_a_page_says_why_what_to_do_and_the_newest_steps() -> None:
     text = "\n".join(line.text.rstrip() for line in lines)
     lines_of_text = text.splitlines()
     assert lines_of_text[:2] == [f"{name}  LOOP for 28s", "agent     support-17 · coder"]
-    assert lines_of_text[2].startswith("why       goes on: search: the same call with the same result, 13 ")
+    assert lines_of_text[2].startswith("why       goes on: search: the same call with the same result, 14 ")
     assert "guard     paused 0:03" in lines_of_text
     at = lines_of_text.index(f"explain   `explain {name}`")
     assert lines_of_text[at + 1] == f'stop      `eddy session pause {name} --why "..."`'

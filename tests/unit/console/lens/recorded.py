@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from streams.console.step import Step
-from streams.detectors.settings import DEFAULTS
+from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.outcome import Scored
 from streams.offline import judge
 from streams.recordings.catalogue import RECORDINGS
@@ -13,17 +13,17 @@ from streams.sources.reading import entries
 NAMES = [recording.name for recording in RECORDINGS]
 
 
-def steps_of(found: Iterable[Entry]) -> list[Step]:
-    """Judge entries under the defaults; return the steps of the session with most records."""
+def steps_of(found: Iterable[Entry], settings: DetectionSettings = DEFAULTS) -> list[Step]:
+    """Judge entries; return the steps of the session with most records."""
     by_session: dict[str, list[Step]] = {}
-    for judgement in judge(found, DEFAULTS):
+    for judgement in judge(found, settings):
         if isinstance(judgement.outcome, Scored):
             steps = by_session.setdefault(judgement.outcome.decision.session_id, [])
             steps.append(Step(0, judgement.offset, None, judgement.outcome.enriched, len(steps) + 1))
     return max(by_session.values(), key=len)
 
 
-def recorded(name: str) -> list[Step]:
+def recorded(name: str, settings: DetectionSettings = DEFAULTS) -> list[Step]:
     """Return the steps of a recording."""
     [recording] = [each for each in RECORDINGS if each.name == name]
-    return steps_of(entries([str(recording.path)], recording.input_format))
+    return steps_of(entries([str(recording.path)], recording.input_format), settings)

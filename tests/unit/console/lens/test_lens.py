@@ -1,5 +1,7 @@
 """The lens: letters for equal steps, rounds of an episode, folds that hide nothing else."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,15 +63,15 @@ def test_the_rounds_of_a_stuck_session_are_the_steps_that_raised_its_score() -> 
 
 def test_a_step_says_what_it_is_beside_an_earlier_one() -> None:
     steps = lens(STEPS["read_loop"], folded=False).content()["steps"]
-    fifth, second = steps[4]["stuck"], steps[1]["stuck"]
-    assert fifth == {
+    seventh, second = steps[6]["stuck"], steps[1]["stuck"]
+    assert seventh == {
         "kind": "back",
-        "means": "an earlier call with the same result",
-        "points": "+1",
+        "means": "an earlier step with the same result",
+        "points": "+1.5",
         "sign": "plus",
-        "score": 1.0,
-        "offset": 1,
-        "number": 2,
+        "score": 1.5,
+        "offset": 4,
+        "number": 5,
     }
     assert (second["kind"], second["points"], second["sign"], second["number"]) == (
         "new",
@@ -96,7 +98,7 @@ def test_a_step_that_was_not_judged_or_has_a_kind_of_a_later_version_is_shown_to
 
 def test_the_stuck_score_is_a_strip_with_its_two_limits() -> None:
     found = scores(STEPS["read_loop"], DEFAULTS)
-    assert found["stuck"][:9] == [0, 0, 0, 0, 1, 0, 1, 3, 5]
+    assert found["stuck"][:9] == [0, 0, 0, 0, 0, 0, 1.5, 3.5, 5.5]
     assert found["thresholds"]["stuck"] == [3, 5]
 
 
@@ -129,13 +131,14 @@ def test_a_step_without_drift_adds_nothing_to_it() -> None:
     assert set(map(tuple, found["contributions"].values())) == {(None,)}
 
 
-def test_a_cycle_of_two_steps_has_rounds_of_two_steps() -> None:
-    [episode] = episodes(STEPS["flip_flop"])
-    period = episode.newest["period"]
-    assert episode.newest["rule"] == "R2"
-    assert {len(each) for each in episode.rounds} == {period}
+def test_a_cycle_of_steps_has_rounds_of_as_many_steps() -> None:
+    steps = recorded("flip_flop", replace(DEFAULTS, verdict_rules=frozenset({"R2"})))
+    [episode] = episodes(steps)
+    assert (episode.newest["rule"], episode.newest["period"]) == ("R2", 4)
+    assert {len(each) for each in episode.rounds} == {4}
+    assert len(episode.rounds) > 2
     for each in episode.rounds[1:]:
-        by_number = {step.number: signature_of(step) for step in STEPS["flip_flop"]}
+        by_number = {step.number: signature_of(step) for step in steps}
         assert [by_number[number] for number in each] == [by_number[number] for number in episode.rounds[0]]
 
 

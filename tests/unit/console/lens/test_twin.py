@@ -11,8 +11,6 @@ from streams.sources.entry import Entry
 from tests.stream import decision_log
 from tests.unit.console.lens.recorded import steps_of
 
-LEAST = 0.8
-
 
 def steps(*results: str, arguments: str = '{"path": "a"}') -> list[Step]:
     acts = []
@@ -24,7 +22,7 @@ def steps(*results: str, arguments: str = '{"path": "a"}') -> list[Step]:
 
 
 def test_results_that_differ_in_a_duration_are_equal_and_the_duration_is_marked() -> None:
-    found = twin(steps("ok in 0.12s", "ok in 0.31s"), 2, least=LEAST)
+    found = twin(steps("ok in 0.12s", "ok in 0.31s"), 2)
     assert found is not None
     call, result = found["parts"]
     assert (call["equal"], call["equal_as_came"]) == (True, True)
@@ -35,7 +33,7 @@ def test_results_that_differ_in_a_duration_are_equal_and_the_duration_is_marked(
 
 
 def test_results_that_differ_show_the_words_that_differ() -> None:
-    found = twin(steps("two tests failed", "three tests failed"), 2, least=LEAST)
+    found = twin(steps("two tests failed", "three tests failed"), 2)
     assert found is not None
     result = found["parts"][1]
     assert not result["equal"]
@@ -44,7 +42,7 @@ def test_results_that_differ_show_the_words_that_differ() -> None:
 
 
 def test_the_first_step_has_no_twin() -> None:
-    assert twin(steps("a", "b"), 1, least=LEAST) is None
+    assert twin(steps("a", "b"), 1) is None
 
 
 @given(st.text(alphabet="ab01 :.-/x\x1b[m" + "".join(chr(code) for code in range(0x30, 0x3A)), max_size=200))
@@ -60,7 +58,7 @@ def test_replaced_spans_are_in_order_and_do_not_overlap(text: str) -> None:
 @given(st.lists(st.sampled_from(["0.12s", "at", "0x7fFA10", "/tmp/ab", "2026-01-02T03:04:05Z", "\n", "12"])))
 def test_the_segments_are_the_whole_text(words: list[str]) -> None:
     text = " ".join(words) or "-"
-    found = twin(steps(text, text + " 9.99s"), 2, least=LEAST)
+    found = twin(steps(text, text + " 9.99s"), 2)
     assert found is not None
     later = found["parts"][1]["later"]
     assert "".join(each["text"] for each in later) == text + " 9.99s"

@@ -4,20 +4,22 @@ Slow and without a state of bounded size: what the detector carries from record 
 anew from all records, each judged under the settings that were in force for it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from streams.detectors.settings import DetectionSettings
+from streams.detectors.verdict.act import asks_a_person
+from streams.detectors.verdict.answer import has_new_output
 from streams.domain.decision import Decision
 from streams.domain.infrastructure import is_infrastructure
 from streams.domain.number import r4
 from streams.domain.text.digest import digest
-from streams.domain.text.tokens import jaccard, tokens
-from tests.unit.detectors.verdict.naive_seen import Seen, policy_of, trivial
-from tests.unit.detectors.verdict.naive_stalled import NaiveStalled
+from tests.unit.detectors.verdict.naive_seen import Seen
 from tests.unit.detectors.verdict.naive_stuck import NaiveScore
 
 LEVELS = ("NORMAL", "WARNING", "LOOP")
+WAITING_GOES_ON = ("apart", "cancelled", "silent", "echo", "nothing_found", "idle")
 
 
 @dataclass
@@ -47,37 +49,60 @@ class Episode:
 
 @dataclass
 class Naive:
-    """Judges one session, record by record."""
+    """Judges one session, record by record.
+
+    Attributes:
+        records: all that were judged, those of rounds too.
+        begin: how many of them were before a person spoke last.
+    """
 
     records: list[Seen] = field(default_factory=list)
+    begin: int = 0
     tokens_so_far: float = 0
     infra_streak: int = 0
     episode: Episode | None = None
     stuck: NaiveScore = field(default_factory=NaiveScore)
-    stalled: NaiveStalled = field(default_factory=NaiveStalled)
 
     def judge(
         self, decision: Decision, settings: DetectionSettings
     ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         delta = decision.known.get("state_delta") or {}
         self.tokens_so_far += delta.get("tokens_consumed") or 0
-        policy = policy_of(decision.action.get("tool_call") or None, settings)
-        record = Seen(decision, settings, self.tokens_so_far, policy)
+        previous = self.records[-1] if self.records else None
+        record = Seen(decision, settings, self.tokens_so_far, previous)
         why = self.why_not(record)
-        if why is not None:
+        if why not in (None, "round"):
             self.infra_streak += why == "infrastructure"
             return self.block(None, why=why), []
 
         self.infra_streak = 0
-        # The window is cut when a record comes, and what was cut does not come back.
-        last_start = self.records[-1].window_start if self.records else 0
-        self.records.append(record)
-        record.window_start = max(last_start, len(self.records) - settings.verdict_window)
-        self.stuck.add(record, self.records[record.window_start : -1])
-        self.stalled.add(record, self.stuck.newest["kind"])
+        record.joined = why == "round"
+        if not record.joined and begins_anew(record):
+            self.begin = len(self.records)
+            self.stuck = NaiveScore()
+        self.add(record)
+        if record.joined:
+            return self.block(None, why=why), []
         fired = [each for each in self.rules() if each.level != "NORMAL"]
         told = self.follow(fired)
         return self.block(fired), told
+
+    def add(self, record: Seen) -> None:
+        # The window is cut when a record comes, and what was cut does not come back.
+        last_start = self.records[-1].window_start if self.records else 0
+        self.records.append(record)
+        window = record.settings.verdict_window
+        record.window_start = max(last_start, len(self.records) - window)
+        own_round = len(self.records) - 1
+        while record.joined and self.records[own_round].joined:
+            own_round -= 1
+        compared = self.records[max(record.window_start, self.begin) : own_round]
+        if record.joined and not round_of(record):
+            head = self.records[own_round]
+            compared = [each for each in compared if each.signature != head.signature]
+        self.stuck.add(record, self.records[self.begin : -1], compared)
+        if record.joined and record.points < 0:
+            self.visible[-1].brought = True
 
     def why_not(self, record: Seen) -> str | None:
         settings, decision = record.settings, record.decision
@@ -87,196 +112,138 @@ class Naive:
             "status": record.status not in settings.verdict_statuses,
             "empty": record.tool is None and not decision.intent and not record.result,
             "exempt": record.policy is not None and record.policy.mode == "exempt",
+            "refused": decision.known["meta"].get("user_turn") == "refusal",
             "infrastructure": is_infrastructure(record.status, decision.result_text),
-            "round": bool(round_of(decision))
-            and bool(self.records)
-            and round_of(decision) == round_of(self.records[-1].decision),
+            "round": self.is_of_the_newest_round(record),
         }
         return next((why for why, applies in reasons.items() if applies), None)
 
+    def is_of_the_newest_round(self, record: Seen) -> bool:
+        if not self.records:
+            return False
+        newest = self.visible[-1]
+        rounds = round_of(record), round_of(newest)
+        return rounds[0] == rounds[1] if any(rounds) else record.at < newest.at
+
+    @property
+    def visible(self) -> list[Seen]:
+        """The records that begin a round or have none."""
+        return [each for each in self.records if not each.joined]
+
+    @property
+    def row(self) -> list[Seen]:
+        """Those of them since a person spoke, over which rows and cycles are counted."""
+        return [each for each in self.records[self.begin :] if not each.joined]
+
     # ---- the rules, each counted backwards from the newest record
 
-    def rules(self) -> list[Fired]:  # noqa: C901 - one rule after another
+    def rules(self) -> list[Fired]:
         newest = self.records[-1]
-        settings = newest.settings
-        found = []
+        rules = newest.settings.verdict_rules
+        found = [self.identical(), *self.short_cycles(), *self.circle(), *self.stuck_fires(), *self.waiting()]
+        return [each for each in found if each.rule in rules]
 
-        def count(
-            rule: str, number: int, first: int, warn: int, loop: int, key: tuple[Any, ...], period: int | None
-        ) -> None:
-            level = "LOOP" if number >= loop else "WARNING" if number >= warn else "NORMAL"
-            if rule in settings.verdict_rules:
-                found.append(Fired(rule, period, number, level, self.records[first], (rule, *key)))
-
-        end = len(self.records) - 1
-        run = self.run()
-        count("R1", run, end - run + 1, *self.identical_limits(newest), (newest.signature,), 1)
-
-        for period in range(2, settings.cycle_max_period + 1):
-            equal = self.equal_to_a_period_earlier(period)
-            last = self.records[-period:]
-            if equal < period or len({each.signature for each in last}) < 2:
-                continue
-            if any(each.polling for each in last):
-                continue
-            first = end - equal - period + 1
-            key = tuple(sorted(each.signature for each in last))
-            limits = settings.cycle_warn, settings.cycle_loop
-            count("R2", equal // period + 1, first, *limits, key, period)
-
-        failures = self.same_failures()
-        if len({self.records[at].call for at in failures}) > 1:
-            limits = settings.same_error_warn, settings.same_error_loop
-            count("R3", len(failures), failures[0], *limits, (newest.tool, newest.result), None)
-
-        row = self.row(self.may_have_same_result, self.has_same_result)
-        if len({each.call for each in self.records[end - row + 1 :]}) > 1:
-            limits = settings.same_result_warn, settings.same_result_loop
-            count("R4", row, end - row + 1, *limits, (newest.tool, newest.result), None)
-
-        row = self.row(self.may_be_near, self.is_near)
-        if len({each.signature for each in self.records[max(0, end - row + 1) :]}) > 1:
-            limits = settings.near_duplicate_warn, settings.near_duplicate_loop
-            count("R5", row, end - row + 1, *limits, (newest.tool,), None)
-
-        row = self.nothing_new()
-        if row:
-            limits = settings.nothing_new_warn, settings.nothing_new_loop
-            count("R6", row, end - row + 1, *limits, (), None)
-
-        raising, score = self.stuck.raising, self.stuck.newest["score"]
-        if "R7" in settings.verdict_rules and self.stuck.newest["points"] > 0:
-            level = "LOOP" if score >= settings.stuck_loop else "WARNING"
-            level = level if score >= settings.stuck_warn else "NORMAL"
-            found.append(Fired("R7", None, len(raising), level, raising[0], ("R7",)))
-
-        count = self.stalled.count
-        if "R8" in settings.verdict_rules and self.stalled.counts:
-            level = "LOOP" if count >= settings.stalled_loop else "WARNING"
-            level = level if count >= settings.stalled_warn else "NORMAL"
-            found.append(Fired("R8", None, count, level, self.stalled.first, ("R8",)))
-        return found
-
-    def identical_limits(self, record: Seen) -> tuple[int, int]:
-        settings, policy = record.settings, record.policy
-        if policy is not None and policy.mode == "limits":
-            return policy.warn or 0, policy.loop or 0
-        if policy is not None:
-            warn = 10 if policy.warn is None else policy.warn
-            return warn, max(warn, 20 if policy.loop is None else policy.loop)
-        if record.failed:
-            return settings.identical_failing_warn, settings.identical_failing_loop
-        return settings.identical_warn, settings.identical_loop
+    def identical(self) -> Fired:
+        newest, run = self.row[-1], self.run()
+        level = level_of(run, *identical_limits(newest))
+        return Fired("R1", 1, run, level, self.row[-run], ("R1", newest.signature))
 
     def run(self) -> int:
-        at = len(self.records) - 1
+        row = self.row
+        at = len(row) - 1
         while at > 0:
-            record, earlier = self.records[at], self.records[at - 1]
-            if record.signature != earlier.signature or record.spaced(earlier, [record]):
+            record, earlier = row[at], row[at - 1]
+            if record.signature != earlier.signature or record.moved or earlier.brought:
+                break
+            if (record.waits and record.policy is None) or record.pauses(record.gap, [record]):
                 break
             at -= 1
-        return len(self.records) - at
+        return len(row) - at
+
+    def short_cycles(self) -> list[Fired]:
+        row, found = self.row, []
+        settings = row[-1].settings
+        for period in range(2, min(settings.cycle_max_period, 5) + 1):
+            equal, last = self.equal_to_a_period_earlier(period), row[-period:]
+            if equal < period or len({each.signature for each in last}) < 2:
+                continue
+            if any(each.waits for each in last):
+                continue
+            count = equal // period + 1
+            level = level_of(count, settings.cycle_warn, settings.cycle_loop)
+            key = ("R2", *sorted(each.signature for each in last))
+            found.append(Fired("R2", period, count, level, row[len(row) - equal - period], key))
+        return found
 
     def equal_to_a_period_earlier(self, period: int) -> int:
-        at, number = len(self.records) - 1, 0
+        row = self.row
+        at, number = len(row) - 1, 0
         while at >= period:
-            record, earlier = self.records[at], self.records[at - period]
-            block = self.records[at - period + 1 : at + 1]
-            if record.signature != earlier.signature or record.spaced(earlier, block):
+            record, block = row[at], row[at - period + 1 : at + 1]
+            if record.signature != row[at - period].signature or record.waits or record.moved:
+                break
+            gaps = [record.gap, *(row[to].at - row[to - 1].at for to in range(at - period + 1, at))]
+            if record.pauses(max(gaps), block) or record.brought:
                 break
             at, number = at - 1, number + 1
         return number
 
-    def same_failures(self) -> list[int]:
-        """Places of the calls of the tool that failed alike one after another, oldest first."""
-        newest = self.records[-1]
-        if newest.tool is None or not newest.failed or not newest.result:
+    def circle(self) -> list[Fired]:
+        row, settings = self.row, self.row[-1].settings
+        circle: tuple[int, int, int, Seen] | None = None
+        trail: list[str] = []
+        for at, record in enumerate(row):
+            if at and row[at - 1].brought:
+                circle = None
+            circle = circle_after(circle, record, trail[-60:])
+            if not record.waits:
+                trail.append(record.signature[:3])
+        if circle is None:
             return []
-        streak = [len(self.records) - 1]
-        for at in reversed(range(len(self.records) - 1)):
-            record = self.records[at]
-            if record.tool != newest.tool:
-                continue
-            later = self.records[streak[0]]
-            in_window = at >= later.window_start
-            if not in_window or not record.failed or record.result != newest.result:
-                break
-            if record.call != later.call and not self.alike(record, later):
-                break
-            streak.insert(0, at)
-        return streak
+        period, matched, missed, first = circle
+        rounds = (matched + missed) // period + 1
+        if rounds == 1 or period > settings.cycle_max_period:
+            return []
+        level = level_of(rounds, settings.cycle_warn, settings.cycle_loop)
+        return [Fired("R2", period, rounds, level, first, ("R2", period))]
 
-    @staticmethod
-    def alike(record: Seen, later: Seen) -> bool:
-        """Whether R3 takes the calls for one attempt; words are kept only while it asks for them."""
-        least = later.settings.same_error_similarity
-        kept = tokens(record.arguments) if record.settings.same_error_similarity else set()
-        return least == 0 or r4(jaccard(kept, tokens(later.arguments))) >= least
+    def stuck_fires(self) -> list[Fired]:
+        newest, raising, score = self.row[-1], self.stuck.raising, self.stuck.score
+        if newest.points <= 0:
+            return []
+        level = level_of(r4(score), newest.settings.stuck_warn, newest.settings.stuck_loop)
+        return [Fired("R7", None, len(raising), level, raising[0], ("R7",))]
 
-    def nothing_new(self) -> int:
-        """Records in a row, each counted while R6 was on, whose signature was in the window before."""
-        at = len(self.records) - 1
-        while at > 0:
-            record, earlier = self.records[at], self.records[at - 1]
-            known = {each.signature for each in self.records[record.window_start : at]}
-            if "R6" not in record.settings.verdict_rules or record.signature not in known:
-                break
-            if record.polling or record.spaced(earlier, [record]):
-                break
-            at -= 1
-        return len(self.records) - 1 - at
-
-    def row(self, may: Any, follows: Any) -> int:
-        at = len(self.records) - 1
-        if not may(self.records[at]):
-            return 0
-        while at > 0 and may(self.records[at - 1]) and follows(self.records[at], self.records[at - 1]):
-            at -= 1
-        return len(self.records) - at
-
-    @staticmethod
-    def may_have_same_result(record: Seen) -> bool:
-        if record.tool is None or record.failed or record.polling or not record.result:
-            return False
-        return not trivial(record.result) and not record.changes_things()
-
-    @staticmethod
-    def has_same_result(record: Seen, earlier: Seen) -> bool:
-        same = record.tool == earlier.tool and record.result == earlier.result
-        return same and not record.spaced(earlier, [record])
-
-    @staticmethod
-    def may_be_near(record: Seen) -> bool:
-        return record.tool is not None and not record.polling and not record.progressed
-
-    @staticmethod
-    def answers(record: Seen, earlier: Seen) -> bool:
-        """Whether the result has a word that is new in the call, and a new one that the call has not."""
-        asked, told = tokens(record.arguments), tokens(record.result)
-        new = told - tokens(earlier.result)
-        return bool(new & (asked - tokens(earlier.arguments))) and bool(new - asked)
-
-    def is_near(self, record: Seen, earlier: Seen) -> bool:
-        least = record.settings.near_duplicate_similarity
-        return (
-            not self.answers(record, earlier)
-            and (record.tool, record.status) == (earlier.tool, earlier.status)
-            and r4(jaccard(tokens(record.arguments), tokens(earlier.arguments))) >= least
-            and r4(jaccard(tokens(record.result), tokens(earlier.result))) >= least
-            and record.content_hash in (None, earlier.content_hash)
-            and not record.spaced(earlier, [record])
-        )
+    def waiting(self) -> list[Fired]:
+        row, newest = self.row, self.row[-1]
+        looks, first = 0, newest
+        for at, record in enumerate(row):
+            if record.kind == "waiting":
+                begins = looks == 0
+                anew = looks > 0 and record.fresh and has_new_output(record.text or "")
+                looks = 1 if begins or anew else looks + 1
+                if begins or anew:
+                    first = record if anew or at == 0 else row[at - 1]
+            elif record.kind not in WAITING_GOES_ON:
+                looks = 0
+        if newest.kind != "waiting" or looks < 3:
+            return []
+        settings = newest.settings
+        minutes = max(0, newest.at - first.at) // 60_000
+        level = level_of(minutes, settings.waiting_warn_minutes, settings.waiting_loop_minutes)
+        return [Fired("R9", None, looks, level, first, ("R9", newest.tool))]
 
     # ---- the episode
 
     def follow(self, fired: list[Fired]) -> list[dict[str, Any]]:
-        newest, now = self.records[-1], len(self.records)
+        newest, now = self.records[-1], len(self.visible)
         settings = newest.settings
         strongest = max(fired, key=lambda each: LEVELS.index(each.level), default=None)
         episode = self.episode
         phase, reason = None, None
         if episode is None and strongest is not None:
-            before = [each for each in self.records[newest.window_start : -1] if each.key == strongest.key]
+            window = self.records[newest.window_start : -1]
+            before = [each for each in window if each.key == strongest.key]
             decision = newest.decision
             id_ = digest(f"{decision.session_id}|{decision.partition}|{decision.offset}") or ""
             if before:
@@ -286,10 +253,10 @@ class Naive:
             episode.looping_since = now if strongest.level == "LOOP" else None
             phase = "opened"
         elif episode is not None:
-            episode.quiet = episode.quiet + 1 if strongest is None else 0
+            episode.quiet = 0 if strongest is not None else episode.quiet + (newest.kind != "waiting")
             if strongest is not None and LEVELS.index(strongest.level) >= LEVELS.index(episode.level):
                 episode.evidence = self.evidence(strongest)
-            if episode.quiet >= settings.recover_records:
+            if strongest is None and episode.quiet >= settings.recover_records:
                 phase, reason = "recovered", "quiet"
             elif strongest is not None and strongest.level == "LOOP" and episode.level == "WARNING":
                 episode.level, episode.looping_since, phase = "LOOP", now, "escalated"
@@ -302,7 +269,7 @@ class Naive:
         return [] if episode is None or phase is None else [self.tell(episode, phase, reason)]
 
     def evidence(self, fired: Fired) -> dict[str, Any]:
-        last = self.records[-(min(fired.count, 5) if fired.rule == "R6" else fired.period or 1) :]
+        last = self.row[-min(fired.period or 1, 5) :]
         return {
             "rule": fired.rule,
             "period": fired.period,
@@ -313,7 +280,7 @@ class Naive:
         }
 
     def tell(self, episode: Episode, phase: str, reason: str | None) -> dict[str, Any]:
-        first, last = episode.first, self.records[-1]
+        first, last = episode.first, self.visible[-1]
         known = first.cost is not None and last.cost is not None
         return {
             "phase": phase,
@@ -326,7 +293,7 @@ class Naive:
             "first_timestamp": first.at,
             "last_offset": last.decision.offset,
             "last_timestamp": last.at,
-            "records": len(self.records) - episode.opened_at + 1,
+            "records": len(self.visible) - episode.opened_at + 1,
             "tokens_since_onset": last.tokens_so_far - first.tokens_so_far,
             "cost_since_onset": r4(last.cost - first.cost) if known else None,
         }
@@ -350,17 +317,65 @@ class Naive:
             "signature": self.records[-1].signature if visible else None,
             "infra_streak": self.infra_streak,
             "episode_id": self.episode.id if self.episode else None,
-            "stuck": self.stuck.newest if visible else None,
+            "stuck": self.stuck_block() if visible else None,
+        }
+
+    def stuck_block(self) -> dict[str, Any]:
+        newest = self.records[-1]
+        return {
+            "score": self.stuck.score,
+            "kind": newest.kind,
+            "points": newest.points,
+            "refers_to": newest.refers_to,
         }
 
     def repeat_distance(self) -> int | None:
         newest, end = self.records[-1], len(self.records) - 1
-        for at in reversed(range(newest.window_start, end)):
+        for at in reversed(range(max(newest.window_start, self.begin), end)):
             if self.records[at].signature == newest.signature:
                 return end - at
         return None
 
 
-def round_of(decision: Decision) -> str | None:
-    round_id: str | None = decision.known["meta"].get("round_id")
-    return round_id
+def begins_anew(record: Seen) -> bool:
+    turn = record.decision.known["meta"].get("user_turn")
+    return turn not in (None, "", "approval") or (not record.failed and asks_a_person(record.tool))
+
+
+def round_of(record: Seen) -> str | None:
+    return record.decision.known["meta"].get("round_id") or None
+
+
+def level_of(measure: float, warn: float, loop: float) -> str:
+    return "LOOP" if measure >= loop else "WARNING" if measure >= warn else "NORMAL"
+
+
+def identical_limits(record: Seen) -> tuple[int, int]:
+    settings, policy = record.settings, record.policy
+    if policy is not None and policy.mode == "limits":
+        return policy.warn or 0, policy.loop or 0
+    if policy is not None:
+        warn = 10 if policy.warn is None else policy.warn
+        return warn, max(warn, 20 if policy.loop is None else policy.loop)
+    if record.is_acknowledged and not record.writes:
+        return 10, 20
+    if record.failed:
+        return settings.identical_failing_warn, settings.identical_failing_loop
+    return settings.identical_warn, settings.identical_loop
+
+
+def circle_after(
+    circle: tuple[int, int, int, Seen] | None, record: Seen, trail: Sequence[str]
+) -> tuple[int, int, int, Seen] | None:
+    """The circle after one more record: period, matched, missed, the record that opened it."""
+    if record.waits or record.moved:
+        return None
+    digits = record.signature[:3]
+    if circle is not None and not record.pauses(record.gap, [record]):
+        period, matched, missed, first = circle
+        if trail[-period] == digits:
+            return period, matched + 1, missed, first
+        if 6 * (missed + 1) <= matched:
+            return period, matched, missed + 1, first
+    period = next((back for back in range(1, len(trail) + 1) if trail[-back] == digits), 0)
+    return (period, 1, 0, record) if period >= 6 else None

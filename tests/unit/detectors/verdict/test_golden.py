@@ -1,41 +1,46 @@
 """The golden examples of specification 6.9, under the default settings."""
 
-from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 import pytest
 
 from tests.unit.detectors.verdict.sequences import (
     ROWS,
-    SINGLE_RULES,
     WORDS,
+    by_person,
     call,
+    circle,
+    command,
     episodes,
     failing,
+    in_rounds,
+    kinds,
     levels,
+    new,
     other,
     phases,
+    raws,
+    scores,
+    text,
     verdicts,
 )
 
 A, B, C = (call(f'{{"k": "{name}"}}', f"body of file {name}", tool="t") for name in "abc")
 READ = call('{"path": "a.py"}', "def f(): return 1", tool="read_file")
+SEARCH = call('{"q": "customers"}', ROWS, tool="search")
 EDIT = failing("old string not found", '{"old": "x"}', tool="edit_file")
 TEST = failing("1 failed", '{"command": "pytest"}', tool="bash")
 NOISE = ("in 0.12s at /tmp/x1 id 3f2a9c1b77aa", "in 1.05s at /tmp/y2 id 99ac01b7e0ff")
 
 
-def scores(values: Iterable[dict[str, Any]]) -> list[float]:
-    return [each["stuck"]["score"] for each in verdicts(values)]
-
-
 def test_the_same_call_with_the_same_result() -> None:
+    assert levels([call()] * 5) == "NNWLL"
     assert scores([call()] * 5) == [0, 2, 4, 6, 8]
-    assert levels([call()] * 5) == "NWWLL"
 
 
 def test_the_same_call_with_the_same_error() -> None:
-    assert levels([failing()] * 4) == "NWLL"
+    assert levels([failing()] * 4) == "NNWL"
 
 
 def test_the_same_call_with_a_new_result_each_time_is_progress() -> None:
@@ -43,16 +48,30 @@ def test_the_same_call_with_a_new_result_each_time_is_progress() -> None:
 
 
 def test_results_that_differ_only_in_noise_are_the_same() -> None:
-    assert levels(call(result=f"3 passed {NOISE[number % 2]}") for number in range(4)) == "NWWL"
+    assert levels(call(result=f"3 passed {NOISE[number % 2]}") for number in range(4)) == "NNWL"
 
 
 def test_a_number_and_the_same_number_as_text_are_one_argument() -> None:
-    assert levels(call(['{"id": 61}', '{"id": "61"}'][number % 2]) for number in range(4)) == "NWWL"
+    assert levels(call(['{"id": 61}', '{"id": "61"}'][number % 2]) for number in range(4)) == "NNWL"
+
+
+def test_the_same_text_without_a_tool() -> None:
+    assert levels([text("thinking about the next step")] * 4) == "NNWL"
+
+
+def test_an_action_again_that_was_only_acknowledged() -> None:
+    values = [call('{"at": "next"}', "clicked", tool="click")] * 11
+    assert levels(values) == "NNNNNNWWWWL"
+    assert scores(values) == [0.5 * number for number in range(11)]
+
+
+def test_the_same_edit_again() -> None:
+    assert levels([call('{"new": "v"}', "ok", tool="edit_file")] * 4) == "NNWL"
 
 
 def test_two_steps_of_one_tool_in_turns() -> None:
     assert levels([A, B] * 3) == "NNNWLL"
-    assert scores([A, B] * 3) == [0, 0, 2, 4, 6, 8]
+    assert scores([A, B] * 3) == [0, 0.5, 2.5, 4.5, 6.5, 8]
     assert [(each["rule"], each["period"]) for each in verdicts([A, B] * 3)[3:]] == [
         ("R2", 2),
         ("R7", None),
@@ -62,54 +81,65 @@ def test_two_steps_of_one_tool_in_turns() -> None:
 
 def test_two_steps_of_two_tools_in_turns() -> None:
     assert levels([A, READ] * 3) == "NNNWWL"
-    assert scores([A, READ] * 3) == [0, 0, 1, 2, 3, 4]
+    assert scores([A, READ] * 3) == [0, 0, 1.5, 3, 4.5, 6]
 
 
 def test_three_steps_of_one_tool_in_turns() -> None:
-    assert levels([A, B, C] * 3) == "NNNNWLLLL"
-    assert scores([A, B, C] * 2)[3:] == [2, 4, 6]
+    assert levels([A, B, C] * 3) == "NNNWLLLLL"
+    assert scores([A, B, C] * 2) == [0, 0.5, 1, 3, 5, 7]
 
 
 def test_three_steps_of_three_tools_in_turns() -> None:
-    three = [A, READ, call(ROWS, ROWS, tool="search")]
-    assert levels(three * 3) == "NNNNNWWLL"
-    assert scores(three * 3)[7] == 5
+    assert levels([A, READ, SEARCH] * 3) == "NNNNWWLLL"
+    assert scores([A, READ, SEARCH] * 2) == [0, 0, 0, 1.5, 3, 4.5]
 
 
 def test_six_steps_of_one_tool_in_turns() -> None:
     six = [call(f'{{"k": "{name}"}}', f"body of file {name}", tool="t") for name in "abcdef"]
-    assert levels(six * 2) == "N" * 8 + "WWLL"
-    assert {each["rule"] for each in verdicts(six * 2)[8:]} == {"R7"}
+    assert levels(six * 2) == "NNNNNNWLLLLL"
+
+
+def test_forty_steps_round_and_round_are_seen_when_the_second_and_the_third_round_is_complete() -> None:
+    blocks = verdicts(islice(circle(40), 121))
+    assert [each["level"] for each in blocks] == ["NORMAL"] * 79 + ["WARNING"] * 40 + ["LOOP"] * 2
+    assert {(each["rule"], each["period"]) for each in blocks[79:]} == {("R2", 40)}
 
 
 def test_read_failing_edit_failing_test() -> None:
-    assert levels([READ, EDIT, TEST] * 3) == "NNNNNWWLL"
+    assert levels([READ, EDIT, TEST] * 3) == "NNNNWLLLL"
 
 
-def test_a_new_edit_before_each_failing_test_is_work_for_six_tests() -> None:
-    edits = [call(f'{{"new": "{number}"}}', "ok", tool="edit_file") for number in range(7)]
+def test_a_new_edit_before_each_failing_test_is_work_for_eleven_tests() -> None:
+    edits = [call(f'{{"new": "{number}"}}', "ok", tool="edit_file") for number in range(20)]
     blocks = verdicts([record for edit in edits for record in (edit, TEST)])
-    assert [each["level"] for each in blocks] == ["NORMAL"] * 13 + ["WARNING"]
-    assert [each["stuck"]["score"] for each in blocks[11::2]] == [2.5, 3.0]
+    after_tests = [each["level"] for each in blocks[1::2]]
+    assert after_tests == ["NORMAL"] * 11 + ["WARNING"] * 8 + ["LOOP"]
+    assert [each["stuck"]["score"] for each in blocks[21::2]][:2] == [2.75, 3.0]
 
 
 def test_the_same_error_for_new_arguments() -> None:
     values = [failing("old string not found", f'{{"old": "v{n}"}}', tool="edit_file") for n in range(7)]
-    assert levels(values) == levels(values, **SINGLE_RULES) == "NNNWWLL"
-    assert verdicts(values)[-1]["rule"] == "R7"
-    assert verdicts(values, **SINGLE_RULES)[-1]["rule"] == "R3"
+    assert levels(values) == "NNNWLLL"
 
 
 def test_the_same_rows_for_each_reworded_search() -> None:
-    values = [call(f'{{"q": "wording {n}"}}', ROWS, tool="search") for n in range(6)]
-    assert levels(values) == "NNNWLL"
-    assert verdicts(values)[-1]["rule"] == "R4"
+    values = [call(f'{{"q": "wording {n}"}}', ROWS, tool="search") for n in range(11)]
+    assert levels(values) == "NNNNNNWWWWL"
 
 
-def test_ten_shared_words_and_one_new_in_arguments_and_results() -> None:
-    values = [call(f'{{"q": "{WORDS} w{n}"}}', f"{WORDS} r{n}", tool="search") for n in range(7)]
-    assert levels(values) == "NNNWWLL"
-    assert verdicts(values)[-1]["rule"] == "R5"
+def test_a_new_word_in_each_result_is_no_loop() -> None:
+    values = [call(f'{{"q": "{WORDS} w{n}"}}', f"{WORDS} r{n}", tool="search") for n in range(12)]
+    assert levels(values) == "N" * 12
+
+
+def test_searches_that_find_nothing_are_free_for_nine() -> None:
+    values = [call(f'{{"q": "v{n}"}}', "No files found", tool="glob") for n in range(19)]
+    assert levels(values) == "N" * 14 + "WWWW" + "L"
+
+
+def test_calls_that_are_refused_each_in_other_words() -> None:
+    values = [failing(f"hook denied: rule r{n} of s{n}", f'{{"command": "deploy {n}"}}') for n in range(6)]
+    assert levels(values) == "NNNWWL"
 
 
 def test_a_rate_limit_is_not_judged() -> None:
@@ -119,26 +149,48 @@ def test_a_rate_limit_is_not_judged() -> None:
     ]
 
 
-@pytest.mark.parametrize(("every_ms", "expected"), [(60_000, "NNNNNN"), (59_999, "NWWLLL")])
+@pytest.mark.parametrize(("every_ms", "expected"), [(60_000, "NNNNNN"), (59_999, "NNWLLL")])
 def test_polling_is_told_from_a_loop_by_its_pace(every_ms: int, expected: str) -> None:
     assert levels([call()] * 6, every_ms) == expected
 
 
-def test_failing_slowly_is_no_polling() -> None:
-    assert levels([failing()] * 3, every_ms=300_000) == "NWL"
+@pytest.mark.parametrize(("every_ms", "expected"), [(300_000, "NNWL"), (600_000, "NNNN")])
+def test_failing_slowly_is_a_loop_up_to_a_point(every_ms: int, expected: str) -> None:
+    assert levels([failing()] * 4, every_ms) == expected
+
+
+def test_sleeping_is_counted_by_time() -> None:
+    assert levels([command("sleep 300", "")] * 13, 300_000) == "NN" + "W" * 10 + "L"
+
+
+def test_the_same_call_after_a_person_spoke_is_another_matter() -> None:
+    values = [call()] * 3 + [by_person(call())] + [call()] * 2
+    assert raws(values) == "NNWNNW"
+    assert kinds(values)[3:] == ["first", "again", "again"]
+
+
+def test_the_same_round_again_and_again() -> None:
+    assert levels(in_rounds([failing()] * 12, calls=3)) == "NNNNNNWWWLLL"
+
+
+def test_a_round_that_brings_anything_new_is_no_repetition() -> None:
+    values = [record for number in range(8) for record in (new(number), call())]
+    assert levels(in_rounds(values, calls=2)) == "N" * 16
 
 
 def test_the_same_failure_soon_after_keeps_the_episode_open() -> None:
     values = [failing()] * 3 + [other(1), other(2)] + [failing()] * 2
-    assert levels(values) == "NWLLLLL"
-    assert (verdicts(values)[5]["rule"], scores(values)[5]) == ("R7", 3.0)
+    assert levels(values) == "NNWWWWL"
+    assert scores(values) == [0, 2, 4, 3.5, 3, 4.5, 6.5]
 
 
 def test_the_same_failure_after_recovery_reopens_the_episode() -> None:
-    values = [failing()] * 3 + [other(1), other(2), other(3)] + [failing()] * 2
-    assert levels(values) == "NWLLLNNW"
-    assert phases(values) == [(2, "opened"), (3, "escalated"), (6, "recovered"), (8, "opened")]
-    first, *_, again = episodes(values)
+    errors = [failing("old string not found", f'{{"old": "v{n}"}}', tool="edit_file") for n in range(6)]
+    values = [*errors[:4], new(1), new(2), new(3), *errors[4:]]
+    assert levels(values) == "NNNWWWNNW"
+    assert scores(values) == [0, 1.25, 2.5, 3.75, 2.75, 1.75, 0.75, 2, 3.25]
+    assert phases(values) == [(4, "opened"), (7, "recovered"), (9, "opened")]
+    first, _, again = episodes(values)
     assert (first["reopened"], again["reopened"]) == (False, True)
     assert again["episode_id"] == first["episode_id"]
 
@@ -148,6 +200,6 @@ def test_an_episode_says_what_was_spent_since_its_first_record() -> None:
         return {"tokens_consumed": 100, "cumulative_session_cost": number / 10}
 
     opened, event = episodes(call(delta=spending(number)) for number in range(1, 5))
-    assert (opened["at"], opened["tokens_since_onset"]) == (2, 100)
+    assert (opened["at"], opened["tokens_since_onset"]) == (3, 200)
     assert (event["at"], event["phase"], event["count"]) == (4, "escalated", 4)
     assert (event["tokens_since_onset"], event["cost_since_onset"]) == (300, 0.3)

@@ -1,5 +1,6 @@
-"""The window of R7 finds the records it was shown, at their places, and none that only looks like one."""
+"""The window of the verdict finds what it was shown, at its place, and nothing that only looks like it."""
 
+from itertools import pairwise
 from typing import Any
 
 from hypothesis import given
@@ -16,17 +17,17 @@ RECORDS = st.tuples(
 )
 
 
-def decision(offset: int, timestamp: int, status: str, call: str, result: str) -> Decision:
+def decision(offset: int, timestamp: int, status: str, call: str, result: str, **meta: str) -> Decision:
     action = {"status": status, "tool_call": "t", "tool_input": f'"{call}"', "tool_output_summary": result}
     known: dict[str, Any] = {"session_id": "s", "event_id": "e", "identity": {"agent_id": "a"}}
-    return Decision.of(0, offset, {**known, "meta": {"timestamp": timestamp}, "action": action})
+    return Decision.of(0, offset, {**known, "meta": {"timestamp": timestamp, **meta}, "action": action})
 
 
 @given(st.lists(RECORDS, min_size=1, max_size=20), st.integers(1, 12))
 def test_it_finds_the_newest_record_with_the_call_and_where_that_was(
     records: list[tuple[int, int, str, str, str]], size: int
 ) -> None:
-    text, moments = "", ()
+    text, placed = "", None
     seen: list[tuple[int, int, str, str, str]] = []
     for record in records:
         newest = decision(*record)
@@ -41,18 +42,53 @@ def test_it_finds_the_newest_record_with_the_call_and_where_that_was(
         assert (past.repeated_at >= 0) == bool(again)
         if calls:
             assert past.number_back(past.called_at) == calls[0] + 1
-            assert past.place_of(past.called_at, moments) == window[calls[0]][:2]
+            assert past.offset_of(past.called_at, seen[-1][0]) == window[calls[0]][0]
         if again:
             assert past.number_back(past.repeated_at) == again[0] + 1
-            assert past.place_of(past.repeated_at, moments) == window[again[0]][:2]
+            assert past.offset_of(past.repeated_at, seen[-1][0]) == window[again[0]][0]
+            assert past.longest_pause(past.repeated_at, 0) == longest(seen[-again[0] - 1 :])
         assert past.distance(record[2]) == (same[0] + 1 if same else None)
-        text = past.with_the_record(newest, moments)
-        moments = with_one_more(moments, (*record[:2], 0, None), 5)
+        text, placed = past.with_the_record(newest, placed), record[:2]
         seen.append(record)
+
+
+def longest(records: list[tuple[int, int, str, str, str]]) -> int:
+    """The longest time between neighbours, 0 if all went back."""
+    return max([0, *(later[1] - earlier[1] for earlier, later in pairwise(records))])
 
 
 def failed(record: tuple[int, int, str, str, str]) -> bool:
     return record[2] == "failure"
+
+
+def test_records_of_its_own_round_are_no_past_of_it() -> None:
+    one, two, three = (decision(at, at * 1000, "success", call, "x") for at, call in enumerate("abc"))
+    text = Past.of("", one, 9).with_the_record(one, None)
+    text = Past.of(text, two, 9).with_the_record(two, (0, 0))
+    text = Past.of(text, three, 9, 1).with_the_record(three, (1, 1000))
+    again = decision(3, 3000, "success", "b", "x")
+    assert Past.of(text, again, 9, 1).repeated_at >= 0
+    assert Past.of(text, again, 9, 2).repeated_at < 0
+    assert not Past.of(text, again, 9, 2).is_empty
+    assert Past.of(text, again, 9, 3).is_empty
+
+
+def test_a_record_of_a_round_finds_what_the_first_of_the_round_repeated() -> None:
+    records = [decision(at, at * 1000, "success", "a", "x", round_id="m1") for at in range(3)]
+    text = Past.of("", records[0], 9).with_the_record(records[0], None)
+    text = Past.of(text, records[1], 9).with_the_record(records[1], (0, 0))
+    past = Past.of(text, records[2], 9, 1)
+    assert past.repeated_at >= 0
+    assert past.offset_of(past.repeated_at, 1) == 0
+
+
+def test_what_a_tool_told_is_found_whatever_was_asked() -> None:
+    one, other = decision(5, 0, "success", "a", "x"), decision(6, 0, "success", "b", "x")
+    text = Past.of("", one, 9).with_the_record(one, None)
+    past = Past.of(text, other, 9)
+    assert (past.called_at < 0, past.offset_of(past.told_at(), 5)) == (True, 5)
+    failed_so = decision(6, 0, "failure", "b", "x")
+    assert Past.of(text, failed_so, 9).told_at() < 0
 
 
 def test_a_mark_that_stands_where_two_others_meet_is_no_record() -> None:

@@ -13,12 +13,8 @@ PAIRS = [
     ("identical_warn", "identical_loop"),
     ("identical_failing_warn", "identical_failing_loop"),
     ("cycle_warn", "cycle_loop"),
-    ("same_error_warn", "same_error_loop"),
-    ("same_result_warn", "same_result_loop"),
-    ("near_duplicate_warn", "near_duplicate_loop"),
-    ("nothing_new_warn", "nothing_new_loop"),
-    ("stalled_warn", "stalled_loop"),
     ("stuck_warn", "stuck_loop"),
+    ("waiting_warn_minutes", "waiting_loop_minutes"),
 ]
 DRIFT = ("nudge_threshold", "replan_threshold", "checkpoint_threshold", "stop_threshold")
 

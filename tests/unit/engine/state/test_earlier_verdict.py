@@ -22,7 +22,7 @@ def after_the_upgrade() -> dict[str, list[dict[str, Any]]]:
 def test_no_record_returns_to_one_from_before_the_upgrade() -> None:
     first = [records[0]["eddy"]["verdict"]["stuck"] for records in after_the_upgrade().values()]
     assert len(first) > 5
-    assert {stuck["kind"] for stuck in first if stuck} <= {"new", "new_error", "silent", "apart"}
+    assert {stuck["kind"] for stuck in first if stuck} <= {"first", "waiting"}
     assert {stuck["refers_to"] for stuck in first if stuck} == {None}
 
 

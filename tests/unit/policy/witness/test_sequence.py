@@ -1,6 +1,6 @@
 """Sequences are what a person would write down, are made lazily, and give way to what else is set."""
 
-from itertools import islice
+from itertools import islice, pairwise
 
 import pytest
 
@@ -72,11 +72,30 @@ def test_what_cannot_be_reached_has_no_sequence():
         witness(row(settings, "A1", "LOOP"), settings)
 
 
-@pytest.mark.parametrize("changes", [{"poll_gap_ms": 1}, {"poll_gap_ms": 900}, {"session_ttl_ms": 1}])
-def test_records_come_fast_enough_not_to_count_as_polling_or_as_another_session(changes):
-    first, second = islice(sequence(under(**changes), "R1").values(), 2)
-    pace = second["meta"]["timestamp"] - first["meta"]["timestamp"]
-    assert 0 <= 5 * pace < changes.get("poll_gap_ms", 6)
+@pytest.mark.parametrize(
+    ("changes", "most"),
+    [
+        ({"poll_gap_ms": 1}, 0),
+        ({"poll_gap_ms": 900}, 899),
+        ({"failure_gap_ms": 1}, 0),
+        ({"failure_gap_ms": 900}, 899),
+        ({"session_ttl_ms": 1}, 1),
+    ],
+)
+@pytest.mark.parametrize("rule", ["R1", "R1:failing", "R2:longer"])
+def test_records_come_fast_enough_not_to_count_as_polling_or_as_another_session(changes, most, rule):
+    times = [value["meta"]["timestamp"] for value in sequence(under(**changes), rule).values()]
+    assert all(0 <= later - earlier <= most for earlier, later in pairwise(times))
+
+
+def test_looks_are_as_far_apart_as_the_minutes_they_wait_and_no_further_than_a_session_lives():
+    def times(level, **changes):
+        return [value["meta"]["timestamp"] for value in sequence(under(**changes), "R9", level).values()]
+
+    assert [later - earlier for earlier, later in pairwise(times("WARNING"))] == [300_000, 300_000]
+    short = times("LOOP", session_ttl_ms=700_000)
+    assert short[-1] - short[0] == 3_600_000
+    assert all(later - earlier <= 700_000 for earlier, later in pairwise(short))
 
 
 @pytest.mark.parametrize(
@@ -96,21 +115,23 @@ def test_records_come_fast_enough_not_to_count_as_polling_or_as_another_session(
         ),
         ({"verdict_statuses": ["success"]}, "R1:failing", "LOOP", "verdict_statuses"),
         ({"verdict_statuses": ["failure"]}, "R1", "LOOP", "verdict_statuses"),
-        ({"verdict_statuses": ["failure"]}, "R4", "LOOP", "verdict_statuses"),
-        (
-            {"verdict_rules": ["R3"], "tool_policies": {"*": {"mode": "exempt"}}},
-            "R3",
-            "LOOP",
-            "tool_policies",
-        ),
+        ({"verdict_statuses": []}, "R2:longer", "LOOP", "verdict_statuses"),
         ({"verdict_statuses": []}, "R7", "LOOP", "verdict_statuses"),
+        # No failure adds as little as a quarter.
         (
-            {"verdict_statuses": ["failure"], "stuck_warn": 0.5, "stuck_loop": 1},
+            {"verdict_statuses": ["failure"], "stuck_warn": 0.25, "stuck_loop": 0.5},
             "R7",
             "WARNING",
-            "verdict_statuses has failure alone",
+            "adds so little",
         ),
-        ({"tool_policies": {"*": {"mode": "polling"}}}, "R5", "LOOP", "tool_policies"),
+        (
+            {"tool_policies": {"*": {"mode": "exempt"}}, "stuck_warn": 0.5, "stuck_loop": 1},
+            "R7",
+            "WARNING",
+            "no action was found",
+        ),
+        ({"verdict_statuses": []}, "R9", "LOOP", "verdict_statuses"),
+        ({"tool_policies": {"*": {"mode": "exempt"}}}, "R9", "LOOP", "tool_policies"),
     ],
 )
 def test_other_settings_in_the_way_are_named(changes, rule, level, why):
@@ -120,7 +141,23 @@ def test_other_settings_in_the_way_are_named(changes, rule, level, why):
 def test_where_every_tool_has_a_policy_a_thought_is_repeated_instead():
     settings = under(tool_policies={"*": {"mode": "exempt"}})
     (first, *_) = sequence(settings, "R1").values()
-    assert (first["cognition"], first["action"]) == ({"intent": "think it over"}, {"status": "success"})
+    assert first["cognition"] == {"intent": "think it over"}
+    assert first["action"] == {"status": "success", "tool_output_summary": "three rows about pricing"}
+
+
+@pytest.mark.parametrize("mode", ["exempt", "polling"])
+def test_what_is_thought_again_and_again_makes_the_rules_fire(mode):
+    settings = under(tool_policies={"*": {"mode": mode}})
+    proofs = [each for each in prove(settings) if each.row.rule.startswith(("R1", "R2", "R7"))]
+    assert {each.finding for each in proofs} == {Finding.PROVEN}
+    assert not [value for each in proofs for value in each.witness.values() if "tool_call" in value["action"]]
+
+
+def test_where_the_tool_that_waits_is_exempt_one_that_may_poll_is_asked():
+    settings = under(tool_policies={"wait": {"mode": "exempt"}, "get_*": {"mode": "polling"}})
+    assert {value["action"]["tool_call"] for value in sequence(settings, "R9").values()} == {"get_file"}
+    (proof,) = [each for each in prove(settings) if (each.row.rule, each.row.level) == ("R9", "LOOP")]
+    assert proof.finding is Finding.PROVEN
 
 
 def test_an_escalation_takes_the_pattern_that_starts_soonest():
@@ -130,7 +167,15 @@ def test_an_escalation_takes_the_pattern_that_starts_soonest():
 
 @pytest.mark.parametrize("statuses", [["success"], ["failure"], ["pending", "failure"]])
 @pytest.mark.parametrize(
-    ("band", "records"), [((3.0, 5.0), 3), ((3.5, 4.0), None), ((2.5, 3.0), None), ((1.5, 2.0), None)]
+    ("band", "records"),
+    [
+        ((3.0, 5.0), 3),
+        ((3.5, 4.0), None),
+        ((2.5, 3.0), None),
+        ((1.5, 2.0), None),
+        ((3.25, 3.5), None),
+        ((1.75, 2.0), None),
+    ],
 )
 def test_a_stuck_score_between_two_limits_is_reached_by_steps_of_other_kinds(
     statuses: list[str], band: tuple[float, float], records: int | None
