@@ -71,11 +71,11 @@ async def test_from_the_topics_to_an_alert_and_to_other_settings(stage: Stage, t
 
     _, printed = await asyncio.gather(python(stage, PRODUCER), python(stage, CONSUMER))
     alert_id, level, rule, count, tools = printed.split()
-    assert (level, rule, count, tools) == ("LOOP", "R1", "3", "['search']")
+    assert (level, rule, count, tools) == ("LOOP", "R1", "4", "['search']")
     session, partition, offset, kind = alert_id.split("/", 3)
     assert (session, kind) == ("s-1", "loop_episode/escalated")
     [alert, *_] = await stage.read(Topic.SESSION_ALERTS)
-    assert (alert.partition, int(offset)) == (int(partition), 2)
+    assert (alert.partition, int(offset)) == (int(partition), 3)
     newest = latest("session-alerts-value").version
     assert dict(alert.headers)["eddy-schema"] == f"session-alerts-value/{newest}".encode()
 

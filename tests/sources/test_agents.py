@@ -31,7 +31,7 @@ def test_each_call_is_a_record_with_what_the_agent_did(ran: tuple[Sdk, Path]) ->
     check(sdk, map(json.loads, out.read_text().splitlines()))
 
 
-def test_the_agent_that_repeats_itself_loops_from_the_third_call_on_and_no_other_does(
+def test_the_agent_that_repeats_itself_loops_from_the_fourth_call_on_and_no_other_does(
     ran: tuple[Sdk, Path],
 ) -> None:
     sdk, out = ran
@@ -42,6 +42,6 @@ def test_the_agent_that_repeats_itself_loops_from_the_third_call_on_and_no_other
     for session, script in check(sdk, map(json.loads, out.read_text().splitlines())).items():
         levels = [each["eddy"]["verdict"]["level"] for each in lines[session]]
         if script == "loops":
-            assert levels[:REPEATS] == ["NORMAL", "WARNING", *["LOOP"] * (REPEATS - 2)]
+            assert levels[:REPEATS] == ["NORMAL", "NORMAL", "WARNING", *["LOOP"] * (REPEATS - 3)]
         else:
             assert set(levels) == {"NORMAL"}
