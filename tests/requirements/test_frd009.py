@@ -245,7 +245,7 @@ class TestFR97AlertFields:
             },
             "occurrence_count": 5,
             "verdict_level": "LOOP",
-            "episode_id": digest("s1|0|1"),
+            "episode_id": digest("s1|0|2"),
             "reason": "entered",
         }
 
