@@ -27,8 +27,6 @@ pytestmark = [
 ]
 
 KEYS = ["records", "sessions", "scored", "dead_lettered", "alerts", "lost", "seconds"]
-#: Its episode stays at WARNING, and by default such an episode is not published.
-WARNED_OF = "checkout-rounding-19aa"
 SAMPLES = Path(__file__).parents[1] / "samples"
 PATIENCE_SECONDS = 300.0
 _MARK = "MARK_OF_A_TEST"
