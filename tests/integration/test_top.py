@@ -28,6 +28,7 @@ from tests.integration.stage import Stage
 from tests.unit.ingest.following import LOG
 
 SESSION = "60a3a234"
+TREES = ("ash", "birch", "cedar", "elder", "fir", "hazel", "larch", "maple", "oak", "pine", "rowan", "yew")
 """How the session of the log begins."""
 
 
@@ -185,8 +186,7 @@ async def test_a_looping_session_of_a_job_comes_up_and_goes(stage: Stage, tmp_pa
         await stage.send(searches(stage, "s-now", 0, *["none"] * 9))
         await terminal.shows("2 in a loop", "● s-now", "search: the same call with the same result")
         # Errors that differed by digits alone would be one error.
-        trees = "alder birch cedar elder fir hazel larch maple oak pine rowan willow".split()
-        await stage.send(searches(stage, "s-now", 9, *[f"{tree} is missing" for tree in trees]))
+        await stage.send(searches(stage, "s-now", 9, *[f"{tree} is missing" for tree in TREES]))
         await terminal.shows("1 in a loop")
         await terminal.shows_no("● s-now")
         terminal.type(b"j\r")
