@@ -161,11 +161,11 @@ def test_wrong_usage_and_brokers_that_are_away_have_their_exit_codes(tmp_path: P
 
 
 def searches(stage: Stage, session: str, first: int, *results: str) -> Iterator[Sending]:
-    """Yield what an agent sends that searches for these one after the other."""
+    """Yield what an agent sends that searches for the same, and fails with these one after the other."""
     for number, result in enumerate(results, first):
         found = {
             "tool_call": "search",
-            "tool_input": f'{{"q": "{result}"}}',
+            "tool_input": '{"q": "a"}',
             "status": "failure",
             "error": result,
         }
@@ -185,7 +185,7 @@ async def test_a_looping_session_of_a_job_comes_up_and_goes(stage: Stage, tmp_pa
         await terminal.shows(stage.broker.bootstrap, "● s-before", "1 in a loop")
         await stage.send(searches(stage, "s-now", 0, *["none"] * 9))
         await terminal.shows("2 in a loop", "● s-now", "search: the same call with the same result")
-        # Errors that differed by digits alone would be one error.
+        # Each in words that neither its call nor an earlier one holds: it is another error.
         await stage.send(searches(stage, "s-now", 9, *[f"{tree} is missing" for tree in TREES]))
         await terminal.shows("1 in a loop")
         await terminal.shows_no("● s-now")
