@@ -136,8 +136,9 @@ class Guard:
 
     @property
     def lost(self) -> bool:
-        """Whether no command can reach this process now."""
-        return self._lost
+        """Whether no command can reach this process now. From then on each check knows it."""
+        with self._lock:
+            return self._lost
 
     @property
     def heard_s(self) -> float:
@@ -303,17 +304,15 @@ class Guard:
         lost = time.monotonic() - self._heard > self._stale_after
         if lost == self._lost:
             return
-        self._lost, self._lost_at = lost, time.monotonic() if lost else None
+        with self._lock:
+            self._lost, self._lost_at = lost, time.monotonic() if lost else None
+            for session in self._all():
+                session._wake()  # noqa: SLF001
         if lost:
             log.warning("%s Agents go on, but for tools that on_lost closes.", self.why_lost)
         else:
             self._problem = ""
             log.info("The guard hears commands again.")
-        self._wake_all()
-
-    def _wake_all(self) -> None:
-        for session in self._all():
-            session._wake()  # noqa: SLF001
 
     def _note_stall(self) -> None:
         """Note when this process stood still, or its clock was set: what is read then may be old."""

@@ -225,9 +225,9 @@ class GuardedSession:
         if outcome.level == "paused":
             return _NOTHING, self._pause_s(outcome, now)
         if wait is None:
-            # Between the check and here a command may have come: then it has set this to False after us.
-            self._quiet = calm and guard._is_open(self)  # noqa: SLF001
-            if self._has_news():
+            self._quiet = calm
+            # A command that came, or a loss of the channel, may have set this to False just before us.
+            if self._has_news() or not guard._is_open(self):  # noqa: SLF001
                 self._quiet = False
             return outcome.notes, None
         if wait <= 0:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import sys
 import threading
 import time
 import tracemalloc
@@ -152,6 +153,30 @@ def test_a_tool_that_cannot_be_undone_is_refused_while_the_channel_is_lost(chann
         channel.broken = False
         until(lambda: not guard.lost)
         assert session.check(tool="deploy_web") == ()
+    finally:
+        guard.close()
+
+
+@pytest.fixture
+def interleaved() -> Iterator[None]:
+    """Let threads take turns so often that each may stand between two lines of another."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("interleaved")
+def test_no_tool_passes_at_the_very_moment_the_channel_counts_as_lost(channel: LocalChannel) -> None:
+    guard = Guard(lambda: channel, on_lost={"deploy_*": "closed"}, stale_after=0.02, lost_wait=0.01)
+    try:
+        session = guard.session("s-1")
+        assert session.check(tool="deploy_web") == ()
+        channel.broken = True
+        while not guard.lost:  # without a wait: what follows is at that moment
+            pass
+        with pytest.raises(GuardUnavailable):
+            session.check(tool="deploy_web")
     finally:
         guard.close()
 
