@@ -9,6 +9,8 @@ USED = 4_000
 _RUN = re.compile(r"[^\W_]+")
 # Lower case where there is one, a blank for everything in ASCII that is neither letter nor digit.
 _WORDS = bytes(ord(chr(byte).lower() if chr(byte).isalnum() else " ") for byte in range(128)) + bytes(128)
+# The same, and what is not in ASCII stays as it is.
+_PIECES = _WORDS[:128] + bytes(range(128, 256))
 
 
 def words(text: str | None) -> dict[str, None]:
@@ -25,9 +27,14 @@ def words(text: str | None) -> dict[str, None]:
     used = text[:USED]
     if used.isascii():
         return dict.fromkeys(used.encode("ascii").translate(_WORDS).decode("ascii").split())
-    # The pattern is slow, so it only sees what stands between blanks and is no word yet, and each piece once.
+    # The pattern is slow, so it sees only pieces that are no word yet. In lower case first: that of a letter
+    # may depend on its neighbours.
+    lower = used.lower().encode("utf-8", "surrogatepass").translate(_PIECES)
+    pieces = dict.fromkeys(lower.decode("utf-8", "surrogatepass").split())
+    if all(map(str.isalnum, pieces)):
+        return pieces
     found: dict[str, None] = {}
-    for piece in dict.fromkeys(used.lower().split()):
+    for piece in pieces:
         if piece.isalnum():
             found[piece] = None
         else:
