@@ -11,7 +11,7 @@ from streams.detectors.verdict import cycle, identical, stuck_words, waiting
 from streams.detectors.verdict.episode import Phase
 from streams.domain.event import EventKind
 from streams.domain.level import Level
-from streams.domain.text.clock import clock
+from streams.domain.text.clock import clock, duration
 from streams.domain.text.money import dollars
 from streams.domain.text.printable import printable
 
@@ -30,6 +30,7 @@ _RULES_THAT_WENT: Final = {
 }
 _STUCK: Final = "R7"
 _WAITING: Final = "R9"
+_LONG_MS: Final = 60_000
 
 _ENDS: Final = {
     "quiet": "out of the loop",
@@ -63,13 +64,17 @@ class VerdictPresentation(Presentation):
         >>> since = {"first_offset": 7, "first_timestamp": 1_700_000_000_000, "tokens_since_onset": 3000}
         >>> VerdictPresentation().sentence({"phase": "escalated", "level": "LOOP", **what, **since})
         'edit: the same error 6 times, whatever the arguments (R3); since 22:13:20, offset 7: 3,000 tokens'
+        >>> later = {"phase": "still_open", "level": "LOOP", "last_timestamp": 1_700_000_720_000}
+        >>> VerdictPresentation().sentence({**what, **since, **later})[-51:]
+        ' since 22:13:20, 12 min 0 s, offset 7: 3,000 tokens'
         """
         time, offset, spent = clock(fields["first_timestamp"]), fields["first_offset"], _spent(fields)
+        lasting = _lasting(fields)
         if fields["rule"] == _STUCK:
             why = stuck_words.because(fields.get("stuck"))
-            text = f"{_phase(fields)}stuck since {time} (offset {offset}){why} ({_STUCK})"
+            text = f"{_phase(fields)}stuck since {time} ({lasting}offset {offset}){why} ({_STUCK})"
             return f"{text}; {spent}" if spent else text
-        text = f"{_phase(fields)}{pattern(fields)}; since {time}, offset {offset}"
+        text = f"{_phase(fields)}{pattern(fields)}; since {time}, {lasting}offset {offset}"
         return f"{text}: {spent}" if spent else text
 
     def fired(self, block: Fields, tool: str) -> Iterator[Fired]:
@@ -135,6 +140,12 @@ def _tools(tools: Iterable[str]) -> str:
     """Return the tools in their order, a run of one tool once."""
     names = [printable(tool or "no tool", 40) for tool, _ in groupby(tools)]
     return " → ".join(names)
+
+
+def _lasting(fields: Fields) -> str:
+    """Return how long what repeats has lasted, from a minute on; of waiting the pattern says it."""
+    lasted = fields.get("last_timestamp", 0) - fields["first_timestamp"]
+    return f"{duration(lasted)}, " if lasted >= _LONG_MS and fields["rule"] != _WAITING else ""
 
 
 def _spent(fields: Fields) -> str:
