@@ -20,9 +20,9 @@ from streams.errors import ConfigurationError
 from streams.evaluation.alarms import DETECTORS
 from streams.evaluation.difference import Difference, differences
 from streams.evaluation.document import difference_document, part_document
+from streams.evaluation.estimate import DRAWS, SEED
 from streams.evaluation.evaluation import Part
 from streams.evaluation.evaluation import evaluate as compare
-from streams.evaluation.intervals import DRAWS, SEED
 from streams.evaluation.sessions import Gathered, gather
 from streams.offline import judge
 from streams.sources.labelled import Labelled, read

@@ -6,13 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from streams.evaluation.alarms import LIVE
-from streams.evaluation.counts import counts_of, ratio, total
-from streams.evaluation.delay import MEDIAN, quartile
-from streams.evaluation.estimate import Estimate, Sides, difference
+from streams.evaluation.estimate import Estimate, Sides, difference, ratio, resamples
 from streams.evaluation.evaluation import Evaluated, is_healthy
-from streams.evaluation.intervals import resamples
-from streams.evaluation.scores import session_counts
-from streams.evaluation.spared import spared_share
+from streams.evaluation.first_alarm import MEDIAN, quartile, spared_share
+from streams.evaluation.scores import counts_of, session_counts, total
 from streams.evaluation.stuck import Seen, Told, free_counts, seen, stuck_counts
 
 

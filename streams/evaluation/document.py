@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from streams.domain.number import r4
-from streams.evaluation.alarm_rate import AlarmRate
-from streams.evaluation.contribution import Contribution
-from streams.evaluation.counts import Counts
-from streams.evaluation.delay import Delay
 from streams.evaluation.difference import Difference, StuckChange
-from streams.evaluation.estimate import Estimate
+from streams.evaluation.estimate import Estimate, Interval
 from streams.evaluation.evaluation import Part, Row
-from streams.evaluation.intervals import Interval
-from streams.evaluation.scores import Scores
+from streams.evaluation.first_alarm import Delay
+from streams.evaluation.group import AlarmRate
+from streams.evaluation.scores import Contribution, Counts, Scores
 from streams.evaluation.stuck import StuckScores
 
 

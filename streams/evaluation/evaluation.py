@@ -7,19 +7,22 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from streams.evaluation.alarm_rate import AlarmRate
 from streams.evaluation.alarms import LIVE
-from streams.evaluation.contribution import Contribution, contributions
-from streams.evaluation.counts import Counts, counts_of
-from streams.evaluation.delay import Delay, delay, wait
-from streams.evaluation.estimate import Estimate
-from streams.evaluation.group import Group
-from streams.evaluation.intervals import resamples
-from streams.evaluation.kind import Kind
+from streams.evaluation.estimate import Estimate, resamples
+from streams.evaluation.first_alarm import Delay, delay, wait
+from streams.evaluation.group import AlarmRate, Group
 from streams.evaluation.labels import SessionLabel
-from streams.evaluation.scores import Scores, session_scores, step_scores
+from streams.evaluation.scores import (
+    Contribution,
+    Counts,
+    Scores,
+    contributions,
+    counts_of,
+    session_scores,
+    step_scores,
+)
 from streams.evaluation.stuck import StuckScores, StuckSessions, Told
-from streams.evaluation.watch import Watch
+from streams.evaluation.watch import Kind, Watch
 
 ALL: Final = "all"
 """Stands where the name of a source stands, for all of them."""

@@ -7,12 +7,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from streams.evaluation.counts import Counts, total
-from streams.evaluation.delay import Delay, Wait, delay, wait
-from streams.evaluation.estimate import Estimate, proportion
-from streams.evaluation.intervals import resamples
-from streams.evaluation.spared import Spared, share, spared
-from streams.evaluation.stuck_label import StuckLabel
+from streams.evaluation.estimate import Estimate, proportion, resamples
+from streams.evaluation.first_alarm import Delay, Spared, Wait, delay, share, spared, wait
+from streams.evaluation.labels import StuckLabel
+from streams.evaluation.scores import Counts, total
 from streams.evaluation.watch import Watch
 
 Raised = Callable[[Watch], AbstractSet[int]]

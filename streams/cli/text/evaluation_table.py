@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from streams.cli.text.estimate_text import counted, estimate_text
 from streams.cli.text.line import Table
 from streams.cli.text.stuck_table import ended_tables, stuck_tables
-from streams.evaluation.alarm_rate import AlarmRate
 from streams.evaluation.estimate import Estimate
 from streams.evaluation.evaluation import Part, Row
-from streams.evaluation.kind import Kind
+from streams.evaluation.group import AlarmRate
 from streams.evaluation.scores import Scores
+from streams.evaluation.watch import Kind
 
 _SCORES = ("detector", "hits", "false", "missed", "precision", "recall", "F1")
 # The first record of a session repeats nothing.

@@ -2,14 +2,12 @@
 
 import pytest
 
-from streams.evaluation.alarm_rate import AlarmRate
 from streams.evaluation.alarms import EVIDENCE
-from streams.evaluation.counts import Counts, total
 from streams.evaluation.evaluation import Evaluated, Part, Row, evaluate
-from streams.evaluation.kind import Kind
-from streams.evaluation.labels import SessionLabel, source_of
-from streams.evaluation.stuck_label import StuckLabel
-from streams.evaluation.watch import Watch
+from streams.evaluation.group import AlarmRate
+from streams.evaluation.labels import SessionLabel, StuckLabel, source_of
+from streams.evaluation.scores import Counts, total
+from streams.evaluation.watch import Kind, Watch
 
 RECORDS = 10
 

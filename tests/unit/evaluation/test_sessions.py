@@ -3,8 +3,8 @@
 from typing import Any
 
 from streams.detectors.settings import DEFAULTS
+from streams.evaluation.labels import StuckLabel
 from streams.evaluation.sessions import Gathered, gather
-from streams.evaluation.stuck_label import StuckLabel
 from streams.offline import judge
 from streams.sources.entry import Entry, undecodable
 from tests.stream import decision_log

@@ -1,4 +1,4 @@
-"""What detectors say about the records of a session."""
+"""What detectors say about the records of a session, and in what way a record repeats."""
 
 from typing import Any
 
@@ -7,9 +7,29 @@ import pytest
 from streams.domain.decision import Decision
 from streams.domain.validation import known_fields
 from streams.evaluation.alarms import DETECTORS
-from streams.evaluation.kind import Kind
-from streams.evaluation.watch import Watch
+from streams.evaluation.watch import Kind, Kinds, Watch
 from tests.stream import Stream, decision_log
+
+
+def kinds(*calls: tuple[str | None, str]) -> list[Kind]:
+    session = Kinds()
+    return [session.next(decision(*call)) for call in calls]
+
+
+def test_the_first_kind_that_applies() -> None:
+    assert kinds(("a", "1"), ("a", "1"), ("a", "2"), ("b", "1"), ("a", "1"), ("a", "3"), ("a", "1")) == [
+        Kind.FIRST,
+        Kind.SAME_CALL,
+        Kind.SAME_TOOL,
+        Kind.OTHER,
+        Kind.RETURNING,
+        Kind.SAME_TOOL,
+        Kind.RETURNING,
+    ]
+
+
+def test_thoughts_are_calls_without_a_tool() -> None:
+    assert kinds((None, "so"), (None, "so"), (None, "then")) == [Kind.FIRST, Kind.SAME_CALL, Kind.SAME_TOOL]
 
 
 def fire(rule: str, count: int, period: int | None = None, level: str = "WARNING") -> dict[str, Any]:
@@ -23,8 +43,8 @@ def verdict(*fired: dict[str, Any], level: str = "NORMAL") -> dict[str, Any]:
 UNSEEN = {"verdict": {"visible": False, "fired": None, "level": "WARNING", "repeat_distance": None}}
 
 
-def decision(tool: str = "search", arguments: str = "a") -> Decision:
-    known = known_fields(decision_log(tool=tool, status="success", tool_input=arguments))
+def decision(tool: str | None = "search", arguments: str = "a") -> Decision:
+    known = known_fields(decision_log(arguments, tool, "success", tool_input=arguments))
     assert known is not None
     return Decision.of(0, 0, known)
 

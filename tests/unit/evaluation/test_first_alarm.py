@@ -1,8 +1,7 @@
-"""Records between the onset of a loop and the first alarm."""
+"""What comes between the onset of a loop and the first alarm, and what comes after it."""
 
-from streams.evaluation.delay import Delay, Wait, delay, wait
-from streams.evaluation.estimate import Estimate
-from streams.evaluation.intervals import resamples
+from streams.evaluation.estimate import Estimate, resamples
+from streams.evaluation.first_alarm import Delay, Wait, delay, wait
 
 
 def summary(*waits: Wait) -> Delay:

@@ -1,14 +1,13 @@
-"""How long a loop ran before it was noticed, in records."""
+"""The first alarm of a session: how late it comes, and what acting on it would have spared."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
-from streams.evaluation.estimate import Estimate, bootstrapped
-from streams.evaluation.intervals import quantile
+from streams.evaluation.estimate import Estimate, bootstrapped, quantile, ratio
 
 Wait = int | None
 """Records from the onset to the alarm; None when there was no alarm."""
@@ -69,3 +68,38 @@ def quartile(part: float) -> Callable[[Sequence[Wait]], float | None]:
         return quantile(noticed, part) if noticed else None
 
     return of
+
+
+class Spared(NamedTuple):
+    """Records of one session.
+
+    Attributes:
+        records: how many there are of the kind in question.
+        after: those of them that come after the first alarm.
+    """
+
+    records: int
+    after: int
+
+
+def spared(marked: Collection[int], alarm: int | None) -> Spared:
+    """Count the marked records after the record that raises the alarm; without an alarm there are none.
+
+    >>> spared({4, 5, 6}, 5)
+    Spared(records=3, after=1)
+    """
+    return Spared(len(marked), 0 if alarm is None else sum(at > alarm for at in marked))
+
+
+def share(sessions: Sequence[Spared], drawn: Sequence[Sequence[int]]) -> Estimate:
+    """Return the share of records that come after the first alarm, bootstrapped over sessions."""
+    return bootstrapped(sessions, spared_share, drawn)
+
+
+def spared_share(sessions: Sequence[Spared]) -> float | None:
+    """Return the share of the records of all these sessions that come after an alarm.
+
+    >>> spared_share([Spared(3, 1), Spared(1, 0)])
+    0.25
+    """
+    return ratio(sum(each.after for each in sessions), sum(each.records for each in sessions))

@@ -2,9 +2,8 @@
 
 import pytest
 
-from streams.evaluation.alarm_rate import AlarmRate, alarm_rate
-from streams.evaluation.estimate import Estimate
-from streams.evaluation.intervals import resamples
+from streams.evaluation.estimate import Estimate, resamples
+from streams.evaluation.group import AlarmRate, alarm_rate
 
 
 def rate(*sessions: set[int]) -> AlarmRate:
