@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from streams.evaluation.alarms import LIVE
 from streams.evaluation.estimate import Estimate, Sides, difference, ratio, resamples
 from streams.evaluation.evaluation import Evaluated, is_healthy
-from streams.evaluation.first_alarm import MEDIAN, quartile, spared_share
+from streams.evaluation.first_alarm import MEDIAN, quantile_of, spared_share
 from streams.evaluation.scores import counts_of, session_counts, total
 from streams.evaluation.stuck import Seen, Told, free_counts, seen, stuck_counts
 
@@ -135,4 +135,4 @@ def _stuck_change(stuck: Sides[Evaluated], free: Sides[Evaluated], detector: str
 
 
 def _median_wait(sessions: Sequence[Seen]) -> float | None:
-    return quartile(MEDIAN)([each.wait for each in sessions])
+    return quantile_of(MEDIAN)([None if each.wait is None else each.wait.records for each in sessions])

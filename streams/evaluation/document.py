@@ -8,7 +8,7 @@ from streams.domain.number import r4
 from streams.evaluation.difference import Difference, StuckChange
 from streams.evaluation.estimate import Estimate, Interval
 from streams.evaluation.evaluation import Part, Row
-from streams.evaluation.first_alarm import Delay
+from streams.evaluation.first_alarm import Delay, RightToStop
 from streams.evaluation.group import AlarmRate
 from streams.evaluation.scores import Contribution, Counts, Scores
 from streams.evaluation.stuck import StuckScores
@@ -25,6 +25,8 @@ def part_document(part: Part) -> dict[str, Any]:
         "disputed_sessions": part.disputed,
         "solved_sessions": part.solved,
         "failed_sessions": part.failed,
+        "failed_sessions_with_tokens": part.failed_with_tokens,
+        "sessions_with_rewards": part.rewarded,
         "labelled_sessions": part.labelled,
         "labelled_transitions": part.transitions,
         "repetitions": part.repetitions,
@@ -56,6 +58,10 @@ def _row(row: Row) -> dict[str, Any]:
         "solved": _rate(row.solved),
         "failed": _rate(row.failed),
         "failed_records_after_alarm": None if row.failed_spared is None else _estimate(row.failed_spared),
+        "failed_tokens_after_alarm": (
+            None if row.failed_tokens_spared is None else _estimate(row.failed_tokens_spared)
+        ),
+        "right_to_stop": None if row.right_to_stop is None else _right_to_stop(row.right_to_stop),
         "steps": _scores(row.steps),
         "sessions": _scores(row.sessions),
         "healthy": _rate(row.healthy),
@@ -135,6 +141,17 @@ def _delay(delay: Delay) -> dict[str, Any]:
         "lower_quartile_records": _estimate(delay.lower),
         "median_records": _estimate(delay.median),
         "upper_quartile_records": _estimate(delay.upper),
+        "timed": delay.timed,
+        "median_seconds": _estimate(delay.median_seconds),
+        "p90_seconds": _estimate(delay.most_seconds),
+    }
+
+
+def _right_to_stop(found: RightToStop) -> dict[str, Any]:
+    return {
+        **found._asdict(),
+        "share": _estimate(found.share),
+        "no_new_best": _estimate(found.no_new_best),
     }
 
 

@@ -79,7 +79,7 @@ class Estimate(NamedTuple):
     interval: Interval | None
 
 
-def ratio(part: int, whole: int) -> float | None:
+def ratio(part: float, whole: float) -> float | None:
     """Return part / whole, None of nothing."""
     return part / whole if whole else None
 

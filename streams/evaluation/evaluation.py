@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from streams.evaluation.alarms import LIVE
 from streams.evaluation.estimate import Estimate, resamples
-from streams.evaluation.first_alarm import Delay, delay, wait
+from streams.evaluation.first_alarm import Delay, RightToStop, delay, right_to_stop, wait
 from streams.evaluation.group import AlarmRate, Group
 from streams.evaluation.labels import SessionLabel
 from streams.evaluation.scores import (
@@ -47,6 +47,9 @@ class Row:
         failed: alarms of those that did not.
         failed_spared: share of the records of failed sessions that come after the first alarm of theirs; None
             for a detector that speaks later.
+        failed_tokens_spared: the same share of the tokens that these records used.
+        right_to_stop: whether the first alarm came when the reward rose no further, over the alarmed sessions
+            with rewards; None for a detector that speaks later.
         steps: over the records of the sessions with labelled transitions.
         sessions: over these sessions.
         healthy: alarms of the healthy sessions; every one of these is false.
@@ -62,6 +65,8 @@ class Row:
     solved: AlarmRate
     failed: AlarmRate
     failed_spared: Estimate | None
+    failed_tokens_spared: Estimate | None
+    right_to_stop: RightToStop | None
     steps: Scores
     sessions: Scores
     healthy: AlarmRate
@@ -80,6 +85,8 @@ class Part:
         sessions, records: what was read.
         stuck, free, disputed: sessions that readers call stuck, not stuck, or disagree about.
         solved, failed: sessions whose end is known.
+        failed_with_tokens: failed sessions of which a record says how many tokens it used.
+        rewarded: sessions with rewards.
         labelled, transitions, repetitions: sessions with labels of people, and those labels.
         looping: labelled sessions with enough repetitions.
         healthy: labelled sessions without a repetition, and all sessions of the sources said to be loop-free.
@@ -94,6 +101,8 @@ class Part:
     disputed: int
     solved: int
     failed: int
+    failed_with_tokens: int
+    rewarded: int
     labelled: int
     transitions: int
     repetitions: int
@@ -139,6 +148,7 @@ def _part(
     solved, failed = (
         Group([watch for label, watch in sessions if label.solved is end]) for end in (True, False)
     )
+    rewarded = [(label.rewards, watch) for label, watch in sessions if label.rewards is not None]
     drawn = resamples(len(labelled))
     repeating = [(watch, min(marked)) for watch, marked in labelled if marked]
     repeating_drawn = resamples(len(repeating))
@@ -153,11 +163,16 @@ def _part(
             solved.rate(detector),
             failed.rate(detector),
             failed.spared(detector) if live else None,
+            failed.tokens_spared(detector) if live else None,
+            _right_to_stop(rewarded, detector) if live else None,
             step_scores([counts_of(*each) for each in raised], drawn),
             session_scores([bool(positions) for positions, _ in raised], looping, drawn),
             healthy.rate(detector),
             every.rate(detector),
-            delay([wait(watch.positions(detector), onset) for watch, onset in repeating], repeating_drawn),
+            delay(
+                [wait(watch.positions(detector), onset, watch.seconds) for watch, onset in repeating],
+                repeating_drawn,
+            ),
             contributions(
                 [(watch.raised[detector], marked) for watch, marked in labelled],
                 [watch.raised[detector] for watch in healthy.watches],
@@ -177,6 +192,8 @@ def _part(
         told.disputed,
         len(solved.watches),
         len(failed.watches),
+        sum(bool(watch.tokens) for watch in failed.watches),
+        len(rewarded),
         len(labelled),
         sum(each.label.transitions for each in sessions),
         sum(len(marked) for _, marked in labelled),
@@ -184,6 +201,11 @@ def _part(
         len(healthy.watches),
         tuple(row(detector) for detector in detectors),
     )
+
+
+def _right_to_stop(rewarded: Sequence[tuple[Sequence[float | None], Watch]], detector: str) -> RightToStop:
+    raised = [(rewards, watch.positions(detector)) for rewards, watch in rewarded]
+    return right_to_stop((rewards, min(positions)) for rewards, positions in raised if positions)
 
 
 def _by_rule(told: StuckSessions, detector: str) -> dict[str, StuckScores]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
@@ -68,6 +68,12 @@ class Group:
 
     def spared(self, detector: str) -> Estimate:
         """Return the share of their records that come after the first alarm of the session."""
+        return self._share(detector, lambda watch: dict.fromkeys(range(watch.records), 1))
+
+    def tokens_spared(self, detector: str) -> Estimate:
+        """Return the same share of the tokens that their records used; no figure if no record says."""
+        return self._share(detector, lambda watch: watch.tokens)
+
+    def _share(self, detector: str, amounts: Callable[[Watch], Mapping[int, float]]) -> Estimate:
         first = [min(watch.positions(detector), default=None) for watch in self.watches]
-        records = [range(watch.records) for watch in self.watches]
-        return share([*map(spared, records, first)], self._drawn)
+        return share([*map(spared, map(amounts, self.watches), first)], self._drawn)

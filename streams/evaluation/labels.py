@@ -144,6 +144,7 @@ class SessionLabel:
         transitions: number of labelled transitions, 0 when no one did.
         stuck: whether it was stuck, and since when.
         solved: whether it solved its task.
+        rewards: the reward of the task after each record, None where it is not known; None without rewards.
     """
 
     session_id: str
@@ -152,11 +153,14 @@ class SessionLabel:
     transitions: int = 0
     stuck: StuckLabel | None = None
     solved: bool | None = None
+    rewards: tuple[float | None, ...] | None = None
 
     def misfit(self, records: int) -> str | None:
         """Tell what is wrong with these labels for a session of that many records."""
         if self.repetitions is not None and self.transitions != max(0, records - 1):
             return f"{self.transitions} labels for {records} records"
+        if self.rewards is not None and len(self.rewards) != records:
+            return f"{len(self.rewards)} rewards for {records} records"
         return None if self.stuck is None else self.stuck.misfit(records)
 
     def joined(self, other: SessionLabel) -> SessionLabel:
@@ -169,6 +173,7 @@ class SessionLabel:
             (self.repetitions, other.repetitions),
             (self.stuck, other.stuck),
             (self.solved, other.solved),
+            (self.rewards, other.rewards),
         ):
             if mine is not None and theirs is not None:
                 raise ValueError("labelled twice; the first line counts")
@@ -180,6 +185,7 @@ class SessionLabel:
             steps.transitions,
             self.stuck or other.stuck,
             other.solved if self.solved is None else self.solved,
+            other.rewards if self.rewards is None else self.rewards,
         )
 
 
@@ -188,10 +194,11 @@ def session_label(line: Mapping[str, Any]) -> SessionLabel | None:
 
     ``action_action`` has one word per pair of consecutive records. Word k, from 0, is about the step from
     record k to record k + 1, so it says what record k + 1 is. Only a person's words are taken: a line whose
-    ``label_source`` is not ``human`` counts as unlabelled. `stuck_label` and `solved` read the rest.
+    ``label_source`` is not ``human`` counts as unlabelled. ``rewards`` has the reward of the task after each
+    record, null where it is not known. `stuck_label` and `solved` read the rest.
 
     Raises:
-        ValueError: as for `stuck_label`.
+        ValueError: as for `stuck_label`, and for rewards that are no list of numbers.
 
     >>> line = {"session_id": "set::1", "label_source": "human"}
     >>> session_label(line | {"action_action": ["Follow-up", "Repetition"]}).repetitions
@@ -211,7 +218,19 @@ def session_label(line: Mapping[str, Any]) -> SessionLabel | None:
         0 if known is None else len(known),
         stuck_label(line),
         solved(line),
+        _rewards(line.get("rewards")),
     )
+
+
+def _rewards(given: object) -> tuple[float | None, ...] | None:
+    if given is None:
+        return None
+    # True and false are numbers to Python.
+    if not isinstance(given, list) or any(
+        isinstance(each, bool) or not isinstance(each, int | float | None) for each in given
+    ):
+        raise ValueError("rewards must be a list of numbers, null where one is not known")
+    return tuple(given)
 
 
 def source_of(session_id: str) -> str:

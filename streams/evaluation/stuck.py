@@ -35,7 +35,7 @@ class StuckScores:
         false: share of the sessions that are not stuck with any record raised.
         precision: share of those with an alarm, found or false, that are stuck.
         early: stuck sessions with a record raised before the onset: too soon, or by luck.
-        delay: records from the onset to the first one raised at it or later.
+        delay: records and seconds from the onset to the first record raised at it or later.
         spared: share of the stuck records that come after that one.
     """
 
@@ -51,7 +51,7 @@ class StuckScores:
 class Seen(NamedTuple):
     """One stuck session under one detector."""
 
-    wait: Wait
+    wait: Wait | None
     early: bool
     spared: Spared
 
@@ -66,10 +66,10 @@ def seen(session: Told, raised: Raised) -> Seen:
     if label.onset is None:
         raise ValueError("only a stuck session has an onset")
     positions = within(session, raised)
-    waited = wait(positions, label.onset)
-    alarm = None if waited is None else label.onset + waited
+    waited = wait(positions, label.onset, watch.seconds)
+    alarm = None if waited is None else label.onset + waited.records
     early = min(positions, default=label.onset) < label.onset
-    return Seen(waited, early, spared(label.marked(watch.records), alarm))
+    return Seen(waited, early, spared(dict.fromkeys(label.marked(watch.records), 1), alarm))
 
 
 def within(session: Told, raised: Raised) -> frozenset[int]:

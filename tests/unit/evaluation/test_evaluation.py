@@ -18,6 +18,8 @@ def session(
     *,
     stuck: StuckLabel | None = None,
     solved: bool | None = None,
+    rewards: tuple[float | None, ...] | None = None,
+    tokens: dict[int, float] | None = None,
     **raised: set[int],
 ) -> Evaluated:
     """A session of ten records; ``raised`` by rule of verdict-warning."""
@@ -28,7 +30,9 @@ def session(
     watch.kinds = {Kind.SAME_TOOL: set(range(2, RECORDS, 2)), Kind.OTHER: set(range(1, RECORDS, 2))}
     repetitions = None if marked is None else frozenset(marked)
     transitions = 0 if marked is None else RECORDS - 1
-    return Evaluated(SessionLabel(name, source_of(name), repetitions, transitions, stuck, solved), watch)
+    watch.tokens = tokens or {}
+    label = SessionLabel(name, source_of(name), repetitions, transitions, stuck, solved, rewards)
+    return Evaluated(label, watch)
 
 
 SESSIONS = [
@@ -129,6 +133,7 @@ def test_stuck_sessions_are_scored_by_rule_where_there_are_several() -> None:
 def test_what_is_said_later_has_no_delay() -> None:
     (later,) = evaluate(SESSIONS, [EVIDENCE], lambda _: False)[0].rows
     assert (later.stuck, later.stuck_by_rule, later.failed_spared) == (None, {}, None)
+    assert (later.failed_tokens_spared, later.right_to_stop) == (None, None)
 
 
 def test_sessions_are_told_apart_by_how_they_ended() -> None:
@@ -138,6 +143,45 @@ def test_sessions_are_told_apart_by_how_they_ended() -> None:
     spared = row("all").failed_spared
     assert spared is not None
     assert spared.value == 5 / 20
+
+
+def test_alarms_per_100_are_of_all_sessions_labelled_or_not() -> None:
+    every = row("all").every
+    assert counted(every) == (8, 5, 6)
+    assert every.alarmed_share.value == 5 / 8
+    # Wilson's interval of 5 of 8.
+    assert every.alarmed_share.interval == pytest.approx((0.3057, 0.8632), abs=5e-5)
+
+
+def test_tokens_are_spared_in_failed_sessions() -> None:
+    sessions = [
+        session("s::1", None, solved=False, tokens={1: 10, 4: 20, 6: 30}, R1={4}),
+        session("s::2", None, solved=False, R1={1}),
+        session("s::3", None, solved=True, tokens={9: 1000}, R1={1}),
+    ]
+    (part,) = evaluate(sessions, ["verdict-warning"], lambda _: False)
+    spared = part.rows[0].failed_tokens_spared
+    assert spared is not None
+    assert (spared.value, part.failed, part.failed_with_tokens) == (30 / 60, 2, 1)
+    # Without tokens nobody knows.
+    unknown = row("all").failed_tokens_spared
+    assert unknown is not None
+    assert unknown.value is None
+
+
+def test_stopping_is_judged_by_the_first_alarm_of_sessions_with_rewards() -> None:
+    flat, risen = (0.0,) * RECORDS, (0.0,) * 5 + (1.0,) * 5
+    sessions = [
+        session("s::1", None, rewards=flat, R1={3}),
+        session("s::2", None, rewards=risen, R1={4}, R7={7}),
+        session("s::3", None, rewards=risen, R7={5}),
+        session("s::4", None, rewards=risen),
+        session("s::5", None, R1={3}),
+    ]
+    (part,) = evaluate(sessions, ["verdict-warning"], lambda _: False)
+    found = part.rows[0].right_to_stop
+    assert found is not None
+    assert (part.rewarded, found.right, found.wrong, found.unknown) == (4, 2, 1, 0)
 
 
 def test_each_rule_is_weighed() -> None:

@@ -3,7 +3,8 @@
 import pytest
 
 from streams.evaluation.estimate import Estimate, resamples
-from streams.evaluation.group import AlarmRate, alarm_rate
+from streams.evaluation.group import AlarmRate, Group, alarm_rate
+from streams.evaluation.watch import Watch
 
 
 def rate(*sessions: set[int]) -> AlarmRate:
@@ -31,3 +32,24 @@ def test_the_mean_number_of_alarms_is_drawn_from_whole_sessions() -> None:
 def test_no_sessions_no_rate() -> None:
     nothing = Estimate(None, None)
     assert rate() == AlarmRate(0, 0, 0, nothing, nothing)
+
+
+def watch(tokens: dict[int, float], *raised: int) -> Watch:
+    """A session of four records."""
+    found = Watch()
+    found.records = 4
+    found.raised["repeat"] = {"A2": set(raised)}
+    found.tokens = tokens
+    return found
+
+
+def test_records_and_tokens_after_the_first_alarm_are_shares_of_all() -> None:
+    group = Group([watch({0: 10, 1: 20, 2: 30, 3: 40}, 1, 3), watch({2: 100})])
+    assert group.spared("repeat").value == 2 / 8
+    assert group.tokens_spared("repeat").value == 70 / 200
+
+
+def test_without_a_record_that_has_tokens_what_is_spared_is_unknown() -> None:
+    group = Group([watch({}, 1), watch({})])
+    assert group.spared("repeat").value == 2 / 8
+    assert group.tokens_spared("repeat") == Estimate(None, None)

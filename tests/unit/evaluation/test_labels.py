@@ -169,17 +169,37 @@ def test_a_line_that_names_no_session_is_no_label(session_id: object) -> None:
 
 def test_one_line_may_say_everything() -> None:
     label = session_label(
-        {**LINE, "action_action": ["Repetition"], "stuck": "yes", "onset": 1, "solved": False}
+        {
+            **LINE,
+            "action_action": ["Repetition"],
+            "stuck": "yes",
+            "onset": 1,
+            "solved": False,
+            "rewards": [0, None],
+        }
     )
-    assert label == SessionLabel("set::7", "set", frozenset({1}), 1, StuckLabel(True, 1), solved=False)
+    assert label == SessionLabel("set::7", "set", frozenset({1}), 1, StuckLabel(True, 1), False, (0, None))
+
+
+@pytest.mark.parametrize("rewards", [0.5, [True], ["1"], [[0]]])
+def test_rewards_are_numbers_or_unknown(rewards: object) -> None:
+    with pytest.raises(ValueError, match="rewards"):
+        session_label({**LINE, "rewards": rewards})
+
+
+def test_there_is_a_reward_for_each_record() -> None:
+    label = session_label({**LINE, "rewards": [0, 0.5, None]})
+    assert label is not None
+    assert label.misfit(3) is None
+    assert label.misfit(4) == "3 rewards for 4 records"
 
 
 def test_lines_of_one_session_are_joined_whatever_their_order() -> None:
     steps = SessionLabel("set::7", "set", frozenset({1}), 1)
-    rest = SessionLabel("set::7", "set", stuck=StuckLabel(False), solved=False)
+    rest = SessionLabel("set::7", "set", stuck=StuckLabel(False), solved=False, rewards=(0, 1))
     assert steps.joined(rest) == rest.joined(steps)
     assert steps.joined(rest) == SessionLabel(
-        "set::7", "set", frozenset({1}), 1, StuckLabel(False), solved=False
+        "set::7", "set", frozenset({1}), 1, StuckLabel(False), False, (0, 1)
     )
 
 
@@ -189,8 +209,9 @@ def test_lines_of_one_session_are_joined_whatever_their_order() -> None:
         SessionLabel("set::7", "set", frozenset(), 1),
         SessionLabel("set::7", "set", stuck=StuckLabel(None)),
         SessionLabel("set::7", "set", solved=False),
+        SessionLabel("set::7", "set", rewards=()),
     ],
-    ids=["steps", "stuck", "end"],
+    ids=["steps", "stuck", "end", "rewards"],
 )
 def test_two_lines_must_not_label_the_same(label: SessionLabel) -> None:
     with pytest.raises(ValueError, match="labelled twice"):

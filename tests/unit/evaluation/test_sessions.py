@@ -33,6 +33,12 @@ def test_sessions_may_run_side_by_side() -> None:
     assert found.problems == ()
 
 
+def test_a_session_with_a_made_up_clock_has_no_seconds() -> None:
+    entries = [log("a", 1), log("b", 1), log("a", 2), log("b", 2)]
+    found = gather(judge(entries, DEFAULTS), [], untimed={"b"})
+    assert [session.watch.seconds(0, 1) for session in found.sessions] == [1.0, None]
+
+
 def test_a_refused_record_counts_for_the_labels() -> None:
     entries = [log("a", 1), log("a", 2, meta="none"), log("a", 3), undecodable(b"x")]
     found = gathered(entries, [label("a", "Follow-up", "Repetition")])
