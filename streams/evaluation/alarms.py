@@ -11,16 +11,6 @@ from streams.domain.level import Level
 
 SAME_CALL: Final = "baseline"
 SAME_RESULT: Final = "same-result-3"
-
-BASELINES: Final = MappingProxyType(
-    {
-        SAME_CALL: "the same call as the record before",
-        SAME_RESULT: "the same call and result, the third time in a row or later",
-        "long-25": "the 25th record of the session, or a later one",
-        "long-35": "the 35th record of the session, or a later one",
-    }
-)
-"""What each one asks, by name."""
 LENGTHS: Final = MappingProxyType({"long-25": 25, "long-35": 35})
 """The first record, from 1, on which a question about the length of a session is answered with yes."""
 _TIMES: Final = 3
@@ -147,7 +137,12 @@ _RAISED = (Level.WARNING, Level.LOOP)
 
 DETECTORS: Final = MappingProxyType(
     {
-        **{name: Detector(asks, _none) for name, asks in BASELINES.items()},
+        SAME_CALL: Detector("the same call as the record before", _none),
+        SAME_RESULT: Detector("the same call and result, the third time in a row or later", _none),
+        **{
+            name: Detector(f"the {length}th record of the session, or a later one", _none)
+            for name, length in LENGTHS.items()
+        },
         "seen-before": Detector("the same call and result stood in the verdict's window", _seen_before),
         "stuck-step": Detector("a step that raises the stuck score, whatever the score is", _stuck_step),
         "entropy-warning": Detector("A1 at WARNING or LOOP", _severity(*_RAISED)),

@@ -7,10 +7,9 @@ from typing import Any
 from streams.domain.number import r4
 from streams.evaluation.difference import Difference, StuckChange
 from streams.evaluation.estimate import Estimate, Interval
-from streams.evaluation.evaluation import Part, Row
+from streams.evaluation.evaluation import AlarmRate, Part, Row
 from streams.evaluation.first_alarm import Delay, RightToStop
-from streams.evaluation.group import AlarmRate
-from streams.evaluation.scores import Contribution, Counts, Scores
+from streams.evaluation.scores import Contribution, Scores
 from streams.evaluation.stuck import StuckScores
 
 
@@ -57,10 +56,8 @@ def _row(row: Row) -> dict[str, Any]:
         "stuck_by_rule": {rule: _stuck(scores) for rule, scores in row.stuck_by_rule.items()},
         "solved": _rate(row.solved),
         "failed": _rate(row.failed),
-        "failed_records_after_alarm": None if row.failed_spared is None else _estimate(row.failed_spared),
-        "failed_tokens_after_alarm": (
-            None if row.failed_tokens_spared is None else _estimate(row.failed_tokens_spared)
-        ),
+        "failed_records_after_alarm": _estimate(row.failed_spared),
+        "failed_tokens_after_alarm": _estimate(row.failed_tokens_spared),
         "right_to_stop": None if row.right_to_stop is None else _right_to_stop(row.right_to_stop),
         "steps": _scores(row.steps),
         "sessions": _scores(row.sessions),
@@ -96,14 +93,10 @@ def _stuck_change(change: StuckChange) -> dict[str, Any]:
     }
 
 
-def _counts(counts: Counts) -> dict[str, int]:
-    return counts._asdict()
-
-
 def _scores(scores: Scores) -> dict[str, Any]:
     counts = scores.counts
     return {
-        **_counts(counts),
+        **counts._asdict(),
         "precision": _rounded(counts.precision),
         "precision_interval": _interval(scores.precision),
         "recall": _rounded(counts.recall),
@@ -113,8 +106,11 @@ def _scores(scores: Scores) -> dict[str, Any]:
     }
 
 
-def _estimate(estimate: Estimate) -> dict[str, Any]:
-    return {"value": _rounded(estimate.value), "interval": _interval(estimate.interval)}
+def _estimate(estimate: Estimate | None, times: int = 1) -> dict[str, Any] | None:
+    if estimate is None:
+        return None
+    value, interval = estimate
+    return {"value": _rounded(value, times), "interval": _interval(interval, times)}
 
 
 def _change(change: Estimate) -> dict[str, Any]:
@@ -122,15 +118,15 @@ def _change(change: Estimate) -> dict[str, Any]:
 
 
 def _rate(rate: AlarmRate) -> dict[str, Any]:
-    share, alarms = (_hundredfold(each) for each in (rate.alarmed_share, rate.alarms_per_session))
+    share, alarms = rate.alarmed_share, rate.alarms_per_session
     return {
         "sessions": rate.sessions,
         "sessions_with_alarm": rate.alarmed,
-        "sessions_with_alarm_per_100": share["value"],
-        "interval": share["interval"],
+        "sessions_with_alarm_per_100": _rounded(share.value, 100),
+        "interval": _interval(share.interval, 100),
         "alarms": rate.alarms,
-        "alarms_per_100": alarms["value"],
-        "alarms_interval": alarms["interval"],
+        "alarms_per_100": _rounded(alarms.value, 100),
+        "alarms_interval": _interval(alarms.interval, 100),
     }
 
 
@@ -158,23 +154,15 @@ def _right_to_stop(found: RightToStop) -> dict[str, Any]:
 def _contribution(each: Contribution) -> dict[str, Any]:
     return {
         "rule": each.rule,
-        "alone": _counts(each.alone),
+        "alone": each.alone._asdict(),
         "only": {"hits": each.only.hits, "false": each.only.false},
         "healthy_sessions": each.healthy,
     }
 
 
-def _interval(interval: Interval | None) -> list[float] | None:
-    return None if interval is None else [r4(end) for end in interval]
+def _interval(interval: Interval | None, times: int = 1) -> list[float] | None:
+    return None if interval is None else [r4(times * end) for end in interval]
 
 
-def _rounded(figure: float | None) -> float | None:
-    return None if figure is None else r4(figure)
-
-
-def _hundredfold(estimate: Estimate) -> dict[str, Any]:
-    value, interval = estimate
-    return {
-        "value": None if value is None else r4(100 * value),
-        "interval": None if interval is None else [r4(100 * end) for end in interval],
-    }
+def _rounded(figure: float | None, times: int = 1) -> float | None:
+    return None if figure is None else r4(times * figure)

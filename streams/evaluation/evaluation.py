@@ -8,9 +8,16 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from streams.evaluation.alarms import LIVE
-from streams.evaluation.estimate import Estimate, resamples
-from streams.evaluation.first_alarm import Delay, RightToStop, delay, right_to_stop, wait
-from streams.evaluation.group import AlarmRate, Group
+from streams.evaluation.estimate import Estimate, bootstrapped, proportion, ratio, resamples
+from streams.evaluation.first_alarm import (
+    Delay,
+    RightToStop,
+    delay,
+    right_to_stop,
+    spared,
+    spared_share,
+    wait,
+)
 from streams.evaluation.labels import SessionLabel
 from streams.evaluation.scores import (
     Contribution,
@@ -33,6 +40,62 @@ class Evaluated(NamedTuple):
 
     label: SessionLabel
     watch: Watch
+
+
+class AlarmRate(NamedTuple):
+    """Alarms of some sessions.
+
+    Attributes:
+        sessions: how many there were.
+        alarmed: those with at least one alarm.
+        alarms: alarms in all; records in a row that hold one up are one alarm.
+        alarmed_share: share of sessions with an alarm. Sessions are independent, so with Wilson's interval.
+        alarms_per_session: mean number of alarms of a session, bootstrapped.
+    """
+
+    sessions: int
+    alarmed: int
+    alarms: int
+    alarmed_share: Estimate
+    alarms_per_session: Estimate
+
+
+class Group:
+    """Some sessions as the detectors saw them.
+
+    Attributes:
+        watches: the sessions.
+    """
+
+    def __init__(self, watches: Sequence[Watch]) -> None:
+        self.watches = watches
+        self._drawn = resamples(len(watches))
+
+    def rate(self, detector: str) -> AlarmRate:
+        """Return how often these sessions raise an alarm."""
+        raised = [watch.positions(detector) for watch in self.watches]
+        alarms = [sum(at - 1 not in positions for at in positions) for positions in raised]
+        alarmed = sum(map(bool, alarms))
+        return AlarmRate(
+            len(alarms),
+            alarmed,
+            sum(alarms),
+            proportion(alarmed, len(alarms)),
+            bootstrapped(alarms, lambda each: ratio(sum(each), len(each)), self._drawn),
+        )
+
+    def spared(self, detector: str) -> Estimate:
+        """Return the share of their records that come after the first alarm of the session."""
+        return self._share(detector, lambda watch: dict.fromkeys(range(watch.records), 1))
+
+    def tokens_spared(self, detector: str) -> Estimate:
+        """Return the same share of the tokens that their records used; no figure if no record says."""
+        return self._share(detector, lambda watch: watch.tokens)
+
+    def _share(self, detector: str, amounts: Callable[[Watch], Mapping[int, float]]) -> Estimate:
+        first = [min(watch.positions(detector), default=None) for watch in self.watches]
+        each = [*map(spared, map(amounts, self.watches), first)]
+        return bootstrapped(each, spared_share, self._drawn)
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,11 +114,6 @@ def spared(amounts: Mapping[int, float], alarm: int | None) -> Spared:
     return Spared(sum(amounts.values()), sum(after))
 
 
-def share(sessions: Sequence[Spared], drawn: Sequence[Sequence[int]]) -> Estimate:
-    """Return the share that comes after the first alarm, bootstrapped over sessions."""
-    return bootstrapped(sessions, spared_share, drawn)
-
-
 def spared_share(sessions: Sequence[Spared]) -> float | None:
     """Return the share of what all these sessions have that comes after an alarm.
 

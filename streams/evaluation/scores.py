@@ -43,7 +43,7 @@ class Counts(NamedTuple):
         return ratio(2 * self.hits, 2 * self.hits + self.false + self.missed)
 
 
-def counts_of(raised: frozenset[int], labelled: frozenset[int]) -> Counts:
+def counts_of(raised: AbstractSet[int], labelled: AbstractSet[int]) -> Counts:
     """Compare two sets of positions of one session.
 
     >>> counts_of(frozenset({1, 2, 5}), frozenset({2, 3}))
@@ -164,16 +164,12 @@ def contributions(
     return tuple(
         Contribution(
             rule,
-            total(_counts(by_rule.get(rule, set()), marked) for by_rule, marked in sessions),
+            total(counts_of(by_rule.get(rule, set()), marked) for by_rule, marked in sessions),
             total(_only(rule, by_rule, marked) for by_rule, marked in sessions),
             sum(bool(by_rule.get(rule)) for by_rule in quiet),
         )
         for rule in sorted(rules)
     )
-
-
-def _counts(holds: AbstractSet[int], marked: AbstractSet[int]) -> Counts:
-    return Counts(len(holds & marked), len(holds - marked), len(marked - holds))
 
 
 def _only(rule: str, by_rule: Mapping[str, AbstractSet[int]], marked: AbstractSet[int]) -> Counts:

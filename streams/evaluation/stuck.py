@@ -7,8 +7,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from streams.evaluation.estimate import Estimate, proportion, resamples
-from streams.evaluation.first_alarm import Delay, Spared, Wait, delay, share, spared, wait
+from streams.evaluation.estimate import Estimate, bootstrapped, proportion, resamples
+from streams.evaluation.first_alarm import Delay, Spared, Wait, delay, spared, spared_share, wait
 from streams.evaluation.labels import StuckLabel
 from streams.evaluation.scores import Counts, total
 from streams.evaluation.watch import Watch
@@ -100,7 +100,7 @@ class StuckSessions:
             proportion(counts.hits, counts.hits + counts.false),
             sum(each.early for each in stuck),
             delay([each.wait for each in stuck], self._drawn),
-            share([each.spared for each in stuck], self._drawn),
+            bootstrapped([each.spared for each in stuck], spared_share, self._drawn),
         )
 
 

@@ -8,8 +8,7 @@ from streams.cli.text.estimate_text import DELAY, counted, delay_texts, estimate
 from streams.cli.text.line import Table
 from streams.cli.text.stuck_table import ended_tables, stuck_tables
 from streams.evaluation.estimate import Estimate
-from streams.evaluation.evaluation import Part, Row
-from streams.evaluation.group import AlarmRate
+from streams.evaluation.evaluation import AlarmRate, Part, Row
 from streams.evaluation.scores import Scores
 from streams.evaluation.watch import Kind
 
