@@ -20,9 +20,9 @@ from streams.errors import ConfigurationError
 from streams.evaluation.alarms import DETECTORS
 from streams.evaluation.difference import Difference, differences
 from streams.evaluation.document import difference_document, part_document
+from streams.evaluation.estimate import DRAWS, SEED
 from streams.evaluation.evaluation import Part
 from streams.evaluation.evaluation import evaluate as compare
-from streams.evaluation.intervals import DRAWS, SEED
 from streams.evaluation.sessions import Gathered, gather
 from streams.offline import judge
 from streams.sources.labelled import Labelled, read
@@ -89,15 +89,20 @@ def evaluate(
       "stuck": "yes", "onset": 12           stuck since that record, from 0 on
       "stuck": "no"                         not stuck
       "solved": true                        whether it solved its task
+      "rewards": [0, 0.5, null]             the reward after each record
       "label_source": "human",              a word for each pair of records;
       "action_action": ["Repetition", ...]  Repetition marks the later of the two
 
     The tables give, for all sources and for each: stuck sessions found, false alarms, the delay from the
-    onset, and the stuck records after the alarm; alarms of solved and of failed sessions; precision, recall
-    and F1 over records and sessions whose steps are labelled. --rules adds each rule. Every figure has its
-    95 % interval. A session without a label counts neither as looping nor as healthy, unless its source is
-    named by --loop-free. With --against the last tables show each figure under --settings less that under
-    the other document, for the same sessions. The same files give the same bytes.
+    onset in records and in seconds, and the stuck records after the alarm; alarms of solved and of failed
+    sessions, and which share of the records and tokens of failed ones comes after the first alarm; whether
+    it was right to stop there, so that no later reward is higher; precision, recall and F1 over records and
+    sessions whose steps are labelled; alarms per 100 of all sessions. --rules adds each rule.
+
+    Every figure has its 95 % interval. What the files do not say is unknown, not 0. A session without a
+    label counts neither as looping nor as healthy, unless its source is named by --loop-free. With --against
+    the last tables show figures under --settings less those under the other document, for the same sessions.
+    The same files give the same bytes.
 
     \b
     Examples:
@@ -138,7 +143,7 @@ def evaluate(
 
 def _gathered(found: Labelled, settings: DetectionSettings) -> Gathered:
     entries = watched(found.entries, "judging", total=len(found.entries))
-    return gather(judge(entries, settings), found.labels)
+    return gather(judge(entries, settings), found.labels, found.untimed)
 
 
 def _write_document(

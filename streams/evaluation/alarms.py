@@ -1,4 +1,4 @@
-"""Who says what about a record: the detectors that can be asked, read from the block `eddy`."""
+"""Who says what about a record: the detectors that can be asked, and questions that need no detector."""
 
 from __future__ import annotations
 
@@ -6,8 +6,41 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from streams.domain.decision import Decision
 from streams.domain.level import Level
-from streams.evaluation.baselines import BASELINES
+
+SAME_CALL: Final = "baseline"
+SAME_RESULT: Final = "same-result-3"
+LENGTHS: Final = MappingProxyType({"long-25": 25, "long-35": 35})
+"""The first record, from 1, on which a question about the length of a session is answered with yes."""
+_TIMES: Final = 3
+
+
+class Baselines:
+    """Answers for the records of one session, in order."""
+
+    def __init__(self) -> None:
+        self._records = 0
+        self._call: str | None = None
+        self._signature: str | None = None
+        self._run = 0
+
+    def skip(self) -> None:
+        """Take a record that was refused: the session is longer by it."""
+        self._records += 1
+
+    def next(self, decision: Decision) -> tuple[str, ...]:
+        """Return the names of those that hold on the next record."""
+        self._records += 1
+        same_call = decision.call == self._call
+        self._run = self._run + 1 if decision.signature == self._signature else 1
+        self._call, self._signature = decision.call, decision.signature
+        return (
+            *((SAME_CALL,) if same_call else ()),
+            *((SAME_RESULT,) if self._run >= _TIMES else ()),
+            *(name for name, length in LENGTHS.items() if self._records >= length),
+        )
+
 
 Block: TypeAlias = Mapping[str, Any]
 Rules: TypeAlias = tuple[str, ...]
@@ -104,7 +137,12 @@ _RAISED = (Level.WARNING, Level.LOOP)
 
 DETECTORS: Final = MappingProxyType(
     {
-        **{name: Detector(asks, _none) for name, asks in BASELINES.items()},
+        SAME_CALL: Detector("the same call as the record before", _none),
+        SAME_RESULT: Detector("the same call and result, the third time in a row or later", _none),
+        **{
+            name: Detector(f"the {length}th record of the session, or a later one", _none)
+            for name, length in LENGTHS.items()
+        },
         "seen-before": Detector("the same call and result stood in the verdict's window", _seen_before),
         "stuck-step": Detector("a step that raises the stuck score, whatever the score is", _stuck_step),
         "entropy-warning": Detector("A1 at WARNING or LOOP", _severity(*_RAISED)),

@@ -6,14 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from streams.evaluation.alarms import LIVE
-from streams.evaluation.counts import counts_of, ratio, total
-from streams.evaluation.delay import MEDIAN, quartile
-from streams.evaluation.estimate import Estimate, Sides, difference
+from streams.evaluation.estimate import Estimate, Sides, difference, ratio, resamples
 from streams.evaluation.evaluation import Evaluated, is_healthy
-from streams.evaluation.intervals import resamples
-from streams.evaluation.scores import session_counts
-from streams.evaluation.spared import spared_share
-from streams.evaluation.stuck import Seen, Told, free_counts, seen, stuck_counts
+from streams.evaluation.first_alarm import MEDIAN, quantile_of, spared_share
+from streams.evaluation.scores import counts_of, session_counts, total
+from streams.evaluation.stuck import Told, free_counts, seen, stuck_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +122,7 @@ def _stuck_change(stuck: Sides[Evaluated], free: Sides[Evaluated], detector: str
     found = stuck.of(lambda each: seen(told(each), lambda watch: watch.positions(detector)))
     false = free.of(lambda each: free_counts(told(each), lambda watch: watch.positions(detector)))
     counts = found.of(stuck_counts)
+    waits = found.of(lambda each: None if each.wait is None else each.wait.records)
     every = Sides([*counts.ours, *false.ours], [*counts.theirs, *false.theirs])
     of_stuck, of_free = resamples(len(found.ours)), resamples(len(false.ours))
     of_every = resamples(len(every.ours))
@@ -132,10 +130,6 @@ def _stuck_change(stuck: Sides[Evaluated], free: Sides[Evaluated], detector: str
         difference(counts, lambda each: total(each).recall, of_stuck),
         difference(false, lambda each: ratio(total(each).false, len(each)), of_free),
         difference(every, lambda each: total(each).precision, of_every),
-        difference(found, _median_wait, of_stuck),
+        difference(waits, quantile_of(MEDIAN), of_stuck),
         difference(found, lambda each: spared_share([session.spared for session in each]), of_stuck),
     )
-
-
-def _median_wait(sessions: Sequence[Seen]) -> float | None:
-    return quartile(MEDIAN)([each.wait for each in sessions])

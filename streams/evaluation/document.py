@@ -5,15 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from streams.domain.number import r4
-from streams.evaluation.alarm_rate import AlarmRate
-from streams.evaluation.contribution import Contribution
-from streams.evaluation.counts import Counts
-from streams.evaluation.delay import Delay
 from streams.evaluation.difference import Difference, StuckChange
-from streams.evaluation.estimate import Estimate
-from streams.evaluation.evaluation import Part, Row
-from streams.evaluation.intervals import Interval
-from streams.evaluation.scores import Scores
+from streams.evaluation.estimate import Estimate, Interval
+from streams.evaluation.evaluation import AlarmRate, Part, Row
+from streams.evaluation.first_alarm import Delay, RightToStop
+from streams.evaluation.scores import Contribution, Scores
 from streams.evaluation.stuck import StuckScores
 
 
@@ -28,6 +24,8 @@ def part_document(part: Part) -> dict[str, Any]:
         "disputed_sessions": part.disputed,
         "solved_sessions": part.solved,
         "failed_sessions": part.failed,
+        "failed_sessions_with_tokens": part.failed_with_tokens,
+        "sessions_with_rewards": part.rewarded,
         "labelled_sessions": part.labelled,
         "labelled_transitions": part.transitions,
         "repetitions": part.repetitions,
@@ -58,7 +56,9 @@ def _row(row: Row) -> dict[str, Any]:
         "stuck_by_rule": {rule: _stuck(scores) for rule, scores in row.stuck_by_rule.items()},
         "solved": _rate(row.solved),
         "failed": _rate(row.failed),
-        "failed_records_after_alarm": None if row.failed_spared is None else _estimate(row.failed_spared),
+        "failed_records_after_alarm": _estimate(row.failed_spared),
+        "failed_tokens_after_alarm": _estimate(row.failed_tokens_spared),
+        "right_to_stop": None if row.right_to_stop is None else _right_to_stop(row.right_to_stop),
         "steps": _scores(row.steps),
         "sessions": _scores(row.sessions),
         "healthy": _rate(row.healthy),
@@ -93,14 +93,10 @@ def _stuck_change(change: StuckChange) -> dict[str, Any]:
     }
 
 
-def _counts(counts: Counts) -> dict[str, int]:
-    return counts._asdict()
-
-
 def _scores(scores: Scores) -> dict[str, Any]:
     counts = scores.counts
     return {
-        **_counts(counts),
+        **counts._asdict(),
         "precision": _rounded(counts.precision),
         "precision_interval": _interval(scores.precision),
         "recall": _rounded(counts.recall),
@@ -110,8 +106,11 @@ def _scores(scores: Scores) -> dict[str, Any]:
     }
 
 
-def _estimate(estimate: Estimate) -> dict[str, Any]:
-    return {"value": _rounded(estimate.value), "interval": _interval(estimate.interval)}
+def _estimate(estimate: Estimate | None, times: int = 1) -> dict[str, Any] | None:
+    if estimate is None:
+        return None
+    value, interval = estimate
+    return {"value": _rounded(value, times), "interval": _interval(interval, times)}
 
 
 def _change(change: Estimate) -> dict[str, Any]:
@@ -119,15 +118,15 @@ def _change(change: Estimate) -> dict[str, Any]:
 
 
 def _rate(rate: AlarmRate) -> dict[str, Any]:
-    share, alarms = (_hundredfold(each) for each in (rate.alarmed_share, rate.alarms_per_session))
+    share, alarms = rate.alarmed_share, rate.alarms_per_session
     return {
         "sessions": rate.sessions,
         "sessions_with_alarm": rate.alarmed,
-        "sessions_with_alarm_per_100": share["value"],
-        "interval": share["interval"],
+        "sessions_with_alarm_per_100": _rounded(share.value, 100),
+        "interval": _interval(share.interval, 100),
         "alarms": rate.alarms,
-        "alarms_per_100": alarms["value"],
-        "alarms_interval": alarms["interval"],
+        "alarms_per_100": _rounded(alarms.value, 100),
+        "alarms_interval": _interval(alarms.interval, 100),
     }
 
 
@@ -138,29 +137,32 @@ def _delay(delay: Delay) -> dict[str, Any]:
         "lower_quartile_records": _estimate(delay.lower),
         "median_records": _estimate(delay.median),
         "upper_quartile_records": _estimate(delay.upper),
+        "timed": delay.timed,
+        "median_seconds": _estimate(delay.median_seconds),
+        "p90_seconds": _estimate(delay.most_seconds),
+    }
+
+
+def _right_to_stop(found: RightToStop) -> dict[str, Any]:
+    return {
+        **found._asdict(),
+        "share": _estimate(found.share),
+        "no_new_best": _estimate(found.no_new_best),
     }
 
 
 def _contribution(each: Contribution) -> dict[str, Any]:
     return {
         "rule": each.rule,
-        "alone": _counts(each.alone),
+        "alone": each.alone._asdict(),
         "only": {"hits": each.only.hits, "false": each.only.false},
         "healthy_sessions": each.healthy,
     }
 
 
-def _interval(interval: Interval | None) -> list[float] | None:
-    return None if interval is None else [r4(end) for end in interval]
+def _interval(interval: Interval | None, times: int = 1) -> list[float] | None:
+    return None if interval is None else [r4(times * end) for end in interval]
 
 
-def _rounded(figure: float | None) -> float | None:
-    return None if figure is None else r4(figure)
-
-
-def _hundredfold(estimate: Estimate) -> dict[str, Any]:
-    value, interval = estimate
-    return {
-        "value": None if value is None else r4(100 * value),
-        "interval": None if interval is None else [r4(100 * end) for end in interval],
-    }
+def _rounded(figure: float | None, times: int = 1) -> float | None:
+    return None if figure is None else r4(times * figure)

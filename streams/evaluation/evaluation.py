@@ -7,19 +7,29 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from streams.evaluation.alarm_rate import AlarmRate
 from streams.evaluation.alarms import LIVE
-from streams.evaluation.contribution import Contribution, contributions
-from streams.evaluation.counts import Counts, counts_of
-from streams.evaluation.delay import Delay, delay, wait
-from streams.evaluation.estimate import Estimate
-from streams.evaluation.group import Group
-from streams.evaluation.intervals import resamples
-from streams.evaluation.kind import Kind
+from streams.evaluation.estimate import Estimate, bootstrapped, proportion, ratio, resamples
+from streams.evaluation.first_alarm import (
+    Delay,
+    RightToStop,
+    delay,
+    right_to_stop,
+    spared,
+    spared_share,
+    wait,
+)
 from streams.evaluation.labels import SessionLabel
-from streams.evaluation.scores import Scores, session_scores, step_scores
+from streams.evaluation.scores import (
+    Contribution,
+    Counts,
+    Scores,
+    contributions,
+    counts_of,
+    session_scores,
+    step_scores,
+)
 from streams.evaluation.stuck import StuckScores, StuckSessions, Told
-from streams.evaluation.watch import Watch
+from streams.evaluation.watch import Kind, Watch
 
 ALL: Final = "all"
 """Stands where the name of a source stands, for all of them."""
@@ -30,6 +40,62 @@ class Evaluated(NamedTuple):
 
     label: SessionLabel
     watch: Watch
+
+
+class AlarmRate(NamedTuple):
+    """Alarms of some sessions.
+
+    Attributes:
+        sessions: how many there were.
+        alarmed: those with at least one alarm.
+        alarms: alarms in all; records in a row that hold one up are one alarm.
+        alarmed_share: share of sessions with an alarm. Sessions are independent, so with Wilson's interval.
+        alarms_per_session: mean number of alarms of a session, bootstrapped.
+    """
+
+    sessions: int
+    alarmed: int
+    alarms: int
+    alarmed_share: Estimate
+    alarms_per_session: Estimate
+
+
+class Group:
+    """Some sessions as the detectors saw them.
+
+    Attributes:
+        watches: the sessions.
+    """
+
+    def __init__(self, watches: Sequence[Watch]) -> None:
+        self.watches = watches
+        self._drawn = resamples(len(watches))
+
+    def rate(self, detector: str) -> AlarmRate:
+        """Return how often these sessions raise an alarm."""
+        raised = [watch.positions(detector) for watch in self.watches]
+        alarms = [sum(at - 1 not in positions for at in positions) for positions in raised]
+        alarmed = sum(map(bool, alarms))
+        return AlarmRate(
+            len(alarms),
+            alarmed,
+            sum(alarms),
+            proportion(alarmed, len(alarms)),
+            bootstrapped(alarms, lambda each: ratio(sum(each), len(each)), self._drawn),
+        )
+
+    def spared(self, detector: str) -> Estimate:
+        """Return the share of their records that come after the first alarm of the session."""
+        return self._share(detector, lambda watch: dict.fromkeys(range(watch.records), 1))
+
+    def tokens_spared(self, detector: str) -> Estimate:
+        """Return the same share of the tokens that their records used; no figure if no record says."""
+        return self._share(detector, lambda watch: watch.tokens)
+
+    def _share(self, detector: str, amounts: Callable[[Watch], Mapping[int, float]]) -> Estimate:
+        first = [min(watch.positions(detector), default=None) for watch in self.watches]
+        each = [*map(spared, map(amounts, self.watches), first)]
+        return bootstrapped(each, spared_share, self._drawn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +110,9 @@ class Row:
         failed: alarms of those that did not.
         failed_spared: share of the records of failed sessions that come after the first alarm of theirs; None
             for a detector that speaks later.
+        failed_tokens_spared: the same share of the tokens that these records used.
+        right_to_stop: whether the first alarm came when the reward rose no further, over the alarmed sessions
+            with rewards; None for a detector that speaks later.
         steps: over the records of the sessions with labelled transitions.
         sessions: over these sessions.
         healthy: alarms of the healthy sessions; every one of these is false.
@@ -59,6 +128,8 @@ class Row:
     solved: AlarmRate
     failed: AlarmRate
     failed_spared: Estimate | None
+    failed_tokens_spared: Estimate | None
+    right_to_stop: RightToStop | None
     steps: Scores
     sessions: Scores
     healthy: AlarmRate
@@ -77,6 +148,8 @@ class Part:
         sessions, records: what was read.
         stuck, free, disputed: sessions that readers call stuck, not stuck, or disagree about.
         solved, failed: sessions whose end is known.
+        failed_with_tokens: failed sessions of which a record says how many tokens it used.
+        rewarded: sessions with rewards.
         labelled, transitions, repetitions: sessions with labels of people, and those labels.
         looping: labelled sessions with enough repetitions.
         healthy: labelled sessions without a repetition, and all sessions of the sources said to be loop-free.
@@ -91,6 +164,8 @@ class Part:
     disputed: int
     solved: int
     failed: int
+    failed_with_tokens: int
+    rewarded: int
     labelled: int
     transitions: int
     repetitions: int
@@ -136,6 +211,7 @@ def _part(
     solved, failed = (
         Group([watch for label, watch in sessions if label.solved is end]) for end in (True, False)
     )
+    rewarded = [(label.rewards, watch) for label, watch in sessions if label.rewards is not None]
     drawn = resamples(len(labelled))
     repeating = [(watch, min(marked)) for watch, marked in labelled if marked]
     repeating_drawn = resamples(len(repeating))
@@ -150,11 +226,16 @@ def _part(
             solved.rate(detector),
             failed.rate(detector),
             failed.spared(detector) if live else None,
+            failed.tokens_spared(detector) if live else None,
+            _right_to_stop(rewarded, detector) if live else None,
             step_scores([counts_of(*each) for each in raised], drawn),
             session_scores([bool(positions) for positions, _ in raised], looping, drawn),
             healthy.rate(detector),
             every.rate(detector),
-            delay([wait(watch.positions(detector), onset) for watch, onset in repeating], repeating_drawn),
+            delay(
+                [wait(watch.positions(detector), onset, watch.seconds) for watch, onset in repeating],
+                repeating_drawn,
+            ),
             contributions(
                 [(watch.raised[detector], marked) for watch, marked in labelled],
                 [watch.raised[detector] for watch in healthy.watches],
@@ -174,6 +255,8 @@ def _part(
         told.disputed,
         len(solved.watches),
         len(failed.watches),
+        sum(bool(watch.tokens) for watch in failed.watches),
+        len(rewarded),
         len(labelled),
         sum(each.label.transitions for each in sessions),
         sum(len(marked) for _, marked in labelled),
@@ -181,6 +264,11 @@ def _part(
         len(healthy.watches),
         tuple(row(detector) for detector in detectors),
     )
+
+
+def _right_to_stop(rewarded: Sequence[tuple[Sequence[float | None], Watch]], detector: str) -> RightToStop:
+    raised = [(rewards, watch.positions(detector)) for rewards, watch in rewarded]
+    return right_to_stop((rewards, min(positions)) for rewards, positions in raised if positions)
 
 
 def _by_rule(told: StuckSessions, detector: str) -> dict[str, StuckScores]:

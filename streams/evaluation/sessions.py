@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from streams.domain.outcome import Rejected, Scored
@@ -19,8 +19,14 @@ class Gathered(NamedTuple):
     problems: tuple[str, ...]
 
 
-def gather(judgements: Iterable[Judgement], label_lines: Iterable[Mapping[str, Any]]) -> Gathered:
+def gather(
+    judgements: Iterable[Judgement],
+    label_lines: Iterable[Mapping[str, Any]],
+    untimed: Container[str] = (),
+) -> Gathered:
     """Bring records and labels together. A session without a label line counts as unlabelled.
+
+    The clocks of the sessions ``untimed`` are made up: their waits are not known in seconds.
 
     Left out, and named among the problems: labels without records, labels of another number of records, a
     second line that labels the same, a line that cannot be. Records that are refused raise nothing and are
@@ -33,7 +39,7 @@ def gather(judgements: Iterable[Judgement], label_lines: Iterable[Mapping[str, A
         if isinstance(judgement.outcome, Rejected):
             refused.append(judgement.outcome)
         if judgement.session_id is not None:
-            watch = watches.setdefault(judgement.session_id, Watch())
+            watch = watches.setdefault(judgement.session_id, Watch(timed=judgement.session_id not in untimed))
             match judgement.outcome:
                 case Scored(decision=decision, enriched=enriched):
                     watch.add(decision, enriched["eddy"])

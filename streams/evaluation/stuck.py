@@ -7,12 +7,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from streams.evaluation.counts import Counts, total
-from streams.evaluation.delay import Delay, Wait, delay, wait
-from streams.evaluation.estimate import Estimate, proportion
-from streams.evaluation.intervals import resamples
-from streams.evaluation.spared import Spared, share, spared
-from streams.evaluation.stuck_label import StuckLabel
+from streams.evaluation.estimate import Estimate, bootstrapped, proportion, resamples
+from streams.evaluation.first_alarm import Delay, Spared, Wait, delay, spared, spared_share, wait
+from streams.evaluation.labels import StuckLabel
+from streams.evaluation.scores import Counts, total
 from streams.evaluation.watch import Watch
 
 Raised = Callable[[Watch], AbstractSet[int]]
@@ -37,7 +35,7 @@ class StuckScores:
         false: share of the sessions that are not stuck with any record raised.
         precision: share of those with an alarm, found or false, that are stuck.
         early: stuck sessions with a record raised before the onset: too soon, or by luck.
-        delay: records from the onset to the first one raised at it or later.
+        delay: records and seconds from the onset to the first record raised at it or later.
         spared: share of the stuck records that come after that one.
     """
 
@@ -53,7 +51,7 @@ class StuckScores:
 class Seen(NamedTuple):
     """One stuck session under one detector."""
 
-    wait: Wait
+    wait: Wait | None
     early: bool
     spared: Spared
 
@@ -68,10 +66,10 @@ def seen(session: Told, raised: Raised) -> Seen:
     if label.onset is None:
         raise ValueError("only a stuck session has an onset")
     positions = within(session, raised)
-    waited = wait(positions, label.onset)
-    alarm = None if waited is None else label.onset + waited
+    waited = wait(positions, label.onset, watch.seconds)
+    alarm = None if waited is None else label.onset + waited.records
     early = min(positions, default=label.onset) < label.onset
-    return Seen(waited, early, spared(label.marked(watch.records), alarm))
+    return Seen(waited, early, spared(dict.fromkeys(label.marked(watch.records), 1), alarm))
 
 
 def within(session: Told, raised: Raised) -> frozenset[int]:
@@ -102,7 +100,7 @@ class StuckSessions:
             proportion(counts.hits, counts.hits + counts.false),
             sum(each.early for each in stuck),
             delay([each.wait for each in stuck], self._drawn),
-            share([each.spared for each in stuck], self._drawn),
+            bootstrapped([each.spared for each in stuck], spared_share, self._drawn),
         )
 
 

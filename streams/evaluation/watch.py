@@ -3,13 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Any, Final
 
 from streams.domain.decision import Decision
 from streams.domain.level import Level
-from streams.evaluation.alarms import DETECTORS, EVIDENCE, fired
-from streams.evaluation.baselines import Baselines
-from streams.evaluation.kind import Kind, Kinds
+from streams.evaluation.alarms import DETECTORS, EVIDENCE, Baselines, fired
+
+
+class Kind(StrEnum):
+    """How a call stands to those before it. The first that applies."""
+
+    FIRST = "first"
+    """Nothing came before it."""
+    SAME_CALL = "same call"
+    """The record before made the same call."""
+    RETURNING = "returning"
+    """An earlier record of the session made the same call; other work came between."""
+    SAME_TOOL = "same tool"
+    """The record before called the same tool with other arguments; without a tool, had another intent."""
+    OTHER = "other tool"
+    """The record before called another tool."""
+
+
+class Kinds:
+    """Tells the kinds of the records of one session, in order."""
+
+    def __init__(self) -> None:
+        self._calls: set[str] = set()
+        self._previous: Decision | None = None
+
+    def next(self, decision: Decision) -> Kind:
+        """Return the kind of the next record."""
+        previous, self._previous = self._previous, decision
+        known = decision.call in self._calls
+        self._calls.add(decision.call)
+        if previous is None:
+            return Kind.FIRST
+        if decision.call == previous.call:
+            return Kind.SAME_CALL
+        if known:
+            return Kind.RETURNING
+        return Kind.SAME_TOOL if decision.tool == previous.tool else Kind.OTHER
+
 
 #: Rules whose records need not have one tool.
 _ANY_TOOL: Final = frozenset({"R2"})
@@ -45,12 +81,19 @@ class Watch:
         records: number of records seen, those included that could not be judged.
         raised: for each detector and rule, the positions of the records on which it holds, from 0.
         kinds: for each kind of record, the positions of these records.
+        tokens: tokens that a record used, by its position, of the records that say so.
+
+    Args:
+        timed: False if the clock of the records is made up, so that it tells no seconds.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, timed: bool = True) -> None:
         self.records = 0
         self.raised: dict[str, dict[str, set[int]]] = {name: {} for name in DETECTORS}
         self.kinds: dict[Kind, set[int]] = {}
+        self.tokens: dict[int, float] = {}
+        self._timed = timed
+        self._times: dict[int, int] = {}
         self._kinds = Kinds()
         self._baselines = Baselines()
         self._judged = _Judged()
@@ -64,6 +107,10 @@ class Watch:
         """Take the next record with its block."""
         at = self.records
         self.records += 1
+        if self._timed:
+            self._times[at] = decision.timestamp
+        if (tokens := decision.state_delta.get("tokens_consumed")) is not None:
+            self.tokens[at] = tokens
         for name, detector in DETECTORS.items():
             for rule in detector.rules(eddy):
                 self._raise(name, rule, at)
@@ -81,6 +128,14 @@ class Watch:
     def positions(self, detector: str) -> frozenset[int]:
         """Return the records on which a detector holds, whatever the rule."""
         return frozenset().union(*self.raised[detector].values())
+
+    def seconds(self, first: int, last: int) -> float | None:
+        """Return the event time from one record to another; None where a time is not known.
+
+        0 if the later one has the earlier time: agents on several machines have several clocks.
+        """
+        begin, end = self._times.get(first), self._times.get(last)
+        return None if begin is None or end is None else max(0, end - begin) / 1000
 
     def _raise(self, detector: str, rule: str, *positions: int) -> None:
         self.raised[detector].setdefault(rule, set()).update(positions)

@@ -15,18 +15,25 @@ from streams.errors import ConfigurationError
 from streams.sources.entry import Entry, decode_object, session_key, undecodable
 from streams.sources.input_file import open_input
 from streams.sources.jsonl import lines
-from streams.sources.trajectory import decision_log
+from streams.sources.trajectory import decision_log, is_timed
 
-LABELS: Final = frozenset({"label_source", "stuck", "solved"})
+LABELS: Final = frozenset({"label_source", "stuck", "solved", "rewards"})
 """Fields that make a line a label: neither a decision log nor an event has one of them."""
 _ENDINGS: Final = (".jsonl", ".jsonl.gz")
 
 
 class Labelled(NamedTuple):
-    """What some files hold: the records as `streams.offline.judge` takes them, and the label lines."""
+    """What some files hold.
+
+    Attributes:
+        entries: the records as `streams.offline.judge` takes them.
+        labels: the label lines.
+        untimed: sessions with an event that has no time: their clocks are made up.
+    """
 
     entries: list[Entry]
     labels: list[Mapping[str, Any]]
+    untimed: set[str]
 
 
 def read(names: Iterable[str]) -> Labelled:
@@ -35,7 +42,7 @@ def read(names: Iterable[str]) -> Labelled:
     Raises:
         ConfigurationError: a file cannot be read to its end, or a folder has no JSON lines.
     """
-    found = Labelled([], [])
+    found = Labelled([], [], set())
     for name in files(names):
         with open_input(name) as stream:
             for line in lines(stream):
@@ -46,7 +53,10 @@ def read(names: Iterable[str]) -> Labelled:
                     found.labels.append(value)
                 else:
                     log = value if "action" in value else decision_log(value)
-                    found.entries.append(Entry(session_key(log), None, log, None))
+                    key = session_key(log)
+                    if log is not value and key is not None and not is_timed(value):
+                        found.untimed.add(key)
+                    found.entries.append(Entry(key, None, log, None))
     return found
 
 

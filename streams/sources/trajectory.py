@@ -120,6 +120,11 @@ def decision_log(event: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def is_timed(event: Mapping[str, Any]) -> bool:
+    """Tell whether an event has a time of its own, so that its record needs no made-up clock."""
+    return event.get("timestamp") not in (None, "")
+
+
 def _timestamp(given: Any, sequence: Any) -> Any:
     match given:
         case None | "":

@@ -5,9 +5,21 @@ from __future__ import annotations
 from typing import Final
 
 from streams.evaluation.estimate import Estimate
+from streams.evaluation.first_alarm import Delay
 
 NOTHING: Final = "-"
 """The cell of a figure that there is nothing to compute from."""
+UNKNOWN: Final = "unknown"
+"""The cell of a figure that records or labels do not tell, though there is something to compute it of."""
+DELAY: Final = (
+    "lower quartile",
+    "median",
+    "upper quartile",
+    "timed",
+    "median, s",
+    "90th percentile, s",
+)
+"""The columns of `delay_texts`."""
 
 
 def estimate_text(estimate: Estimate, form: str = ".2f", times: int = 1) -> str:
@@ -32,3 +44,21 @@ def counted(count: int, estimate: Estimate) -> str:
     ('1: 0.50', '0')
     """
     return str(count) if estimate.value is None else f"{count}: {estimate_text(estimate)}"
+
+
+def known_text(estimate: Estimate, form: str = ".2f", *, of: int) -> str:
+    """Write a figure ``of`` so many sessions; if there are some and it has no value, it is unknown.
+
+    >>> known_text(Estimate(None, None), of=2), known_text(Estimate(None, None), of=0)
+    ('unknown', '-')
+    """
+    return UNKNOWN if of and estimate.value is None else estimate_text(estimate, form)
+
+
+def delay_texts(delay: Delay) -> list[str]:
+    """Write the waits of the sessions that were noticed, in records and in seconds of event time."""
+    return [
+        *(estimate_text(each, ".1f") for each in (delay.lower, delay.median, delay.upper)),
+        str(delay.timed),
+        *(known_text(each, ".1f", of=delay.noticed) for each in (delay.median_seconds, delay.most_seconds)),
+    ]

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streams.cli.text.estimate_text import counted, estimate_text
+from streams.cli.text.estimate_text import DELAY, counted, delay_texts, estimate_text
 from streams.cli.text.line import Table
 from streams.cli.text.stuck_table import ended_tables, stuck_tables
-from streams.evaluation.alarm_rate import AlarmRate
 from streams.evaluation.estimate import Estimate
-from streams.evaluation.evaluation import Part, Row
-from streams.evaluation.kind import Kind
+from streams.evaluation.evaluation import AlarmRate, Part, Row
 from streams.evaluation.scores import Scores
+from streams.evaluation.watch import Kind
 
 _SCORES = ("detector", "hits", "false", "missed", "precision", "recall", "F1")
 # The first record of a session repeats nothing.
 _KINDS = [kind for kind in Kind if kind is not Kind.FIRST]
 _BY_KIND = "Records by kind: found, and false"
-_DELAY = ("detector", "noticed", "unnoticed", "lower quartile", "median", "upper quartile")
-_ALARMS = ("detector", "sessions", "per 100", "alarms per 100")
+_DELAY = ("detector", "noticed", "unnoticed", *DELAY)
+_ALARMS = ("detector", "sessions with alarm", "per 100 sessions", "alarms per 100 sessions")
 _RULES = ("detector", "rule", "finds", "false", "only it finds", "only it, false", "healthy sessions")
 
 
@@ -34,7 +33,7 @@ def part_lines(part: Part, *, with_rules: bool) -> Iterator[str | Table]:
         yield Table("Sessions", _SCORES, [_scores(row.detector, row.sessions) for row in part.rows])
         header = ("detector", *(kind.value for kind in _KINDS))
         yield Table(_BY_KIND, header, [_kinds(row) for row in part.rows])
-        yield Table("Delay, in records", _DELAY, [_delay(row) for row in part.rows])
+        yield Table("Delay, in records and seconds", _DELAY, [_delay(row) for row in part.rows])
     if part.healthy:
         yield Table("Alarms, healthy sessions", _ALARMS, [_rate(row, row.healthy) for row in part.rows])
     yield Table("Alarms, all sessions", _ALARMS, [_rate(row, row.every) for row in part.rows])
@@ -50,7 +49,12 @@ def _content(part: Part) -> Iterator[str]:
     if part.stuck + part.free + part.disputed:
         known.append(f"{part.stuck} stuck, {part.free} not stuck, {part.disputed} disputed and left out")
     if part.solved + part.failed:
-        known.append(f"{part.solved} solved their task, {part.failed} failed")
+        known.append(
+            f"{part.solved} solved their task, {part.failed} failed, {part.failed_with_tokens} of these with "
+            "tokens"
+        )
+    if part.rewarded:
+        known.append(f"{part.rewarded} with rewards")
     if part.labelled:
         known.append(
             f"{part.labelled} with steps labelled by people: {part.transitions} transitions, "
@@ -89,14 +93,14 @@ def _delay(row: Row) -> list[str]:
         row.detector,
         str(delay.noticed),
         str(delay.unnoticed),
-        *(estimate_text(each, ".1f") for each in (delay.lower, delay.median, delay.upper)),
+        *delay_texts(delay),
     ]
 
 
 def _rate(row: Row, rate: AlarmRate) -> list[str]:
     return [
         row.detector,
-        str(rate.alarmed),
+        f"{rate.alarmed} of {rate.sessions}",
         estimate_text(rate.alarmed_share, ".1f", times=100),
         estimate_text(rate.alarms_per_session, ".1f", times=100),
     ]

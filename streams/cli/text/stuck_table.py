@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streams.cli.text.estimate_text import NOTHING, counted, estimate_text
+from streams.cli.text.estimate_text import DELAY, NOTHING, counted, delay_texts, estimate_text, known_text
 from streams.cli.text.line import Table
 from streams.evaluation.evaluation import Part, Row
+from streams.evaluation.first_alarm import RightToStop
 from streams.evaluation.stuck import StuckScores
 
 _STUCK = ("detector", "found", "false", "precision", "early", "stuck records after the alarm")
-_DELAY = ("detector", "noticed", "lower quartile", "median", "upper quartile")
+_DELAY = ("detector", "noticed", *DELAY)
 _ENDED = (
     "detector",
     "solved with alarm",
     "per 100",
     "failed with alarm",
     "records of failed after the alarm",
+    "tokens of failed after the alarm",
 )
+_REWARDED = ("detector", "right", "wrong", "unknown", "share right", "share without a new best")
 
 
 def stuck_tables(part: Part, *, with_rules: bool) -> Iterator[Table]:
@@ -36,14 +39,18 @@ def stuck_tables(part: Part, *, with_rules: bool) -> Iterator[Table]:
 
 
 def ended_tables(part: Part) -> Iterator[Table]:
-    """Write how sessions fare whose end is known."""
+    """Write how sessions fare whose end is known, and those with rewards."""
     if part.solved + part.failed:
         yield Table("Solved and failed sessions", _ENDED, [_ended(row) for row in part.rows])
+    if part.rewarded:
+        told = [(row.detector, row.right_to_stop) for row in part.rows if row.right_to_stop is not None]
+        yield Table("Right to stop at the first alarm", _REWARDED, [_right(*each) for each in told])
 
 
 def _tables(title: str, rows: list[tuple[str, StuckScores]]) -> Iterator[Table]:
     yield Table(title, _STUCK, [_stuck(name, scores) for name, scores in rows])
-    yield Table(f"{title}: delay from the onset, in records", _DELAY, [_delay(*each) for each in rows])
+    delays = [_delay(*each) for each in rows]
+    yield Table(f"{title}: delay from the onset, in records and seconds", _DELAY, delays)
 
 
 def _stuck(name: str, scores: StuckScores) -> list[str]:
@@ -62,7 +69,7 @@ def _delay(name: str, scores: StuckScores) -> list[str]:
     return [
         name,
         str(delay.noticed),
-        *(estimate_text(each, ".1f") for each in (delay.lower, delay.median, delay.upper)),
+        *delay_texts(delay),
     ]
 
 
@@ -72,5 +79,13 @@ def _ended(row: Row) -> list[str]:
         str(row.solved.alarmed),
         estimate_text(row.solved.alarmed_share, ".1f", times=100),
         counted(row.failed.alarmed, row.failed.alarmed_share),
-        NOTHING if row.failed_spared is None else estimate_text(row.failed_spared),
+        *(
+            NOTHING if each is None else known_text(each, of=row.failed.sessions)
+            for each in (row.failed_spared, row.failed_tokens_spared)
+        ),
     ]
+
+
+def _right(name: str, found: RightToStop) -> list[str]:
+    shares = (estimate_text(each, ".3f") for each in (found.share, found.no_new_best))
+    return [name, *map(str, (found.right, found.wrong, found.unknown)), *shares]

@@ -73,7 +73,7 @@ GOLDEN = """\
 4 sessions, 12 records.
 
 - 1 stuck, 1 not stuck, 0 disputed and left out
-- 1 solved their task, 1 failed
+- 1 solved their task, 1 failed, 0 of these with tokens
 - 2 with steps labelled by people: 5 transitions, 3 repetitions; sessions that loop: 1
 - 2 healthy
 
@@ -90,52 +90,47 @@ records after the alarm |
 | verdict-loop    | 1: 1.00 (0.21 to 1.00) | 0: 0.00 (0.00 to 0.79) | 1.00 (0.21 to 1.00) | 0     | 0.50 \
 (0.50 to 0.50)           |
 
-**Stuck sessions: delay from the onset, in records**
+**Stuck sessions: delay from the onset, in records and seconds**
 
-| detector        | noticed | lower quartile   | median           | upper quartile   |
-| --------------- | ------- | ---------------- | ---------------- | ---------------- |
-| baseline        | 1       | 0.0 (0.0 to 0.0) | 0.0 (0.0 to 0.0) | 0.0 (0.0 to 0.0) |
-| verdict-warning | 1       | 0.0 (0.0 to 0.0) | 0.0 (0.0 to 0.0) | 0.0 (0.0 to 0.0) |
-| verdict-loop    | 1       | 1.0 (1.0 to 1.0) | 1.0 (1.0 to 1.0) | 1.0 (1.0 to 1.0) |
+| detector        | noticed | lower quartile   | median           | upper quartile   | timed | median, s \
+| 90th percentile, s |
+| --------------- | ------- | ---------------- | ---------------- | ---------------- | ----- | --------- \
+| ------------------ |
+| baseline        | 1       | 0.0 (0.0 to 0.0) | 0.0 (0.0 to 0.0) | 0.0 (0.0 to 0.0) | 0     | unknown   \
+| unknown            |
+| verdict-warning | 1       | 0.0 (0.0 to 0.0) | 0.0 (0.0 to 0.0) | 0.0 (0.0 to 0.0) | 0     | unknown   \
+| unknown            |
+| verdict-loop    | 1       | 1.0 (1.0 to 1.0) | 1.0 (1.0 to 1.0) | 1.0 (1.0 to 1.0) | 0     | unknown   \
+| unknown            |
 
 **Solved and failed sessions**
 
 | detector        | solved with alarm | per 100               | failed with alarm      | records of \
-failed after the alarm |
+failed after the alarm | tokens of failed after the alarm |
 | --------------- | ----------------- | --------------------- | ---------------------- | \
---------------------------------- |
+--------------------------------- | -------------------------------- |
 | baseline        | 1                 | 100.0 (20.7 to 100.0) | 1: 1.00 (0.21 to 1.00) | 0.60 (0.60 to \
-0.60)               |
+0.60)               | unknown                          |
 | verdict-warning | 0                 | 0.0 (0.0 to 79.3)     | 1: 1.00 (0.21 to 1.00) | 0.60 (0.60 to \
-0.60)               |
+0.60)               | unknown                          |
 | verdict-loop    | 0                 | 0.0 (0.0 to 79.3)     | 1: 1.00 (0.21 to 1.00) | 0.40 (0.40 to \
-0.40)               |
+0.40)               | unknown                          |
 
 **Records**
 
-| detector        | hits | false | missed | precision           | recall              | F1                \
-  |
-| --------------- | ---- | ----- | ------ | ------------------- | ------------------- | \
-------------------- |
-| baseline        | 3    | 1     | 0      | 0.75 (0.00 to 1.00) | 1.00 (1.00 to 1.00) | 0.86 (0.00 to \
-1.00) |
-| verdict-warning | 3    | 0     | 0      | 1.00 (1.00 to 1.00) | 1.00 (1.00 to 1.00) | 1.00 (1.00 to \
-1.00) |
-| verdict-loop    | 2    | 0     | 1      | 1.00 (1.00 to 1.00) | 0.67 (0.67 to 0.67) | 0.80 (0.80 to \
-0.80) |
+| detector        | hits | false | missed | precision           | recall              | F1                  |
+| --------------- | ---- | ----- | ------ | ------------------- | ------------------- | ------------------- |
+| baseline        | 3    | 1     | 0      | 0.75 (0.00 to 1.00) | 1.00 (1.00 to 1.00) | 0.86 (0.00 to 1.00) |
+| verdict-warning | 3    | 0     | 0      | 1.00 (1.00 to 1.00) | 1.00 (1.00 to 1.00) | 1.00 (1.00 to 1.00) |
+| verdict-loop    | 2    | 0     | 1      | 1.00 (1.00 to 1.00) | 0.67 (0.67 to 0.67) | 0.80 (0.80 to 0.80) |
 
 **Sessions**
 
-| detector        | hits | false | missed | precision           | recall              | F1                \
-  |
-| --------------- | ---- | ----- | ------ | ------------------- | ------------------- | \
-------------------- |
-| baseline        | 1    | 1     | 0      | 0.50 (0.09 to 0.91) | 1.00 (0.21 to 1.00) | 0.67 (0.00 to \
-1.00) |
-| verdict-warning | 1    | 0     | 0      | 1.00 (0.21 to 1.00) | 1.00 (0.21 to 1.00) | 1.00 (1.00 to \
-1.00) |
-| verdict-loop    | 1    | 0     | 0      | 1.00 (0.21 to 1.00) | 1.00 (0.21 to 1.00) | 1.00 (1.00 to \
-1.00) |
+| detector        | hits | false | missed | precision           | recall              | F1                  |
+| --------------- | ---- | ----- | ------ | ------------------- | ------------------- | ------------------- |
+| baseline        | 1    | 1     | 0      | 0.50 (0.09 to 0.91) | 1.00 (0.21 to 1.00) | 0.67 (0.00 to 1.00) |
+| verdict-warning | 1    | 0     | 0      | 1.00 (0.21 to 1.00) | 1.00 (0.21 to 1.00) | 1.00 (1.00 to 1.00) |
+| verdict-loop    | 1    | 0     | 0      | 1.00 (0.21 to 1.00) | 1.00 (0.21 to 1.00) | 1.00 (1.00 to 1.00) |
 
 **Records by kind: found, and false**
 
@@ -145,29 +140,34 @@ failed after the alarm |
 | verdict-warning | 3: 1.00 (1.00 to 1.00), 0 false | 0, 0 false | 0, 0 false | 0, 0 false |
 | verdict-loop    | 2: 0.67 (0.67 to 0.67), 0 false | 0, 0 false | 0, 0 false | 0, 0 false |
 
-**Delay, in records**
+**Delay, in records and seconds**
 
-| detector        | noticed | unnoticed | lower quartile   | median           | upper quartile   |
-| --------------- | ------- | --------- | ---------------- | ---------------- | ---------------- |
-| baseline        | 1       | 0         | 0.0 (0.0 to 0.0) | 0.0 (0.0 to 0.0) | 0.0 (0.0 to 0.0) |
-| verdict-warning | 1       | 0         | 0.0 (0.0 to 0.0) | 0.0 (0.0 to 0.0) | 0.0 (0.0 to 0.0) |
-| verdict-loop    | 1       | 0         | 1.0 (1.0 to 1.0) | 1.0 (1.0 to 1.0) | 1.0 (1.0 to 1.0) |
+| detector        | noticed | unnoticed | lower quartile   | median           | upper quartile   | timed \
+| median, s | 90th percentile, s |
+| --------------- | ------- | --------- | ---------------- | ---------------- | ---------------- | ----- \
+| --------- | ------------------ |
+| baseline        | 1       | 0         | 0.0 (0.0 to 0.0) | 0.0 (0.0 to 0.0) | 0.0 (0.0 to 0.0) | 0     \
+| unknown   | unknown            |
+| verdict-warning | 1       | 0         | 0.0 (0.0 to 0.0) | 0.0 (0.0 to 0.0) | 0.0 (0.0 to 0.0) | 0     \
+| unknown   | unknown            |
+| verdict-loop    | 1       | 0         | 1.0 (1.0 to 1.0) | 1.0 (1.0 to 1.0) | 1.0 (1.0 to 1.0) | 0     \
+| unknown   | unknown            |
 
 **Alarms, healthy sessions**
 
-| detector        | sessions | per 100            | alarms per 100      |
-| --------------- | -------- | ------------------ | ------------------- |
-| baseline        | 1        | 50.0 (9.5 to 90.5) | 50.0 (0.0 to 100.0) |
-| verdict-warning | 0        | 0.0 (0.0 to 65.8)  | 0.0 (0.0 to 0.0)    |
-| verdict-loop    | 0        | 0.0 (0.0 to 65.8)  | 0.0 (0.0 to 0.0)    |
+| detector        | sessions with alarm | per 100 sessions   | alarms per 100 sessions |
+| --------------- | ------------------- | ------------------ | ----------------------- |
+| baseline        | 1 of 2              | 50.0 (9.5 to 90.5) | 50.0 (0.0 to 100.0)     |
+| verdict-warning | 0 of 2              | 0.0 (0.0 to 65.8)  | 0.0 (0.0 to 0.0)        |
+| verdict-loop    | 0 of 2              | 0.0 (0.0 to 65.8)  | 0.0 (0.0 to 0.0)        |
 
 **Alarms, all sessions**
 
-| detector        | sessions | per 100             | alarms per 100       |
-| --------------- | -------- | ------------------- | -------------------- |
-| baseline        | 3        | 75.0 (30.1 to 95.4) | 75.0 (25.0 to 100.0) |
-| verdict-warning | 2        | 50.0 (15.0 to 85.0) | 50.0 (0.0 to 100.0)  |
-| verdict-loop    | 1        | 25.0 (4.6 to 69.9)  | 25.0 (0.0 to 75.0)   |
+| detector        | sessions with alarm | per 100 sessions    | alarms per 100 sessions |
+| --------------- | ------------------- | ------------------- | ----------------------- |
+| baseline        | 3 of 4              | 75.0 (30.1 to 95.4) | 75.0 (25.0 to 100.0)    |
+| verdict-warning | 2 of 4              | 50.0 (15.0 to 85.0) | 50.0 (0.0 to 100.0)     |
+| verdict-loop    | 1 of 4              | 25.0 (4.6 to 69.9)  | 25.0 (0.0 to 75.0)      |
 
 **Rules**
 
@@ -208,12 +208,17 @@ def test_as_json_there_is_every_figure(folder: str, r1: str) -> None:
     perfect = {"hits": 3, "false": 0, "missed": 0, "precision": 1.0, "precision_interval": [1.0, 1.0]}
     perfect |= {"recall": 1.0, "recall_interval": [1.0, 1.0], "f1": 1.0, "f1_interval": [1.0, 1.0]}
     at_once = {"value": 0.0, "interval": [0.0, 0.0]}
+    unknown = {"value": None, "interval": None}
     delay = {
         "noticed": 1,
         "unnoticed": 0,
         "lower_quartile_records": at_once,
         "median_records": at_once,
         "upper_quartile_records": at_once,
+        # The events have no times.
+        "timed": 0,
+        "median_seconds": unknown,
+        "p90_seconds": unknown,
     }
     assert row == {
         "detector": "verdict-warning",
@@ -248,6 +253,8 @@ def test_as_json_there_is_every_figure(folder: str, r1: str) -> None:
             "alarms_interval": [100.0, 100.0],
         },
         "failed_records_after_alarm": {"value": 0.6, "interval": [0.6, 0.6]},
+        "failed_tokens_after_alarm": unknown,
+        "right_to_stop": {"right": 0, "wrong": 0, "unknown": 0, "share": unknown, "no_new_best": unknown},
         "steps": {**perfect},
         "sessions": {
             "hits": 1,
@@ -316,6 +323,48 @@ def test_own_decision_logs_are_enough(tmp_path: Path) -> None:
     result = evaluate(str(path), "--detector", "verdict-loop")
     assert result.stderr == ""
     assert "| verdict-loop | 1: 1.00 (0.21 to 1.00) | 0     |" in result.stdout
+
+
+def test_times_tokens_and_rewards_are_read_where_they_are_known(tmp_path: Path, r1: str) -> None:
+    logs = [
+        {
+            **decision_log(session=session, number=number, error="no such file", at_ms=number * gap),
+            "state_delta": {"tokens_consumed": 10.0 * (number + 1)},
+        }
+        for session, gap in (("a", 2_000), ("b", 30_000))
+        for number in range(4)
+    ]
+    labels: list[dict[str, Any]] = [
+        {"session_id": "a", "stuck": "yes", "onset": 1, "solved": False},
+        # As made of InterCode: how it ended, and a reward for each record.
+        {"session_id": "a", "rewards": [0.0, 0.5, 0.5, 0.5]},
+        {"session_id": "b", "stuck": "yes", "onset": 1, "solved": True, "rewards": [0, 0, 0, 1]},
+    ]
+    path = tmp_path / "mine.jsonl"
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in (*logs, *labels)))
+    asked = (str(path), "--settings", r1, "--detector", "verdict-loop")
+    document = json.loads(evaluate(*asked, "--json").stdout)
+    whole, one, two = document["parts"]
+    assert (whole["sessions_with_rewards"], whole["failed_sessions_with_tokens"]) == (2, 1)
+    (row,) = whole["detectors"]
+    # LOOP is on the third record of both: one after the onset, 2 s and 30 s.
+    delay = row["stuck"]["delay"]
+    assert (delay["median_records"]["value"], delay["timed"]) == (1.0, 2)
+    assert (delay["median_seconds"]["value"], delay["p90_seconds"]["value"]) == (16.0, 27.2)
+    # The fourth of 10, 20, 30 and 40 tokens, in the failed session only.
+    assert row["failed_tokens_after_alarm"] == {"value": 0.4, "interval": [0.4, 0.4]}
+    assert row["right_to_stop"] == {
+        "right": 1,
+        "wrong": 1,
+        "unknown": 0,
+        "share": {"value": 0.5, "interval": [0.0945, 0.9055]},
+        "no_new_best": {"value": 0.5, "interval": [0.0945, 0.9055]},
+    }
+    assert [part["detectors"][0]["right_to_stop"]["right"] for part in (one, two)] == [1, 0]
+    table = evaluate(*asked).stdout.partition("## a\n")[0]
+    assert "| verdict-loop | 1     | 1     | 0       | 0.500 (0.095 to 0.905) |" in table
+    assert "16.0 (2.0 to 30.0) | 27.2 (2.0 to 30.0) |" in table
+    assert "0.40 (0.40 to 0.40)" in table
 
 
 def test_each_rule_is_scored_on_stuck_sessions(tmp_path: Path) -> None:

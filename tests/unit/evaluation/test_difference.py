@@ -4,10 +4,9 @@ import pytest
 
 from streams.evaluation.alarms import EVIDENCE
 from streams.evaluation.difference import Difference, differences
+from streams.evaluation.estimate import Interval
 from streams.evaluation.evaluation import Evaluated
-from streams.evaluation.intervals import Interval
-from streams.evaluation.labels import SessionLabel, source_of
-from streams.evaluation.stuck_label import StuckLabel
+from streams.evaluation.labels import SessionLabel, StuckLabel, source_of
 from streams.evaluation.watch import Watch
 
 

@@ -2,14 +2,12 @@
 
 import pytest
 
-from streams.evaluation.alarm_rate import AlarmRate
 from streams.evaluation.alarms import EVIDENCE
-from streams.evaluation.counts import Counts, total
-from streams.evaluation.evaluation import Evaluated, Part, Row, evaluate
-from streams.evaluation.kind import Kind
-from streams.evaluation.labels import SessionLabel, source_of
-from streams.evaluation.stuck_label import StuckLabel
-from streams.evaluation.watch import Watch
+from streams.evaluation.estimate import Estimate
+from streams.evaluation.evaluation import AlarmRate, Evaluated, Group, Part, Row, evaluate
+from streams.evaluation.labels import SessionLabel, StuckLabel, source_of
+from streams.evaluation.scores import Counts, total
+from streams.evaluation.watch import Kind, Watch
 
 RECORDS = 10
 
@@ -20,6 +18,8 @@ def session(
     *,
     stuck: StuckLabel | None = None,
     solved: bool | None = None,
+    rewards: tuple[float | None, ...] | None = None,
+    tokens: dict[int, float] | None = None,
     **raised: set[int],
 ) -> Evaluated:
     """A session of ten records; ``raised`` by rule of verdict-warning."""
@@ -30,7 +30,9 @@ def session(
     watch.kinds = {Kind.SAME_TOOL: set(range(2, RECORDS, 2)), Kind.OTHER: set(range(1, RECORDS, 2))}
     repetitions = None if marked is None else frozenset(marked)
     transitions = 0 if marked is None else RECORDS - 1
-    return Evaluated(SessionLabel(name, source_of(name), repetitions, transitions, stuck, solved), watch)
+    watch.tokens = tokens or {}
+    label = SessionLabel(name, source_of(name), repetitions, transitions, stuck, solved, rewards)
+    return Evaluated(label, watch)
 
 
 SESSIONS = [
@@ -131,6 +133,7 @@ def test_stuck_sessions_are_scored_by_rule_where_there_are_several() -> None:
 def test_what_is_said_later_has_no_delay() -> None:
     (later,) = evaluate(SESSIONS, [EVIDENCE], lambda _: False)[0].rows
     assert (later.stuck, later.stuck_by_rule, later.failed_spared) == (None, {}, None)
+    assert (later.failed_tokens_spared, later.right_to_stop) == (None, None)
 
 
 def test_sessions_are_told_apart_by_how_they_ended() -> None:
@@ -140,6 +143,45 @@ def test_sessions_are_told_apart_by_how_they_ended() -> None:
     spared = row("all").failed_spared
     assert spared is not None
     assert spared.value == 5 / 20
+
+
+def test_alarms_per_100_are_of_all_sessions_labelled_or_not() -> None:
+    every = row("all").every
+    assert counted(every) == (8, 5, 6)
+    assert every.alarmed_share.value == 5 / 8
+    # Wilson's interval of 5 of 8.
+    assert every.alarmed_share.interval == pytest.approx((0.3057, 0.8632), abs=5e-5)
+
+
+def test_tokens_are_spared_in_failed_sessions() -> None:
+    sessions = [
+        session("s::1", None, solved=False, tokens={1: 10, 4: 20, 6: 30}, R1={4}),
+        session("s::2", None, solved=False, R1={1}),
+        session("s::3", None, solved=True, tokens={9: 1000}, R1={1}),
+    ]
+    (part,) = evaluate(sessions, ["verdict-warning"], lambda _: False)
+    spared = part.rows[0].failed_tokens_spared
+    assert spared is not None
+    assert (spared.value, part.failed, part.failed_with_tokens) == (30 / 60, 2, 1)
+    # Without tokens nobody knows.
+    unknown = row("all").failed_tokens_spared
+    assert unknown is not None
+    assert unknown.value is None
+
+
+def test_stopping_is_judged_by_the_first_alarm_of_sessions_with_rewards() -> None:
+    flat, risen = (0.0,) * RECORDS, (0.0,) * 5 + (1.0,) * 5
+    sessions = [
+        session("s::1", None, rewards=flat, R1={3}),
+        session("s::2", None, rewards=risen, R1={4}, R7={7}),
+        session("s::3", None, rewards=risen, R7={5}),
+        session("s::4", None, rewards=risen),
+        session("s::5", None, R1={3}),
+    ]
+    (part,) = evaluate(sessions, ["verdict-warning"], lambda _: False)
+    found = part.rows[0].right_to_stop
+    assert found is not None
+    assert (part.rewarded, found.right, found.wrong, found.unknown) == (4, 2, 1, 0)
 
 
 def test_each_rule_is_weighed() -> None:
@@ -158,3 +200,51 @@ def test_records_are_taken_apart_by_kind() -> None:
 def test_the_order_of_the_sessions_does_not_matter() -> None:
     backwards = evaluate(SESSIONS[::-1], ["verdict-warning"], lambda name: name == "tau")
     assert backwards == evaluate(SESSIONS, ["verdict-warning"], lambda name: name == "tau")
+
+
+def watch(tokens: dict[int, float], *raised: int) -> Watch:
+    """A session of four records."""
+    found = Watch()
+    found.records = 4
+    found.raised["repeat"] = {"A2": set(raised)}
+    found.tokens = tokens
+    return found
+
+
+def rate(*sessions: set[int]) -> AlarmRate:
+    return Group([watch({}, *raised) for raised in sessions]).rate("repeat")
+
+
+def test_records_in_a_row_hold_up_one_alarm() -> None:
+    found = rate({0, 1, 2, 5, 7, 8}, set(), {4})
+    assert (found.sessions, found.alarmed, found.alarms) == (3, 2, 4)
+    assert found.alarmed_share.value == 2 / 3
+    assert found.alarms_per_session.value == 4 / 3
+
+
+def test_no_alarm_in_twenty_sessions_does_not_prove_that_there_is_none() -> None:
+    interval = rate(*[set()] * 20).alarmed_share.interval
+    assert interval is not None
+    assert interval == pytest.approx((0.0, 0.1611), abs=5e-5)
+
+
+def test_the_mean_number_of_alarms_is_drawn_from_whole_sessions() -> None:
+    # A draw of two sessions has 0, 1 or 2 times the three alarms of the first.
+    assert rate({0, 2, 4}, set()).alarms_per_session == Estimate(1.5, (0.0, 3.0))
+
+
+def test_no_sessions_no_rate() -> None:
+    nothing = Estimate(None, None)
+    assert rate() == AlarmRate(0, 0, 0, nothing, nothing)
+
+
+def test_records_and_tokens_after_the_first_alarm_are_shares_of_all() -> None:
+    group = Group([watch({0: 10, 1: 20, 2: 30, 3: 40}, 1, 3), watch({2: 100})])
+    assert group.spared("repeat").value == 2 / 8
+    assert group.tokens_spared("repeat").value == 70 / 200
+
+
+def test_without_a_record_that_has_tokens_what_is_spared_is_unknown() -> None:
+    group = Group([watch({}, 1), watch({})])
+    assert group.spared("repeat").value == 2 / 8
+    assert group.tokens_spared("repeat") == Estimate(None, None)

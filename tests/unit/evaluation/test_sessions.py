@@ -3,8 +3,8 @@
 from typing import Any
 
 from streams.detectors.settings import DEFAULTS
+from streams.evaluation.labels import StuckLabel
 from streams.evaluation.sessions import Gathered, gather
-from streams.evaluation.stuck_label import StuckLabel
 from streams.offline import judge
 from streams.sources.entry import Entry, undecodable
 from tests.stream import decision_log
@@ -31,6 +31,12 @@ def test_sessions_may_run_side_by_side() -> None:
     ]
     assert found.sessions[1].watch.positions("baseline") == {1, 2}
     assert found.problems == ()
+
+
+def test_a_session_with_a_made_up_clock_has_no_seconds() -> None:
+    entries = [log("a", 1), log("b", 1), log("a", 2), log("b", 2)]
+    found = gather(judge(entries, DEFAULTS), [], untimed={"b"})
+    assert [session.watch.seconds(0, 1) for session in found.sessions] == [1.0, None]
 
 
 def test_a_refused_record_counts_for_the_labels() -> None:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from streams.evaluation.counts import Counts
+from streams.evaluation.labels import StuckLabel
+from streams.evaluation.scores import Counts
 from streams.evaluation.stuck import StuckScores, StuckSessions, Told, seen
-from streams.evaluation.stuck_label import StuckLabel
 from streams.evaluation.watch import Watch
 
 RECORDS = 10

@@ -1,4 +1,4 @@
-"""What detectors say about the records of a session."""
+"""What detectors say about the records of a session, and in what way a record repeats."""
 
 from typing import Any
 
@@ -7,9 +7,29 @@ import pytest
 from streams.domain.decision import Decision
 from streams.domain.validation import known_fields
 from streams.evaluation.alarms import DETECTORS
-from streams.evaluation.kind import Kind
-from streams.evaluation.watch import Watch
+from streams.evaluation.watch import Kind, Kinds, Watch
 from tests.stream import Stream, decision_log
+
+
+def kinds(*calls: tuple[str | None, str]) -> list[Kind]:
+    session = Kinds()
+    return [session.next(decision(*call)) for call in calls]
+
+
+def test_the_first_kind_that_applies() -> None:
+    assert kinds(("a", "1"), ("a", "1"), ("a", "2"), ("b", "1"), ("a", "1"), ("a", "3"), ("a", "1")) == [
+        Kind.FIRST,
+        Kind.SAME_CALL,
+        Kind.SAME_TOOL,
+        Kind.OTHER,
+        Kind.RETURNING,
+        Kind.SAME_TOOL,
+        Kind.RETURNING,
+    ]
+
+
+def test_thoughts_are_calls_without_a_tool() -> None:
+    assert kinds((None, "so"), (None, "so"), (None, "then")) == [Kind.FIRST, Kind.SAME_CALL, Kind.SAME_TOOL]
 
 
 def fire(rule: str, count: int, period: int | None = None, level: str = "WARNING") -> dict[str, Any]:
@@ -23,8 +43,11 @@ def verdict(*fired: dict[str, Any], level: str = "NORMAL") -> dict[str, Any]:
 UNSEEN = {"verdict": {"visible": False, "fired": None, "level": "WARNING", "repeat_distance": None}}
 
 
-def decision(tool: str = "search", arguments: str = "a") -> Decision:
-    known = known_fields(decision_log(tool=tool, status="success", tool_input=arguments))
+def decision(
+    tool: str | None = "search", arguments: str = "a", at_ms: int = 0, **state_delta: float | None
+) -> Decision:
+    log = decision_log(arguments, tool, "success", tool_input=arguments, at_ms=at_ms)
+    known = known_fields({**log, "state_delta": state_delta})
     assert known is not None
     return Decision.of(0, 0, known)
 
@@ -73,6 +96,36 @@ def test_a_refused_record_keeps_its_place() -> None:
     watch.add(decision(), verdict(fire("R1", 3)))
     assert watch.records == 3
     assert watch.positions("verdict-warning") == {2}
+
+
+def test_seconds_are_those_of_the_records_and_unknown_for_a_refused_one() -> None:
+    watch = Watch()
+    watch.add(decision(at_ms=0), verdict())
+    watch.skip()
+    watch.add(decision(at_ms=2_500), verdict())
+    assert (watch.seconds(0, 2), watch.seconds(0, 0)) == (2.5, 0.0)
+    assert (watch.seconds(1, 2), watch.seconds(0, 1)) == (None, None)
+
+
+def test_a_clock_that_goes_back_makes_no_wait_shorter_than_none() -> None:
+    watch = Watch()
+    watch.add(decision(at_ms=2_500), verdict())
+    watch.add(decision(at_ms=0), verdict())
+    assert watch.seconds(0, 1) == 0.0
+
+
+def test_a_made_up_clock_tells_no_seconds() -> None:
+    watch = Watch(timed=False)
+    watch.add(decision(), verdict())
+    watch.add(decision(at_ms=10_000), verdict())
+    assert watch.seconds(0, 1) is None
+
+
+def test_a_record_without_tokens_is_not_one_that_used_none() -> None:
+    watch = Watch()
+    for state_delta in ({"tokens_consumed": 7.0}, {}, {"tokens_consumed": 0.0}, {"tokens_consumed": None}):
+        watch.add(decision(**state_delta), verdict())
+    assert watch.tokens == {0: 7, 2: 0}
 
 
 def test_the_verdict_is_asked_by_level_and_by_rule() -> None:

@@ -23,13 +23,24 @@ def test_lines_are_told_apart_by_what_they_say_not_by_their_file(tmp_path: Path)
     assert [entry.key for entry in found.entries] == ["set::1", None]
 
 
-@pytest.mark.parametrize("field", [{"stuck": "no"}, {"solved": True}, {"label_source": "human"}])
+@pytest.mark.parametrize(
+    "field", [{"stuck": "no"}, {"solved": True}, {"label_source": "human"}, {"rewards": [0]}]
+)
 def test_each_kind_of_label_makes_a_line_a_label(tmp_path: Path, field: dict[str, object]) -> None:
     line = {"session_id": "set::1", **field}
     path = tmp_path / "labels.jsonl"
     path.write_text(json.dumps(line))
     found = read([str(path)])
     assert (found.entries, found.labels) == ([], [line])
+
+
+def test_sessions_with_a_made_up_clock_are_named(tmp_path: Path) -> None:
+    timed = {**EVENT, "timestamp": "2026-01-01T00:00:00Z"}
+    lines = [timed, {**timed, "seq": 1}, {**EVENT, "session_id": "set::2"}, decision_log(session="s-1")]
+    lines += [{**timed, "session_id": "set::3"}, {**EVENT, "session_id": "set::3", "timestamp": ""}]
+    path = tmp_path / "events.jsonl"
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    assert read([str(path)]).untimed == {"set::2", "set::3"}
 
 
 def test_decision_logs_are_taken_as_they_are(tmp_path: Path) -> None:

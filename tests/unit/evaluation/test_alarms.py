@@ -2,7 +2,7 @@
 
 from streams.domain.decision import Decision
 from streams.domain.validation import known_fields
-from streams.evaluation.baselines import Baselines
+from streams.evaluation.alarms import Baselines
 from tests.stream import decision_log
 
 
