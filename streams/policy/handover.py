@@ -52,6 +52,8 @@ _PAIRS: Final = frozenset(
 _NO_WORK: Final = frozenset(
     {"receive", "inbox", "mailbox", "message", "messages", "wait", "await", "poll", "sleep"}
 )
+#: A person who approves a call says nothing new.
+_NOT_SPOKEN: Final = frozenset({None, "", "approval"})
 _PEERS: Final = (
     "to",
     "recipient",
@@ -209,7 +211,7 @@ def _contributions(
 
 def _breaks(decision: Decision) -> bool:
     """Tell whether a record is work of the session's own, or a person spoke before it."""
-    if decision.known["meta"].get("user_turn"):
+    if decision.known["meta"].get("user_turn") not in _NOT_SPOKEN:
         return True
     tool = decision.tool
     if tool is None or decision.kind != "tool" or decision.status != "success":

@@ -278,10 +278,12 @@ class Exchanges(NamedTuple):
         match snapshot:
             case [1, positions, exchanges]:
                 by_key = {
-                    key: Exchange(dict(counted), {name: _side(*side) for name, *side in sides})
+                    _text(key): Exchange(
+                        _positions(counted), {_text(name): _side(*side) for name, *side in sides}
+                    )
                     for key, counted, sides in exchanges
                 }
-                return cls(dict(positions), by_key)
+                return cls(_positions(positions), by_key)
             case [int(version), *_] if version != FORMAT:
                 raise ValueError(
                     f"exchanges have format version {version}, this program reads version {FORMAT}"
@@ -298,6 +300,25 @@ def _stored(name: str, side: Side) -> list[object]:
     return [name, *facts, [[*turn] for turn in turns]]
 
 
+def _positions(stored: Sequence[Any]) -> dict[int, int]:
+    positions = dict(stored)
+    if not all(is_place(number) for pair in positions.items() for number in pair):
+        raise ValueError("a position is no integer")
+    return positions
+
+
+def _text(stored: object) -> str:
+    if not isinstance(stored, str):
+        raise ValueError("a name is no text")  # noqa: TRY004 - what is stored is damaged
+    return stored
+
+
+def _turn(at: int, offset: int, event_id: str, known: bool, worked: bool, tokens: int) -> Turn:
+    if not (is_place(at) and is_place(offset) and is_place(tokens)):
+        raise ValueError("a place or a time is no integer")
+    return Turn(at, offset, _text(event_id), bool(known), bool(worked), tokens)
+
+
 def _side(
     partition: int,
     agent: str,
@@ -308,9 +329,10 @@ def _side(
     told: int,
     turns: Sequence[Sequence[Any]],
 ) -> Side:
-    if not turns:
-        raise ValueError("a session without a hand-over")
-    return Side(partition, agent, peer, tool, trace, root, told, tuple([Turn(*turn) for turn in turns]))
+    if not (turns and is_place(partition) and is_place(told)):
+        raise ValueError("not a session of an exchange")
+    texts = _text(agent), _text(peer), _text(tool), _text(trace), _text(root)
+    return Side(partition, *texts, told, tuple([_turn(*turn) for turn in turns]))
 
 
 def _with_turn(before: Side | None, handed: Handed) -> Side:
@@ -348,7 +370,8 @@ def _alerts(sides: Mapping[str, Side], handed: Handed) -> list[HandoverAlert]:
     for own, facing, at in ((name, other, 0), (other, name, 1)):
         side = sides[own]
         if level.rank > side.told:
-            told = own, side.partition, side.agent, facing, sides[facing].agent, level, count, tools
+            other_agent = sides[facing].agent or side.peer
+            told = own, side.partition, side.agent, facing, other_agent, level, count, tools
             alerts.append(HandoverAlert(*told, rounds.first[at], rounds.last[at]))
     return alerts
 

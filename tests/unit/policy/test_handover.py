@@ -138,9 +138,11 @@ def test_work_between_two_hand_overs_is_told(between: dict[str, Any], worked: bo
 
 
 def test_a_person_who_speaks_is_a_break() -> None:
-    spoken = told()
+    spoken, approved = told(), told()
     spoken["meta"]["user_turn"] = "task"
-    assert [sent.worked for _, sent in handed([told(), told(), spoken, told()])] == [False, True, False]
+    approved["meta"]["user_turn"] = "approval"
+    found = handed([told(), approved, spoken, told()])
+    assert [sent.worked for _, sent in found] == [False, True, False]
 
 
 def test_work_before_a_new_text_is_told_once() -> None:
