@@ -15,14 +15,12 @@ import orjson
 
 from schemas.codec import Codec
 from streams.cloud_event import CloudEvents
-from streams.conclusion import Coordinates, event
+from streams.conclusion import handover_event
 from streams.contribution_record import read
-from streams.detectors.settings import DEFAULTS
 from streams.domain.aggregates.agent_health import AgentHealth
 from streams.domain.aggregates.contribution import Contribution
 from streams.domain.aggregates.exchange import Exchanges, Handed, HandoverAlert, slot_of
 from streams.domain.aggregates.task_needs import Completion, TaskNeeds
-from streams.domain.event import Event, EventKind, Finding
 from streams.domain.outgoing import Outgoing
 from streams.domain.run import Run
 from streams.domain.topic import AGGREGATES, Topic
@@ -89,27 +87,6 @@ def parts(run: Run) -> list[Part]:
         adds = read(message)
         found.append(Part(_name(adds), adds, message.timestamp))
     return found
-
-
-def handover_event(alert: HandoverAlert) -> Event:
-    """Return the event of an alert about two sessions that hand each other the same task."""
-    first, last = alert.first, alert.last
-    fields = {
-        "level": str(alert.level),
-        "count": alert.rounds,
-        "chain_id": alert.other_id,
-        "target": alert.other_agent or None,
-        "tools": list(alert.tools),
-        "first_offset": first.offset,
-        "first_timestamp": first.at,
-        "last_offset": last.offset,
-        "last_timestamp": last.at,
-        "tokens_since_onset": last.tokens - first.tokens if last.tokens else None,
-    }
-    place = last.event_id, last.at, alert.partition, last.offset
-    about = Coordinates(alert.session_id, alert.agent, *place)
-    # The session's own settings decided whether it contributes.
-    return event(Finding(EventKind.HANDOVER_LOOP, fields), about, DEFAULTS)
 
 
 def _name(adds: Contribution | Completion | Handed) -> str:

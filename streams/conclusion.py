@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from streams.detectors.detector import CloseReason, Detector
 from streams.detectors.registry import DETECTORS
-from streams.detectors.settings import DetectionSettings
+from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.aggregates.contribution import Changes
-from streams.domain.aggregates.exchange import Handed
+from streams.domain.aggregates.exchange import Handed, HandoverAlert
 from streams.domain.decision import Decision
 from streams.domain.event import Event, EventKind, Finding
 from streams.domain.event_kind import ID_FIELDS
@@ -225,6 +225,27 @@ def event(
         **fields,
     }
     return Event(topic_of(kind, fields, settings), told)
+
+
+def handover_event(alert: HandoverAlert) -> Event:
+    """Return the event of an alert about two sessions that hand each other the same task."""
+    first, last = alert.first, alert.last
+    fields = {
+        "level": str(alert.level),
+        "count": alert.rounds,
+        "chain_id": alert.other_id,
+        "target": alert.other_agent or None,
+        "tools": list(alert.tools),
+        "first_offset": first.offset,
+        "first_timestamp": first.at,
+        "last_offset": last.offset,
+        "last_timestamp": last.at,
+        "tokens_since_onset": last.tokens - first.tokens if last.tokens else None,
+    }
+    place = last.event_id, last.at, alert.partition, last.offset
+    about = Coordinates(alert.session_id, alert.agent, *place)
+    # The session's own settings decided whether it contributes.
+    return event(Finding(EventKind.HANDOVER_LOOP, fields), about, DEFAULTS)
 
 
 def _by_kind(finding: Finding) -> int:

@@ -18,10 +18,10 @@ from streams.aggregation import (
     Tallied,
     decode_aggregate,
     encode_aggregate,
-    handover_event,
     parts,
 )
 from streams.brokers.client import Stored
+from streams.conclusion import handover_event
 from streams.contribution_record import handover_record, health_record, read, task_record
 from streams.detectors.settings import DEFAULTS
 from streams.domain.aggregates.contribution import Contribution
