@@ -12,6 +12,7 @@ import pytest
 
 from schemas.bundled import latest
 from schemas.codec import Codec, OutputFormat
+from schemas.encoder import check_fields
 from streams.aggregation import (
     Aggregate,
     Aggregation,
@@ -287,6 +288,7 @@ def test_an_alert_of_hand_overs_can_be_written_in_avro() -> None:
     assert as_avro.value is not None
     told: Any = fastavro.schemaless_reader(BytesIO(as_avro.value[5:]), schema.parsed, None)
     assert (told["level"], told["chain_id"], told["target"]) == ("WARNING", "s1", "coder")
+    check_fields("session-alerts-value", told)
 
 
 def test_an_alert_without_tokens_and_names_says_so() -> None:
