@@ -1,20 +1,25 @@
 """What happens to a run of contributions: add each to its aggregate, publish the aggregates that changed.
 
 Bytes in, bytes out, and the changed aggregates; no Kafka and no clock. An aggregate is published once per
-run, however many of the run's records changed it.
+run, however many of the run's records changed it. Exchanges are not published; each hand-over that completes
+the rounds of a level leads to its alerts, wherever a run is cut.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import orjson
 
 from schemas.codec import Codec
+from streams.cloud_event import CloudEvents
+from streams.conclusion import handover_event
 from streams.contribution_record import read
 from streams.domain.aggregates.agent_health import AgentHealth
 from streams.domain.aggregates.contribution import Contribution
+from streams.domain.aggregates.exchange import Exchanges, Handed, HandoverAlert, slot_of
 from streams.domain.aggregates.task_needs import Completion, TaskNeeds
 from streams.domain.outgoing import Outgoing
 from streams.domain.run import Run
@@ -22,10 +27,10 @@ from streams.domain.topic import AGGREGATES, Topic
 from streams.domain.unreadable import Unreadable
 from streams.errors import StateError
 
-Aggregate = AgentHealth | TaskNeeds
+Aggregate = AgentHealth | TaskNeeds | Exchanges
 
 
-_HEALTH, _TASK = "h", "t"
+_HEALTH, _TASK, _EXCHANGES = "h", "t", "x"
 
 
 class Aggregates(Protocol):
@@ -42,15 +47,23 @@ class Part(NamedTuple):
     """One contribution of a run: the name of its aggregate, what it adds, when it was sent (ms)."""
 
     name: str
-    adds: Contribution | Completion
+    adds: Contribution | Completion | Handed
     timestamp: int
 
 
 @dataclass(slots=True)
 class Tallied:
-    """What a run of contributions led to. ``outputs`` by topic."""
+    """What a run of contributions led to.
+
+    Attributes:
+        outputs: the aggregates that changed, by topic.
+        alerts: alerts about sessions, by the partition of the input that the session is in.
+        events: how many events of each type there are.
+    """
 
     outputs: dict[str, list[Outgoing]] = field(default_factory=dict)
+    alerts: dict[int, list[Outgoing]] = field(default_factory=dict)
+    events: Counter[str] = field(default_factory=Counter)
     counted: int = 0
     repeated: int = 0
     """Contributions that had been counted before."""
@@ -72,19 +85,37 @@ def parts(run: Run) -> list[Part]:
                 "another EDDY_APPLICATION_ID."
             )
         adds = read(message)
-        name = _HEALTH + adds.key if isinstance(adds, Contribution) else _TASK + adds.task_type
-        found.append(Part(name, adds, message.timestamp))
+        found.append(Part(_name(adds), adds, message.timestamp))
     return found
 
 
-class Aggregation:
-    """The fold of a run of contributions, with the codec it needs."""
+def _name(adds: Contribution | Completion | Handed) -> str:
+    match adds:
+        case Contribution():
+            return _HEALTH + adds.key
+        case Completion():
+            return _TASK + adds.task_type
+        case Handed():
+            return _EXCHANGES + slot_of(adds.key)
 
-    def __init__(self, codec: Codec) -> None:
+
+class Aggregation:
+    """The fold of a run of contributions, with the codec and the names it needs.
+
+    Args:
+        codec: How values are written.
+        group: The consumer group, named on alerts.
+        topic_prefix: Before the names of the topics, where alerts say them.
+    """
+
+    def __init__(self, codec: Codec, *, group: str, topic_prefix: str = "") -> None:
         encoders = {topic: codec.encoder(f"{topic}-value") for topic in AGGREGATES}
         self._outputs = {
             topic: (encoder.encode, list(encoder.headers)) for topic, encoder in encoders.items()
         }
+        alerts = codec.encoder(f"{Topic.SESSION_ALERTS}-value")
+        self._alert = alerts.encode
+        self._cloud_events = CloudEvents.of_session_alerts(group, topic_prefix, list(alerts.headers))
 
     def fold(self, run: list[Part], aggregates: Aggregates) -> Tallied:
         """Add the contributions of a run, in their order, to the aggregates."""
@@ -97,6 +128,12 @@ class Aggregation:
                 health = AgentHealth() if before is None else before
                 assert isinstance(health, AgentHealth)
                 after = health.plus(adds)
+            elif isinstance(adds, Handed):
+                exchanges = Exchanges() if before is None else before
+                assert isinstance(exchanges, Exchanges)
+                after, alerts = exchanges.plus(adds)
+                for alert in alerts:
+                    self._add_alert(tallied, alert, timestamp)
             else:
                 needs = TaskNeeds() if before is None else before
                 assert isinstance(needs, TaskNeeds)
@@ -106,15 +143,25 @@ class Aggregation:
                 continue
             tallied.counted += 1
             aggregates.put(after, name)
-            changed[name] = timestamp
+            if not isinstance(after, Exchanges):
+                changed[name] = timestamp
         for name, timestamp in changed.items():
             aggregate = aggregates.get(name)
-            assert aggregate is not None
+            assert isinstance(aggregate, AgentHealth | TaskNeeds)
             topic, record = self._published(aggregate, name, timestamp)
             tallied.outputs.setdefault(topic, []).append(record)
         return tallied
 
-    def _published(self, aggregate: Aggregate, name: str, timestamp: int) -> tuple[str, Outgoing]:
+    def _add_alert(self, tallied: Tallied, alert: HandoverAlert, timestamp: int) -> None:
+        fields = handover_event(alert).fields
+        headers = self._cloud_events.headers(fields)
+        record = Outgoing(alert.session_id.encode(), self._alert(fields), timestamp, headers)
+        tallied.alerts.setdefault(alert.partition, []).append(record)
+        tallied.events[fields["event_type"]] += 1
+
+    def _published(
+        self, aggregate: AgentHealth | TaskNeeds, name: str, timestamp: int
+    ) -> tuple[str, Outgoing]:
         topic = Topic.AGENT_HEALTH if isinstance(aggregate, AgentHealth) else Topic.TASK_PROFILES
         encode, headers = self._outputs[topic]
         key = name[1:]
@@ -123,7 +170,13 @@ class Aggregation:
 
 def encode_aggregate(aggregate: Aggregate) -> bytes:
     """Return the bytes an aggregate is stored as; equal aggregates give equal bytes."""
-    kind = _HEALTH if isinstance(aggregate, AgentHealth) else _TASK
+    match aggregate:
+        case AgentHealth():
+            kind = _HEALTH
+        case TaskNeeds():
+            kind = _TASK
+        case Exchanges():
+            kind = _EXCHANGES
     return orjson.dumps([kind, *aggregate.snapshot()])
 
 
@@ -139,5 +192,7 @@ def decode_aggregate(stored: bytes) -> Aggregate:
             return AgentHealth.restore(snapshot)
         case ["t", *snapshot]:
             return TaskNeeds.restore(snapshot)
+        case ["x", *snapshot]:
+            return Exchanges.restore(snapshot)
         case _:
             raise ValueError("not an aggregate")

@@ -153,7 +153,7 @@ def build(settings: WorkerSettings) -> SessionsApp:
                 largest=largest,
                 state_limit=limit,
             )
-            yield Folds(job, Aggregation(codec))
+            yield Folds(job, Aggregation(codec, group=settings.job, topic_prefix=settings.topic_prefix))
         finally:
             await codec.close()
 

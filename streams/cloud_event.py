@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from schemas.bundled import latest
 from streams.domain.outgoing import Headers
 from streams.domain.text.clock import rfc3339
+from streams.domain.topic import Topic
 
 
 class CloudEvents:
@@ -25,6 +27,12 @@ class CloudEvents:
     def __init__(self, source: str, schema_version: int, headers: Headers) -> None:
         self._source, self._version = source, schema_version
         self._constant: Headers = [*headers, ("ce_specversion", b"1.0")]
+
+    @classmethod
+    def of_session_alerts(cls, group: str, topic_prefix: str, headers: Headers) -> CloudEvents:
+        """Return what makes the headers of the alerts of a job."""
+        version = latest(f"{Topic.SESSION_ALERTS}-value").version
+        return cls(f"/eddy/{group}/{topic_prefix}{Topic.SESSION_ALERTS}", version, headers)
 
     def headers(self, fields: Mapping[str, Any]) -> Headers:
         """Return the headers of an event; the same event has the same.

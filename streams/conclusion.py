@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from streams.detectors.detector import CloseReason, Detector
 from streams.detectors.registry import DETECTORS
-from streams.detectors.settings import DetectionSettings
+from streams.detectors.settings import DEFAULTS, DetectionSettings
 from streams.domain.aggregates.contribution import Changes
+from streams.domain.aggregates.exchange import Handed, HandoverAlert
 from streams.domain.decision import Decision
 from streams.domain.event import Event, EventKind, Finding
 from streams.domain.event_kind import ID_FIELDS
@@ -23,6 +24,7 @@ from streams.domain.session import Session
 from streams.domain.text.bounded import bounded
 from streams.policy.activity import ACTIVITY, activity_of, follow, leave
 from streams.policy.completion import completion_of
+from streams.policy.handover import HANDOVERS, follow_handovers, hands_over
 from streams.policy.routing import topic_of
 from streams.policy.topology import is_told, node_after, node_finding
 
@@ -120,6 +122,12 @@ def concluded(before: Session | None, row: Row, settings: DetectionSettings) -> 
     if is_told(node, node_before, row.scoring is _OK and settings.topology_every_record):
         found.append(node_finding(decision.session_id, node, node_before))
     states[ACTIVITY] = follow(activity_of(row.held), decision, row.latest, found, states, changes)
+    handed: tuple[Handed, ...] = ()
+    remembered, tool = row.held.get(HANDOVERS), decision.tool
+    if remembered is not None or (tool is not None and hands_over(tool)):
+        handovers, handed = follow_handovers(remembered, decision, settings)
+        if handovers is not None:
+            states[HANDOVERS] = handovers
     findings += found
     session = Session(
         decision.partition,
@@ -140,7 +148,7 @@ def concluded(before: Session | None, row: Row, settings: DetectionSettings) -> 
         leave(activity_of(states), ends, changes)
         findings += ends
         session = Session(decision.partition, decision.offset)
-    return session, _scored(row, session, findings, changes, settings)
+    return session, _scored(row, session, findings, changes, handed, settings)
 
 
 def _node(row: Row, before: NodeState, settings: DetectionSettings) -> NodeState:
@@ -156,7 +164,12 @@ def _node(row: Row, before: NodeState, settings: DetectionSettings) -> NodeState
 
 
 def _scored(
-    row: Row, session: Session, findings: Sequence[Finding], changes: Changes, settings: DetectionSettings
+    row: Row,
+    session: Session,
+    findings: Sequence[Finding],
+    changes: Changes,
+    handed: tuple[Handed, ...],
+    settings: DetectionSettings,
 ) -> Scored:
     decision, scoring, eddy = row.decision, row.scoring, row.eddy
     events: tuple[Event, ...] = ()
@@ -169,7 +182,7 @@ def _scored(
         enriched["cognition"] = {**enriched["cognition"], "entropy_score": score}
     violations = _MISSING_AGENT_ID if scoring is _MISSING_AGENT else ()
     contributions = changes.contributions(decision.partition, decision.offset, row.latest) if changes else ()
-    return Scored(decision, enriched, events, str(session.node), violations, contributions)
+    return Scored(decision, enriched, events, str(session.node), violations, contributions, handed)
 
 
 def live(detector: Detector[Any, Any], state: Sequence[Any] | None, settings: DetectionSettings) -> Any:
@@ -212,6 +225,27 @@ def event(
         **fields,
     }
     return Event(topic_of(kind, fields, settings), told)
+
+
+def handover_event(alert: HandoverAlert) -> Event:
+    """Return the event of an alert about two sessions that hand each other the same task."""
+    first, last = alert.first, alert.last
+    fields = {
+        "level": str(alert.level),
+        "count": alert.rounds,
+        "chain_id": alert.other_id,
+        "target": alert.other_agent or None,
+        "tools": list(alert.tools),
+        "first_offset": first.offset,
+        "first_timestamp": first.at,
+        "last_offset": last.offset,
+        "last_timestamp": last.at,
+        "tokens_since_onset": last.tokens - first.tokens if last.tokens else None,
+    }
+    place = last.event_id, last.at, alert.partition, last.offset
+    about = Coordinates(alert.session_id, alert.agent, *place)
+    # The session's own settings decided whether it contributes.
+    return event(Finding(EventKind.HANDOVER_LOOP, fields), about, DEFAULTS)
 
 
 def _by_kind(finding: Finding) -> int:

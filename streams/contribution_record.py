@@ -4,6 +4,7 @@
 |---|---|
 | agent or tool (`aggregates.contribution`) | ``[1, "health", partition, offset, at, counts, chains]`` |
 | task_type | ``[1, "task", partition, offset, {steps_used, tokens_used}, settings_version, buffer]`` |
+| exchange (`aggregates.exchange`) | ``[1, "handover", ...]``, the fields of a `Handed` behind its key |
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import orjson
 
 from streams.detectors.settings import DetectionSettings
 from streams.domain.aggregates.contribution import Contribution, is_place
+from streams.domain.aggregates.exchange import Handed
 from streams.domain.aggregates.task_needs import Completion
 from streams.domain.decision import Decision
 from streams.domain.outgoing import Outgoing
@@ -24,7 +26,7 @@ from streams.errors import StateError
 
 FORMAT = 1
 
-_HEALTH, _TASK = "health", "task"
+_HEALTH, _TASK, _HANDOVER = "health", "task", "handover"
 #: The largest value of the setting `profile_buffer`.
 _LARGEST_BUFFER = 10
 
@@ -52,7 +54,13 @@ def task_record(
     return Outgoing(bounded(completed["task_type"]).encode(), value, timestamp)
 
 
-def read(message: Message) -> Contribution | Completion:
+def handover_record(handed: Handed, timestamp: int) -> Outgoing:
+    """Return the record that carries what a session hands over to an exchange."""
+    value = orjson.dumps([FORMAT, _HANDOVER, *handed.snapshot()])
+    return Outgoing(handed.key.encode(), value, timestamp)
+
+
+def read(message: Message) -> Contribution | Completion | Handed:
     """Return what a record of the repartition topic carries.
 
     Raises:
@@ -68,10 +76,12 @@ def read(message: Message) -> Contribution | Completion:
         ) from error
 
 
-def _restored(key: str, content: Any) -> Contribution | Completion:
+def _restored(key: str, content: Any) -> Contribution | Completion | Handed:
     match content:
         case [1, "health", *snapshot]:
             return Contribution.restore(key, snapshot)
+        case [1, "handover", *snapshot]:
+            return Handed.restore(key, snapshot)
         case [
             1,
             "task",

@@ -10,11 +10,10 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from schemas.bundled import latest
 from schemas.codec import Codec, Reason, UndecodableError
 from schemas.encoder import UnencodableError
 from streams.cloud_event import CloudEvents
-from streams.contribution_record import health_record, task_record
+from streams.contribution_record import handover_record, health_record, task_record
 from streams.dead_letter import (
     Headers,
     Source,
@@ -108,10 +107,8 @@ class Job:
         self._outputs = {
             topic: (encoder.encode, list(encoder.headers)) for topic, encoder in encoders.items()
         }
-        self._alerts = CloudEvents(
-            f"/eddy/{group}/{topic_prefix}{Topic.SESSION_ALERTS}",
-            latest(f"{Topic.SESSION_ALERTS}-value").version,
-            self._outputs[Topic.SESSION_ALERTS][1],
+        self._alerts = CloudEvents.of_session_alerts(
+            group, topic_prefix, self._outputs[Topic.SESSION_ALERTS][1]
         )
         self._group = group
         self._version = version
@@ -363,6 +360,8 @@ class Job:
     def _contribute(folded: RunResult, message: Message, scored: Scored, settings: DetectionSettings) -> None:
         for contribution in scored.contributions:
             folded.add(Topic.REPARTITION, health_record(contribution, message.timestamp))
+        for handed in scored.handed:
+            folded.add(Topic.REPARTITION, handover_record(handed, message.timestamp))
         completed = scored.enriched["eddy"]["completion"]
         if completed is not None:
             record = task_record(completed, scored.decision, settings, message.timestamp)

@@ -10,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
+from streams.conclusion import handover_event
 from streams.detectors.settings import DetectionSettings
+from streams.domain.aggregates.exchange import Exchanges, slot_of
 from streams.domain.aggregates.task_profile import TaskProfile
+from streams.domain.event import Event
 from streams.domain.outcome import Duplicate, Rejected, Scored
 from streams.domain.record import Record
 from streams.domain.session import Session
@@ -29,7 +32,8 @@ class Judgement(NamedTuple):
     Attributes:
         offset: its number.
         session_id, event_id: as reported, None where they are not text.
-        outcome: what the pipeline made of it.
+        outcome: what the pipeline made of it. Alerts about hand-overs are among the events of a record of
+            their session: the one that completes the rounds, or the next one of the other session.
         recommendation: budget for the next task of the type that this record completes (specification
             5.6), after this and every earlier completion; None when it completes none.
     """
@@ -55,6 +59,8 @@ class Judge:
         self._most = most_sessions
         self._sessions: dict[str, Session] = {}
         self._profiles: dict[str, TaskProfile] = {}
+        self._exchanges: dict[str, Exchanges] = {}
+        self._alerts: dict[str, list[Event]] = {}
         self._offset = -1
 
     def judge(self, entry: Entry) -> Judgement:
@@ -69,10 +75,24 @@ class Judge:
             return Judgement(offset, session_id, event_id, admitted)
         session, outcome = step(self._sessions.pop(admitted.session_id, None), admitted, settings)
         self._sessions[admitted.session_id] = session
+        if isinstance(outcome, Scored):
+            outcome = self._with_alerts(outcome)
         if self._most is not None and len(self._sessions) > self._most:
-            del self._sessions[next(iter(self._sessions))]
+            forgotten = next(iter(self._sessions))
+            del self._sessions[forgotten]
+            self._alerts.pop(forgotten, None)
         recommendation = recommended(self._profiles, outcome, settings)
         return Judgement(offset, admitted.session_id, admitted.event_id, outcome, recommendation)
+
+    def _with_alerts(self, scored: Scored) -> Scored:
+        """Count what a record hands over; return it with the alerts that its session has not been told."""
+        for handed in scored.handed:
+            slot = slot_of(handed.key)
+            self._exchanges[slot], alerts = self._exchanges.get(slot, Exchanges()).plus(handed)
+            for alert in alerts:
+                self._alerts.setdefault(alert.session_id, []).append(handover_event(alert))
+        told = self._alerts.pop(scored.decision.session_id, None)
+        return scored if told is None else scored._replace(events=(*scored.events, *told))
 
 
 def judge(entries: Iterable[Entry], settings: DetectionSettings) -> Iterator[Judgement]:

@@ -18,6 +18,7 @@ class EventKind(StrEnum):
     LOOP_EPISODE = "loop_episode"
     DIVERGENCE_SUSPECTED = "divergence_suspected"
     DRIFT_PATTERN = "drift_pattern"
+    HANDOVER_LOOP = "handover_loop"
     BUDGET = "budget"
     RESPONSE = "response"
     NODE_STATE = "node_state"
@@ -30,6 +31,7 @@ TOPIC_OF: Mapping[EventKind, Topic] = MappingProxyType(
         EventKind.LOOP_EPISODE: Topic.SESSION_ALERTS,
         EventKind.DIVERGENCE_SUSPECTED: Topic.SESSION_ALERTS,
         EventKind.DRIFT_PATTERN: Topic.SESSION_ALERTS,
+        EventKind.HANDOVER_LOOP: Topic.SESSION_ALERTS,
         EventKind.BUDGET: Topic.SESSION_BUDGETS,
         EventKind.RESPONSE: Topic.SESSION_RESPONSES,
         EventKind.NODE_STATE: Topic.TOPOLOGY,
@@ -42,6 +44,7 @@ ALERT_FAMILIES = (
     EventKind.LOOP_EPISODE,
     EventKind.DIVERGENCE_SUSPECTED,
     EventKind.DRIFT_PATTERN,
+    EventKind.HANDOVER_LOOP,
 )
 
 #: The fields at the end of an event's id.
@@ -51,6 +54,7 @@ ID_FIELDS: Mapping[EventKind, tuple[str, ...]] = MappingProxyType(
         EventKind.LOOP_EPISODE: ("phase",),
         EventKind.DIVERGENCE_SUSPECTED: (),
         EventKind.DRIFT_PATTERN: ("pattern", "phase"),
+        EventKind.HANDOVER_LOOP: ("level",),
         EventKind.BUDGET: (),
         EventKind.RESPONSE: (),
         EventKind.NODE_STATE: ("state",),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from streams.domain.aggregates.contribution import Contribution
+from streams.domain.aggregates.exchange import Handed
 from streams.domain.decision import Decision
 from streams.domain.event import Event
 
@@ -21,7 +22,8 @@ class Scored(NamedTuple):
         node_state: the state of the session's node after the record.
         violations: what was wrong though the record was accepted: at most ``missing_agent_id``
             (specification 5.1).
-        contributions: what it adds to the views across sessions.
+        contributions: what it adds to the counts across sessions.
+        handed: what it adds to the exchanges between sessions.
     """
 
     decision: Decision
@@ -30,6 +32,7 @@ class Scored(NamedTuple):
     node_state: str
     violations: tuple[str, ...]
     contributions: tuple[Contribution, ...] = ()
+    handed: tuple[Handed, ...] = ()
 
 
 class Duplicate(NamedTuple):

@@ -2,7 +2,7 @@
 
     fold        read the contributions, add them up: pure, in memory
     effects     each aggregate that changed: published, and in the changelog and in RocksDB, in the order of
-                the processing guarantee
+                the processing guarantee; alerts, where the records of their session stand
 
 An aggregate does not count again what it has counted, so a replay is harmless. At least once, what is
 published in between may differ after a failure, since a replayed run may be cut otherwise; what is published
@@ -24,6 +24,7 @@ from streams.aggregation import (
     parts,
 )
 from streams.domain.run import Run
+from streams.domain.topic import Topic
 from streams.engine.crash_point import CrashPoint
 from streams.engine.effects import Consumed, Effects, Outcome
 from streams.engine.state.changelog import TableFormat, restoring
@@ -96,7 +97,14 @@ class AggregatesEpoch:
         view = self._table.view(run.partition, {part.name for part in read})
         tallied = self._aggregation.fold(read, view)
         self._on_crash_point(CrashPoint.FOLDED)
-        outcome = Outcome(run.partition, view, tallied.outputs, self._origin(run.partition), Consumed.by(run))
+        outcome = Outcome(
+            run.partition,
+            view,
+            tallied.outputs,
+            self._origin(run.partition),
+            Consumed.by(run),
+            {partition: {Topic.SESSION_ALERTS: alerts} for partition, alerts in tallied.alerts.items()},
+        )
         await self._effects.carry_out(outcome)
         self._metrics.tallied(tallied, time.perf_counter() - started)
 

@@ -45,6 +45,8 @@ class Outcome(Generic[V]):
         partition: The partition of the source, the table and its changelog.
         view: With the values that changed.
         outputs: By topic, in order.
+        elsewhere: Outputs that belong to other partitions of the source of sessions, by these: alerts stand
+            where the other records of their session do.
         settings: Changelog items that must be durable before the first output under them.
         consumed: How far the source is processed by this; None where nothing of it was read.
     """
@@ -54,6 +56,7 @@ class Outcome(Generic[V]):
     outputs: Mapping[str, Sequence[Outgoing]] = field(default_factory=dict)
     settings: Sequence[tuple[bytes, bytes | None]] = ()
     consumed: Consumed | None = None
+    elsewhere: Mapping[int, Mapping[str, Sequence[Outgoing]]] = field(default_factory=dict)
 
 
 class Effects(Protocol[V]):
@@ -89,6 +92,13 @@ class Routes:
         self._by_key = by_key or {}
         self._topic_prefix = topic_prefix
         self._counts: dict[str, int] = {}
+
+    async def of_outcome(self, outcome: Outcome[V]) -> list[tuple[str, int, Sequence[Outgoing]]]:
+        """Return the outputs of an epoch by topic and partition, in their order."""
+        routed = await self.of(outcome.partition, outcome.outputs)
+        for partition, outputs in outcome.elsewhere.items():
+            routed += await self.of(partition, outputs)
+        return routed
 
     async def of(
         self, source_partition: int, outputs: Mapping[str, Sequence[Outgoing]]

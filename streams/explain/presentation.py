@@ -3,17 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
-from streams.detectors.presentation import Fired, Meaning
+from streams.detectors.presentation import Fired, Meaning, Presentation
 from streams.detectors.registry import DETECTORS, REGISTERED
+from streams.domain.event import EventKind
+from streams.domain.text.printable import printable
 
 Fields = Mapping[str, Any]
 
-_BY_EVENT: Final = {
-    kind: detector.presentation for detector in DETECTORS for kind in detector.presentation.events
-}
 
+class _HandoverPresentation(Presentation):
+    """Which agents hand each other the same task; found across sessions, by no detector."""
+
+    __slots__ = ()
+
+    events: ClassVar[tuple[EventKind, ...]] = (EventKind.HANDOVER_LOOP,)
+
+    def meaning(self, fields: Fields) -> Meaning:
+        """Return that it is an alert."""
+        return Meaning(alert=fields["event_type"])
+
+    def sentence(self, fields: Fields) -> str:
+        """Return both agents and the number of rounds."""
+        one = printable(fields["agent_id"] or "an agent", 40)
+        other = printable(fields["target"] or "another agent", 40)
+        rounds = f"{fields['count']} rounds without work in between"
+        return f"{one} and {other} hand each other the same task: {rounds}"
+
+
+_PRESENTATIONS: Final = (*[detector.presentation for detector in DETECTORS], _HandoverPresentation())
+_BY_EVENT: Final = {kind: each for each in _PRESENTATIONS for kind in each.events}
 
 _NO_NEWS: Final = Meaning(news=False)
 """An event that no detector emits: the pipeline's own, which follows from the others."""
@@ -35,6 +55,8 @@ def sentence(fields: Fields) -> str:
 
     >>> sentence({"event_type": "divergence_suspected", "signature": ["tool", "Read"], "repeat_count": 3})
     'Read was called 3 times in a row'
+    >>> sentence({"event_type": "handover_loop", "agent_id": "coder", "target": "tester", "count": 6})
+    'coder and tester hand each other the same task: 6 rounds without work in between'
     """
     presentation = _BY_EVENT.get(fields["event_type"])
     return str(fields["event_type"]) if presentation is None else presentation.sentence(fields)

@@ -135,4 +135,5 @@ class WorkerMetrics(EngineCounts):
         for result, count in (("counted", tallied.counted), ("repeated", tallied.repeated)):
             if count:
                 self._contributions.labels(result).inc(count)
+        self._told(tallied.events)
         self._aggregates_epoch.observe(seconds)

@@ -14,7 +14,7 @@ from streams.domain.topic import Topic
 def topic_of(kind: EventKind, fields: Mapping[str, Any], settings: DetectionSettings) -> Topic | None:
     """Return the topic an event is published to, None when it is only in `eddy.events`.
 
-    `alert_families` chooses among the four alert kinds; an episode below `episode_min_level` stays inside.
+    `alert_families` chooses among the alert kinds; an episode below `episode_min_level` stays inside.
 
     >>> from streams.detectors.settings import DEFAULTS
     >>> topic_of(EventKind.LOOP_EPISODE, {"level": "WARNING"}, DEFAULTS) is None

@@ -50,6 +50,8 @@ class Wording:
         """Return who loops and by what, or that it is over."""
         alert = delivery.alert
         agent = printable(alert.agent_id or "An agent", _NAME)
+        if alert.kind == EventKind.HANDOVER_LOOP:
+            return printable(sentence(alert.fields), _LONGEST)
         if alert.kind != EventKind.LOOP_EPISODE:
             return printable(f"{agent}: {sentence(alert.fields)}", _LONGEST)
         state, what = _state(delivery), _what(alert)

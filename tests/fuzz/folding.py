@@ -28,7 +28,7 @@ from tests.fuzz.target import Target
 
 _CODEC = Codec.bundled()
 _JOB = Job(_CODEC, group="fuzz", version="0")
-_AGGREGATION = Aggregation(_CODEC)
+_AGGREGATION = Aggregation(_CODEC, group="fuzz")
 _DECODERS = {topic: _CODEC.decoder(f"{topic}-value") for topic in OUTPUTS}
 _MOST_MESSAGES = 16
 _MOST_STATE = 40_000

@@ -9,9 +9,11 @@ import orjson
 
 from schemas.codec import Codec
 from streams.aggregation import Aggregation, decode_aggregate, encode_aggregate, parts
+from streams.contribution_record import handover_record
 from streams.detectors.settings import DEFAULTS
 from streams.domain.aggregates.agent_health import AgentHealth
 from streams.domain.aggregates.contribution import Contribution
+from streams.domain.aggregates.exchange import Exchanges, Handed
 from streams.domain.aggregates.task_needs import TaskNeeds
 from streams.domain.run import Run
 from streams.domain.session import DamagedSessionError, Session
@@ -29,8 +31,16 @@ from tests.fuzz.target import Target
 from tests.integration.load import decision
 from tests.stream import Stream, repeated
 
-_AGGREGATION = Aggregation(Codec.bundled())
+_AGGREGATION = Aggregation(Codec.bundled(), group="g")
 _JOB = Job(Codec.bundled(), group="g", version="1")
+_HANDED = Handed(
+    *("handover/trace/t", 0, 7, 900_000, "s", "s-e7", "a", "b", "tell", "t", "r"),
+    known=True,
+    worked=False,
+    tokens=5,
+    warn=3,
+    loop=6,
+)
 _TRIED = Shadow(resolve({"identical_loop": 5}, DEFAULTS, 1)[0], 0)
 
 
@@ -132,11 +142,16 @@ def _states() -> Iterable[bytes]:
     health = AgentHealth().plus(Contribution("a", 0, 7, 900_000, {"sessions": {3: 1}}, {3: {"ab": 1}}))
     yield encode_aggregate(health)
     yield encode_aggregate(TaskNeeds())
+    exchanges, _ = Exchanges().plus(_HANDED)
+    yield encode_aggregate(exchanges)
 
 
 def _contributions() -> Iterable[bytes]:
     yield b'a\t[1,"health",0,7,900000,[["sessions",3,1],["cost",3,5]],[[3,"ab",2]]]'
     yield b'api\t[1,"task",0,7,{"steps_used":15,"tokens_used":25000},0,0.2]'
+    value = handover_record(_HANDED, 5).value
+    assert value is not None
+    yield _HANDED.key.encode() + b"\t" + value
 
 
 RESTORED = Target(

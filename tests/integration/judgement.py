@@ -91,7 +91,7 @@ async def judge_aggregates_of(
     judge_aggregates(
         verdict,
         expected,
-        Aggregation(codec),
+        Aggregation(codec, group=group),
         repartition=await stage.read(repartition),
         changelog=await stage.read(changelog_topic(group, AGGREGATES)),
         # In the end each of several groups has published the same.

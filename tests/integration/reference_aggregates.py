@@ -10,6 +10,7 @@ import orjson
 from streams.aggregation import Aggregate, Aggregation, encode_aggregate, parts
 from streams.brokers.client import Stored
 from streams.domain.aggregates.agent_health import AgentHealth
+from streams.domain.aggregates.exchange import Exchanges
 from streams.domain.outgoing import Outgoing
 from streams.domain.run import Run
 from streams.domain.topic import Topic
@@ -52,6 +53,7 @@ def judge_aggregates(
     ]
     aggregates = _Aggregates()
     aggregation.fold(parts(Run("all", 0, sent)), aggregates)
+    assert not any(isinstance(aggregate, Exchanges) for aggregate in aggregates.values()), "not judged here"
     wanted = {name.encode(): encode_aggregate(aggregate) for name, aggregate in aggregates.items()}
     found = {stored.key: stored for stored in changelog if stored.key != SOURCES_KEY}
     verdict.blame("aggregates are missing", sorted(wanted.keys() - found.keys()))

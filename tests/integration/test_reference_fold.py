@@ -162,7 +162,7 @@ def test_it_finds_in_the_state(
 
 Found = dict[str, list[Stored]]
 BETWEEN = 3
-AGGREGATION = Aggregation(Codec.bundled())
+AGGREGATION = Aggregation(Codec.bundled(), group="g")
 
 
 class Tally(dict[str, Any]):

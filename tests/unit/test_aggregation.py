@@ -12,6 +12,7 @@ import pytest
 
 from schemas.bundled import latest
 from schemas.codec import Codec, OutputFormat
+from schemas.encoder import check_fields
 from streams.aggregation import (
     Aggregate,
     Aggregation,
@@ -21,11 +22,14 @@ from streams.aggregation import (
     parts,
 )
 from streams.brokers.client import Stored
-from streams.contribution_record import health_record, read, task_record
+from streams.conclusion import handover_event
+from streams.contribution_record import handover_record, health_record, read, task_record
 from streams.detectors.settings import DEFAULTS
 from streams.domain.aggregates.contribution import Contribution
+from streams.domain.aggregates.exchange import Handed, HandoverAlert, Turn
 from streams.domain.aggregates.task_needs import Completion
 from streams.domain.decision import Decision
+from streams.domain.level import Level
 from streams.domain.outgoing import Outgoing
 from streams.domain.run import Run
 from streams.domain.session import Session
@@ -74,7 +78,8 @@ def fold(
         Stored(0, offset, record.timestamp, record.key, record.value, ())
         for offset, record in enumerate(records)
     ]
-    return Aggregation(Codec.bundled(output_format)).fold(parts(Run("t", 0, messages)), aggregates)
+    aggregation = Aggregation(Codec.bundled(output_format), group="g")
+    return aggregation.fold(parts(Run("t", 0, messages)), aggregates)
 
 
 @pytest.mark.parametrize("at_ms", [0, 2**53 + 1, 2**63 - 1])
@@ -205,3 +210,122 @@ def test_what_the_sessions_of_a_partition_contribute_comes_out_by_agent_tool_and
 def test_a_contribution_that_no_client_reads_stops_the_worker_with_what_to_do() -> None:
     with pytest.raises(StateError, match=r"offset 7 of eddy-contributions cannot be read: a header.*ACLs"):
         parts(Run("eddy-contributions", 0, [Unreadable(7, 5, "a header")]))
+
+
+def ping_pong(rounds: int) -> list[Outgoing]:
+    """Two sessions, in partitions 3 and 5, that hand each other the same task."""
+    return [
+        handover_record(
+            Handed(
+                *("handover/trace/t", partition, 10 + number, AT + 1000 * number + partition),
+                *(session, f"{session}-e{number}", agent, peer, "send_message", "t", session),
+                known=True,
+                worked=False,
+                tokens=100 * number,
+                warn=3,
+                loop=6,
+            ),
+            77 + number,
+        )
+        for number in range(rounds)
+        for partition, session, agent, peer in ((3, "s1", "coder", "tester"), (5, "s2", "tester", "coder"))
+    ]
+
+
+def test_a_ping_pong_is_alerted_where_each_session_is() -> None:
+    tallied = fold(Aggregates(), *ping_pong(8))
+    assert (tallied.counted, tallied.outputs, dict(tallied.events)) == (16, {}, {"handover_loop": 4})
+    assert sorted(tallied.alerts) == [3, 5]
+    warning, loop = (orjson.loads(each.value or b"") for each in tallied.alerts[3])
+    assert [each.key for each in tallied.alerts[3]] == [b"s1", b"s1"]
+    assert [each.timestamp for each in tallied.alerts[3]] == [79, 82]
+    assert (warning["level"], warning["count"]) == ("WARNING", 3)
+    told = {name: value for name, value in loop.items() if value is not None}
+    assert told == {
+        "id": "s1/3/15/handover_loop/LOOP",
+        "event_type": "handover_loop",
+        "session_id": "s1",
+        "agent_id": "coder",
+        "event_id": "s1-e5",
+        "timestamp": AT + 5003,
+        "partition": 3,
+        "offset": 15,
+        "level": "LOOP",
+        "count": 6,
+        "chain_id": "s2",
+        "target": "tester",
+        "tools": ["send_message"],
+        "first_offset": 10,
+        "first_timestamp": AT + 3,
+        "last_offset": 15,
+        "last_timestamp": AT + 5003,
+        "tokens_since_onset": 500,
+    }
+    headers = dict(tallied.alerts[3][1].headers)
+    assert headers["ce_id"] == b"s1/3/15/handover_loop/LOOP"
+    assert headers["ce_source"] == b"/eddy/g/session-alerts/3"
+    assert headers["ce_type"] == b"io.eddy.handover_loop.v3"
+
+
+def test_the_alerts_of_hand_overs_are_the_same_however_runs_are_cut_and_repeated() -> None:
+    whole = fold(Aggregates(), *ping_pong(8)).alerts
+    aggregates, found = Aggregates(), {3: [], 5: []}  # type: ignore[var-annotated]
+    for record in ping_pong(8):
+        tallied = fold(aggregates, record)
+        for partition, alerts in tallied.alerts.items():
+            found[partition] += alerts
+        assert fold(aggregates, record).repeated == 1
+        for name, value in aggregates.items():
+            aggregates[name] = decode_aggregate(encode_aggregate(value))
+    assert found == whole
+    assert fold(aggregates, *ping_pong(8)).alerts == {}
+
+
+def test_an_alert_of_hand_overs_can_be_written_in_avro() -> None:
+    tallied = fold(Aggregates(), *ping_pong(3), output_format=OutputFormat.AVRO)
+    [as_avro] = tallied.alerts[5]
+    schema = latest("session-alerts-value")
+    assert as_avro.value is not None
+    told: Any = fastavro.schemaless_reader(BytesIO(as_avro.value[5:]), schema.parsed, None)
+    assert (told["level"], told["chain_id"], told["target"]) == ("WARNING", "s1", "coder")
+    check_fields("session-alerts-value", told)
+
+
+def test_an_alert_without_tokens_and_names_says_so() -> None:
+    turn = Turn(AT, 7, "e", known=True, worked=False, tokens=0)
+    alert = HandoverAlert("s", 0, "", "o", "", Level.WARNING, 3, (), turn, turn)
+    fields = handover_event(alert).fields
+    assert (fields["agent_id"], fields["target"], fields["tools"]) == ("", None, [])
+    assert fields["tokens_since_onset"] is None
+
+
+def told_over(number: int, session: str, agent: str, peer: str) -> dict[str, Any]:
+    arguments = orjson.dumps({"to": peer, "text": f"Please check the table again, {number}"}).decode()
+    about = {"session": session, "agent": agent, "tool_input": arguments}
+    value = decision_log("work", "send_message", "success", number=number, **about)
+    value["meta"]["trace_id"] = f"t-{session}"
+    return value
+
+
+def test_what_a_job_contributes_of_two_sessions_is_joined_by_the_names() -> None:
+    job = Job(Codec.bundled(OutputFormat.JSON), group="g", version="1")
+    aggregates, sessions, offsets, alerts = Aggregates(), Sessions(), itertools.count(), []
+    for number in range(8):
+        for session, agent, peer in (("s1", "coder", "tester"), ("s2", "tester", "coder")):
+            value = orjson.dumps(told_over(number, session, agent, peer))
+            message = Stored(0, next(offsets), START_MS, session.encode(), value, ())
+            folded = RunResult()
+            job.fold(Run("decision-logs", 0, [message]), sessions, DEFAULTS, folded)
+            sent = [
+                each
+                for each in folded.outputs.get(Topic.REPARTITION, [])
+                if (each.key or b"").startswith(b"handover/")
+            ]
+            tallied = fold(aggregates, *sent)
+            alerts += [orjson.loads(each.value or b"") for each in tallied.alerts.get(0, [])]
+    assert [(each["session_id"], each["chain_id"], each["level"]) for each in alerts] == [
+        ("s2", "s1", "WARNING"),
+        ("s1", "s2", "WARNING"),
+        ("s2", "s1", "LOOP"),
+        ("s1", "s2", "LOOP"),
+    ]

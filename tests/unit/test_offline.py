@@ -1,6 +1,6 @@
 """Judging the records of a file as the worker would judge those of a partition."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -81,3 +81,57 @@ def test_the_ids_of_a_refused_record_are_told_where_they_are_text() -> None:
     entries = [log("s", 1, meta=None), log("s", 2, event_id=7), undecodable(b"x")]
     ids = [(judgement.session_id, judgement.event_id) for judgement in judge(entries, DEFAULTS)]
     assert ids == [("s", "s-1"), ("s", None), (None, None)]
+
+
+def hands_over(session: str, number: int, agent: str, peer: str) -> Entry:
+    arguments = f'{{"to": "{peer}", "text": "Please check the table of the report again, {number}"}}'
+    return log(
+        session,
+        number,
+        meta={"trace_id": session, "timestamp": 1000 * number},
+        identity={"agent_id": agent, "agent_type": "coder"},
+        action={"status": "success", "tool_call": "send_message", "tool_input": arguments},
+    )
+
+
+def alerts(entries: Iterable[Entry]) -> list[tuple[int, str | None, Any, Any]]:
+    return [
+        (judgement.offset, judgement.session_id, event.fields["session_id"], event.fields["level"])
+        for judgement in judge(entries, DEFAULTS)
+        if isinstance(judgement.outcome, Scored)
+        for event in judgement.outcome.events
+        if event.fields["event_type"] == "handover_loop"
+    ]
+
+
+def test_two_sessions_that_hand_each_other_the_same_task_are_named_with_a_record_of_each() -> None:
+    entries = [
+        hands_over(session, number, agent, peer)
+        for number in range(10)
+        for session, agent, peer in (("s1", "coder", "tester"), ("s2", "tester", "coder"))
+    ]
+    assert alerts(entries) == [
+        (7, "s2", "s2", "WARNING"),
+        (8, "s1", "s1", "WARNING"),
+        (13, "s2", "s2", "LOOP"),
+        (14, "s1", "s1", "LOOP"),
+    ]
+
+
+def test_a_parent_that_hands_out_different_tasks_and_is_told_of_them_is_silent() -> None:
+    parts = [
+        "the parser",
+        "every migration",
+        "our billing page",
+        "tests of search",
+        "a new logo",
+        "the changelog",
+    ]
+    entries = []
+    for number, part in enumerate(parts * 2):
+        entries.append(hands_over("parent", 10 * number, "planner", "coder"))
+        entries[-1].value["action"]["tool_input"] = f'{{"to": "coder", "text": "{part}"}}'  # type: ignore[index]
+        child = f"child-{number}"
+        entries.append(log(child, 10 * number + 1, identity={"agent_id": "coder", "agent_type": "coder"}))
+        entries.append(hands_over(child, 10 * number + 2, "coder", "planner"))
+    assert alerts(entries) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from streams.domain.event import EventKind
 from streams.domain.outcome import Duplicate, Rejected, Scored
 from streams.offline import Judgement
 
@@ -14,16 +15,20 @@ def record_fields(judgement: Judgement) -> dict[str, Any]:
     ``entropy_score`` is the one of the outbound record, ``node_state`` the one after the record, ``eddy`` the
     block of specification 1.7 with its events; all null where nothing goes out. ``recommendation`` is what
     the next task of the completed type should be granted, null for a record that completes none.
+    ``handovers`` are the alerts that its session and another one hand each other the same task.
     """
     _, session_id, event_id, outcome, recommendation = judgement
     status = "ok"
     problems: tuple[str, ...] = ()
     entropy_score, node_state, eddy = None, None, None
+    handovers: list[dict[str, Any]] = []
     match outcome:
         case Scored(enriched=enriched):
             cognition = enriched.get("cognition")
             entropy_score = None if cognition is None else cognition.get("entropy_score")
             node_state, eddy = outcome.node_state, enriched["eddy"]
+            found = (event.fields for event in outcome.events)
+            handovers = [fields for fields in found if fields["event_type"] == EventKind.HANDOVER_LOOP]
         case Duplicate():
             status = "duplicate"
         case Rejected():
@@ -37,4 +42,5 @@ def record_fields(judgement: Judgement) -> dict[str, Any]:
         "problems": problems,
         "eddy": eddy,
         "recommendation": recommendation,
+        "handovers": handovers,
     }

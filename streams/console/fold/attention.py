@@ -216,7 +216,9 @@ def _window_alert(case: Case) -> FindingRow | None:
     return None if changed_since and case.session.shown_node != NodeState.ALERT_ENTROPY else found
 
 
-_SUSPICIONS: Final = frozenset({str(EventKind.DIVERGENCE_SUSPECTED), str(EventKind.DRIFT_PATTERN)})
+_SUSPICIONS: Final = frozenset(
+    map(str, (EventKind.DIVERGENCE_SUSPECTED, EventKind.DRIFT_PATTERN, EventKind.HANDOVER_LOOP))
+)
 
 
 def _suspicion(case: Case) -> FindingRow | None:

@@ -37,7 +37,7 @@ class GeneralSettings:
     ``version`` counts documents; 0 is the built-in defaults before any document (specification 4.4).
     """
 
-    ordered_groups: ClassVar[tuple[OrderedGroup, ...]] = ()
+    ordered_groups: ClassVar[tuple[OrderedGroup, ...]] = (OrderedGroup(("handover_warn", "handover_loop")),)
     """Settings of this class, not of its bases, whose values must rise together (specification 4.2)."""
 
     version: int = 0
@@ -79,4 +79,10 @@ class GeneralSettings:
     )
     episode_min_level: Level = setting(
         Level.LOOP, word((Level.WARNING, Level.LOOP)), "Level from which on an episode is published."
+    )
+    handover_warn: int = setting(
+        3, whole(2, 16), "Rounds of two sessions that hand each other the same task, for WARNING."
+    )
+    handover_loop: int = setting(
+        6, whole(2, 16), "Rounds of two sessions that hand each other the same task, for LOOP."
     )

@@ -81,9 +81,7 @@ class AtLeastOnce(Generic[V]):
             for part in in_batches(settings, *await self._log(term, partition, settings)):
                 table.put(partition, *part)
             on_crash_point(CrashPoint.SETTINGS_ACKED)
-        sent = [
-            await self._publish(term, *routed) for routed in await self._routes.of(partition, outcome.outputs)
-        ]
+        sent = [await self._publish(term, *routed) for routed in await self._routes.of_outcome(outcome)]
         on_crash_point(CrashPoint.OUTPUTS_SENT)
         await all_acknowledged(sent)
         on_crash_point(CrashPoint.OUTPUTS_ACKED)

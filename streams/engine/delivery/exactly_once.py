@@ -73,7 +73,7 @@ class ExactlyOnce(Generic[V]):
         """
         table, partition, consumed = self._table, outcome.partition, outcome.consumed
         producer = self._transactions.producer(table.name, partition)
-        batches = [Batch(*routed) for routed in await self._routes.of(partition, outcome.outputs)]
+        batches = [Batch(*routed) for routed in await self._routes.of_outcome(outcome)]
         items = storable(table, partition, [*outcome.settings, *changes(table, outcome.view)])
         sent_ms = self._clock.now_ms()
         if items:

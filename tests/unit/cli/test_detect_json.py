@@ -26,6 +26,7 @@ KEYS = [
     "problems",
     "eddy",
     "recommendation",
+    "handovers",
 ]
 
 
@@ -71,6 +72,7 @@ def test_a_first_record_and_its_repetitions(tmp_path: Path) -> None:
             "node_state": state,
             "problems": [],
             "recommendation": None,
+            "handovers": [],
         }
         for number, score, state in [(0, 1.0, "active"), (1, 0.5, "active"), (2, 0.3333, "blocked")]
     ]

@@ -104,6 +104,21 @@ async def test_a_topic_by_key_has_its_own_name_and_the_others_keep_the_partition
     ]
 
 
+async def test_outputs_of_other_partitions_stand_where_their_records_do(
+    table: StateTable[Any],
+) -> None:
+    routes = Routes(Producer([]).partition_count, by_key={"keyed": "eddy-keyed"})
+    one, two, three = (Outgoing(key, b"{}", 5) for key in (b"a", b"b", b"planner"))
+    outcome = Outcome(
+        0, table.view(0, []), {"keyed": [three]}, elsewhere={3: {"out": [one]}, 2: {"out": [two]}}
+    )
+    assert await routes.of_outcome(outcome) == [
+        ("eddy-keyed", 9, [three]),
+        ("out", 1, [one]),
+        ("out", 0, [two]),
+    ]
+
+
 async def test_settings_come_before_outputs_and_these_before_state(table: StateTable[Any]) -> None:
     said: list[Any] = []
     producer: Any = Producer(said)

@@ -9,9 +9,16 @@ from streams.explain.presentation import fired, meaning, objections, sentence, s
 from tests.stream import Stream, decision_log, repeated
 
 
-def test_each_kind_of_event_has_one_detector_but_for_the_pipeline_s_own() -> None:
+def test_each_kind_of_event_has_one_detector_but_for_those_of_the_pipeline_and_across_sessions() -> None:
     kinds = [kind for detector in DETECTORS for kind in detector.presentation.events]
-    assert sorted([*kinds, EventKind.NODE_STATE]) == sorted(EventKind)
+    assert sorted([*kinds, EventKind.HANDOVER_LOOP, EventKind.NODE_STATE]) == sorted(EventKind)
+
+
+def test_agents_that_hand_each_other_the_same_task_are_named_as_text() -> None:
+    event = {"event_type": "handover_loop", "agent_id": "a\x1b[2J", "target": None, "count": 3}
+    assert (meaning(event).alert, meaning(event).news) == ("handover_loop", True)
+    told = "a\\x1b[2J and another agent hand each other the same task: 3 rounds without work in between"
+    assert sentence(event) == told
 
 
 def test_an_event_of_the_pipeline_has_its_kind_for_words_and_is_no_news() -> None:

@@ -11,6 +11,7 @@ FAMILIES = [
     EventKind.LOOP_EPISODE,
     EventKind.DIVERGENCE_SUSPECTED,
     EventKind.DRIFT_PATTERN,
+    EventKind.HANDOVER_LOOP,
 ]
 
 
@@ -21,6 +22,7 @@ FAMILIES = [
         (EventKind.LOOP_EPISODE, Topic.SESSION_ALERTS),
         (EventKind.DIVERGENCE_SUSPECTED, Topic.SESSION_ALERTS),
         (EventKind.DRIFT_PATTERN, Topic.SESSION_ALERTS),
+        (EventKind.HANDOVER_LOOP, Topic.SESSION_ALERTS),
         (EventKind.BUDGET, Topic.SESSION_BUDGETS),
         (EventKind.RESPONSE, Topic.SESSION_RESPONSES),
         (EventKind.NODE_STATE, Topic.TOPOLOGY),

@@ -60,6 +60,8 @@ cycle_warn                          int     2..1000
 cycle_loop                          int     2..1000
 stuck_warn                          number  (0..8
 stuck_loop                          number  (0..8
+handover_warn                       int     2..16
+handover_loop                       int     2..16
 waiting_warn_minutes                int     1..100000
 waiting_loop_minutes                int     1..100000
 poll_gap_ms                         int     0..86400000
@@ -80,7 +82,13 @@ FLAGS = (
 WORDS = {
     "score_statuses": ["success", "failure", "pending", "skipped"],
     "verdict_statuses": ["success", "failure", "pending", "skipped"],
-    "alert_families": ["entropy_alert", "loop_episode", "divergence_suspected", "drift_pattern"],
+    "alert_families": [
+        "entropy_alert",
+        "loop_episode",
+        "divergence_suspected",
+        "drift_pattern",
+        "handover_loop",
+    ],
     "verdict_rules": ["R1", "R2", "R7", "R9"],
 }
 CHOICES = {

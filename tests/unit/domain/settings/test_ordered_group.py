@@ -8,6 +8,7 @@ from streams.settings_document.table import ORDERED_GROUPS
 
 # specification 4.2: loop <= warning, clear <= saturation, the four drift thresholds, each warn <= loop.
 PAIRS = [
+    ("handover_warn", "handover_loop"),
     ("entropy_loop_threshold", "entropy_warning_threshold"),
     ("pattern_clear", "pattern_saturation"),
     ("identical_warn", "identical_loop"),
