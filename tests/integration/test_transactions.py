@@ -8,6 +8,8 @@ from typing import cast
 import pytest
 from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import GroupCoordinatorNotAvailableError
+from aiokafka.structs import OffsetAndMetadata
 
 from streams.brokers.client import connect
 from streams.brokers.connection import Connection
@@ -64,10 +66,22 @@ async def committed_values(broker: Broker, topic: Topic) -> list[bytes | None]:
 
 
 async def committed_offset(broker: Broker, group: str, topic: Topic) -> int:
+    """Return what the group has committed, -1 for nothing."""
     admin = AIOKafkaAdminClient(bootstrap_servers=broker.bootstrap)
     await admin.start()
+    found: dict[TopicPartition, OffsetAndMetadata] = {}
+
+    async def answered() -> bool:
+        try:
+            found.update(
+                await admin.list_consumer_group_offsets(group, partitions=[TopicPartition(topic, 0)])
+            )
+        except GroupCoordinatorNotAvailableError:
+            return False  # asked for its first group, a broker begins to make the topic of all groups
+        return bool(found)  # a coordinator that is only starting answers with nothing
+
     try:
-        found = await admin.list_consumer_group_offsets(group, partitions=[TopicPartition(topic, 0)])
+        await until(answered, PATIENCE_SECONDS, f"the coordinator of {group}")
         return int(found[TopicPartition(topic, 0)].offset)
     finally:
         await admin.close()
