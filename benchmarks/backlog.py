@@ -10,7 +10,7 @@ from benchmarks.broker import Client
 from benchmarks.precomputed import Precomputed
 from benchmarks.stages import Input, Stages, judge
 from benchmarks.workload import Workload, produce
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 
 
 def placed(workload: Workload, begins: Mapping[int, int]) -> dict[int, list[Input]]:

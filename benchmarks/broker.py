@@ -13,7 +13,7 @@ from aiokafka.structs import OffsetAndMetadata
 
 from benchmarks.stages import Input
 from streams.cli.topics import compare
-from streams.domain.topic import OUTPUTS
+from streams.core.domain.topic import OUTPUTS
 from streams.embedded_broker.embedded import EmbeddedBroker
 from streams.settings import ConnectionSettings, load
 

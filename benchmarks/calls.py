@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 from streams.sources.adapters.adapter import Problem, Reason, UnitKind
 from streams.sources.adapters.registry import BY_NAME
 from streams.sources.adapters.sniffing import HEAD_BYTES, sniffed, sniffed_in_lines

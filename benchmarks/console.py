@@ -29,11 +29,11 @@ from aiokafka import AIOKafkaProducer
 from benchmarks.broker import provision, running
 from benchmarks.console_page import looking
 from schemas.codec import Codec
-from streams.detectors.settings import DEFAULTS
-from streams.domain.event import EventKind
-from streams.domain.outcome import Scored
-from streams.domain.topic import Topic
-from streams.offline import judge
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.event import EventKind
+from streams.core.domain.outcome import Scored
+from streams.core.domain.topic import Topic
+from streams.core.offline import judge
 from streams.recordings.catalogue import RECORDINGS
 from streams.sources.reading import entries
 from tests.browser.console_process import ConsoleProcess

@@ -11,7 +11,7 @@ from benchmarks.broker import OUTPUT_TOPICS, Client, provision
 from benchmarks.contender import Contender, running
 from benchmarks.contenders.config import ContenderConfig
 from benchmarks.drain import Drained, drain
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 
 Say = Callable[[str], None]
 Outputs = dict[tuple[str, int], list[tuple[bytes, bytes]]]

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 from benchmarks.broker import Client
 from benchmarks.contender import ContenderDiedError
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 
 _SAMPLE_SECONDS = 0.1
 _START_SECONDS = 60.0

@@ -19,7 +19,7 @@ import click
 from faust.assignor.partition_assignor import PartitionAssignor
 
 from benchmarks.report import as_json, keep
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from streams.engine.faust_seam.lean_assignor import LeanAssignor
 
 _SOURCES = {str(Topic.DECISION_LOGS), "eddy-aggregates-repartition"}

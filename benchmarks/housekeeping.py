@@ -24,9 +24,10 @@ from schemas.codec import Codec
 from streams.app import build
 from streams.brokers.client import Stored
 from streams.brokers.clock import ClusterClock
-from streams.detectors.settings import DEFAULTS, DetectionSettings
-from streams.domain.run import Run
-from streams.domain.session import Session
+from streams.core.detectors.settings import DEFAULTS, DetectionSettings
+from streams.core.domain.run import Run
+from streams.core.domain.session import Session
+from streams.core.settings_document.shadow import ShadowDocument
 from streams.engine.effects import Outcome, changes
 from streams.engine.lifetime.housekeeping import Housekeeping
 from streams.engine.state.table import SessionTable
@@ -34,7 +35,6 @@ from streams.engine.state.view import View
 from streams.job import Job
 from streams.run_result import RunResult
 from streams.settings import WorkerSettings, load
-from streams.settings_document.shadow import ShadowDocument
 from tests.integration.load import as_json, decision
 
 _AT_ONCE = 1_000

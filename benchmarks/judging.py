@@ -21,18 +21,18 @@ from benchmarks import naive
 from benchmarks.agent_sessions import AgentSession, sessions
 from benchmarks.workload import UnusableWorkloadError
 from schemas.codec import Codec
-from streams.detectors.detector import Detector, Layer
-from streams.detectors.registry import DETECTORS
-from streams.detectors.settings import DEFAULTS
-from streams.domain.decision import Decision
-from streams.domain.outcome import Rejected, Scored
-from streams.domain.record import Record
-from streams.domain.session import Session
-from streams.domain.topic import Topic
+from streams.core.detectors.detector import Detector, Layer
+from streams.core.detectors.registry import DETECTORS
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.decision import Decision
+from streams.core.domain.outcome import Rejected, Scored
+from streams.core.domain.record import Record
+from streams.core.domain.session import Session
+from streams.core.domain.topic import Topic
+from streams.core.pipeline import Step, admit, step, steps
 from streams.engine.garbage import collect_rarely
 from streams.engine.state.changelog import encode_session
 from streams.job import TOGETHER
-from streams.pipeline import Step, admit, step, steps
 from streams.sources.reading import InputFormat, entries
 
 Results = dict[str, Any]

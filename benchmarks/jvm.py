@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.contender import ROOT
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 
 _SOURCE: Final = ROOT / "benchmarks" / "contenders" / "kafka_streams"
 _CACHE: Final = ROOT / ".cache" / "kafka-streams"

@@ -17,7 +17,7 @@ from benchmarks.broker import Client
 from benchmarks.contender import Contender, running
 from benchmarks.cost import Bench
 from benchmarks.stages import Input
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 
 _TICK_SECONDS = 0.005
 _READY_SECONDS = 60.0

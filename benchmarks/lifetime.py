@@ -30,8 +30,8 @@ from benchmarks.broker import provision, running
 from streams.brokers.client import connect
 from streams.brokers.connection import Connection
 from streams.cli.config import changed_document, publish
-from streams.detectors.settings import DEFAULTS
-from streams.domain.topic import Topic
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.topic import Topic
 from streams.engine.options import SESSIONS, changelog_topic
 from streams.engine.state.changelog import SETTINGS_KEY
 from tests.integration.worker_process import until

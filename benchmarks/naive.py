@@ -12,7 +12,7 @@ from typing import Any
 import fastavro
 
 from schemas.bundled import latest
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 
 # specification 3.2, as it stands there.
 _PATTERNS = [

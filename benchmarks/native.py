@@ -16,7 +16,7 @@ import click
 
 from benchmarks import judging
 from benchmarks.markdown import table
-from streams.native import VARIABLE
+from streams.core.native import VARIABLE
 
 _WITHOUT, _WITH = "off", "on"
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from streams.domain.session import Session
+from streams.core.domain.session import Session
 
 
 class Entry(NamedTuple):

@@ -19,8 +19,8 @@ import orjson
 
 from streams.cli.text.line import Line
 from streams.cli.text.overview import Overview
-from streams.detectors.settings import DEFAULTS
-from streams.offline import judge
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.offline import judge
 from streams.sources.adapters.adapter import UnitKind
 from streams.sources.adapters.registry import BY_NAME
 from streams.sources.intake import Intake

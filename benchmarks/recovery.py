@@ -14,8 +14,8 @@ from benchmarks.broker import Client
 from benchmarks.contender import Contender, Running, running
 from benchmarks.cost import Bench
 from benchmarks.stages import Input
-from streams.domain.session import Session
-from streams.domain.topic import Topic
+from streams.core.domain.session import Session
+from streams.core.domain.topic import Topic
 from streams.engine.state.changelog import encode_session
 
 #: Bytes of a state that is restored, at most.

@@ -24,10 +24,10 @@ from benchmarks.report import as_json, keep
 from schemas.codec import Codec
 from streams.brokers.client import Stored
 from streams.console.fold.model import ReadModel
-from streams.detectors.settings import DEFAULTS
-from streams.domain.run import Run
-from streams.domain.session import Session
-from streams.domain.topic import Topic
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.run import Run
+from streams.core.domain.session import Session
+from streams.core.domain.topic import Topic
 from streams.engine.state.changelog import encode_session
 from streams.job import Job
 from streams.run_result import RunResult

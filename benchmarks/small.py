@@ -29,8 +29,8 @@ from benchmarks.machine import describe
 from benchmarks.markdown import table
 from benchmarks.stages import Input
 from benchmarks.workload import Workload
-from streams.detectors.uniqueness.detector import UniquenessState
-from streams.domain.topic import Topic
+from streams.core.detectors.uniqueness.detector import UniquenessState
+from streams.core.domain.topic import Topic
 
 PARTITIONS: Final = 8
 EDDY, KAFKA_STREAMS = "Eddy", "Kafka Streams"

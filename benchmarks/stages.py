@@ -15,15 +15,15 @@ from benchmarks.judging import collecting_rarely
 from benchmarks.precomputed import Entry, Precomputed
 from benchmarks.workload import UnusableWorkloadError
 from schemas.codec import Codec
-from streams.detectors.settings import DEFAULTS
-from streams.domain.decision import Decision
-from streams.domain.outcome import Rejected, Scored
-from streams.domain.record import Record
-from streams.domain.session import Session
-from streams.domain.topic import OUTPUTS, Topic
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.decision import Decision
+from streams.core.domain.outcome import Rejected, Scored
+from streams.core.domain.record import Record
+from streams.core.domain.session import Session
+from streams.core.domain.topic import OUTPUTS, Topic
+from streams.core.pipeline import admit, steps
 from streams.engine.state.changelog import decode_session, encode_session
 from streams.job import TOGETHER
-from streams.pipeline import admit, steps
 
 
 class Input(NamedTuple):

@@ -14,7 +14,7 @@ import orjson
 from aiokafka.partitioner import murmur2
 
 from schemas.codec import Codec
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 
 _SEED = 9
 _LOOPING_SHARE = 0.1

@@ -15,7 +15,7 @@ from schemas.avro_writer import compile_writer
 from schemas.bundled import BundledSchema, latest
 from schemas.misfits import misfits
 from schemas.wire_format import prefix
-from streams.errors import EddyError
+from streams.core.errors import EddyError
 
 
 @unique

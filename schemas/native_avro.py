@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from schemas.avro_reader import branch_of
 from schemas.avro_writer import RecordWriter
-from streams.native import NATIVE
+from streams.core.native import NATIVE
 
 if NATIVE.in_use:
     import eddy_native as core

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum, unique
 
-from streams.errors import EddyError
+from streams.core.errors import EddyError
 
 
 @unique

@@ -14,7 +14,7 @@ import stamina
 from yarl import URL
 
 from schemas.registered import AbsentSchema, RegisteredSchema, RegistryAddress
-from streams.errors import ConfigurationError, InfrastructureError
+from streams.core.errors import ConfigurationError, InfrastructureError
 
 _JSON = "application/vnd.schemaregistry.v1+json"
 _NOT_FOUND_CODES = frozenset({40401, 40402, 40403})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from schemas.bundled import latest, versions
 from schemas.numbers import INPUT_SUBJECTS
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from schemas.registry import Registry

@@ -7,7 +7,7 @@ from typing import cast
 from faust.streams import Stream
 from faust.types import StreamT
 
-from streams.domain.run import Run
+from streams.core.domain.run import Run
 from streams.engine.bridge_app import BridgeApp
 from streams.engine.faust_seam.run_delivery import RunDelivery
 from streams.engine.options import AGGREGATES, SESSIONS, TRACES

@@ -15,17 +15,17 @@ import orjson
 
 from schemas.codec import Codec
 from streams.cloud_event import CloudEvents
-from streams.conclusion import handover_event
 from streams.contribution_record import read
-from streams.domain.aggregates.agent_health import AgentHealth
-from streams.domain.aggregates.contribution import Contribution
-from streams.domain.aggregates.exchange import Exchanges, Handed, HandoverAlert, slot_of
-from streams.domain.aggregates.task_needs import Completion, TaskNeeds
-from streams.domain.outgoing import Outgoing
-from streams.domain.run import Run
-from streams.domain.topic import AGGREGATES, Topic
-from streams.domain.unreadable import Unreadable
-from streams.errors import StateError
+from streams.core.conclusion import handover_event
+from streams.core.domain.aggregates.agent_health import AgentHealth
+from streams.core.domain.aggregates.contribution import Contribution
+from streams.core.domain.aggregates.exchange import Exchanges, Handed, HandoverAlert, slot_of
+from streams.core.domain.aggregates.task_needs import Completion, TaskNeeds
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.run import Run
+from streams.core.domain.topic import AGGREGATES, Topic
+from streams.core.domain.unreadable import Unreadable
+from streams.core.errors import StateError
 
 Aggregate = AgentHealth | TaskNeeds | Exchanges
 

@@ -16,6 +16,8 @@ from faust.exceptions import ImproperlyConfigured
 
 from streams import agents
 from streams.aggregation import Aggregation
+from streams.core.errors import ConfigurationError
+from streams.core.policy.state_size import StateLimit
 from streams.endpoints import connection, open_codec
 from streams.engine.app import RunApp
 from streams.engine.faust_seam.pass_through import check_pass_through
@@ -36,14 +38,12 @@ from streams.engine.session_lookup import SessionLookup
 from streams.engine.sessions_app import SessionsApp
 from streams.engine.state.changelog import encode_session
 from streams.engine.state.store import StoreOptions
-from streams.errors import ConfigurationError
 from streams.job import Job
 from streams.observe.client_errors import ClientErrors
 from streams.observe.logs import logging_config
 from streams.observe.metrics import WorkerMetrics
 from streams.observe.readings import Readings
 from streams.observe.web import HealthServer
-from streams.policy.state_size import StateLimit
 from streams.settings import WorkerSettings, load
 
 __version__ = version("eddy-streams")

@@ -12,12 +12,12 @@ from schemas.numbers import INPUT_SUBJECTS
 from streams import agents
 from streams.app import __version__, engine_options, observe, readings
 from streams.bridge.bridge import Bridge, BridgeOptions
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError
 from streams.endpoints import connection, open_codec
 from streams.engine.bridge_app import BridgeApp
 from streams.engine.health.broker_watch import BrokerWatch
 from streams.engine.options import BRIDGE_FLOW, EngineOptions
-from streams.errors import ConfigurationError
 from streams.observe.bridge_metrics import BridgeCounts
 from streams.observe.client_errors import ClientErrors
 from streams.settings import BridgeSettings

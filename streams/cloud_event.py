@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from schemas.bundled import latest
-from streams.domain.outgoing import Headers
-from streams.domain.text.clock import rfc3339
-from streams.domain.topic import Topic
+from streams.core.domain.outgoing import Headers
+from streams.core.domain.text.clock import rfc3339
+from streams.core.domain.topic import Topic
 
 
 class CloudEvents:

@@ -14,15 +14,15 @@ from typing import Any
 
 import orjson
 
-from streams.detectors.settings import DetectionSettings
-from streams.domain.aggregates.contribution import Contribution, is_place
-from streams.domain.aggregates.exchange import Handed
-from streams.domain.aggregates.task_needs import Completion
-from streams.domain.decision import Decision
-from streams.domain.outgoing import Outgoing
-from streams.domain.run import Message
-from streams.domain.text.bounded import bounded
-from streams.errors import StateError
+from streams.core.detectors.settings import DetectionSettings
+from streams.core.domain.aggregates.contribution import Contribution, is_place
+from streams.core.domain.aggregates.exchange import Handed
+from streams.core.domain.aggregates.task_needs import Completion
+from streams.core.domain.decision import Decision
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.run import Message
+from streams.core.domain.text.bounded import bounded
+from streams.core.errors import StateError
 
 FORMAT = 1
 

@@ -16,9 +16,9 @@ from enum import StrEnum, unique
 from typing import Final
 
 from schemas.reason import Reason, UndecodableError
-from streams.domain.outgoing import Outgoing
-from streams.domain.problem_text import FUTURE_PROBLEM, KEY_PROBLEM
-from streams.domain.unreadable import Unreadable
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.problem_text import FUTURE_PROBLEM, KEY_PROBLEM
+from streams.core.domain.unreadable import Unreadable
 
 Headers = tuple[tuple[str, bytes | None], ...]
 
@@ -87,7 +87,8 @@ def rejected_headers(
 ) -> Headers:
     """Return the headers of a record that was read but is not valid.
 
-    ``problems`` are field paths, ``detail`` says what is wrong with them (`streams.domain.problem_text`).
+    ``problems`` are field paths, ``detail`` says what is wrong with them
+    (`streams.core.domain.problem_text`).
     """
     return dead_letter_headers(source, reason_for(problems), detail, problems, group=group, version=version)
 

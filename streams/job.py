@@ -14,6 +14,21 @@ from schemas.codec import Codec, Reason, UndecodableError
 from schemas.encoder import UnencodableError
 from streams.cloud_event import CloudEvents
 from streams.contribution_record import handover_record, health_record, task_record
+from streams.core.detectors.settings import DetectionSettings
+from streams.core.domain.decision import Decision
+from streams.core.domain.event import Event, EventKind
+from streams.core.domain.outcome import Duplicate, Rejected, Scored
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Record
+from streams.core.domain.run import Message, Run
+from streams.core.domain.session import DAMAGE, DamagedSessionError, Session
+from streams.core.domain.topic import OUTPUTS, Topic
+from streams.core.domain.unreadable import Unreadable
+from streams.core.pipeline import Expired, Step, admit, step, steps
+from streams.core.policy.comparison import Difference
+from streams.core.policy.state_size import StateLimit
+from streams.core.settings_document.shadow import Shadow
+from streams.core.shadow import difference_record, try_out, try_refused
 from streams.dead_letter import (
     Headers,
     Source,
@@ -26,22 +41,7 @@ from streams.dead_letter import (
     unreadable_headers,
     unreadable_reason,
 )
-from streams.detectors.settings import DetectionSettings
-from streams.domain.decision import Decision
-from streams.domain.event import Event, EventKind
-from streams.domain.outcome import Duplicate, Rejected, Scored
-from streams.domain.outgoing import Outgoing
-from streams.domain.record import Record
-from streams.domain.run import Message, Run
-from streams.domain.session import DAMAGE, DamagedSessionError, Session
-from streams.domain.topic import OUTPUTS, Topic
-from streams.domain.unreadable import Unreadable
-from streams.pipeline import Expired, Step, admit, step, steps
-from streams.policy.comparison import Difference
-from streams.policy.state_size import StateLimit
 from streams.run_result import RunResult, Violation
-from streams.settings_document.shadow import Shadow
-from streams.shadow import difference_record, try_out, try_refused
 
 _NO_LIMITS: Mapping[str, int] = {}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeVar
 
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 from streams.settings import WorkerSettings
 
 S = TypeVar("S", bound=WorkerSettings)

@@ -16,7 +16,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 
 MEBIBYTE = 1 << 20
 

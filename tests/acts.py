@@ -1,8 +1,8 @@
 """Windows of the pattern detector, written as a test reads them."""
 
-from streams.detectors.patterns.state import PatternsState
-from streams.detectors.patterns.version_window import version
-from streams.domain.shared_window import append
+from streams.core.detectors.patterns.state import PatternsState
+from streams.core.detectors.patterns.version_window import version
+from streams.core.domain.shared_window import append
 
 
 def window(*acts: str) -> PatternsState:

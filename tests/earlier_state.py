@@ -12,10 +12,10 @@ import orjson
 
 from schemas.codec import Codec, OutputFormat
 from streams.brokers.client import Stored
-from streams.detectors.settings import DetectionSettings
-from streams.domain.run import Run
-from streams.domain.session import Session
-from streams.domain.topic import Topic
+from streams.core.detectors.settings import DetectionSettings
+from streams.core.domain.run import Run
+from streams.core.domain.session import Session
+from streams.core.domain.topic import Topic
 from streams.engine.settings_ledger import SettingsLedger
 from streams.engine.state.changelog import SETTINGS_KEY, decode_session
 from streams.job import Job

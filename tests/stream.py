@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from streams.detectors.settings import DEFAULTS, DetectionSettings
-from streams.domain.outcome import Duplicate, Rejected, Scored
-from streams.domain.record import Record
-from streams.domain.session import Session
-from streams.pipeline import admit, step
-from streams.settings_document.document import SettingWarning, resolve, to_document
+from streams.core.detectors.settings import DEFAULTS, DetectionSettings
+from streams.core.domain.outcome import Duplicate, Rejected, Scored
+from streams.core.domain.record import Record
+from streams.core.domain.session import Session
+from streams.core.pipeline import admit, step
+from streams.core.settings_document.document import SettingWarning, resolve, to_document
 
 Outcome = Scored | Duplicate | Rejected
 _OWN_SESSION_ID = "the session_id of the record"

@@ -15,14 +15,14 @@ from click.testing import CliRunner
 
 from streams.cli import main
 from streams.console.settings import ConsoleSettings
-from streams.detectors.settings import DEFAULTS
-from streams.detectors.verdict.step import POINTS
-from streams.detectors.verdict.stuck import MOST
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.detectors.verdict.step import POINTS
+from streams.core.detectors.verdict.stuck import MOST
+from streams.core.native import VARIABLE as NATIVE_VARIABLE
+from streams.core.settings_document.table import RANGES
 from streams.engine.crash_point import crash_point
-from streams.native import VARIABLE as NATIVE_VARIABLE
 from streams.notify.settings import NotifySettings
 from streams.settings import BridgeSettings, WorkerSettings
-from streams.settings_document.table import RANGES
 from tests.faults.kinds import KINDS
 from tests.pages import (
     CONTRIBUTING,

@@ -40,28 +40,28 @@ def test_every_module_of_streams_has_its_layer() -> None:
 
 def test_values_need_the_standard_library_only_and_use_the_native_core_if_it_is_there() -> None:
     graph = grimp.build_graph(*PACKAGES, include_external_packages=True)
-    values = graph.find_descendants("streams.domain")
+    values = graph.find_descendants("streams.core.domain")
     imported = {name for value in values for name in graph.find_modules_directly_imported_by(value)}
     assert len(values) > 10
-    others = {name for name in imported if not name.startswith("streams.domain")}
-    assert others - sys.stdlib_module_names == {"streams.native", "eddy_native"}
+    others = {name for name in imported if not name.startswith("streams.core.domain")}
+    assert others - sys.stdlib_module_names == {"streams.core.native", "eddy_native"}
 
 
 @pytest.mark.parametrize(
     ("contract", "module", "line"),
     [
-        ("The shell knows the core", "streams/domain/record.py", "import streams.pipeline"),
-        ("The core touches no clock", "streams/pipeline.py", "import time"),
+        ("The shell knows the core", "streams/core/domain/record.py", "import streams.core.pipeline"),
+        ("The core touches no clock", "streams/core/pipeline.py", "import time"),
         ("Faust stays", "streams/brokers/client.py", "import faust"),
         ("The Kafka client stays", "streams/job.py", "import aiokafka"),
         ("RocksDB stays behind", "streams/engine/state/table.py", "import rocksdict"),
-        ("The native core stays behind", "streams/pipeline.py", "import eddy_native"),
+        ("The native core stays behind", "streams/core/pipeline.py", "import eddy_native"),
         ("Only commands know", "streams/redrive/letter.py", "import streams.cli.text.line"),
         ("Explanations know no terminal", "streams/explain/verdict.py", "import rich"),
         (
             "Detectors do not know one another",
-            "streams/detectors/intruder.py",
-            "import streams.detectors.uniqueness",
+            "streams/core/detectors/intruder.py",
+            "import streams.core.detectors.uniqueness",
         ),
     ],
 )

@@ -13,7 +13,7 @@ from streams.console.composition import console_on
 from streams.console.file_board import FileBoard
 from streams.console.probes import ConsoleMetrics
 from streams.console.settings import ConsoleSettings
-from streams.detectors.settings import DEFAULTS
+from streams.core.detectors.settings import DEFAULTS
 from streams.engine.health.liveness import EXIT_STALLED
 from streams.notify import metrics as notify_metrics
 from streams.notify.metrics import NotifyMetrics

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from streams.detectors.settings import DEFAULTS
-from streams.domain.event_kind import ALERT_FAMILIES, TOPIC_OF
-from streams.settings_document.document import to_document
-from streams.settings_document.table import ORDERED_GROUPS, RANGES
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.event_kind import ALERT_FAMILIES, TOPIC_OF
+from streams.core.settings_document.document import to_document
+from streams.core.settings_document.table import ORDERED_GROUPS, RANGES
 
 ROOT = Path(__file__).parents[1]
 SPECIFICATION = ROOT / "docs" / "specification.md"

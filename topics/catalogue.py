@@ -14,7 +14,7 @@ from typing import Annotated, Any, Self
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 
 TOPICS_FILE = Path(__file__).parent / "topics.yaml"
 

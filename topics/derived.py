@@ -12,8 +12,8 @@ from topics.catalogue import Catalogue, EventSpec, Role, TopicSpec
 from topics.documents import renewed
 
 #: What each place is made of, by its path in the repository.
-TOPIC_MODULE = "streams/domain/topic.py"
-EVENT_MODULE = "streams/domain/event_kind.py"
+TOPIC_MODULE = "streams/core/domain/topic.py"
+EVENT_MODULE = "streams/core/domain/event_kind.py"
 SCHEMA_MODULE = "schemas/numbers.py"
 
 _HEAD = "# Written by `python -m topics` from topics/topics.yaml: change that file, not this one."
@@ -71,7 +71,7 @@ def event_module(topics: Iterable[TopicSpec]) -> str:
     return _module(
         '"""The kinds of events, and where each goes (specification 7.1, 7.4, 7.5)."""',
         "from collections.abc import Mapping\nfrom enum import StrEnum\n"
-        "from types import MappingProxyType\n\nfrom streams.domain.topic import Topic",
+        "from types import MappingProxyType\n\nfrom streams.core.domain.topic import Topic",
         "class EventKind(StrEnum):",
         '    """The `event_type` of an event. Members are in the order in which one record emits them."""',
         "",

@@ -11,12 +11,12 @@ from benchmarks.contenders.config import ContenderConfig
 from benchmarks.precomputed import Precomputed
 from streams import app
 from streams.cli import main
-from streams.detectors.settings import DetectionSettings
-from streams.domain.outgoing import Outgoing
-from streams.domain.run import Run
+from streams.core.detectors.settings import DetectionSettings
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.run import Run
+from streams.core.settings_document.shadow import Shadow
 from streams.job import Job, Sessions
 from streams.run_result import RunResult
-from streams.settings_document.shadow import Shadow
 
 
 class LookUpJob(Job):

@@ -8,12 +8,12 @@ from benchmarks.contenders.config import ContenderConfig
 from benchmarks.precomputed import Precomputed
 from benchmarks.workload import UnusableWorkloadError
 from schemas.codec import Codec
-from streams.detectors.settings import DEFAULTS
-from streams.domain.outcome import Rejected, Scored
-from streams.domain.record import Record
-from streams.domain.topic import OUTPUTS, Topic
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.outcome import Rejected, Scored
+from streams.core.domain.record import Record
+from streams.core.domain.topic import OUTPUTS, Topic
+from streams.core.pipeline import admit, step
 from streams.engine.state.changelog import decode_session, encode_session
-from streams.pipeline import admit, step
 
 
 class Judged(NamedTuple):

@@ -14,7 +14,7 @@ import faust
 
 from benchmarks.contenders.config import ContenderConfig
 from benchmarks.contenders.judge import OUTPUTS, judge_for
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 
 config = ContenderConfig.load()
 app = faust.App(

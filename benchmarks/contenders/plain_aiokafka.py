@@ -17,7 +17,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
 from benchmarks.contenders.config import ContenderConfig
 from benchmarks.precomputed import Precomputed
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from streams.engine.state.changelog import encode_session
 from streams.settings import WorkerSettings
 

@@ -14,7 +14,7 @@ from quixstreams.state.rocksdb import RocksDBOptions
 
 from benchmarks.contenders.config import ContenderConfig
 from benchmarks.contenders.judge import OUTPUTS, judge_for
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 
 
 class _Written(Serializer):

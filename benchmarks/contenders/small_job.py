@@ -12,19 +12,19 @@ import orjson
 
 from streams import app
 from streams.cli import main
-from streams.detectors.settings import DetectionSettings
-from streams.detectors.uniqueness.decided import decided
-from streams.detectors.uniqueness.detector import UniquenessState
-from streams.domain.node import NodeState
-from streams.domain.number import r4
-from streams.domain.outgoing import NO_HEADERS, Outgoing
-from streams.domain.run import Run
-from streams.domain.session import Session
-from streams.domain.shared_window import append
-from streams.domain.topic import Topic
+from streams.core.detectors.settings import DetectionSettings
+from streams.core.detectors.uniqueness.decided import decided
+from streams.core.detectors.uniqueness.detector import UniquenessState
+from streams.core.domain.node import NodeState
+from streams.core.domain.number import r4
+from streams.core.domain.outgoing import NO_HEADERS, Outgoing
+from streams.core.domain.run import Run
+from streams.core.domain.session import Session
+from streams.core.domain.shared_window import append
+from streams.core.domain.topic import Topic
+from streams.core.settings_document.shadow import Shadow
 from streams.job import Job, Sessions
 from streams.run_result import RunResult
-from streams.settings_document.shadow import Shadow
 
 WINDOW = 5
 _FRESH = UniquenessState()

@@ -14,7 +14,7 @@ mod eddy_native {
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
     /// Of what the functions return. It changes with any function that has a twin in Python, here and in
-    /// `streams/native.py`.
+    /// `streams/core/native.py`.
     #[pymodule_export]
     const REVISION: u32 = 2;
 

@@ -23,6 +23,10 @@ from schemas.encoder import Encoder
 from schemas.reason import Reason
 from streams.bridge.request import Refused, Request, is_keyed, read
 from streams.bridge.rows import PROGRESS, Held, Progress, Row, TraceRow, Wait
+from streams.core.domain.outgoing import Headers, Outgoing
+from streams.core.domain.run import Message, Run
+from streams.core.domain.topic import Topic
+from streams.core.domain.unreadable import Unreadable
 from streams.dead_letter import (
     Source,
     cut_to_fit,
@@ -31,10 +35,6 @@ from streams.dead_letter import (
     unreadable_headers,
     unreadable_reason,
 )
-from streams.domain.outgoing import Headers, Outgoing
-from streams.domain.run import Message, Run
-from streams.domain.topic import Topic
-from streams.domain.unreadable import Unreadable
 from streams.run_result import Violation
 from streams.sources.adapters.adapter import Problem
 from streams.sources.adapters.adapter import Reason as ProblemReason

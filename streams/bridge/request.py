@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from schemas.reason import Reason
-from streams.domain.run import Message
-from streams.domain.unreadable import Unreadable
+from streams.core.domain.run import Message
+from streams.core.domain.unreadable import Unreadable
 from streams.sources.adapters.otlp import proto_requests
 from streams.sources.adapters.otlp.json_requests import spans_of_json
 from streams.sources.adapters.otlp.span import Received

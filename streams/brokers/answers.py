@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from aiokafka.errors import KafkaError
 
-from streams.errors import InfrastructureError
+from streams.core.errors import InfrastructureError
 
 
 @contextmanager

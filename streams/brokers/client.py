@@ -32,8 +32,8 @@ from streams.brokers.refusal import refusal
 from streams.brokers.stored import Stored as Stored  # noqa: PLC0414 - what this module returns
 from streams.brokers.topic_identity import topic_ids
 from streams.brokers.write_errors import explained
-from streams.domain.outgoing import Outgoing
-from streams.errors import ConfigurationError, InfrastructureError
+from streams.core.domain.outgoing import Outgoing
+from streams.core.errors import ConfigurationError, InfrastructureError
 from topics.catalogue import TopicSpec
 from topics.plan import ActualTopic, AddPartitions, AlterConfig, Change, CreateTopic, Refused
 

@@ -8,7 +8,7 @@ from typing import Any
 from streams.brokers.client_fixes.record_batches import MAX_BATCH_BYTES
 from streams.brokers.oauth_token import TokenProvider, TokenSource
 from streams.brokers.tls import RenewedContext, TlsFiles, renewed_context
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 
 #: Isolation level of every consumer: what an aborted transaction wrote is no input.
 READ_COMMITTED = "read_committed"

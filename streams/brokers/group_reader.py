@@ -19,8 +19,8 @@ from streams.brokers.client_fixes.group_consumer import committed_offsets, raise
 from streams.brokers.connection import READ_COMMITTED, Connection
 from streams.brokers.readable import readable
 from streams.brokers.stored import Stored
-from streams.domain.unreadable import Unreadable
-from streams.errors import InfrastructureError
+from streams.core.domain.unreadable import Unreadable
+from streams.core.errors import InfrastructureError
 
 log = logging.getLogger(__name__)
 

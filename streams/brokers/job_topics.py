@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from topics.catalogue import Catalogue, TopicSpec
 
 _OF_EDDY = "eddy-"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from aiokafka.structs import TopicPartition
 
 from streams.brokers.stored import Stored
-from streams.domain.unreadable import Unreadable
+from streams.core.domain.unreadable import Unreadable
 
 log = logging.getLogger(__name__)
 

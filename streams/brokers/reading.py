@@ -17,8 +17,8 @@ from streams.brokers.readable import readable
 from streams.brokers.runs import Run, read_runs
 from streams.brokers.stored import Stored
 from streams.brokers.tail import Tail
-from streams.domain.unreadable import Unreadable
-from streams.errors import ConfigurationError
+from streams.core.domain.unreadable import Unreadable
+from streams.core.errors import ConfigurationError
 
 _POLL_MS = 500
 

@@ -14,8 +14,8 @@ from aiokafka.errors import (
 
 from streams.brokers.client_fixes.redating import Redating
 from streams.brokers.connection import Connection
-from streams.domain.outgoing import Outgoing
-from streams.errors import ConfigurationError, InfrastructureError
+from streams.core.domain.outgoing import Outgoing
+from streams.core.errors import ConfigurationError, InfrastructureError
 
 _LARGEST_REQUEST = 16 << 20
 WITHIN_SECONDS = 30.0

@@ -18,12 +18,12 @@ from aiokafka.errors import KafkaError
 
 from streams.brokers.client_fixes.careful_fetch import CarefulConsumer
 from streams.brokers.readable import readable
-from streams.detectors.settings import DEFAULTS, DetectionSettings
-from streams.errors import InfrastructureError
-from streams.proof import Finding, prove, sentence
-from streams.settings_document.document import is_empty, resolve
-from streams.settings_document.shadow import ShadowDocument
-from streams.settings_document.version import LARGEST_VERSION, follows
+from streams.core.detectors.settings import DEFAULTS, DetectionSettings
+from streams.core.errors import InfrastructureError
+from streams.core.proof import Finding, prove, sentence
+from streams.core.settings_document.document import is_empty, resolve
+from streams.core.settings_document.shadow import ShadowDocument
+from streams.core.settings_document.version import LARGEST_VERSION, follows
 
 _POLL_MS = 1000
 

@@ -15,7 +15,7 @@ from aiokafka.protocol.metadata import MetadataRequest
 
 from streams.brokers.connection import Connection
 from streams.brokers.refusal import what_to_do
-from streams.errors import InfrastructureError
+from streams.core.errors import InfrastructureError
 
 _POLL_MS = 500
 

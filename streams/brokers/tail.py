@@ -17,8 +17,8 @@ from streams.brokers.connection import Connection
 from streams.brokers.groupless import groupless_consumer
 from streams.brokers.readable import readable
 from streams.brokers.stored import Stored
-from streams.domain.unreadable import Unreadable
-from streams.errors import InfrastructureError
+from streams.core.domain.unreadable import Unreadable
+from streams.core.errors import InfrastructureError
 
 log = logging.getLogger(__name__)
 

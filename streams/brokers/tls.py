@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from aiokafka.helpers import create_ssl_context
 
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 
 log = logging.getLogger(__name__)
 

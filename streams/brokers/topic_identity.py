@@ -19,7 +19,7 @@ from aiokafka.errors import KafkaError, UnknownTopicOrPartitionError, for_code
 from aiokafka.protocol.api import Request, RequestStruct, Response
 from aiokafka.protocol.types import Boolean, CompactArray, CompactString, Int16, Int32, Schema, TaggedFields
 
-from streams.errors import InfrastructureError
+from streams.core.errors import InfrastructureError
 
 _ID_BYTES = 16
 _NO_ID = bytes(_ID_BYTES)

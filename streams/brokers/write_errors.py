@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError, RecordTooLargeError
 
-from streams.errors import ConfigurationError, InfrastructureError
+from streams.core.errors import ConfigurationError, InfrastructureError
 
 
 @contextmanager

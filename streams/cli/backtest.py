@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 import click
 
 from schemas.codec import UndecodableError
-from streams.backtest import Backtest
 from streams.brokers.client import connect
 from streams.cli.input_options import INPUT_PATH, format_option, map_option
 from streams.cli.lazy_group import PROBLEM_FOUND
@@ -24,15 +23,16 @@ from streams.cli.text.intake_report import report_intake
 from streams.cli.text.progress import watched
 from streams.cli.text.screen import echo_json, standard_output
 from streams.cli.topic_range import Bound, BoundType, TopicRange
-from streams.domain.record import Record
-from streams.domain.topic import Topic
+from streams.core.backtest import Backtest
+from streams.core.domain.record import Record
+from streams.core.domain.topic import Topic
+from streams.core.entry import Entry
+from streams.core.offline import PARTITION
+from streams.core.policy.session_comparison import SessionComparison
 from streams.endpoints import connection, open_codec
 from streams.job import key_text
-from streams.offline import PARTITION
-from streams.policy.session_comparison import SessionComparison
 from streams.settings import WorkerSettings, load
 from streams.sources.adapters.adapter import Format
-from streams.sources.entry import Entry
 from streams.sources.intake import Intake
 from streams.sources.reading import entries
 

@@ -25,16 +25,16 @@ from streams.cli.settings_change import (
 )
 from streams.cli.settings_history import history, line
 from streams.cli.text.screen import echo, echo_json, echo_lines
-from streams.detectors.settings import DEFAULTS, DetectionSettings
-from streams.domain.topic import Topic
+from streams.core.detectors.settings import DEFAULTS, DetectionSettings
+from streams.core.domain.topic import Topic
+from streams.core.proof import warnings
+from streams.core.settings_document.document import resolve, to_document
+from streams.core.settings_document.table import MEANINGS, RANGES
+from streams.core.settings_document.version import LARGEST_VERSION
 from streams.endpoints import connection
 from streams.explain.settings_publication import changed_document, publish
 from streams.explain.settings_topic import differing, in_force, read, records
-from streams.proof import warnings
 from streams.settings import ConnectionSettings, load
-from streams.settings_document.document import resolve, to_document
-from streams.settings_document.table import MEANINGS, RANGES
-from streams.settings_document.version import LARGEST_VERSION
 
 
 @click.group(cls=CommandGroup)

@@ -16,10 +16,10 @@ from streams.cli.settings_change import AS_JSON, BOOTSTRAP
 from streams.cli.settings_file import named_settings
 from streams.cli.text.screen import echo_json, echo_lines
 from streams.cli.text.witness_text import lines
-from streams.detectors.settings import DEFAULTS, DetectionSettings
-from streams.domain.topic import Topic
+from streams.core.detectors.settings import DEFAULTS, DetectionSettings
+from streams.core.domain.topic import Topic
+from streams.core.proof import Finding, Proof, prove
 from streams.explain.settings_topic import in_force, read
-from streams.proof import Finding, Proof, prove
 
 #: Records of a sequence that the proof runs, and that JSON shows, at most.
 RUN_AT_MOST = 2_000

@@ -22,15 +22,15 @@ from streams.cli.settings_change import (
 )
 from streams.cli.settings_history import line, shadow_history
 from streams.cli.text.screen import echo, echo_json, echo_lines
-from streams.detectors.settings import DEFAULTS, DetectionSettings
-from streams.domain.topic import Topic
+from streams.core.detectors.settings import DEFAULTS, DetectionSettings
+from streams.core.domain.topic import Topic
+from streams.core.proof import warnings
+from streams.core.settings_document.document import resolve, to_document
+from streams.core.settings_document.shadow import ShadowDocument
 from streams.endpoints import connection
 from streams.explain.settings_publication import publish_shadow, trial_document
 from streams.explain.settings_topic import differing, in_force, read, records, tried_out
-from streams.proof import warnings
 from streams.settings import ConnectionSettings, load
-from streams.settings_document.document import resolve, to_document
-from streams.settings_document.shadow import ShadowDocument
 
 _NOTHING = "Nothing is tried out."
 

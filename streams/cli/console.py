@@ -26,10 +26,10 @@ from streams.console.intake import LARGEST_OUTPUT
 from streams.console.live_console import live_console
 from streams.console.server import Routes, served
 from streams.console.settings import ConsoleSettings
+from streams.core.errors import ConfigurationError
+from streams.core.offline import judge
 from streams.endpoints import connection, open_codec
-from streams.errors import ConfigurationError
 from streams.observe.stop_signals import until_stopped
-from streams.offline import judge
 from streams.settings import load
 from streams.sources.adapters.adapter import Format
 from streams.sources.intake import Intake

@@ -18,13 +18,13 @@ from streams.cli.text.counting import count
 from streams.cli.text.intake_report import report_intake
 from streams.cli.text.line import Line, Span
 from streams.cli.text.screen import echo_json, standard_error, standard_output
+from streams.core.domain.event import EventKind
+from streams.core.domain.level import Level
+from streams.core.domain.text.printable import printable
+from streams.core.errors import ConfigurationError
 from streams.demo.account import Account
 from streams.demo.cluster import cluster
 from streams.demo.performance import Outcome, perform
-from streams.domain.event import EventKind
-from streams.domain.level import Level
-from streams.domain.text.printable import printable
-from streams.errors import ConfigurationError
 from streams.explain.presentation import meaning, sentence
 from streams.recordings.replay import messages as recorded
 from streams.sources.adapters.adapter import Format

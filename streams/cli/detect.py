@@ -17,8 +17,8 @@ from streams.cli.text.record_line import record_fields
 from streams.cli.text.rejections import reported
 from streams.cli.text.report import Report, Tally, is_at_loop
 from streams.cli.text.screen import echo, echo_json, standard_output
-from streams.errors import ConfigurationError
-from streams.offline import Judgement, judge
+from streams.core.errors import ConfigurationError
+from streams.core.offline import Judgement, judge
 from streams.sources.adapters.adapter import Format
 from streams.sources.input_file import STANDARD_INPUT
 from streams.sources.input_names import Place, known_places

@@ -23,10 +23,10 @@ from streams.cli.settings_change import AS_JSON, BOOTSTRAP
 from streams.cli.text.letter_text import Listing, counts, fields, line, lines, whole
 from streams.cli.text.screen import echo, echo_json, echo_lines
 from streams.cli.topic_range import Bound, BoundType, TopicRange, bound
-from streams.domain.text.printable import printable
-from streams.domain.topic import Topic
+from streams.core.domain.text.printable import printable
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError
 from streams.endpoints import connection, open_codec
-from streams.errors import ConfigurationError
 from streams.explain.settings_topic import in_force, records
 from streams.redrive.letter import OTHER, DeadLetter, read
 from streams.redrive.places import letters_at

@@ -15,12 +15,12 @@ from streams.cli.lazy_group import PROBLEM_FOUND
 from streams.cli.settings_change import AS_JSON, BOOTSTRAP
 from streams.cli.text.line import Line, Span
 from streams.cli.text.screen import echo, echo_json
+from streams.core.domain.text.printable import printable
+from streams.core.errors import ConfigurationError
 from streams.doctor.check import Check, Status, fail
 from streams.doctor.examination import examine
 from streams.doctor.schemas import bundled_check
 from streams.doctor.versions import version_checks
-from streams.domain.text.printable import printable
-from streams.errors import ConfigurationError
 from streams.settings import WorkerSettings, load
 
 _LONGEST = 2_000

@@ -14,17 +14,17 @@ from streams.cli.text.difference_table import difference_lines
 from streams.cli.text.evaluation_table import part_lines
 from streams.cli.text.progress import watched
 from streams.cli.text.screen import echo, echo_json, echo_lines
-from streams.detectors.settings import DetectionSettings
-from streams.domain.text.printable import printable
-from streams.errors import ConfigurationError
-from streams.evaluation.alarms import DETECTORS
-from streams.evaluation.difference import Difference, differences
-from streams.evaluation.document import difference_document, part_document
-from streams.evaluation.estimate import DRAWS, SEED
-from streams.evaluation.evaluation import Part
-from streams.evaluation.evaluation import evaluate as compare
-from streams.evaluation.sessions import Gathered, gather
-from streams.offline import judge
+from streams.core.detectors.settings import DetectionSettings
+from streams.core.domain.text.printable import printable
+from streams.core.errors import ConfigurationError
+from streams.core.evaluation.alarms import DETECTORS
+from streams.core.evaluation.difference import Difference, differences
+from streams.core.evaluation.document import difference_document, part_document
+from streams.core.evaluation.estimate import DRAWS, SEED
+from streams.core.evaluation.evaluation import Part
+from streams.core.evaluation.evaluation import evaluate as compare
+from streams.core.evaluation.sessions import Gathered, gather
+from streams.core.offline import judge
 from streams.sources.labelled import Labelled, read
 
 _DETECTORS = "\n".join(f"  {name:15}  {detector.asks}" for name, detector in DETECTORS.items())

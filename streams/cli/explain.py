@@ -16,13 +16,13 @@ from streams.cli.text.explanation_text import explanation_lines
 from streams.cli.text.intake_report import report_intake
 from streams.cli.text.screen import echo, echo_json, standard_output
 from streams.cli.text.timeline import COLUMNS, Timeline
-from streams.domain.outcome import Scored
+from streams.core.domain.outcome import Scored
+from streams.core.offline import Judgement
+from streams.core.policy.standing import standing
 from streams.explain.explanation import Explanation
 from streams.explain.session_file import SessionFile
 from streams.explain.verdict import verdict_sentence
 from streams.explain.worker_request import standing_at
-from streams.offline import Judgement
-from streams.policy.standing import standing
 from streams.sources.adapters.adapter import Format
 from streams.sources.intake import Intake
 from streams.sources.reading import entries

@@ -24,9 +24,9 @@ from streams.cli.text.counting import count
 from streams.cli.text.ingest_summary import summary
 from streams.cli.text.live import Live
 from streams.cli.text.screen import echo, echo_json, standard_error, standard_output, status
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError
 from streams.endpoints import connection
-from streams.errors import ConfigurationError
 from streams.ingest.account import Account
 from streams.ingest.alone import alone
 from streams.ingest.ingestion import Ingestion, Request

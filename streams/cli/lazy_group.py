@@ -15,8 +15,8 @@ from click.shell_completion import CompletionItem
 
 from streams.cli.suggesting_group import SuggestingGroup
 from streams.cli.text.screen import echo_lines
-from streams.domain.text.printable import escaped
-from streams.errors import ConfigurationError, EddyError, InfrastructureError
+from streams.core.domain.text.printable import escaped
+from streams.core.errors import ConfigurationError, EddyError, InfrastructureError
 
 PROBLEM_FOUND = 1
 WRONG_INPUT = 2

@@ -17,9 +17,9 @@ from streams.brokers.client import Brokers, connect
 from streams.cli.command_group import CommandGroup
 from streams.cli.lazy_group import PROBLEM_FOUND
 from streams.cli.text.screen import echo
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError
 from streams.endpoints import connection, open_codec
-from streams.errors import ConfigurationError
 from streams.notify.courier import Clocks
 from streams.notify.metrics import NotifyMetrics
 from streams.notify.notifier import Notifier

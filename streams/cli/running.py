@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from streams.core.errors import EddyError
 from streams.engine.app import RunApp
 from streams.engine.garbage import collect_rarely
 from streams.engine.options import EngineOptions
 from streams.engine.preflight.topic_check import check_topics
 from streams.engine.preflight.transaction_check import check_transactions
-from streams.errors import EddyError
 
 
 def run(build: Callable[[], RunApp], options: EngineOptions, log_level: str) -> None:

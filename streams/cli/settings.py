@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 from streams.cli.settings_change import AS_JSON
 from streams.cli.text.screen import echo, echo_json
 from streams.console.settings import ConsoleSettings
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 from streams.notify.settings import NotifySettings
 from streams.settings import BridgeSettings, WorkerSettings, load
 

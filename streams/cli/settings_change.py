@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 
-from streams.detectors.settings import DEFAULTS, DetectionSettings
-from streams.settings_document.document import to_document, typed
-from streams.settings_document.table import RANGES
+from streams.core.detectors.settings import DEFAULTS, DetectionSettings
+from streams.core.settings_document.document import to_document, typed
+from streams.core.settings_document.table import RANGES
 
 BOOTSTRAP = click.option("--bootstrap-servers", help="Brokers [EDDY_BOOTSTRAP_SERVERS].")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="For machines.")

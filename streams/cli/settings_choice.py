@@ -12,9 +12,9 @@ import click
 from streams.brokers.client import Stored
 from streams.brokers.settings_feed import apply_document
 from streams.cli.settings_file import settings_in_force
-from streams.detectors.settings import DEFAULTS, DetectionSettings
-from streams.domain.topic import Topic
-from streams.errors import ConfigurationError
+from streams.core.detectors.settings import DEFAULTS, DetectionSettings
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError
 from streams.explain.settings_topic import in_force, read, tried_out
 
 DEFAULT: Final = "default"

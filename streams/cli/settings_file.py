@@ -8,11 +8,11 @@ import click
 import orjson
 
 from streams.cli.text.screen import echo
-from streams.detectors.settings import DEFAULTS, DetectionSettings
-from streams.domain.text.printable import printable
-from streams.errors import ConfigurationError
-from streams.proof import warnings as unproven
-from streams.settings_document.document import SettingWarning, resolve
+from streams.core.detectors.settings import DEFAULTS, DetectionSettings
+from streams.core.domain.text.printable import printable
+from streams.core.errors import ConfigurationError
+from streams.core.proof import warnings as unproven
+from streams.core.settings_document.document import SettingWarning, resolve
 
 FIRST_VERSION = 1
 

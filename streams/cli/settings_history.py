@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from streams.brokers.settings_feed import read_document
-from streams.detectors.settings import DEFAULTS
-from streams.domain.text.printable import printable
-from streams.settings_document.document import SettingWarning, is_empty, resolve
-from streams.settings_document.version import follows
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.text.printable import printable
+from streams.core.settings_document.document import SettingWarning, is_empty, resolve
+from streams.core.settings_document.version import follows
 
 #: What is shown of a change. Anyone may write to the topic: nothing else is taken from it.
 _TOLD = ("at", "by", "why", "settings")

@@ -16,7 +16,7 @@ from streams.cli.input_options import format_option, given_options, map_option, 
 from streams.cli.settings_file import settings_in_force
 from streams.cli.text.screen import echo_json, standard_output, terminal
 from streams.cli.text.top_list import snapshot
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 from streams.sources.adapters.adapter import Format
 from streams.top.picture import Picture, picture
 from streams.top.source import Source

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import click
 
 from streams.brokers.client import Brokers, Stored
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 
 _OFFSET = re.compile(r"(?:(?P<partition>[0-9]+):)?(?P<offset>[0-9]+)")
 

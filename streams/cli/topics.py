@@ -10,7 +10,7 @@ from streams.brokers.client import connect
 from streams.brokers.job_topics import job_topics
 from streams.cli.command_group import CommandGroup
 from streams.cli.text.screen import echo, echo_lines
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from streams.endpoints import connection
 from streams.settings import ConnectionSettings, load
 from topics.catalogue import Catalogue

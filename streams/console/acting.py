@@ -20,8 +20,8 @@ from streams.console.known import Known
 from streams.control.command import Issuer, IssuerKind
 from streams.control.desk import ControlDesk, Place
 from streams.control.identity import uuid7
-from streams.domain.topic import Topic
-from streams.errors import ConfigurationError
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError
 
 _CHANCE_BYTES: Final = 10
 

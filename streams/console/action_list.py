@@ -12,9 +12,9 @@ from streams.console.fold.rows import ActionRow
 from streams.console.inbox.terms import duration_of
 from streams.console.paging import newest_first
 from streams.control.audit import Kind
-from streams.domain.text.printable import printable
-from streams.domain.topic import Topic
-from streams.errors import ConfigurationError
+from streams.core.domain.text.printable import printable
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError
 
 KINDS: Final = tuple(map(str, Kind))
 

@@ -14,7 +14,7 @@ from streams.console.console import Console
 from streams.console.views import hold
 from streams.control.command import Command
 from streams.control.issuing import audit_of, issued
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 
 
 def routes(console: Console, acting: Acting) -> Sequence[web.RouteDef]:

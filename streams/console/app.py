@@ -14,7 +14,7 @@ from aiohttp.typedefs import Handler, Middleware
 from streams.console import probes
 from streams.console.console import Console, wants_json
 from streams.console.live import Live
-from streams.errors import ConfigurationError, ConflictError, InfrastructureError, NotFoundError
+from streams.core.errors import ConfigurationError, ConflictError, InfrastructureError, NotFoundError
 
 log = logging.getLogger(__name__)
 

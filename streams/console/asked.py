@@ -14,8 +14,8 @@ from streams.control.audit import AuditRecord, Kind, Result
 from streams.control.command import MINUTE_MS, Action, Cause, Command, Issuer, OnTimeout, Scope
 from streams.control.reading import MalformedError
 from streams.control.rules import checked
-from streams.domain.text.printable import printable
-from streams.errors import ConfigurationError
+from streams.core.domain.text.printable import printable
+from streams.core.errors import ConfigurationError
 
 MOST_AT_ONCE: Final = 1_000
 """Sessions, or episodes, of one action."""

@@ -9,7 +9,7 @@ from streams.brokers.client import Brokers
 from streams.console.intake import Intake
 from streams.console.marks import Marks
 from streams.console.ways import WAYS, Way
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 
 _HOUR_MS: Final = 3_600_000
 #: An hour in which less happened is read together with the one before it.

@@ -15,9 +15,9 @@ import orjson
 
 from streams.brokers.client import Brokers
 from streams.console.proposal import Proposal
-from streams.domain.topic import Topic
-from streams.errors import ConfigurationError, EddyError
-from streams.settings_document.document import to_document
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError, EddyError
+from streams.core.settings_document.document import to_document
 
 MOST_RECORDS: Final = 200_000
 """Records that a backtest of the console judges; of more, the newest."""

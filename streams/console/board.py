@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from streams.console.step import Step
 from streams.console.workers import Standing
-from streams.detectors.settings import DetectionSettings
+from streams.core.detectors.settings import DetectionSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from streams.console.fold.control import ANSWER_MS
 from streams.console.fold.model import ReadModel
 from streams.console.fold.rows import AckRow, CommandRow
 from streams.console.paging import newest_first
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 
 #: After these a command has no more effect.
 _OVER: Final = ("released", "rejected", "unsupported", "failed", "superseded", "expired")

@@ -19,9 +19,9 @@ from streams.console.console import Console
 from streams.console.intake import LARGEST_OUTPUT
 from streams.console.live_console import live_console
 from streams.console.settings import ConsoleSettings
+from streams.core.errors import ConfigurationError
 from streams.demo.cluster import cluster
 from streams.embedded_broker.child import Child
-from streams.errors import ConfigurationError
 
 _STEP_SECONDS = 1.6
 """Between two steps of an agent, at a speed of 1."""

@@ -23,8 +23,8 @@ from streams.console.intake import Fold, Intake
 from streams.console.keeping import Keeping
 from streams.console.marks import Marks
 from streams.console.ways import SOURCES, WAYS, Way
-from streams.domain.topic import Topic
-from streams.errors import InfrastructureError
+from streams.core.domain.topic import Topic
+from streams.core.errors import InfrastructureError
 
 log = logging.getLogger(__name__)
 

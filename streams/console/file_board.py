@@ -13,12 +13,12 @@ from streams.console.board import Facts, FeedReadings, Steps
 from streams.console.session_facts import session_facts
 from streams.console.step import Step
 from streams.console.workers import Standing
-from streams.detectors.settings import DetectionSettings
-from streams.domain.level import Level
-from streams.domain.outcome import Scored
-from streams.errors import ConfigurationError
+from streams.core.detectors.settings import DetectionSettings
+from streams.core.domain.level import Level
+from streams.core.domain.outcome import Scored
+from streams.core.errors import ConfigurationError
+from streams.core.offline import Judgement
 from streams.explain.session_file import not_found
-from streams.offline import Judgement
 
 _PAGE: Final = 100
 _LONGEST_NUMBER: Final = 12

@@ -24,8 +24,8 @@ from streams.control.ack import Ack, Status
 from streams.control.desk import ControlDesk
 from streams.control.reading import MalformedError
 from streams.control.signature import HEADER, Signature, verified
-from streams.domain.topic import Topic
-from streams.errors import ConfigurationError
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError
 
 MOST_TOGETHER: Final = 200
 """Acks in one request."""

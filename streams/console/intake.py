@@ -17,9 +17,9 @@ from schemas.json_reader import read_json
 from schemas.wire_format import Headers
 from streams.brokers.stored import Stored
 from streams.console.ways import WAYS
-from streams.domain.topic import Topic
-from streams.domain.unreadable import Unreadable
-from streams.errors import InfrastructureError
+from streams.core.domain.topic import Topic
+from streams.core.domain.unreadable import Unreadable
+from streams.core.errors import InfrastructureError
 
 log = logging.getLogger(__name__)
 

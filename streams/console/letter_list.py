@@ -10,8 +10,8 @@ from streams.console.fold.model import ReadModel
 from streams.console.fold.rows import LetterRow
 from streams.console.inbox.terms import duration_of
 from streams.console.paging import newest_first
-from streams.domain.text.printable import printable
-from streams.errors import ConfigurationError
+from streams.core.domain.text.printable import printable
+from streams.core.errors import ConfigurationError
 
 #: The filter of a fate, and how a fate begins that it lets pass.
 FATES: Final = {"none": "", "sent": "sent", "uncertain": "uncertain"}

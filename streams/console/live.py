@@ -20,7 +20,7 @@ from aiohttp import web
 from streams.console.access import Identity
 from streams.console.console import Console
 from streams.console.view import View
-from streams.errors import EddyError
+from streams.core.errors import EddyError
 
 log = logging.getLogger(__name__)
 

@@ -24,10 +24,10 @@ from streams.console.timeline import Timeline
 from streams.console.watch.watch import Watch
 from streams.console.wording import moment, money
 from streams.console.workers import Standing
-from streams.detectors.settings import DetectionSettings
-from streams.domain.event_kind import EventKind
-from streams.domain.text.printable import printable
-from streams.domain.topic import Topic
+from streams.core.detectors.settings import DetectionSettings
+from streams.core.domain.event_kind import EventKind
+from streams.core.domain.text.printable import printable
+from streams.core.domain.topic import Topic
 
 _TABS: Final = (
     (Tab.NEEDS_YOU, "Needs you"),

@@ -32,7 +32,7 @@ from streams.console.views.redrive import Redriving
 from streams.console.watch.watch import Watch
 from streams.control.audit import AuditRecord
 from streams.control.desk import ControlDesk
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 
 
 @asynccontextmanager

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from streams.console.fold.rows import WatermarkRow
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 
 
 class Span(NamedTuple):

@@ -20,9 +20,9 @@ from streams.console.console import Console
 from streams.console.raw_records import PAGE_BYTES, RawRecords, hex_dump
 from streams.control.audit import AuditRecord, Kind, Result
 from streams.control.identity import uuid7
-from streams.domain.text.printable import printable
-from streams.domain.topic import Topic
-from streams.errors import ConfigurationError
+from streams.core.domain.text.printable import printable
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError
 
 Audited = Callable[[AuditRecord], Awaitable[None]]
 

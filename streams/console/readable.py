@@ -13,12 +13,12 @@ from streams.console.lens.evidence import evidence
 from streams.console.lens.lens import lens
 from streams.console.session_facts import explanation
 from streams.console.step import Step
-from streams.detectors.settings import DEFAULTS
-from streams.domain.decision import Decision
-from streams.domain.record import Record
-from streams.domain.topic import Topic
-from streams.errors import EddyError
-from streams.pipeline import admit
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.decision import Decision
+from streams.core.domain.record import Record
+from streams.core.domain.topic import Topic
+from streams.core.errors import EddyError
+from streams.core.pipeline import admit
 
 #: What reading a value raises that is not what the schema promises.
 MISFITS: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, EddyError)

@@ -16,7 +16,7 @@ from typing import Any, Final
 from streams.console.access.identity import Role
 from streams.console.settings import ConsoleSettings
 from streams.console.step import Step
-from streams.detectors.patterns import edit_revert, fail_loop, read_loop
+from streams.core.detectors.patterns import edit_revert, fail_loop, read_loop
 
 REDACTED: Final = "[redacted]"
 

@@ -14,7 +14,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from streams.console.access.cookie import LIFE_MS
 from streams.console.app import application
 from streams.console.console import Console
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 from streams.observe.connections import Connections
 
 #: Routes beside those of the screens.

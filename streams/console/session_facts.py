@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streams.console.step import Step
+from streams.core.offline import Judgement
 from streams.explain.enriched_record import scored_again
 from streams.explain.explanation import Explanation
 from streams.explain.verdict import verdict_sentence
-from streams.offline import Judgement
 
 
 def session_facts(session_id: str, steps: Sequence[Step]) -> dict[str, Any]:

@@ -19,8 +19,8 @@ from streams.console.views.following import board_of
 from streams.console.views.settings import proposed
 from streams.control.audit import AuditRecord, Kind
 from streams.control.issuing import recorded
-from streams.domain.topic import Topic
-from streams.errors import ConfigurationError, ConflictError
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError, ConflictError
 from streams.explain.settings_publication import changed_document, publish, publish_shadow, trial_document
 from streams.explain.settings_topic import differing, in_force, records, tried_out
 

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 from streams.brokers.settings_feed import read_document
 from streams.console.fold.rows import VersionRow
-from streams.detectors.settings import DEFAULTS, DetectionSettings
-from streams.domain.topic import Topic
+from streams.core.detectors.settings import DEFAULTS, DetectionSettings
+from streams.core.domain.topic import Topic
+from streams.core.settings_document.document import SettingWarning, is_empty, resolve
+from streams.core.settings_document.version import follows
 from streams.explain.settings_topic import differing
-from streams.settings_document.document import SettingWarning, is_empty, resolve
-from streams.settings_document.version import follows
 
 
 class Version(NamedTuple):

@@ -26,9 +26,9 @@ from streams.console.fold.session import KEPT_PLACES, enriched_place
 from streams.console.fold.tables import SESSION
 from streams.console.readable import misfit
 from streams.console.step import Step
-from streams.domain.text.printable import printable
-from streams.domain.topic import Topic
-from streams.errors import InfrastructureError
+from streams.core.domain.text.printable import printable
+from streams.core.domain.topic import Topic
+from streams.core.errors import InfrastructureError
 
 log = logging.getLogger(__name__)
 

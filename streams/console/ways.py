@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from streams.console.fold import tables
 from streams.console.fold.table import Table
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 
 
 class Way(Enum):

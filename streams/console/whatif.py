@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from streams.console.step import Step
-from streams.detectors.settings import DetectionSettings
-from streams.domain.decision import Decision
-from streams.domain.event import EventKind
-from streams.domain.level import Level
-from streams.domain.outcome import Scored
-from streams.domain.record import Record
-from streams.domain.session import Session
-from streams.errors import ConfigurationError
+from streams.core.detectors.settings import DetectionSettings
+from streams.core.domain.decision import Decision
+from streams.core.domain.event import EventKind
+from streams.core.domain.level import Level
+from streams.core.domain.outcome import Scored
+from streams.core.domain.record import Record
+from streams.core.domain.session import Session
+from streams.core.errors import ConfigurationError
+from streams.core.pipeline import admit, step
+from streams.core.settings_document.document import resolve, to_document
+from streams.core.settings_document.table import MEANINGS
 from streams.explain.presentation import meaning, sentence
-from streams.pipeline import admit, step
-from streams.settings_document.document import resolve, to_document
-from streams.settings_document.table import MEANINGS
 
 MOST_RECORDS: Final = 2_000
 """Records of a session that are judged again; of more, the newest."""

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Final
 
-from streams.domain.text.printable import escaped, printable
+from streams.core.domain.text.printable import escaped, printable
 
 LONGEST_TEXT: Final = 8_000
 """Characters of a text of an agent that a page shows."""

@@ -12,7 +12,7 @@ import aiohttp
 import orjson
 
 from streams.console.watch.metrics import Metrics, metrics_of
-from streams.errors import ConfigurationError, InfrastructureError
+from streams.core.errors import ConfigurationError, InfrastructureError
 from streams.explain.worker_request import standing_at
 
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=2.0)
@@ -39,7 +39,7 @@ class WorkerState(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """Where a session stands (`streams.policy.standing`), or why that is not known."""
+    """Where a session stands (`streams.core.policy.standing`), or why that is not known."""
 
     fields: Mapping[str, Any] | None = None
     missing: str = ""

@@ -12,9 +12,9 @@ from streams.control.audit import AuditRecord
 from streams.control.command import Command
 from streams.control.rules import checked
 from streams.control.signature import signed
-from streams.domain.outgoing import Outgoing
-from streams.domain.topic import Topic
-from streams.errors import ConfigurationError
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError
 
 LARGEST_VALUE: Final = 60_000
 """Bytes: below the 64 KiB of the topics, with room for key and headers."""

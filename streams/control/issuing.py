@@ -11,8 +11,8 @@ import orjson
 from streams.control.audit import AuditRecord, Kind, Result
 from streams.control.command import Command
 from streams.control.desk import ControlDesk, Place
-from streams.domain.topic import Topic
-from streams.errors import EddyError
+from streams.core.domain.topic import Topic
+from streams.core.errors import EddyError
 
 T = TypeVar("T")
 

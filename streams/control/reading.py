@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from streams.errors import EddyError
+from streams.core.errors import EddyError
 
 
 class MalformedError(EddyError):

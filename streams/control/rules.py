@@ -17,7 +17,7 @@ from streams.control.command import (
     OnTimeout,
     Scope,
 )
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 
 _LARGEST_BUDGET: Final = 2**63 - 1
 

@@ -11,8 +11,8 @@ from streams.brokers.stored import Stored
 from streams.control.ack import Ack
 from streams.control.command import HOLD_OF_ALL, Command, hold_key
 from streams.control.reading import MalformedError
-from streams.domain.topic import Topic
-from streams.errors import ConfigurationError
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError
 
 R = TypeVar("R")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from streams.detectors.settings import DEFAULTS
-from streams.domain.event import EventKind
-from streams.domain.topic import Topic
-from streams.policy.routing import topic_of
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.event import EventKind
+from streams.core.domain.topic import Topic
+from streams.core.policy.routing import topic_of
 
 #: The topics with reports of the job that the demo follows.
 ALERTS = frozenset({Topic.ENTROPY_ALERTS, Topic.SESSION_ALERTS})

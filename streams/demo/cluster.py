@@ -17,10 +17,10 @@ import aiohttp
 from streams.brokers.client import Brokers, connect
 from streams.brokers.connection import Connection
 from streams.brokers.job_topics import job_topics
+from streams.core.errors import InfrastructureError
 from streams.embedded_broker.child import Child
 from streams.embedded_broker.embedded import EmbeddedBroker
 from streams.embedded_broker.port import free_port
-from streams.errors import InfrastructureError
 from topics.plan import plan
 
 WORKERS = 2

@@ -12,11 +12,11 @@ from typing import Any, Protocol
 
 from schemas.codec import Codec
 from streams.brokers.client import Stored
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.topic import Topic
+from streams.core.errors import InfrastructureError
 from streams.demo.account import ADVICE, ALERTS, Account
 from streams.demo.cluster import PARTITIONS, Cluster
-from streams.domain.outgoing import Outgoing
-from streams.domain.topic import Topic
-from streams.errors import InfrastructureError
 from streams.sources.message import Message
 
 #: Records published at a time: few enough that the screen shows how the scores come in.

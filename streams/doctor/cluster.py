@@ -7,16 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from streams.brokers.client import Stored
 from streams.brokers.settings_feed import read_document
 from streams.brokers.survey import Answer, Ends, Group
-from streams.detectors.settings import DEFAULTS, DetectionSettings
+from streams.core.detectors.settings import DEFAULTS, DetectionSettings
+from streams.core.domain.topic import Topic
+from streams.core.proof import warnings
+from streams.core.settings_document.document import resolve
+from streams.core.settings_document.version import follows
 from streams.doctor.check import Check, fail, ok, warn
 from streams.doctor.state import Database, span
-from streams.domain.topic import Topic
 from streams.engine.options import changelog_topic
 from streams.engine.state.store import StoreInspection
 from streams.engine.state.tombstones import lacks_entries, may_have_missed
-from streams.proof import warnings
-from streams.settings_document.document import resolve
-from streams.settings_document.version import follows
 from topics.catalogue import Role
 from topics.plan import AddPartitions, AlterConfig, Change, CreateTopic, Refused
 

@@ -10,8 +10,8 @@ from typing import Final
 import aiohttp
 
 from streams.app import engine_options
+from streams.core.errors import ConfigurationError
 from streams.doctor.check import Check, fail, ok, warn
-from streams.errors import ConfigurationError
 from streams.settings import BridgeSettings, CommandSettings, WorkerSettings
 
 _PREFIX: Final = "EDDY_"

@@ -11,7 +11,9 @@ from streams.app import engine_options
 from streams.brokers.client import Brokers, Stored, connect
 from streams.brokers.job_topics import job_topics
 from streams.brokers.survey import Ends, answers, broker_setting, ends, group
-from streams.detectors.settings import DEFAULTS
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError, EddyError
 from streams.doctor.alerts import refused_alerts_check
 from streams.doctor.check import Check, Status, fail, ok, warn
 from streams.doctor.cluster import (
@@ -31,12 +33,10 @@ from streams.doctor.schemas import bundled_check, registry_check
 from streams.doctor.spans import NEWEST, span_checks
 from streams.doctor.state import Database, database_checks, databases, directory_check, set_aside_checks
 from streams.doctor.versions import version_checks
-from streams.domain.topic import Topic
 from streams.endpoints import connection
 from streams.engine.options import AGGREGATES, changelog_topic, repartition_topic
 from streams.engine.preflight.topic_check import check_topics
 from streams.engine.preflight.transaction_check import check_transactions
-from streams.errors import ConfigurationError, EddyError
 from streams.processes import of_each_process
 from streams.settings import BridgeSettings, CommandSettings, WorkerSettings, load
 from topics.plan import plan

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from streams.core.domain.topic import Topic
 from streams.doctor.check import Check, fail, warn
 from streams.doctor.state import Database
-from streams.domain.topic import Topic
 from streams.engine.options import AGGREGATES, SESSIONS, changelog_topic, repartition_topic
 from streams.engine.state.origin import Ids, how_to_begin_anew
 from streams.engine.state.store import StoreInspection

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from streams.brokers.survey import Group
-from streams.detectors.settings import DetectionSettings
+from streams.core.detectors.settings import DetectionSettings
+from streams.core.domain.topic import Topic
+from streams.core.policy.lifetime import keeps_ms
 from streams.doctor.check import Check, ok, warn
 from streams.doctor.state import Database, span
-from streams.domain.topic import Topic
 from streams.engine.options import SESSIONS
 from streams.engine.state.store import StoreInspection
-from streams.policy.lifetime import keeps_ms
 
 #: How long brokers keep the offsets of a group without members, and a topic its records.
 OFFSETS_RETENTION, RECORDS_RETENTION = "offsets.retention.minutes", "retention.ms"

@@ -8,10 +8,10 @@ from schemas.bundled import JOB_SUBJECTS, latest, versions
 from schemas.codec import Codec
 from schemas.numbers import CONTROL_SUBJECTS, SUBJECT_NUMBERS
 from schemas.registry import Registry
+from streams.core.domain.topic import AGGREGATES, OUTPUTS
+from streams.core.errors import ConfigurationError, InfrastructureError
 from streams.doctor.check import Check, fail, ok, warn
-from streams.domain.topic import AGGREGATES, OUTPUTS
 from streams.endpoints import registry_address
-from streams.errors import ConfigurationError, InfrastructureError
 from streams.settings import WorkerSettings
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from streams.bridge.request import Request, is_keyed, read
 from streams.brokers.client import Stored
+from streams.core.domain.topic import Topic
 from streams.doctor.check import Check, ok, warn
-from streams.domain.topic import Topic
 from streams.sources.adapters.otlp.span import SpanKind
 from streams.sources.adapters.otlp.values import SESSION_KEYS, kind_of, reduced, session_of
 

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from streams.core.domain.topic import Topic
+from streams.core.errors import DamagedStateError, StateError
 from streams.doctor.check import Check, fail, ok, warn
-from streams.domain.topic import Topic
 from streams.engine.options import AGGREGATES, SESSIONS
 from streams.engine.settings_ledger import SettingsLedger
 from streams.engine.state.changelog import SETTINGS_KEY
 from streams.engine.state.origin import SOURCES_KEY, Ids, decode_sources
 from streams.engine.state.store import FORMAT, SET_ASIDE, StoreInspection, inspect_store, is_older
-from streams.errors import DamagedStateError, StateError
 
 _LITTLE_BYTES: Final = 1 << 30
 _TOO_LITTLE_BYTES: Final = 128 << 20

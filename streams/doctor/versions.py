@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, requires, version
 from typing import Final
 
+from streams.core.native import NATIVE, Choice
 from streams.doctor.check import Check, fail, ok
-from streams.native import NATIVE, Choice
 
 _PACKAGE: Final = "eddy-streams"
 _PYTHON: Final = (3, 11)

@@ -20,10 +20,10 @@ import uuid
 from pathlib import Path
 from typing import Self
 
+from streams.core.errors import ConfigurationError, InfrastructureError
 from streams.embedded_broker.child import Child
 from streams.embedded_broker.port import free_port
 from streams.embedded_broker.readiness import serves
-from streams.errors import ConfigurationError, InfrastructureError
 
 START_SECONDS = 30.0
 """How long a broker may take to answer; it takes a few milliseconds on an idle machine."""

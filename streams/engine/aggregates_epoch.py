@@ -23,8 +23,8 @@ from streams.aggregation import (
     encode_aggregate,
     parts,
 )
-from streams.domain.run import Run
-from streams.domain.topic import Topic
+from streams.core.domain.run import Run
+from streams.core.domain.topic import Topic
 from streams.engine.crash_point import CrashPoint
 from streams.engine.effects import Consumed, Effects, Outcome
 from streams.engine.state.changelog import TableFormat, restoring

@@ -19,8 +19,9 @@ from streams.brokers.client_fixes.bootstrap import close_cancelled_bootstraps
 from streams.brokers.client_fixes.careful_fetch import CarefulConsumer
 from streams.brokers.clock import ClusterClock
 from streams.brokers.connection import READ_COMMITTED
-from streams.domain.run import Run
-from streams.domain.topic import Topic
+from streams.core.domain.run import Run
+from streams.core.domain.topic import Topic
+from streams.core.errors import DamagedStateError, EddyError
 from streams.engine.delivery.guarantee import Guarantee
 from streams.engine.delivery.lease import Lease
 from streams.engine.delivery.producer import RunProducer
@@ -38,7 +39,6 @@ from streams.engine.preflight.transaction_check import check_transactions
 from streams.engine.state.data_directory import DataDirectory
 from streams.engine.state.origin import Origin
 from streams.engine.state.table import StateTable
-from streams.errors import DamagedStateError, EddyError
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
 from streams.bridge.bridge import Bridge
 from streams.bridge.rows import Row
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from streams.engine.app import RunApp
 from streams.engine.crash_point import crash_point
 from streams.engine.delivery.guarantee import Guarantee

@@ -12,8 +12,8 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from aiokafka.partitioner import murmur2
 
-from streams.domain.outgoing import Headers, Outgoing
-from streams.domain.run import Run
+from streams.core.domain.outgoing import Headers, Outgoing
+from streams.core.domain.run import Run
 from streams.engine.delivery.producer import Written
 from streams.engine.state.table import StateTable
 from streams.engine.state.view import View

@@ -21,9 +21,11 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from streams.detectors.settings import DetectionSettings
-from streams.domain.run import Run
-from streams.domain.session import Session
+from streams.core.detectors.settings import DetectionSettings
+from streams.core.domain.run import Run
+from streams.core.domain.session import Session
+from streams.core.settings_document.shadow import ShadowDocument
+from streams.core.settings_document.version import follows, next_version
 from streams.engine.crash_point import CrashPoint
 from streams.engine.effects import Consumed, Effects, Outcome
 from streams.engine.refused_records import RefusedRecords
@@ -32,8 +34,6 @@ from streams.engine.state.changelog import SETTINGS_KEY, blaming_state
 from streams.engine.state.table import SessionTable
 from streams.job import Job
 from streams.run_result import RunResult
-from streams.settings_document.shadow import ShadowDocument
-from streams.settings_document.version import follows, next_version
 
 log = logging.getLogger(__name__)
 

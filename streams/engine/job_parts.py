@@ -10,10 +10,11 @@ from faust.types import AppT
 
 from streams.aggregation import Aggregate, Aggregation
 from streams.brokers.settings_feed import ConfigFeed
-from streams.domain.run import Run
-from streams.domain.session import Session
-from streams.domain.topic import AGGREGATES as AGGREGATE_TOPICS
-from streams.domain.topic import Topic
+from streams.core.domain.run import Run
+from streams.core.domain.session import Session
+from streams.core.domain.topic import AGGREGATES as AGGREGATE_TOPICS
+from streams.core.domain.topic import Topic
+from streams.core.errors import DamagedStateError
 from streams.engine.aggregates_epoch import AGGREGATES_FORMAT, AggregatesEpoch
 from streams.engine.crash_point import crash_point
 from streams.engine.delivery.guarantee import Guarantee
@@ -23,7 +24,6 @@ from streams.engine.lanes import Lanes, Process
 from streams.engine.metrics import JobMetrics
 from streams.engine.options import AGGREGATES, SESSIONS, EngineOptions
 from streams.engine.state.table import SessionTable, StateTable
-from streams.errors import DamagedStateError
 from streams.job import Job
 
 #: Contributions of an epoch of the aggregates at most, where the runs of decisions are not larger anyway.

@@ -15,10 +15,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Protocol
 
-from streams.domain.run import Run
+from streams.core.domain.run import Run
+from streams.core.errors import DamagedStateError, ProducerFencedError
 from streams.engine.crash_point import CrashPoint, crash_point
 from streams.engine.joint_start import JointStart
-from streams.errors import DamagedStateError, ProducerFencedError
 
 Process = Callable[[Run], Awaitable[None]]
 """Carries a run out; returns when it may be acknowledged."""

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from streams.brokers.connection import Connection
-from streams.domain.topic import AGGREGATES as AGGREGATE_TOPICS
-from streams.domain.topic import OUTPUTS, SETTINGS, Topic
+from streams.core.domain.topic import AGGREGATES as AGGREGATE_TOPICS
+from streams.core.domain.topic import OUTPUTS, SETTINGS, Topic
 from streams.engine.faust_seam.transport_options import TransportOptions
 from streams.engine.state.store import StoreOptions
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from streams.core.errors import DamagedStateError
+from streams.core.policy.standing import standing
 from streams.engine.health.liveness import Health
 from streams.engine.sessions_app import SessionsApp
-from streams.errors import DamagedStateError
-from streams.policy.standing import standing
 
 
 class SessionLookup:
@@ -23,7 +23,7 @@ class SessionLookup:
         self._health = health
 
     def __call__(self, session_id: str) -> tuple[int, dict[str, Any]]:
-        """Return the HTTP status and body: `streams.policy.standing.standing` with the session's id."""
+        """Return the HTTP status and body: `streams.core.policy.standing.standing` with the session's id."""
         ready = self._health.ready()
         if not ready.ok:
             return 503, {"problem": f"the worker is not ready: {ready.detail}"}

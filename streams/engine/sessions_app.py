@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
 from streams.brokers.settings_feed import ConfigFeed
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from streams.engine.app import RunApp
 from streams.engine.delivery.guarantee import Guarantee
 from streams.engine.faust_seam.companions import SettingsFollower

@@ -4,8 +4,8 @@ A change of settings takes effect between two runs. So that a replay after a cra
 the same offsets, each change is written to the partition's changelog with its first offset before the first
 output under it, and kept until the committed offset has passed it (specification 4.4).
 
-The settings that are tried out (`streams.settings_document.shadow`) change by the same rule, in entries of
-their own.
+The settings that are tried out (`streams.core.settings_document.shadow`) change by the same rule, in entries
+of their own.
 
 A worker that takes a partition over cannot see which outputs its predecessor made before it died. It knows a
 bound: offsets are *reserved* in the ledger, thousands at a time, before anything is put out for them. A
@@ -22,12 +22,12 @@ from typing import Any, Protocol, TypeVar
 
 import orjson
 
-from streams.detectors.settings import DEFAULTS, DetectionSettings
-from streams.domain.run import Run
-from streams.errors import StateError
-from streams.settings_document.document import resolve, to_document
-from streams.settings_document.shadow import Shadow, ShadowDocument
-from streams.settings_document.version import follows
+from streams.core.detectors.settings import DEFAULTS, DetectionSettings
+from streams.core.domain.run import Run
+from streams.core.errors import StateError
+from streams.core.settings_document.document import resolve, to_document
+from streams.core.settings_document.shadow import Shadow, ShadowDocument
+from streams.core.settings_document.version import follows
 
 #: How far ahead of a run offsets are reserved: one acknowledged write for so many records.
 RESERVED_AHEAD = 10_000

@@ -17,8 +17,8 @@ from streams.bridge.bridge import Bridge, Bridged
 from streams.bridge.request import Request
 from streams.bridge.rows import PROGRESS, Progress, Row, TraceRow, decode, encode, touched_ms
 from streams.brokers.clock import ClusterClock
-from streams.domain.outgoing import NO_HEADERS, Headers
-from streams.domain.run import Run
+from streams.core.domain.outgoing import NO_HEADERS, Headers
+from streams.core.domain.run import Run
 from streams.engine.crash_point import CrashPoint
 from streams.engine.effects import Consumed, Effects, Outcome
 from streams.engine.refused_records import RefusedRecords

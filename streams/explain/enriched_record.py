@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from streams.detectors.settings import DEFAULTS
-from streams.domain.decision import Decision
-from streams.domain.event import Event, EventKind
-from streams.domain.outcome import Scored
-from streams.policy.routing import topic_of
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.decision import Decision
+from streams.core.domain.event import Event, EventKind
+from streams.core.domain.outcome import Scored
+from streams.core.policy.routing import topic_of
 
 
 def scored_again(enriched: dict[str, Any]) -> Scored:

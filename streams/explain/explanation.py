@@ -6,11 +6,11 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from streams.domain.level import Level
-from streams.domain.outcome import Rejected, Scored
-from streams.domain.text.printable import printable
+from streams.core.domain.level import Level
+from streams.core.domain.outcome import Rejected, Scored
+from streams.core.domain.text.printable import printable
+from streams.core.offline import Judgement
 from streams.explain.presentation import fired, meaning
-from streams.offline import Judgement
 
 MOST_NAMED: Final = 20
 """Rejected records that are named, and events of episodes that are kept; of more, the newest."""

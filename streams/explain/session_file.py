@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Final
 
-from streams.detectors.settings import DetectionSettings
-from streams.domain.outcome import Rejected
-from streams.domain.record import Record
-from streams.domain.session import Session
-from streams.domain.text.printable import printable
-from streams.errors import ConfigurationError
-from streams.offline import PARTITION, Judgement, unreadable
-from streams.pipeline import admit, step
-from streams.sources.entry import Entry
+from streams.core.detectors.settings import DetectionSettings
+from streams.core.domain.outcome import Rejected
+from streams.core.domain.record import Record
+from streams.core.domain.session import Session
+from streams.core.domain.text.printable import printable
+from streams.core.entry import Entry
+from streams.core.errors import ConfigurationError
+from streams.core.offline import PARTITION, Judgement, unreadable
+from streams.core.pipeline import admit, step
 
 MOST_REMEMBERED: Final = 100_000
 _NEAREST: Final = 5
@@ -23,7 +23,7 @@ _NEAREST: Final = 5
 
 @dataclass(slots=True)
 class SessionFile:
-    """Judges the records of one session in files, as `streams.offline.judge` judges those of all.
+    """Judges the records of one session in files, as `streams.core.offline.judge` judges those of all.
 
     Attributes:
         session_id: whose.

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 
 from schemas.codec import Codec
 from streams.brokers.client import Brokers
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
+from streams.core.offline import Judgement
 from streams.explain.enriched_record import scored_again
 from streams.explain.session_file import MOST_REMEMBERED, not_found
-from streams.offline import Judgement
 
 
 async def from_topic(brokers: Brokers, codec: Codec, session_id: str) -> AsyncIterator[Judgement]:

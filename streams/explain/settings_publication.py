@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from streams.brokers.client import Brokers
-from streams.detectors.settings import DetectionSettings
-from streams.domain.topic import Topic
-from streams.errors import ConfigurationError, ConflictError
+from streams.core.detectors.settings import DetectionSettings
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError, ConflictError
+from streams.core.settings_document.shadow import ShadowDocument
+from streams.core.settings_document.version import FARTHEST, follows, next_version
 from streams.explain.settings_topic import in_force, next_document, records, tried_out, write
-from streams.settings_document.shadow import ShadowDocument
-from streams.settings_document.version import FARTHEST, follows, next_version
 
 
 class SettingsConflictError(ConflictError):

@@ -10,14 +10,14 @@ import orjson
 
 from streams.brokers.client import Brokers, Stored, connect
 from streams.brokers.settings_feed import LARGEST_DOCUMENT, apply_document, apply_shadow
-from streams.detectors.settings import DEFAULTS, DetectionSettings
-from streams.domain.outgoing import Outgoing
-from streams.domain.topic import Topic
+from streams.core.detectors.settings import DEFAULTS, DetectionSettings
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError
+from streams.core.settings_document.document import resolve, to_document
+from streams.core.settings_document.shadow import ShadowDocument
 from streams.endpoints import connection
-from streams.errors import ConfigurationError
 from streams.settings import ConnectionSettings, load
-from streams.settings_document.document import resolve, to_document
-from streams.settings_document.shadow import ShadowDocument
 
 #: The one key of a settings topic.
 KEY = b"settings"

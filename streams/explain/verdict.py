@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from streams.detectors.presentation import rule_name
-from streams.domain.text.printable import printable
+from streams.core.detectors.presentation import rule_name
+from streams.core.domain.text.printable import printable
 from streams.explain.explanation import Explanation
 from streams.explain.presentation import objections, sentence
 
@@ -18,7 +18,7 @@ def verdict_sentence(told: Explanation, standing: Fields | None) -> str:
 
     Args:
         told: the records of the session, as far as there are any.
-        standing: where it stands (`streams.policy.standing`), None when that is not known.
+        standing: where it stands (`streams.core.policy.standing`), None when that is not known.
     """
     if told.newest is None:
         if standing is not None:

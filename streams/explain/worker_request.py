@@ -8,8 +8,8 @@ from urllib.parse import quote
 import aiohttp
 from yarl import URL
 
-from streams.domain.text.printable import printable
-from streams.errors import ConfigurationError, InfrastructureError
+from streams.core.domain.text.printable import printable
+from streams.core.errors import ConfigurationError, InfrastructureError
 
 _PATIENCE = aiohttp.ClientTimeout(total=10)
 
@@ -21,7 +21,7 @@ class WorkerUnreachableError(InfrastructureError):
 async def standing_at(
     worker: str, session_id: str, token: str | None, patience: aiohttp.ClientTimeout = _PATIENCE
 ) -> dict[str, Any]:
-    """Return what a worker says of a session (`streams.policy.standing`).
+    """Return what a worker says of a session (`streams.core.policy.standing`).
 
     Raises:
         ConfigurationError: the worker does not have the session, or refuses to say; or the address is none.

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 
 
 @contextmanager

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from streams.errors import ConfigurationError
+from streams.core.entry import Entry
+from streams.core.errors import ConfigurationError
 from streams.ingest.file_tail import place_of
 from streams.ingest.reader import TOGETHER, Chunk
 from streams.ingest.store import Row
@@ -21,7 +22,6 @@ from streams.sources.adapters.adapter import (
     UnitKind,
 )
 from streams.sources.adapters.otlp.cutting import cut_requests
-from streams.sources.entry import Entry
 from streams.sources.input_file import open_input
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
-from streams.errors import ConfigurationError, InfrastructureError
+from streams.core.entry import Entry
+from streams.core.errors import ConfigurationError, InfrastructureError
 from streams.ingest.account import Account
 from streams.ingest.opening import Opening
 from streams.ingest.reader import Chunk, Reader
@@ -15,7 +16,6 @@ from streams.ingest.sink import Sent, Sink
 from streams.ingest.store import Admission, Store
 from streams.sources.adapters.adapter import Problem
 from streams.sources.content import Content, reduced
-from streams.sources.entry import Entry
 
 POLL_SECONDS: Final = 1.0
 LOOK_SECONDS: Final = 5.0

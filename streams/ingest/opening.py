@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 from typing import Final
 
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 from streams.ingest.document_reader import DocumentReader
 from streams.ingest.file_tail import Place, Proof, continues, first_line, place_of, proof
 from streams.ingest.log_reader import LogReader, opened

@@ -8,14 +8,14 @@ from functools import partial
 from io import BufferedReader, BytesIO
 from typing import Any, Final, NamedTuple
 
-from streams.domain.twins import known_fields
-from streams.domain.validation import problems
-from streams.errors import ConfigurationError
+from streams.core.domain.twins import known_fields
+from streams.core.domain.validation import problems
+from streams.core.entry import Entry
+from streams.core.errors import ConfigurationError
 from streams.sources import avro_container, jsonl, recorded_messages, trajectory
 from streams.sources.adapters.adapter import CERTAIN, NO, Format, Problem, Reason, UnitKind
 from streams.sources.adapters.registry import FORMATS
 from streams.sources.adapters.sniffing import sniffed
-from streams.sources.entry import Entry
 
 AUTO: Final = "auto"
 _MOST_NAMED: Final = 5

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 from streams.ingest.parts_reader import folder_of
 from streams.sources.adapters.adapter import Format
 from streams.sources.input_names import below

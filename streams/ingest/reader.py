@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple, Protocol
 
+from streams.core.entry import Entry
 from streams.ingest.store import Row
 from streams.sources.adapters.adapter import Format, Problem
-from streams.sources.entry import Entry
 
 TOGETHER: Final = 500
 """Records of a document that are sent together."""

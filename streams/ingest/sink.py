@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 import orjson
 
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 from streams.sources.adapters.record import json_text
 
 

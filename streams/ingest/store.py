@@ -14,7 +14,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 from streams.ingest.file_tail import Place, Proof
 
 IN_MEMORY: Final = ":memory:"

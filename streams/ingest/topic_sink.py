@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from streams.brokers.record_sender import RecordSender
-from streams.domain.outgoing import Headers, Outgoing
+from streams.core.domain.outgoing import Headers, Outgoing
+from streams.core.entry import session_key
 from streams.ingest.sink import Sent, line
-from streams.sources.entry import session_key
 
 SOURCE_HEADER: Final = "eddy-source"
 _TOGETHER: Final = 500

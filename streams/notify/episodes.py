@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from streams.detectors.verdict.episode import Phase
-from streams.domain.event import EventKind
+from streams.core.detectors.verdict.episode import Phase
+from streams.core.domain.event import EventKind
 from streams.sinks.alert import Alert
 from streams.sinks.delivery import Delivery, Step, Told
 

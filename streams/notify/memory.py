@@ -11,9 +11,9 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol
 
 from streams.brokers.stored import Stored
-from streams.domain.outgoing import Headers, Outgoing
-from streams.domain.topic import Topic
-from streams.errors import InfrastructureError
+from streams.core.domain.outgoing import Headers, Outgoing
+from streams.core.domain.topic import Topic
+from streams.core.errors import InfrastructureError
 from streams.notify.progress import Beyond
 from streams.notify.waiting import DeadLetter
 

@@ -14,8 +14,8 @@ from streams.brokers.connection import Connection
 from streams.brokers.group_reader import GroupReader, group_reader
 from streams.brokers.stored import Stored
 from streams.control.reading import MalformedError
-from streams.domain.topic import Topic
-from streams.errors import InfrastructureError
+from streams.core.domain.topic import Topic
+from streams.core.errors import InfrastructureError
 from streams.notify.beginning import Beginning
 from streams.notify.courier import Clocks, Courier
 from streams.notify.episodes import Episodes

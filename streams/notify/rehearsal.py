@@ -8,7 +8,7 @@ from schemas.codec import Decoder, UndecodableError
 from streams.brokers.client import Brokers
 from streams.brokers.survey import ends
 from streams.control.reading import MalformedError
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from streams.endpoints import connection
 from streams.notify.courier import Clocks
 from streams.notify.episodes import Episodes

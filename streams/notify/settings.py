@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 from yarl import URL
 
-from streams.domain.event_kind import TOPIC_OF, EventKind
-from streams.domain.topic import Topic
-from streams.errors import ConfigurationError
+from streams.core.domain.event_kind import TOPIC_OF, EventKind
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError
 from streams.settings import WorkerSettings
 from streams.sinks.pagerduty import DEFAULT_URL as PAGERDUTY_URL
 from streams.sinks.slack_bot import DEFAULT_URL as SLACK_URL

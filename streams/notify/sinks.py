@@ -11,8 +11,8 @@ from typing import Final
 from yarl import URL
 
 from schemas.bundled import latest
-from streams.domain.topic import Topic
-from streams.errors import ConfigurationError
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError
 from streams.notify.settings import NotifySettings
 from streams.sinks.alertmanager import Alertmanager
 from streams.sinks.apprise import Apprise

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol, Self
 
 import aiohttp
 
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 from streams.sinks.apprise import SCHEME
 from streams.sinks.request import Answer, Request, TryAgain
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from streams.detectors.verdict.episode import Phase, id_of
-from streams.domain.event import EventKind
-from streams.domain.level import Level
+from streams.core.detectors.verdict.episode import Phase, id_of
+from streams.core.domain.event import EventKind
+from streams.core.domain.level import Level
 from streams.notify.episodes import Episodes
 from streams.sinks.alert import Alert
 from streams.sinks.delivery import Delivery

@@ -24,7 +24,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from streams.bridge.bridge import Bridged
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from streams.observe.engine_counts import EngineCounts
 
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, ProcessCollector, generate_latest
 
-from streams.native import NATIVE
+from streams.core.native import NATIVE
 from streams.observe.readings import Readings
 
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from prometheus_client import CollectorRegistry, Counter
 
-from streams.domain.event_kind import EventKind
+from streams.core.domain.event_kind import EventKind
 
 #: Names of agents that a worker counts apart.
 MOST_AGENTS: Final = 100

@@ -8,8 +8,8 @@ from typing import Any
 
 import structlog
 
-from streams.domain.text.printable import escaped, escaped_json
-from streams.errors import EddyError
+from streams.core.domain.text.printable import escaped, escaped_json
+from streams.core.errors import EddyError
 from streams.observe.client_errors import ClientErrors
 
 #: In front of what the framework lets a service of ours say of itself.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from streams.domain.text.clock import clock as time_of_day
+from streams.core.domain.text.clock import clock as time_of_day
 
 _MOST: Final = 3
 _SHOWN_MS: Final = 600_000

@@ -11,7 +11,7 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.typedefs import Handler
 
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 from streams.observe.access import refusal
 from streams.observe.connections import LIFE_S, MOST_CONNECTIONS, Connections
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import Any
 
+from streams.core.entry import Entry
 from streams.recordings.catalogue import RECORDINGS, Recording
-from streams.sources.entry import Entry
 from streams.sources.message import Message, message
 from streams.sources.reading import entries
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple, Protocol
 
 from schemas.reason import Reason
+from streams.core.domain.outgoing import Headers
 from streams.dead_letter import CUT, FIRST_OF_OURS, RAW
-from streams.domain.outgoing import Headers
 
 #: How often the message was sent again; the one header that a message gets when it is.
 REDRIVE_COUNT: Final = "x-redrive-count"

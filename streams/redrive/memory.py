@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 import orjson
 
 from streams.brokers.client import Brokers
-from streams.domain.outgoing import Outgoing
-from streams.domain.topic import Topic
-from streams.errors import ConfigurationError
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError
 
 
 class Mark(NamedTuple):

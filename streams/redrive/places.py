@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable
 
 from streams.brokers.client import Brokers, Stored
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 
 
 async def letters_at(brokers: Brokers, places: Iterable[tuple[int, int]]) -> AsyncIterator[Stored]:

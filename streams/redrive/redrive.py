@@ -10,9 +10,9 @@ from enum import StrEnum, unique
 from typing import Final, NamedTuple
 
 from streams.brokers.client import Brokers
-from streams.domain.outgoing import Outgoing
-from streams.domain.topic import Topic
-from streams.errors import ConfigurationError
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError
 from streams.redrive.letter import DeadLetter, redriven_headers
 from streams.redrive.memory import Mark, Memory, opened
 from streams.redrive.trial import Trial

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from schemas.codec import Codec, Reason, UndecodableError
+from streams.core.detectors.settings import DetectionSettings
+from streams.core.domain.outcome import Rejected
+from streams.core.domain.record import Record
+from streams.core.domain.topic import Topic
+from streams.core.pipeline import admit
 from streams.dead_letter import reason_for
-from streams.detectors.settings import DetectionSettings
-from streams.domain.outcome import Rejected
-from streams.domain.record import Record
-from streams.domain.topic import Topic
 from streams.job import key_text
-from streams.pipeline import admit
 from streams.redrive.letter import DeadLetter
 
 

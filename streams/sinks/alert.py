@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from streams.control.reading import number, optional_text, text
-from streams.domain.level import Level
+from streams.core.domain.level import Level
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

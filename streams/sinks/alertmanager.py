@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
-from streams.domain.event import EventKind
-from streams.domain.level import Level
-from streams.domain.text.printable import printable
+from streams.core.domain.event import EventKind
+from streams.core.domain.level import Level
+from streams.core.domain.text.printable import printable
 from streams.sinks.delivery import Delivery, Step
 from streams.sinks.request import Answer, Outcome, Request, json_request, judged, login
 from streams.sinks.rfc3339 import rfc3339

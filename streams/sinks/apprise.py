@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from streams.domain.level import Level
+from streams.core.domain.level import Level
 from streams.sinks.delivery import Delivery, Digest, Step
 from streams.sinks.request import Answer, Outcome, Request, as_json, judged
 from streams.sinks.sink import Traits

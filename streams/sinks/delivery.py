@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum, unique
 from typing import NamedTuple
 
-from streams.domain.level import Level
+from streams.core.domain.level import Level
 from streams.sinks.alert import Alert
 
 

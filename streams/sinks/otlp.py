@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
-from streams.domain.event import EventKind
-from streams.domain.level import Level
+from streams.core.domain.event import EventKind
+from streams.core.domain.level import Level
 from streams.sinks.delivery import Delivery, Step
 from streams.sinks.request import Answer, Delivered, Outcome, Refused, Request, json_request, judged, login
 from streams.sinks.sink import Traits

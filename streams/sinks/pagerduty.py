@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
-from streams.domain.level import Level
-from streams.domain.text.printable import printable
+from streams.core.domain.level import Level
+from streams.core.domain.text.printable import printable
 from streams.sinks.alert import Alert
 from streams.sinks.delivery import Delivery, Step
 from streams.sinks.request import Answer, Outcome, Request, json_request, judged

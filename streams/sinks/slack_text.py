@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from streams.domain.level import Level
-from streams.domain.text.printable import printable
+from streams.core.domain.level import Level
+from streams.core.domain.text.printable import printable
 from streams.sinks.delivery import Delivery, Digest, Step
 from streams.sinks.wording import Wording, tally
 

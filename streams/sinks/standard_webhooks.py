@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import quote
 
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 
 _PREFIX: Final = "whsec_"
 _SHORTEST, _LONGEST = 24, 64

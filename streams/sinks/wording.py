@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
-from streams.detectors.verdict.episode import Phase
-from streams.detectors.verdict.presentation import pattern
-from streams.domain.event import EventKind
-from streams.domain.level import Level
-from streams.domain.text.clock import clock, day, duration
-from streams.domain.text.printable import printable
+from streams.core.detectors.verdict.episode import Phase
+from streams.core.detectors.verdict.presentation import pattern
+from streams.core.domain.event import EventKind
+from streams.core.domain.level import Level
+from streams.core.domain.text.clock import clock, day, duration
+from streams.core.domain.text.printable import printable
 from streams.explain.presentation import sentence
 from streams.sinks.alert import Alert
 from streams.sinks.delivery import Delivery, Step

@@ -16,8 +16,8 @@ from fastavro.schema import SchemaParseException, UnknownType
 
 from schemas.avro_cost import UnreadableSchemaError
 from schemas.avro_reader import compile_reader
-from streams.errors import ConfigurationError
-from streams.sources.entry import Entry, session_key, undecodable
+from streams.core.entry import Entry, session_key, undecodable
+from streams.core.errors import ConfigurationError
 
 MAGIC = b"Obj\x01"
 

@@ -11,8 +11,8 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Any, Final
 
-from streams.domain.text.canonical import canonical
-from streams.domain.text.result_text import normalise_result
+from streams.core.domain.text.canonical import canonical
+from streams.core.domain.text.result_text import normalise_result
 
 _DIGITS: Final = 16
 _RESULTS: Final = ("error", "tool_output_summary")

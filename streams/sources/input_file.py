@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, Final
 
 import cramjam
 
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 from streams.sources.adapters.adapter import LONGEST_UNIT
 
 STANDARD_INPUT = "-"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from streams.sources.entry import Entry, decode_object, session_key, undecodable
+from streams.core.entry import Entry, decode_object, session_key, undecodable
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 

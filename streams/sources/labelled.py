@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from streams.errors import ConfigurationError
-from streams.sources.entry import Entry, decode_object, session_key, undecodable
+from streams.core.entry import Entry, decode_object, session_key, undecodable
+from streams.core.errors import ConfigurationError
 from streams.sources.input_file import open_input
 from streams.sources.jsonl import lines
 from streams.sources.trajectory import decision_log, is_timed
@@ -26,7 +26,7 @@ class Labelled(NamedTuple):
     """What some files hold.
 
     Attributes:
-        entries: the records as `streams.offline.judge` takes them.
+        entries: the records as `streams.core.offline.judge` takes them.
         labels: the label lines.
         untimed: sessions with an event that has no time: their clocks are made up.
     """

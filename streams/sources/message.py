@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import orjson
 
-from streams.errors import ConfigurationError
-from streams.sources.entry import Entry
+from streams.core.entry import Entry
+from streams.core.errors import ConfigurationError
 
 
 class Message(NamedTuple):

@@ -10,7 +10,8 @@ from itertools import chain
 from pathlib import Path, PurePath
 from typing import Final
 
-from streams.errors import ConfigurationError
+from streams.core.entry import Entry
+from streams.core.errors import ConfigurationError
 from streams.sources import avro_container, jsonl, recorded_messages, trajectory
 from streams.sources.adapters.adapter import (
     LONGEST_DOCUMENT,
@@ -31,7 +32,6 @@ from streams.sources.adapters.sniffing import (
     sniffed,
     sniffed_in_lines,
 )
-from streams.sources.entry import Entry
 from streams.sources.input_file import DAMAGE, STANDARD_INPUT, lines_at_the_head, open_input
 from streams.sources.input_names import InputName, by_place, files_of
 from streams.sources.intake import Intake, Share

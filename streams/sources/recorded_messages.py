@@ -21,8 +21,8 @@ from typing import Any
 import orjson
 
 from schemas.codec import Codec, Decoder, UndecodableError
-from streams.errors import ConfigurationError
-from streams.sources.entry import Entry, decode_object, session_key
+from streams.core.entry import Entry, decode_object, session_key
+from streams.core.errors import ConfigurationError
 from streams.sources.jsonl import lines
 
 

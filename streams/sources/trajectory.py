@@ -33,9 +33,9 @@ from typing import Any, Final
 
 import orjson
 
-from streams.detectors.settings import DEFAULTS
-from streams.domain.tool_class import ToolClass, tool_class
-from streams.sources.entry import Entry, decode_object, session_key, undecodable
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.tool_class import ToolClass, tool_class
+from streams.core.entry import Entry, decode_object, session_key, undecodable
 from streams.sources.jsonl import lines
 
 EPOCH_MS: Final = 1_700_000_000_000

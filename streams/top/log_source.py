@@ -11,10 +11,12 @@ from typing import Final
 
 from streams.brokers.stored import Stored
 from streams.console.fold.model import ReadModel
-from streams.detectors.settings import DetectionSettings
-from streams.domain.outcome import Scored
-from streams.domain.text.clock import duration
-from streams.domain.topic import Topic
+from streams.core.detectors.settings import DetectionSettings
+from streams.core.domain.outcome import Scored
+from streams.core.domain.text.clock import duration
+from streams.core.domain.topic import Topic
+from streams.core.entry import Entry, session_key
+from streams.core.offline import MOST_FOLLOWED, PARTITION, Judge
 from streams.ingest.ingestion import MADE_UP_TIMES, Ingestion, Request
 from streams.ingest.opening import Opening
 from streams.ingest.own_formats import EVERY, Choice
@@ -22,8 +24,6 @@ from streams.ingest.places import candidates
 from streams.ingest.sink import Sent
 from streams.ingest.store import IN_MEMORY, Store
 from streams.ingest.system_clock import SystemClock
-from streams.offline import MOST_FOLLOWED, PARTITION, Judge
-from streams.sources.entry import Entry, session_key
 from streams.top.newest_steps import NewestSteps
 from streams.top.picture import LIVE_MINUTES, Reading
 

@@ -13,7 +13,7 @@ from streams.console.fold.model import ReadModel
 from streams.console.fold.place import place
 from streams.console.inbox.presence import presence
 from streams.console.inbox.row import row
-from streams.domain.level import Level
+from streams.core.domain.level import Level
 
 MOST_ROWS: Final = 200
 """Sessions that are listed; the totals are over all."""

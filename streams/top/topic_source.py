@@ -10,7 +10,7 @@ from streams.brokers.client import Brokers
 from streams.console.archive.row_store import NothingKept
 from streams.console.feed import Feed, FeedSettings
 from streams.console.fold.model import ReadModel
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from streams.top.newest_steps import NewestSteps
 from streams.top.picture import LIVE_MINUTES, Reading
 

@@ -15,8 +15,8 @@ import pytest
 from streams.brokers.client import connect
 from streams.brokers.connection import Connection
 from streams.console.screens import SCREENS
-from streams.domain.outgoing import Outgoing
-from streams.domain.topic import Topic
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.topic import Topic
 from tests.browser.conftest import Site
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.corpus import TEXTS

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.domain.validation import problems
+from streams.core.domain.validation import problems
 from streams.sources.adapters.adapter import Adapter, Format, Problem, UnitKind
 from streams.sources.adapters.otlp.cutting import cut_requests
 from streams.sources.adapters.registry import BY_NAME, FORMATS

@@ -16,17 +16,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from streams.detectors.detector import CloseReason, Detector, Layer
-from streams.detectors.registry import DETECTORS
-from streams.detectors.settings import DEFAULTS, DetectionSettings
-from streams.domain.decision import Decision
-from streams.domain.event import EventKind, Finding
-from streams.domain.level import Level
-from streams.domain.node import NodeState
-from streams.domain.outcome import Scored
-from streams.domain.record import Record
-from streams.domain.session import Session
-from streams.pipeline import admit
+from streams.core.detectors.detector import CloseReason, Detector, Layer
+from streams.core.detectors.registry import DETECTORS
+from streams.core.detectors.settings import DEFAULTS, DetectionSettings
+from streams.core.domain.decision import Decision
+from streams.core.domain.event import EventKind, Finding
+from streams.core.domain.level import Level
+from streams.core.domain.node import NodeState
+from streams.core.domain.outcome import Scored
+from streams.core.domain.record import Record
+from streams.core.domain.session import Session
+from streams.core.pipeline import admit
 from tests.stream import Stream, decision_log
 from tests.streams_strategy import Change, Entry, Send, partitions
 

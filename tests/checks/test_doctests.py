@@ -8,13 +8,13 @@ from types import ModuleType
 
 import pytest
 
-import streams.detectors
-import streams.domain
-import streams.policy
+import streams.core.detectors
+import streams.core.domain
+import streams.core.policy
 
-PACKAGES = (streams.domain, streams.detectors, streams.policy)
+PACKAGES = (streams.core.domain, streams.core.detectors, streams.core.policy)
 #: Can only be imported where the native core is installed.
-NATIVE = "streams.domain.native_decision"
+NATIVE = "streams.core.domain.native_decision"
 
 
 def module_names(package: ModuleType) -> list[str]:
@@ -23,7 +23,7 @@ def module_names(package: ModuleType) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "name", [name for package in PACKAGES for name in module_names(package)] + ["streams.pipeline"]
+    "name", [name for package in PACKAGES for name in module_names(package)] + ["streams.core.pipeline"]
 )
 def test_the_examples_of_a_module_are_true(name: str) -> None:
     assert doctest.testmod(importlib.import_module(name)).failed == 0

@@ -11,21 +11,21 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 TOY = Path(__file__).parent / "toy_detector"
-IMPORT = "from streams.detectors.echo.settings import EchoSettings\n"
+IMPORT = "from streams.core.detectors.echo.settings import EchoSettings\n"
 LINE = "    EchoSettings,\n"
 
 # Runs in the copy. Says in JSON what the product makes of the new detector.
 PROBE = """
 import json
 import streams
-from streams.detectors.registry import DETECTORS
-from streams.detectors.settings import DEFAULTS
-from streams.domain.record import Record
-from streams.domain.session import Session
-from streams.pipeline import admit, step
-from streams.policy.state_size import most_bytes
-from streams.proof import prove, warnings
-from streams.settings_document.document import resolve, to_document
+from streams.core.detectors.registry import DETECTORS
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.record import Record
+from streams.core.domain.session import Session
+from streams.core.pipeline import admit, step
+from streams.core.policy.state_size import most_bytes
+from streams.core.proof import prove, warnings
+from streams.core.settings_document.document import resolve, to_document
 
 def log(number):
     return {
@@ -72,16 +72,16 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("copy")
     for package in ("streams", "schemas", "topics"):
         shutil.copytree(ROOT / package, place / package, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(TOY, place / "streams/detectors/echo", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(TOY, place / "streams/core/detectors/echo", ignore=shutil.ignore_patterns("__pycache__"))
     for checks in ("checks/test_detectors.py", "stream.py", "streams_strategy.py"):
         (place / "tests" / checks).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / "tests" / checks, place / "tests" / checks)
     shutil.copy(ROOT / "pyproject.toml", place)
-    registration = place / "streams/detectors/settings.py"
+    registration = place / "streams/core/detectors/settings.py"
     text = registration.read_text()
     head, found, tail = text.partition("):\n    ")
     assert found
-    first_import = "from streams.detectors.loop.settings"
+    first_import = "from streams.core.detectors.loop.settings"
     assert first_import in head
     registration.write_text(head.replace(first_import, IMPORT + first_import) + LINE + found + tail)
     return place

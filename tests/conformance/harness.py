@@ -7,10 +7,10 @@ from typing import Any
 
 import orjson
 
-from streams.domain.aggregates.task_profile import TaskProfile
-from streams.domain.outcome import Duplicate, Rejected, Scored
-from streams.domain.session import Session
-from streams.offline import recommended
+from streams.core.domain.aggregates.task_profile import TaskProfile
+from streams.core.domain.outcome import Duplicate, Rejected, Scored
+from streams.core.domain.session import Session
+from streams.core.offline import recommended
 from tests.stream import Outcome, Stream
 
 

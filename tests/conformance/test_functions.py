@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from streams.detectors.drift.level import drift_level
-from streams.detectors.drift.overall import drift_overall
-from streams.detectors.drift.trend import drift_trend
-from streams.detectors.settings import DEFAULTS
-from streams.domain.aggregates.task_profile import recommend
-from streams.domain.infrastructure import is_infrastructure
-from streams.domain.number import r4
-from streams.domain.text.canonical import canonical
-from streams.domain.text.result_text import normalise_result
-from streams.domain.text.tokens import jaccard, tokens
-from streams.policy.reachability import reachability
-from streams.settings_document.document import resolve
+from streams.core.detectors.drift.level import drift_level
+from streams.core.detectors.drift.overall import drift_overall
+from streams.core.detectors.drift.trend import drift_trend
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.aggregates.task_profile import recommend
+from streams.core.domain.infrastructure import is_infrastructure
+from streams.core.domain.number import r4
+from streams.core.domain.text.canonical import canonical
+from streams.core.domain.text.result_text import normalise_result
+from streams.core.domain.text.tokens import jaccard, tokens
+from streams.core.policy.reachability import reachability
+from streams.core.settings_document.document import resolve
 
 VECTOR_FILES = ("functions",)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from streams.domain.outcome import Scored
+from streams.core.domain.outcome import Scored
 from tests.conformance.harness import Played, field_value
 from tests.conformance.test_functions import FUNCTIONS
 from tests.conftest import VECTORS

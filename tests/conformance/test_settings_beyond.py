@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 import pytest
 
-from streams.domain.level import Level
+from streams.core.domain.level import Level
 from tests.conformance.harness import field_value, play
 
 PEERS = orjson.loads((Path(__file__).parent / "vectors" / "peers.json").read_bytes())["vectors"]

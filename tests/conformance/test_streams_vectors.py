@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from streams.domain.outcome import Duplicate, Rejected
+from streams.core.domain.outcome import Duplicate, Rejected
 from tests.conformance.harness import Delivery, mismatches, play
 
 VECTOR_FILES = ("seed003", "seed000", "seed001", "seed002", "engine", "layer_b", "peers")

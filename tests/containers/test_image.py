@@ -60,7 +60,7 @@ def test_it_judges_a_recording(image: str) -> None:
 
 def test_it_has_the_native_core_exactly_if_its_wheel_was_built(image: str) -> None:
     built = [*(ROOT / "dist").glob("eddy_native-*.whl")]
-    say = "from streams.native import NATIVE; print(NATIVE.in_use)"
+    say = "from streams.core.native import NATIVE; print(NATIVE.in_use)"
     assert podman(*CAREFULLY, "--entrypoint=python", image, "-c", say).strip() == str(bool(built))
 
 

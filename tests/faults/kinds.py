@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import ClassVar
 
-from streams.domain.outgoing import Outgoing
-from streams.domain.topic import Topic
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.topic import Topic
 from streams.engine.options import changelog_topic, repartition_topic
 from tests.damage import DAMAGES
 from tests.faults.cluster import KafkaCluster, Node

@@ -11,7 +11,7 @@ from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
 from streams.brokers.client import Stored
 from streams.brokers.clock import now_ms
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from streams.engine.state.changelog import decode_session, removed_value, session_id_of
 from tests.integration.reference_fold import value_of
 from tests.integration.worker_process import until

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from tests.integration.reference_fold import Verdict
 
 Guarantee = Literal["at_least_once", "exactly_once"]

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from streams.domain.session import Session
+from streams.core.domain.session import Session
 from streams.engine.state.changelog import encode_session, session_key, tombstone_headers_of
 from tests.faults.outputs import OutputWatch
 

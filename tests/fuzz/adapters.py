@@ -11,15 +11,15 @@ from typing import Any
 
 import orjson
 
-from streams.detectors.settings import DEFAULTS
-from streams.domain.outcome import Rejected
-from streams.domain.validation import problems
-from streams.offline import judge
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.outcome import Rejected
+from streams.core.domain.validation import problems
+from streams.core.entry import Entry
+from streams.core.offline import judge
 from streams.sources.adapters.adapter import Adapter, Format, Problem, UnitKind
 from streams.sources.adapters.mapped import mapped_format
 from streams.sources.adapters.otlp.cutting import cut_requests
 from streams.sources.adapters.registry import FORMATS
-from streams.sources.entry import Entry
 from tests.fuzz.changes import changed
 from tests.fuzz.choices import Choices
 from tests.fuzz.sample_seeds import seeds, words

@@ -9,8 +9,8 @@ import orjson
 
 from streams.bridge.bridge import MOST_HELD_BYTES
 from streams.bridge.rows import Row, decode, encode
-from streams.domain.topic import Topic
-from streams.domain.validation import problems
+from streams.core.domain.topic import Topic
+from streams.core.domain.validation import problems
 from streams.sources.adapters.otlp.cutting import cut_requests
 from streams.sources.adapters.otlp.traces import SPANS_REMEMBERED
 from streams.sources.adapters.registry import BY_NAME

@@ -14,11 +14,11 @@ import fastavro
 import orjson
 
 from schemas.bundled import latest
-from streams.detectors.settings import DEFAULTS
-from streams.errors import ConfigurationError
-from streams.offline import judge
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.entry import Entry
+from streams.core.errors import ConfigurationError
+from streams.core.offline import judge
 from streams.sources import avro_container, jsonl, recorded_messages, trajectory
-from streams.sources.entry import Entry
 from streams.sources.message import message
 from tests.fuzz.decoding import recorded
 from tests.fuzz.target import Target

@@ -10,23 +10,23 @@ import orjson
 from schemas.codec import Codec
 from streams.aggregation import Aggregation, decode_aggregate, encode_aggregate, parts
 from streams.contribution_record import handover_record
-from streams.detectors.settings import DEFAULTS
-from streams.domain.aggregates.agent_health import AgentHealth
-from streams.domain.aggregates.contribution import Contribution
-from streams.domain.aggregates.exchange import Exchanges, Handed
-from streams.domain.aggregates.task_needs import TaskNeeds
-from streams.domain.run import Run
-from streams.domain.session import DamagedSessionError, Session
-from streams.domain.topic import Topic
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.aggregates.agent_health import AgentHealth
+from streams.core.domain.aggregates.contribution import Contribution
+from streams.core.domain.aggregates.exchange import Exchanges, Handed
+from streams.core.domain.aggregates.task_needs import TaskNeeds
+from streams.core.domain.run import Run
+from streams.core.domain.session import DamagedSessionError, Session
+from streams.core.domain.topic import Topic
+from streams.core.errors import StateError
+from streams.core.pipeline import expire
+from streams.core.settings_document.document import resolve
+from streams.core.settings_document.shadow import Shadow, ShadowDocument
 from streams.engine.aggregates_epoch import AGGREGATES_FORMAT
 from streams.engine.settings_ledger import Entry, SettingsLedger, ShadowEntry
 from streams.engine.state.changelog import decode_session, encode_session
-from streams.errors import StateError
 from streams.job import Job
-from streams.pipeline import expire
 from streams.run_result import RunResult
-from streams.settings_document.document import resolve
-from streams.settings_document.shadow import Shadow, ShadowDocument
 from tests.fuzz.target import Target
 from tests.integration.load import decision
 from tests.stream import Stream, repeated

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from streams.domain.infrastructure import is_infrastructure
-from streams.domain.text.canonical import canonical
-from streams.domain.text.digest import digest
-from streams.domain.text.marks import Marks
-from streams.domain.text.result_text import normalise_result
-from streams.domain.text.tokens import words
+from streams.core.domain.infrastructure import is_infrastructure
+from streams.core.domain.text.canonical import canonical
+from streams.core.domain.text.digest import digest
+from streams.core.domain.text.marks import Marks
+from streams.core.domain.text.result_text import normalise_result
+from streams.core.domain.text.tokens import words
 from tests.fuzz.target import Target
-from tests.unit.domain import test_infrastructure
-from tests.unit.domain.text import test_canonical, test_result_text
+from tests.unit.core.domain import test_infrastructure
+from tests.unit.core.domain.text import test_canonical, test_result_text
 
 
 def _text(data: bytes) -> str:

@@ -17,8 +17,8 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 
 from streams.brokers.client import Stored, connect
 from streams.brokers.connection import Connection
-from streams.domain.outgoing import Outgoing
-from streams.domain.topic import Topic
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.topic import Topic
 from tests.integration.apache_kafka import ApacheKafka
 from tests.integration.load import as_json, decision
 from tests.integration.reference_fold import value_of

@@ -8,7 +8,7 @@ from pathlib import Path
 from aiokafka import AIOKafkaProducer
 
 from schemas.reason import Reason
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from tests.hostile.case import Case, Letter
 from tests.hostile.ground import PARTITION, Ground
 

@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterable, Mapping
 
 from schemas.reason import Reason
-from streams.domain.outgoing import Outgoing
-from streams.domain.topic import Topic
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.topic import Topic
 from streams.engine.options import JOB_FLOW, repartition_topic
 from tests.hostile.case import Attack, Case, Letter
 from tests.hostile.ground import Ground

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from tests.hostile.case import Attack, Case, Letter
 from tests.hostile.ground import Ground
 from tests.hostile.raw_batch import batch, record

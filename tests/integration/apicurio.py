@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from streams.core.errors import InfrastructureError
 from streams.embedded_broker.child import Child
-from streams.errors import InfrastructureError
 from tests.archives import unpack
 from tests.integration.maven import program, run_maven
 from tests.ports import own_port

@@ -21,8 +21,8 @@ from streams.console.fold.rows import Row
 from streams.console.fold.tables import TABLES, WATERMARK
 from streams.console.intake import Intake
 from streams.console.ways import WAYS
-from streams.domain.outgoing import Outgoing
-from streams.domain.topic import Topic
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.topic import Topic
 from tests.integration.worker_process import PATIENCE_SECONDS, until
 from tests.unit.console.told import Told, everything
 

@@ -10,8 +10,8 @@ from schemas.codec import Codec
 from streams.aggregation import Aggregation
 from streams.brokers.client import Stored, connect
 from streams.brokers.connection import Connection
-from streams.domain.topic import AGGREGATES as AGGREGATE_TOPICS
-from streams.domain.topic import Topic
+from streams.core.domain.topic import AGGREGATES as AGGREGATE_TOPICS
+from streams.core.domain.topic import Topic
 from streams.engine.options import AGGREGATES, changelog_topic, repartition_topic
 from streams.explain.settings_topic import records as settings_records
 from streams.job import Job

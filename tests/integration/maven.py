@@ -4,7 +4,7 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 
-from streams.errors import ConfigurationError, InfrastructureError
+from streams.core.errors import ConfigurationError, InfrastructureError
 
 DEPENDENCIES = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
 _ATTEMPTS = 3

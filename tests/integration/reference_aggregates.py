@@ -9,11 +9,11 @@ import orjson
 
 from streams.aggregation import Aggregate, Aggregation, encode_aggregate, parts
 from streams.brokers.client import Stored
-from streams.domain.aggregates.agent_health import AgentHealth
-from streams.domain.aggregates.exchange import Exchanges
-from streams.domain.outgoing import Outgoing
-from streams.domain.run import Run
-from streams.domain.topic import Topic
+from streams.core.domain.aggregates.agent_health import AgentHealth
+from streams.core.domain.aggregates.exchange import Exchanges
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.run import Run
+from streams.core.domain.topic import Topic
 from streams.engine.effects import key_partition
 from streams.engine.state.origin import SOURCES_KEY
 from tests.integration.reference_fold import Expected, Verdict, by_partition, value_of

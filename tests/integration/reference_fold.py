@@ -21,16 +21,16 @@ import orjson
 from schemas.bundled import by_id
 from streams.brokers.client import Stored
 from streams.brokers.settings_feed import apply_document, apply_shadow
-from streams.detectors.settings import DEFAULTS, DetectionSettings
-from streams.domain.outgoing import Outgoing
-from streams.domain.run import Run
-from streams.domain.session import Session
-from streams.domain.topic import OUTPUTS, Topic
+from streams.core.detectors.settings import DEFAULTS, DetectionSettings
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.run import Run
+from streams.core.domain.session import Session
+from streams.core.domain.topic import OUTPUTS, Topic
+from streams.core.settings_document.shadow import Shadow, ShadowDocument
 from streams.engine.settings_ledger import Entry, SettingsLedger, ShadowEntry
 from streams.engine.state.changelog import SETTINGS_KEY, encode_session, is_stub, session_key
 from streams.job import Job, key_text
 from streams.run_result import RunResult
-from streams.settings_document.shadow import Shadow, ShadowDocument
 from tests.integration.removals import LetGo, Removals, is_told_end
 
 #: Where the job writes what came of a record.

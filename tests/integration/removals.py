@@ -24,11 +24,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from streams.brokers.client import Stored
-from streams.detectors.settings import DetectionSettings
-from streams.domain.session import Session
+from streams.core.detectors.settings import DetectionSettings
+from streams.core.domain.session import Session
+from streams.core.pipeline import expire
 from streams.engine.state.changelog import removed_value, session_id_of, session_source
 from streams.job import Job
-from streams.pipeline import expire
 from streams.run_result import RunResult
 
 

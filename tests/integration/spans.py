@@ -14,7 +14,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span
 
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from tests.integration.stage import Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until_reached
 

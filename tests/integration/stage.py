@@ -23,10 +23,10 @@ from streams.brokers.client_fixes.coordinators import find_coordinators
 from streams.brokers.connection import Connection
 from streams.brokers.survey import group
 from streams.cli.topics import compare
-from streams.detectors.settings import DEFAULTS
-from streams.domain.topic import Topic
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.topic import Topic
+from streams.core.errors import InfrastructureError
 from streams.engine.options import repartition_topic
-from streams.errors import InfrastructureError
 from streams.explain.settings_publication import changed_document, publish, publish_shadow
 from streams.explain.settings_topic import in_force, next_document, tried_out
 from streams.explain.settings_topic import records as settings_records

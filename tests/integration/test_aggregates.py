@@ -8,7 +8,7 @@ import pytest
 from streams.brokers.client import connect
 from streams.brokers.connection import Connection
 from streams.brokers.job_topics import job_topics
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from streams.engine.crash_point import CrashPoint
 from streams.engine.options import AGGREGATES
 from tests.integration.load import load

@@ -8,7 +8,7 @@ import pytest
 
 from streams.brokers.client import connect
 from streams.brokers.connection import Connection
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from tests.integration.load import load
 from tests.integration.stage import Stage
 

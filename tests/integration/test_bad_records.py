@@ -11,8 +11,8 @@ import pytest
 
 from schemas.codec import Codec
 from schemas.reason import Reason
-from streams.domain.outgoing import Outgoing
-from streams.domain.topic import Topic
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.topic import Topic
 from tests.integration.load import HOUR_MS, Sending, as_avro, as_json, decision, load, partition_of
 from tests.integration.stage import Stage
 

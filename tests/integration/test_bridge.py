@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from streams.engine.crash_point import AT_LEAST_ONCE, EXACTLY_ONCE, CrashPoint
 from tests.integration.spans import Bridges, Sent, agents, expected, shuffled_twice
 from tests.integration.stage import SOON_MISSED, Stage

@@ -10,7 +10,7 @@ from eddy_client import Alert, Eddy, alerts
 
 from streams.brokers.client import connect
 from streams.brokers.connection import Connection
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from streams.engine.effects import key_partition
 from tests.integration.brokers import Broker
 from tests.integration.stage import Stage

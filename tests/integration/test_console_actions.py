@@ -24,8 +24,8 @@ from streams.control.audit import AuditRecord
 from streams.control.command import Command
 from streams.control.desk import ControlDesk
 from streams.control.signature import Signature, verified
-from streams.detectors.settings import DEFAULTS
-from streams.domain.topic import Topic
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.topic import Topic
 from tests.integration.console_feed import running
 from tests.integration.console_operator import Operator, logged_in
 from tests.integration.stage import Stage

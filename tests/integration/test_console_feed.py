@@ -16,8 +16,8 @@ from streams.brokers.connection import Connection
 from streams.console.archive.writer import WritePoint
 from streams.console.feed import FeedSettings
 from streams.console.fold.rows import SessionRow
-from streams.domain.outgoing import Outgoing
-from streams.domain.topic import Topic
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.topic import Topic
 from tests.integration.brokers import Linked
 from tests.integration.console_feed import (
     RECORDS,

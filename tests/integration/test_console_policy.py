@@ -20,10 +20,10 @@ from streams.console.interventions.publishing import held, publish
 from streams.console.live_console import live_console
 from streams.console.settings import ConsoleSettings
 from streams.control.audit import AuditRecord
-from streams.domain.outgoing import Outgoing
-from streams.domain.topic import Topic
-from streams.errors import ConflictError
-from streams.policy.intervention import Mode
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConflictError
+from streams.core.policy.intervention import Mode
 from tests.integration.console_operator import Operator, logged_in
 from tests.integration.stage import Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, until

@@ -19,7 +19,7 @@ from streams.console.app import application
 from streams.console.live_console import live_console
 from streams.console.settings import ConsoleSettings
 from streams.control.audit import AuditRecord
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from streams.explain.settings_topic import in_force, records, tried_out
 from tests.integration.console_operator import Operator, logged_in
 from tests.integration.load import decision, keyed

@@ -21,8 +21,8 @@ from streams.console.archive.archive import Archive
 from streams.console.fold.model import ReadModel
 from streams.console.fold.tables import SESSION
 from streams.console.timeline import Progress, Timeline
-from streams.domain.outgoing import Outgoing
-from streams.domain.topic import Topic
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.topic import Topic
 from tests.integration.stage import Stage
 from tests.integration.worker_process import PATIENCE_SECONDS
 from tests.unit.console.told import everything

@@ -9,10 +9,10 @@ import pytest
 from faust.types import TP
 
 from streams.app import build
+from streams.core.errors import StateError
 from streams.engine.faust_seam import transport
 from streams.engine.faust_seam.consumer_thread import RunConsumerThread
 from streams.engine.faust_seam.transport import RunConsumer
-from streams.errors import StateError
 from streams.settings import WorkerSettings
 from tests.integration.brokers import Broker
 

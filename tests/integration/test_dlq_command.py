@@ -13,8 +13,8 @@ import pytest
 
 from streams.brokers.client import connect
 from streams.brokers.connection import Connection
-from streams.domain.outgoing import Outgoing
-from streams.domain.topic import Topic
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.topic import Topic
 from streams.redrive.memory import Mark, mark_record
 from tests.integration.load import HOUR_MS, Sending, as_json, decision, keyed, partition_of
 from tests.integration.stage import Stage

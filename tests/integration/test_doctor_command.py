@@ -17,8 +17,8 @@ from aiokafka.protocol.admin import DeleteGroupsRequest
 
 from streams.brokers.client import connect
 from streams.brokers.connection import Connection
-from streams.domain.outgoing import Outgoing
-from streams.domain.topic import Topic
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.topic import Topic
 from streams.engine.options import changelog_topic
 from tests.integration.load import HOUR_MS, decision, keyed, load
 from tests.integration.stage import Stage, delete_topics

@@ -7,8 +7,8 @@ import pytest
 from schemas.codec import OutputFormat
 from streams.brokers.client import connect
 from streams.brokers.connection import Connection
-from streams.domain.outgoing import Outgoing
-from streams.domain.topic import Topic
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.topic import Topic
 from streams.engine.options import changelog_topic
 from tests.earlier_state import CUT, RECORDED, changelog, fold, restored
 from tests.integration.brokers import Broker

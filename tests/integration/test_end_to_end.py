@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from schemas.codec import Codec, OutputFormat
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from tests.integration.load import load
 from tests.integration.stage import Stage
 

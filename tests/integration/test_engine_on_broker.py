@@ -16,7 +16,8 @@ from aiokafka.errors import GroupAuthorizationFailedError, KafkaError
 
 from streams.app import build
 from streams.brokers.clock import now_ms
-from streams.domain.outgoing import Outgoing
+from streams.core.domain.outgoing import Outgoing
+from streams.core.errors import InfrastructureError, StateError
 from streams.engine.app import RunApp
 from streams.engine.delivery.producer import RunProducer
 from streams.engine.faust_seam.consumer_thread import RunConsumerThread, check_client, seek_to_committed
@@ -24,7 +25,6 @@ from streams.engine.faust_seam.transport import RunConsumer
 from streams.engine.state.changelog import SESSION_FORMAT
 from streams.engine.state.restore import restore
 from streams.engine.state.store import PartitionStores, StoreOptions
-from streams.errors import InfrastructureError, StateError
 from streams.settings import WorkerSettings
 from tests.integration.brokers import Broker
 from tests.integration.worker_process import PATIENCE_SECONDS, until

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from streams.cli.lazy_group import WRONG_INPUT
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from tests.integration.load import load
 from tests.integration.stage import SOON_MISSED, Stage
 from tests.integration.test_restore import live

@@ -22,7 +22,7 @@ from streams.brokers.connection import Connection
 from streams.control.ack import Ack
 from streams.control.command import Action, Command, Issuer, OnTimeout, Scope
 from streams.control.desk import ControlDesk
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from tests.integration.brokers import Broker, Reachable
 from tests.integration.stage import Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, until

@@ -27,7 +27,7 @@ from streams.console.settings import ConsoleSettings
 from streams.control.ack import Ack
 from streams.control.command import Action, Command, Issuer, OnTimeout, Scope
 from streams.control.desk import ControlDesk
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from tests.integration.stage import Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, until
 from tests.network import Link

@@ -33,8 +33,8 @@ from streams.brokers.connection import Connection
 from streams.control.ack import Ack
 from streams.control.command import Action, Command, Issuer, OnTimeout, Scope
 from streams.control.desk import ControlDesk
-from streams.domain.topic import Topic
-from streams.errors import InfrastructureError
+from streams.core.domain.topic import Topic
+from streams.core.errors import InfrastructureError
 from tests.integration.apache_kafka import ApacheKafka
 from tests.integration.brokers import Broker
 from tests.integration.stage import Stage

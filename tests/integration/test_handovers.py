@@ -4,7 +4,7 @@ import orjson
 import pytest
 
 from streams.brokers.client import Stored
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from streams.engine.crash_point import CrashPoint
 from streams.engine.options import AGGREGATES
 from tests.integration.load import Sending, decision, keyed, partition_of

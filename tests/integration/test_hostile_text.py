@@ -18,8 +18,8 @@ from streams.brokers.client import connect
 from streams.brokers.connection import Connection
 from streams.brokers.partition import partition_of
 from streams.cli import main
-from streams.domain.outgoing import Outgoing
-from streams.domain.topic import Topic
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.topic import Topic
 from tests.integration.commands import Commands, commands
 from tests.integration.load import decision, keyed
 from tests.integration.stage import Stage

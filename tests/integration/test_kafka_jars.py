@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.errors import ConfigurationError, InfrastructureError
+from streams.core.errors import ConfigurationError, InfrastructureError
 from tests.integration import kafka_jars
 from tests.integration.maven import CentralUnreachableError
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from streams.engine.health.liveness import EXIT_STALLED
 from streams.engine.options import changelog_topic
 from streams.engine.state.changelog import session_key

@@ -9,8 +9,8 @@ from streams.brokers.client import connect
 from streams.brokers.connection import Connection
 from streams.brokers.job_topics import job_topics
 from streams.cli.lazy_group import WRONG_INPUT
-from streams.domain.outgoing import Outgoing
-from streams.domain.topic import Topic
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.topic import Topic
 from streams.engine.options import changelog_topic
 from streams.redrive.letter import read
 from tests.integration.load import Sending, as_json, decision, keyed, load

@@ -8,7 +8,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewPartitions
 from aiokafka.admin.records_to_delete import RecordsToDelete
 
 from streams.cli.lazy_group import BROKER_UNREACHABLE, PROBLEM_FOUND, WRONG_INPUT
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from streams.engine.options import AGGREGATES, changelog_topic, repartition_topic
 from tests.integration.load import load
 from tests.integration.stage import Stage, delete_topics

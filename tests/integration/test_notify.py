@@ -14,8 +14,8 @@ from schemas.codec import Codec
 from streams.brokers.client import Stored, connect
 from streams.brokers.connection import Connection
 from streams.brokers.survey import group
-from streams.domain.outgoing import Outgoing
-from streams.domain.topic import Topic
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.topic import Topic
 from tests.integration.receiver import HANG, HANG_UP, Receiver, notifying, receiving
 from tests.integration.stage import Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, until

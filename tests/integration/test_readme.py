@@ -10,7 +10,7 @@ import pytest
 
 from schemas.bundled import latest
 from schemas.codec import Codec
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from streams.recordings.catalogue import RECORDINGS
 from tests.integration.brokers import Broker
 from tests.integration.stage import Stage

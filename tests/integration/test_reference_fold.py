@@ -9,16 +9,16 @@ import pytest
 from schemas.codec import Codec
 from streams.aggregation import Aggregation, encode_aggregate, parts
 from streams.brokers.client import Stored
-from streams.detectors.settings import DEFAULTS
-from streams.domain.outgoing import Outgoing
-from streams.domain.run import Run
-from streams.domain.topic import Topic
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.run import Run
+from streams.core.domain.topic import Topic
+from streams.core.settings_document.document import resolve
+from streams.core.settings_document.shadow import ShadowDocument
 from streams.engine.effects import key_partition
 from streams.engine.settings_ledger import Entry, SettingsLedger, ShadowEntry
 from streams.engine.state.changelog import SETTINGS_KEY
 from streams.job import Job
-from streams.settings_document.document import resolve
-from streams.settings_document.shadow import ShadowDocument
 from tests.integration.load import load
 from tests.integration.reference_aggregates import judge_aggregates
 from tests.integration.reference_fold import (

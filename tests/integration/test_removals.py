@@ -9,16 +9,16 @@ import pytest
 
 from schemas.codec import Codec
 from streams.brokers.client import Stored
-from streams.detectors.settings import DEFAULTS
-from streams.domain.outgoing import NO_HEADERS, Headers, Outgoing
-from streams.domain.run import Run
-from streams.domain.session import Session
-from streams.domain.topic import Topic
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.outgoing import NO_HEADERS, Headers, Outgoing
+from streams.core.domain.run import Run
+from streams.core.domain.session import Session
+from streams.core.domain.topic import Topic
+from streams.core.pipeline import expire
+from streams.core.policy.lifetime import kept_until
 from streams.engine.settings_ledger import Entry
 from streams.engine.state.changelog import encode_session, session_key, tombstone_headers_of
 from streams.job import Job
-from streams.pipeline import expire
-from streams.policy.lifetime import kept_until
 from streams.run_result import RunResult
 from tests.integration.load import as_json, decision
 from tests.integration.reference_fold import OUTPUT_TOPICS, Expected, Verdict, fold, judge, value_of

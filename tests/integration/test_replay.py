@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pytest
 
 from streams.brokers.client import Stored
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from tests.integration.load import load
 from tests.integration.stage import Stage
 

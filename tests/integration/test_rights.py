@@ -17,9 +17,9 @@ from streams.cli.lazy_group import BROKER_UNREACHABLE, WRONG_INPUT
 from streams.control.ack import Ack, Status
 from streams.control.command import Command
 from streams.control.desk import ControlDesk
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
+from streams.core.errors import InfrastructureError
 from streams.endpoints import connection
-from streams.errors import InfrastructureError
 from streams.settings import CommandSettings
 from tests.integration.apache_kafka import ApacheKafka
 from tests.integration.load import load

@@ -16,8 +16,8 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from schemas.bundled import JOB_SUBJECTS, latest
 from schemas.codec import Codec, RegistryAddress
 from schemas.registry import Registry
-from streams.domain.topic import Topic
-from streams.errors import ConfigurationError
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError
 from tests.integration.apicurio import apicurio, running_apicurio
 from tests.integration.load import decision, keyed
 from tests.integration.maven import CentralUnreachableError

@@ -23,8 +23,8 @@ from streams.control.audit import AuditRecord
 from streams.control.audit import Result as Ended
 from streams.control.command import Command
 from streams.control.signature import HEADER, Signature, verified
-from streams.domain.outgoing import Outgoing
-from streams.domain.topic import CONTROL, Topic
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.topic import CONTROL, Topic
 from tests.integration.brokers import Broker
 from tests.integration.stage import delete_topics
 

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from streams.brokers.client import Stored
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from streams.engine.crash_point import AT_LEAST_ONCE, EXACTLY_ONCE, CrashPoint
 from streams.engine.options import SESSIONS, changelog_topic
 from streams.engine.state.changelog import SETTINGS_KEY, removed_value, session_key

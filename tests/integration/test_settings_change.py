@@ -8,8 +8,8 @@ import pytest
 
 from streams.brokers.client import connect
 from streams.brokers.connection import Connection
-from streams.domain.outgoing import Outgoing
-from streams.domain.topic import Topic
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.topic import Topic
 from tests.integration.load import HOUR_MS, Sending, decision, keyed, load
 from tests.integration.reference_fold import value_of
 from tests.integration.stage import SOON_MISSED, Stage

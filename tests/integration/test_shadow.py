@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from tests.integration.brokers import Broker
 from tests.integration.load import load
 from tests.integration.reference_fold import value_of

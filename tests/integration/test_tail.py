@@ -9,7 +9,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from streams.brokers.client import Brokers, Stored, connect
 from streams.brokers.connection import Connection
 from streams.brokers.tail import Tail
-from streams.domain.outgoing import Outgoing
+from streams.core.domain.outgoing import Outgoing
 from tests.integration.apache_kafka import ApacheKafka
 from tests.integration.brokers import Broker, Linked
 from tests.integration.worker_process import PATIENCE_SECONDS

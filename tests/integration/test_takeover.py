@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from streams.engine.crash_point import CrashPoint
 from streams.engine.options import AGGREGATES, changelog_topic, repartition_topic
 from tests.integration.load import load

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from streams.brokers.clock import now_ms
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from tests.integration.load import Sending, decision, keyed
 from tests.integration.pseudo_terminal import (
     ALTERNATE_SCREEN,

@@ -13,7 +13,8 @@ from aiokafka.structs import OffsetAndMetadata
 
 from streams.brokers.client import connect
 from streams.brokers.connection import Connection
-from streams.domain.outgoing import NO_HEADERS
+from streams.core.domain.outgoing import NO_HEADERS
+from streams.core.errors import InfrastructureError, ProducerFencedError
 from streams.engine.delivery.producer import RunProducer
 from streams.engine.delivery.transactions import Batch, Transactions
 from streams.engine.effects import Consumed
@@ -21,7 +22,6 @@ from streams.engine.options import SESSIONS
 from streams.engine.state.changelog import SESSION_FORMAT
 from streams.engine.state.restore import restore
 from streams.engine.state.store import PartitionStores
-from streams.errors import InfrastructureError, ProducerFencedError
 from tests.integration.brokers import Broker
 from tests.integration.test_engine_on_broker import Topic, app, stores, topic, write
 from tests.integration.worker_process import PATIENCE_SECONDS, until

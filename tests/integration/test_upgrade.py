@@ -11,7 +11,7 @@ import fastavro
 import pytest
 
 from schemas.bundled import by_id, latest
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from tests.integration.brokers import Broker
 from tests.integration.first_version import FirstVersion
 from tests.integration.load import load

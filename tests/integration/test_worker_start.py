@@ -13,7 +13,7 @@ from streams.brokers.client import connect
 from streams.brokers.connection import Connection
 from streams.brokers.job_topics import job_topics
 from streams.cli.lazy_group import BROKER_UNREACHABLE, PROBLEM_FOUND, WRONG_INPUT
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from streams.engine.options import AGGREGATES, SESSIONS, changelog_topic
 from streams.engine.state.store.layout import FORMAT_KEY
 from tests.integration.brokers import Broker

@@ -18,10 +18,10 @@ from schemas.avro_reader import compile_reader
 from schemas.avro_writer import RecordWriter, compile_writer
 from schemas.bundled import latest
 from schemas.native_avro import reading_plan, writing_plan
-from streams.domain import validation
-from streams.domain.decision import Decision
-from streams.domain.native_decision import NativeDecision, NativeMarks
-from streams.domain.text.marks import Marks
+from streams.core.domain import validation
+from streams.core.domain.decision import Decision
+from streams.core.domain.native_decision import NativeDecision, NativeMarks
+from streams.core.domain.text.marks import Marks
 
 DERIVED = (
     *("result_text", "canonical_input", "loose_input", "result", "result_digest", "call", "call_digest"),

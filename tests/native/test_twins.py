@@ -11,7 +11,7 @@ from schemas.bundled import latest
 from schemas.numbers import SUBJECT_NUMBERS
 from tests.native.texts import Texts
 from tests.stream import decision_log
-from tests.unit.domain.test_validation import FULL
+from tests.unit.core.domain.test_validation import FULL
 from tests.unit.schemas.samples import fullest, records, smallest
 
 pytest.importorskip("eddy_native", reason="eddy-native is not installed: `make native` builds it, with cargo")

@@ -6,7 +6,7 @@ import json
 import random
 from typing import Any
 
-from tests.unit.domain.text.test_result_text import PIECES
+from tests.unit.core.domain.text.test_result_text import PIECES
 
 _ODD = [
     chr(code) for code in (*range(0x21), 0x7F, 0x80, 0x85, 0xA0, 0xAA, 0xAD, 0xB2, 0xBD, 0xDF, 0x130, 0x131)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from streams.domain.level import Level
+from streams.core.domain.level import Level
 from streams.sinks.alertmanager import HOLDS_MS
 from streams.sinks.alertmanager import Alertmanager as AlertmanagerSink
 from streams.sinks.delivery import Delivery

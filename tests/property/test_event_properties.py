@@ -6,8 +6,8 @@ from typing import Any
 
 from hypothesis import event, given
 
-from streams.detectors.settings import DetectionSettings
-from streams.domain.outcome import Scored
+from streams.core.detectors.settings import DetectionSettings
+from streams.core.domain.outcome import Scored
 from tests.stream import Stream
 from tests.streams_strategy import Change, Entry, partitions
 

@@ -10,9 +10,9 @@ from typing import Any
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from streams.domain.aggregates.agent_health import AgentHealth
-from streams.domain.aggregates.contribution import BUCKET_MS, Contribution, agent_key, tool_key
-from streams.domain.outcome import Scored
+from streams.core.domain.aggregates.agent_health import AgentHealth
+from streams.core.domain.aggregates.contribution import BUCKET_MS, Contribution, agent_key, tool_key
+from streams.core.domain.outcome import Scored
 from tests.stream import Stream, decision_log
 
 PARTITIONS = 2

@@ -7,10 +7,10 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.domain.outcome import Scored
-from streams.domain.session import Session
-from streams.pipeline import expire
-from streams.policy.lifetime import kept_until
+from streams.core.domain.outcome import Scored
+from streams.core.domain.session import Session
+from streams.core.pipeline import expire
+from streams.core.policy.lifetime import kept_until
 from tests.stream import START_MS, Stream, decision_log
 
 TTL_MS, GRACE_MS, FUTURE_MS = 1_000, 400, 300

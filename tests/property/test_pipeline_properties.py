@@ -8,11 +8,11 @@ import orjson
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from streams.detectors.verdict.state import RECENT
-from streams.detectors.verdict.step import StepKind
-from streams.detectors.verdict.visibility import Unseen
-from streams.domain.outcome import Duplicate, Rejected, Scored
-from streams.domain.session import Session
+from streams.core.detectors.verdict.state import RECENT
+from streams.core.detectors.verdict.step import StepKind
+from streams.core.detectors.verdict.visibility import Unseen
+from streams.core.domain.outcome import Duplicate, Rejected, Scored
+from streams.core.domain.session import Session
 from tests.stream import Outcome, Stream
 from tests.streams_strategy import Change, Entry, Send, partitions
 

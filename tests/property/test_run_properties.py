@@ -10,22 +10,22 @@ from hypothesis import strategies as st
 
 from schemas.codec import Codec, OutputFormat
 from streams.brokers.client import Stored
+from streams.core.detectors.registry import DETECTORS
+from streams.core.detectors.settings import DEFAULTS, DetectionSettings
+from streams.core.domain.decision import Decision
+from streams.core.domain.outcome import Rejected
+from streams.core.domain.run import Message, Run
+from streams.core.domain.session import DamagedSessionError, Session
+from streams.core.domain.topic import Topic
+from streams.core.domain.unreadable import Unreadable
+from streams.core.pipeline import admit, step, steps
+from streams.core.policy.state_size import StateLimit
+from streams.core.settings_document.document import resolve
+from streams.core.settings_document.shadow import Shadow
 from streams.dead_letter import record_size
-from streams.detectors.registry import DETECTORS
-from streams.detectors.settings import DEFAULTS, DetectionSettings
-from streams.domain.decision import Decision
-from streams.domain.outcome import Rejected
-from streams.domain.run import Message, Run
-from streams.domain.session import DamagedSessionError, Session
-from streams.domain.topic import Topic
-from streams.domain.unreadable import Unreadable
 from streams.engine.state.changelog import decode_session, encode_session
 from streams.job import Job
-from streams.pipeline import admit, step, steps
-from streams.policy.state_size import StateLimit
 from streams.run_result import RunResult
-from streams.settings_document.document import resolve
-from streams.settings_document.shadow import Shadow
 from tests.property.test_pipeline_properties import written
 from tests.stream import START_MS, Stream
 from tests.streams_strategy import CHANGES, Change, Entry, Send, partitions

@@ -4,9 +4,9 @@ from typing import Any
 
 from hypothesis import given
 
-from streams.detectors.verdict.step import POINTS, StepKind
-from streams.detectors.verdict.stuck import MOST
-from streams.domain.outcome import Scored
+from streams.core.detectors.verdict.step import POINTS, StepKind
+from streams.core.detectors.verdict.stuck import MOST
+from streams.core.domain.outcome import Scored
 from tests.property.test_pipeline_properties import play
 from tests.streams_strategy import Entry, partitions
 

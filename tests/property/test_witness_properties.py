@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 
-from streams.detectors.settings import DEFAULTS, DetectionSettings
-from streams.domain.tool_policy import PolicyMode
-from streams.domain.witness import Witness
-from streams.policy.reachability import reachability
-from streams.policy.witness.sequence import witness
-from streams.proof import Finding, fired, prove, scored
+from streams.core.detectors.settings import DEFAULTS, DetectionSettings
+from streams.core.domain.tool_policy import PolicyMode
+from streams.core.domain.witness import Witness
+from streams.core.policy.reachability import reachability
+from streams.core.policy.witness.sequence import witness
+from streams.core.proof import Finding, fired, prove, scored
 from tests.settings_strategy import settings
 
 # specification 4.3 counts these differently: matching records only; as if any record could have any signal;

@@ -8,12 +8,12 @@ from typing import Any
 import grimp
 import pytest
 
-from streams.detectors.settings import DEFAULTS
-from streams.domain.node import COLORS, NodeState
-from streams.domain.outcome import Rejected
-from streams.domain.text.digest import digest
-from streams.domain.topic import Topic
-from streams.pipeline import admit, step
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.node import COLORS, NodeState
+from streams.core.domain.outcome import Rejected
+from streams.core.domain.text.digest import digest
+from streams.core.domain.topic import Topic
+from streams.core.pipeline import admit, step
 from tests.stream import Stream, block, decision_log, repeated, told
 
 STORE = "streams.engine.state.store"
@@ -90,15 +90,15 @@ class TestFR91SingleOwnerOfWindowState:
         assert all(name.startswith("streams.engine.") for name in importers)
 
     def test_only_the_pipeline_runs_the_detectors(self) -> None:
-        detectors = imports().find_descendants("streams.detectors") - {"streams.detectors.detector"}
+        detectors = imports().find_descendants("streams.core.detectors") - {"streams.core.detectors.detector"}
         importers = {
             importer
             for detector in detectors
             for importer in imports().find_modules_that_directly_import(detector)
-            if not importer.startswith("streams.detectors.")
+            if not importer.startswith("streams.core.detectors.")
         }
         # Others read states and words of the detectors; to show one a record is another matter.
-        assert {name for name in importers if ".observe(" in source_of(name)} == {"streams.pipeline"}
+        assert {name for name in importers if ".observe(" in source_of(name)} == {"streams.core.pipeline"}
 
 
 class TestFR92SlidingWindow:

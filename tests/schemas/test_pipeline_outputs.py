@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from schemas.bundled import latest
 from schemas.codec import Codec, UndecodableError
 from schemas.encoder import check_fields
-from streams.detectors.registry import DETECTORS
-from streams.detectors.settings import DEFAULTS
-from streams.domain.event import EventKind
-from streams.domain.outcome import Scored
-from streams.domain.topic import OUTPUTS, Topic
-from streams.offline import judge
+from streams.core.detectors.registry import DETECTORS
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.event import EventKind
+from streams.core.domain.outcome import Scored
+from streams.core.domain.topic import OUTPUTS, Topic
+from streams.core.offline import judge
 from streams.recordings.catalogue import RECORDINGS
 from streams.sources.reading import entries
 from tests.conftest import VECTORS

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 
 BUILDER: Final = "go.opentelemetry.io/collector/cmd/builder@v0.155.0"
 PARTS: Final = Path(__file__).with_name("builder.yaml")

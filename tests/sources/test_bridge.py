@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from tests.integration.reference_fold import value_of
 from tests.integration.stage import Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, until_reached

@@ -22,20 +22,20 @@ from streams.aggregation import (
     parts,
 )
 from streams.brokers.client import Stored
-from streams.conclusion import handover_event
 from streams.contribution_record import handover_record, health_record, read, task_record
-from streams.detectors.settings import DEFAULTS
-from streams.domain.aggregates.contribution import Contribution
-from streams.domain.aggregates.exchange import Handed, HandoverAlert, Turn
-from streams.domain.aggregates.task_needs import Completion
-from streams.domain.decision import Decision
-from streams.domain.level import Level
-from streams.domain.outgoing import Outgoing
-from streams.domain.run import Run
-from streams.domain.session import Session
-from streams.domain.topic import Topic
-from streams.domain.unreadable import Unreadable
-from streams.errors import StateError
+from streams.core.conclusion import handover_event
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.aggregates.contribution import Contribution
+from streams.core.domain.aggregates.exchange import Handed, HandoverAlert, Turn
+from streams.core.domain.aggregates.task_needs import Completion
+from streams.core.domain.decision import Decision
+from streams.core.domain.level import Level
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.run import Run
+from streams.core.domain.session import Session
+from streams.core.domain.topic import Topic
+from streams.core.domain.unreadable import Unreadable
+from streams.core.errors import StateError
 from streams.job import Job
 from streams.run_result import RunResult
 from tests.integration.load import load

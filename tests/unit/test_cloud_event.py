@@ -9,11 +9,11 @@ from cloudevents.core.formats.json import JSONFormat
 
 from schemas.codec import Codec, OutputFormat
 from streams.brokers.client import Stored
-from streams.detectors.settings import DEFAULTS
-from streams.domain.outgoing import Outgoing
-from streams.domain.run import Run
-from streams.domain.session import Session
-from streams.domain.topic import Topic
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.run import Run
+from streams.core.domain.session import Session
+from streams.core.domain.topic import Topic
 from streams.job import Job
 from streams.run_result import RunResult
 from tests.integration.load import load

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from schemas.reason import Reason, UndecodableError
+from streams.core.domain.outgoing import Outgoing
 from streams.dead_letter import (
     CUT,
     Source,
@@ -16,7 +17,6 @@ from streams.dead_letter import (
     rejected_headers,
     undecodable_headers,
 )
-from streams.domain.outgoing import Outgoing
 
 OWN = (("traceparent", b"00-1-2-01"), ("x", b"\xff"), ("null", None))
 SOURCE = Source("decision-logs", 3, 17, OWN)

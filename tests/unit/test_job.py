@@ -12,21 +12,21 @@ from hypothesis import strategies as st
 from schemas.codec import Codec, OutputFormat
 from schemas.encoder import check_fields
 from streams.brokers.client import Stored
+from streams.core.detectors.settings import DEFAULTS, DetectionSettings
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.run import Run
+from streams.core.domain.session import Session
+from streams.core.domain.topic import Topic
+from streams.core.domain.unreadable import Raw, Unreadable
+from streams.core.pipeline import expire
+from streams.core.policy.state_size import StateLimit
+from streams.core.settings_document.document import resolve
+from streams.core.settings_document.shadow import Shadow
 from streams.dead_letter import record_size
-from streams.detectors.settings import DEFAULTS, DetectionSettings
-from streams.domain.outgoing import Outgoing
-from streams.domain.run import Run
-from streams.domain.session import Session
-from streams.domain.topic import Topic
-from streams.domain.unreadable import Raw, Unreadable
 from streams.engine.state.changelog import encode_session
 from streams.job import Job
-from streams.pipeline import expire
-from streams.policy.state_size import StateLimit
 from streams.redrive.letter import read
 from streams.run_result import RunResult
-from streams.settings_document.document import resolve
-from streams.settings_document.shadow import Shadow
 from tests.integration.load import load
 from tests.stream import decision_log
 from tests.streams_strategy import CHANGES

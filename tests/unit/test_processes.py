@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 from streams.processes import of_each_process, of_process
 from streams.settings import WorkerSettings
 

@@ -9,11 +9,11 @@ import orjson
 import pytest
 
 from schemas.codec import Codec, UndecodableError
-from streams.detectors.settings import DEFAULTS, DetectionSettings
-from streams.detectors.verdict.settings import RULES
-from streams.domain.level import Level
-from streams.domain.outcome import Rejected, Scored
-from streams.offline import Judgement, judge
+from streams.core.detectors.settings import DEFAULTS, DetectionSettings
+from streams.core.detectors.verdict.settings import RULES
+from streams.core.domain.level import Level
+from streams.core.domain.outcome import Rejected, Scored
+from streams.core.offline import Judgement, judge
 from streams.recordings.catalogue import RECORDINGS, Recording
 from streams.recordings.replay import messages
 from streams.sources.reading import entries

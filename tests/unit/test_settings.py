@@ -19,9 +19,9 @@ from pydantic.fields import FieldInfo
 from streams import app as composition
 from streams.app import build, engine_options
 from streams.brokers.job_topics import job_topics
+from streams.core.errors import ConfigurationError
 from streams.endpoints import connection
 from streams.engine.faust_seam.credentials import faust_credentials
-from streams.errors import ConfigurationError
 from streams.settings import ConnectionSettings, WorkerSettings, load
 
 FIELDS = WorkerSettings.model_fields

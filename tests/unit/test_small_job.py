@@ -6,9 +6,9 @@ from benchmarks.contenders.small_job import WINDOW, scored
 from benchmarks.small import folded
 from benchmarks.stages import Input
 from benchmarks.workload import Workload, produce
-from streams.detectors.settings import DEFAULTS
-from streams.detectors.uniqueness.detector import DETECTOR, UniquenessState
-from streams.domain.decision import Decision
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.detectors.uniqueness.detector import DETECTOR, UniquenessState
+from streams.core.domain.decision import Decision
 
 RECORDS = [
     (record.key, orjson.loads(record.value)) for record in produce(Workload(200, 20, 400, 0, "json"), 4, 0)

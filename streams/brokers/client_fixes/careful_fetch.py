@@ -23,7 +23,7 @@ from aiokafka.structs import TopicPartition
 from streams.brokers.client_fixes.fetch_hook import Assignment, FetchStage, hook_fetch
 from streams.brokers.client_fixes.record_batches import MAX_BATCH_BYTES, Batch, Batches, Watch
 from streams.brokers.stored import Stored
-from streams.domain.unreadable import Unreadable
+from streams.core.domain.unreadable import Unreadable
 
 #: Records that a poll returns at most: a batch of some kilobytes may hold millions that have no value.
 _MOST_RECORDS: Final = 50_000

@@ -13,7 +13,7 @@ from aiokafka import AIOKafkaConsumer
 from aiokafka.structs import TopicPartition
 
 from streams.brokers.client_fixes.fetch_hook import Assignment, FetchStage
-from streams.errors import StateError
+from streams.core.errors import StateError
 
 
 def notice_out_of_range(noticed: dict[TopicPartition, int]) -> FetchStage:

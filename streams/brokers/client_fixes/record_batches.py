@@ -22,7 +22,7 @@ from aiokafka.structs import TopicPartition
 
 from streams.brokers.client_fixes.decompression import NONE, DamagedBatchError, LargeBatchError, decompressed
 from streams.brokers.client_fixes.salvage import Frame, Salvaged, lost, salvage
-from streams.domain.unreadable import Unreadable
+from streams.core.domain.unreadable import Unreadable
 
 #: Bytes that the batches of a fetch may hold, decompressed.
 MAX_BATCH_BYTES: Final = 64 << 20

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from streams.detectors.presentation import Meaning
-from streams.domain.level import Level
+from streams.core.detectors.presentation import Meaning
+from streams.core.domain.level import Level
 
 
 def mark(meaning: Meaning) -> str:

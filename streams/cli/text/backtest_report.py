@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from streams.backtest import Totals
 from streams.cli.settings_choice import Chosen
 from streams.cli.text.counting import count
 from streams.cli.text.line import Line, Span
-from streams.domain.text.printable import printable
-from streams.policy.comparison import DifferenceKind
-from streams.policy.session_comparison import Detection, FoundBy, SessionComparison, Side
-from streams.settings_document.document import to_document
+from streams.core.backtest import Totals
+from streams.core.domain.text.printable import printable
+from streams.core.policy.comparison import DifferenceKind
+from streams.core.policy.session_comparison import Detection, FoundBy, SessionComparison, Side
+from streams.core.settings_document.document import to_document
 
 _STYLES: Final = {
     FoundBy.ONLY_A: "bold red",

@@ -10,8 +10,8 @@ from streams.cli.text.line import Line, Span
 from streams.control.ack import Ack, GuardFacts, Status
 from streams.control.command import Action, Command, Scope
 from streams.control.outcome import Answer, Guard, Phase, Presence, furthest
-from streams.domain.text.clock import clock, day, duration
-from streams.domain.text.printable import printable
+from streams.core.domain.text.clock import clock, day, duration
+from streams.core.domain.text.printable import printable
 
 _LONGEST_ID: Final = 120
 _LONGEST_TEXT: Final = 300

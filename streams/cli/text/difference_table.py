@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from streams.cli.text.estimate_text import estimate_text
 from streams.cli.text.line import Table
-from streams.evaluation.difference import Difference, StuckChange
+from streams.core.evaluation.difference import Difference, StuckChange
 
 _STUCK = ("detector", "found", "false", "precision", "median delay", "stuck records after the alarm")
 _LABELLED = (

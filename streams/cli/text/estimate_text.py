@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from streams.evaluation.estimate import Estimate
-from streams.evaluation.first_alarm import Delay
+from streams.core.evaluation.estimate import Estimate
+from streams.core.evaluation.first_alarm import Delay
 
 NOTHING: Final = "-"
 """The cell of a figure that there is nothing to compute from."""

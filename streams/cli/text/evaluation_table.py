@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from streams.cli.text.estimate_text import DELAY, counted, delay_texts, estimate_text
 from streams.cli.text.line import Table
 from streams.cli.text.stuck_table import ended_tables, stuck_tables
-from streams.evaluation.estimate import Estimate
-from streams.evaluation.evaluation import AlarmRate, Part, Row
-from streams.evaluation.scores import Scores
-from streams.evaluation.watch import Kind
+from streams.core.evaluation.estimate import Estimate
+from streams.core.evaluation.evaluation import AlarmRate, Part, Row
+from streams.core.evaluation.scores import Scores
+from streams.core.evaluation.watch import Kind
 
 _SCORES = ("detector", "hits", "false", "missed", "precision", "recall", "F1")
 # The first record of a session repeats nothing.

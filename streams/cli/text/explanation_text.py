@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from streams.cli.text.line import Line, Span
-from streams.domain.text.clock import clock
-from streams.domain.text.printable import printable
+from streams.core.domain.text.clock import clock
+from streams.core.domain.text.printable import printable
 from streams.explain.explanation import Explanation
 from streams.explain.presentation import sentence, summaries
 from streams.explain.verdict import fired_now, near_misses, verdict_sentence

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from streams.cli.text.screen import echo
-from streams.domain.text.printable import printable
+from streams.core.domain.text.printable import printable
 from streams.sources.adapters.adapter import Reason
 from streams.sources.intake import Intake, Share
 from streams.sources.reading import InputFormat

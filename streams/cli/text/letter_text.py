@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from streams.cli.settings_history import when
-from streams.domain.text.clock import clock, day
-from streams.domain.text.printable import printable
+from streams.core.domain.text.clock import clock, day
+from streams.core.domain.text.printable import printable
 from streams.redrive.letter import DeadLetter
 
 _LONGEST: Final = 120

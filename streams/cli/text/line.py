@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from streams.domain.text.printable import escaped
+from streams.core.domain.text.printable import escaped
 
 _INDENTED: Final = re.compile(r"[^\w\"“'(\[/\\-]*")
 _LEAST_HANG: Final = 2

@@ -7,15 +7,15 @@ from typing import Any, Final
 
 from streams.cli.text.alert_style import mark, style
 from streams.cli.text.line import Line, Span
-from streams.detectors.settings import DetectionSettings
-from streams.domain.level import Level
-from streams.domain.outcome import Scored
-from streams.domain.text.clock import clock
-from streams.domain.text.printable import printable
+from streams.core.detectors.settings import DetectionSettings
+from streams.core.domain.level import Level
+from streams.core.domain.outcome import Scored
+from streams.core.domain.text.clock import clock
+from streams.core.domain.text.printable import printable
+from streams.core.entry import Entry, session_key
+from streams.core.offline import MOST_FOLLOWED, Judge, Judgement
 from streams.explain.presentation import meaning, sentence
 from streams.ingest.sink import Sent
-from streams.offline import MOST_FOLLOWED, Judge, Judgement
-from streams.sources.entry import Entry, session_key
 
 MOST_NAMED: Final = 10
 """Sessions named that were in a loop before anything was followed; it counts the others."""

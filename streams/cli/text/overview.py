@@ -11,15 +11,15 @@ import orjson
 from streams.cli.text.intake_report import count
 from streams.cli.text.line import Line, Span
 from streams.cli.text.report import Tally
-from streams.detectors.verdict.presentation import pattern
-from streams.domain.decision import Decision
-from streams.domain.level import Level
-from streams.domain.outcome import Scored
-from streams.domain.text.clock import clock, day, duration
-from streams.domain.text.money import dollars
-from streams.domain.text.printable import printable
+from streams.core.detectors.verdict.presentation import pattern
+from streams.core.domain.decision import Decision
+from streams.core.domain.level import Level
+from streams.core.domain.outcome import Scored
+from streams.core.domain.text.clock import clock, day, duration
+from streams.core.domain.text.money import dollars
+from streams.core.domain.text.printable import printable
+from streams.core.offline import Judgement
 from streams.explain.presentation import meaning
-from streams.offline import Judgement
 from streams.sources.intake import Intake
 
 MOST_SESSIONS_SHOWN: Final = 25

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from streams.domain.event import EventKind
-from streams.domain.outcome import Duplicate, Rejected, Scored
-from streams.offline import Judgement
+from streams.core.domain.event import EventKind
+from streams.core.domain.outcome import Duplicate, Rejected, Scored
+from streams.core.offline import Judgement
 
 
 def record_fields(judgement: Judgement) -> dict[str, Any]:

@@ -8,10 +8,10 @@ from typing import Final
 
 from schemas.reason import Reason
 from streams.cli.text.screen import echo
+from streams.core.domain.outcome import Rejected, Scored
+from streams.core.domain.text.printable import printable
+from streams.core.offline import Judgement
 from streams.dead_letter import reason_for
-from streams.domain.outcome import Rejected, Scored
-from streams.domain.text.printable import printable
-from streams.offline import Judgement
 
 MOST_KINDS: Final = 20
 """Kinds of which one record is named. A file of another format has the same problem in each line."""

@@ -10,11 +10,11 @@ from typing import Final
 from streams.cli.text.counting import count
 from streams.cli.text.line import Line, Span
 from streams.cli.text.timeline import COLUMNS, Timeline
-from streams.domain.level import Level
-from streams.domain.outcome import Duplicate, Rejected, Scored
-from streams.domain.text.printable import printable
+from streams.core.domain.level import Level
+from streams.core.domain.outcome import Duplicate, Rejected, Scored
+from streams.core.domain.text.printable import printable
+from streams.core.offline import Judgement
 from streams.explain.presentation import meaning
-from streams.offline import Judgement
 
 MOST_OPEN: Final = 20_000
 """Sessions whose timelines are open; of more, the one that was quiet for longest is closed."""

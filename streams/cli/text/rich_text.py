@@ -10,7 +10,7 @@ from rich.text import Text
 
 from streams.cli.text.encodable import encodable
 from streams.cli.text.line import Line
-from streams.domain.text.printable import escaped
+from streams.core.domain.text.printable import escaped
 
 _ELLIPSIS: Final = "…"
 _NARROWEST: Final = 20

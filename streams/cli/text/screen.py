@@ -18,7 +18,7 @@ import orjson
 
 from streams.cli.text.encodable import encodable
 from streams.cli.text.line import Line, Span, Table
-from streams.domain.text.printable import escaped, escaped_json
+from streams.core.domain.text.printable import escaped, escaped_json
 
 if TYPE_CHECKING:
     from rich.console import Console

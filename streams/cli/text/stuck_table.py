@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from streams.cli.text.estimate_text import DELAY, NOTHING, counted, delay_texts, estimate_text, known_text
 from streams.cli.text.line import Table
-from streams.evaluation.evaluation import Part, Row
-from streams.evaluation.first_alarm import RightToStop
-from streams.evaluation.stuck import StuckScores
+from streams.core.evaluation.evaluation import Part, Row
+from streams.core.evaluation.first_alarm import RightToStop
+from streams.core.evaluation.stuck import StuckScores
 
 _STUCK = ("detector", "found", "false", "precision", "early", "stuck records after the alarm")
 _DELAY = ("detector", "noticed", *DELAY)

@@ -8,14 +8,14 @@ from typing import Any, Final, NamedTuple
 
 from streams.cli.text.alert_style import mark, style
 from streams.cli.text.line import Line, Span
-from streams.detectors.presentation import Meaning
-from streams.domain.decision import Decision
-from streams.domain.event import Event
-from streams.domain.level import Level, higher
-from streams.domain.outcome import Scored
-from streams.domain.text.clock import clock, day, duration
-from streams.domain.text.money import dollars
-from streams.domain.text.printable import printable
+from streams.core.detectors.presentation import Meaning
+from streams.core.domain.decision import Decision
+from streams.core.domain.event import Event
+from streams.core.domain.level import Level, higher
+from streams.core.domain.outcome import Scored
+from streams.core.domain.text.clock import clock, day, duration
+from streams.core.domain.text.money import dollars
+from streams.core.domain.text.printable import printable
 from streams.explain.presentation import meaning, sentence
 
 CONTEXT_STEPS: Final = 5

@@ -10,9 +10,9 @@ from rich.cells import cell_len, set_cell_size
 from streams.cli.text.line import Line, Span
 from streams.console.fold.attention import SILENT_MS
 from streams.console.wording import ago, compact
-from streams.domain.text.clock import clock
-from streams.domain.text.money import dollars
-from streams.domain.text.printable import printable
+from streams.core.domain.text.clock import clock
+from streams.core.domain.text.money import dollars
+from streams.core.domain.text.printable import printable
 from streams.top.picture import Picture
 from streams.top.view import View
 

@@ -12,9 +12,9 @@ from streams.cli.text.line import Line, Span
 from streams.cli.text.timeline import COLUMNS, step_line
 from streams.cli.text.top_list import control, footer, since
 from streams.console.wording import ago, compact
-from streams.domain.text.clock import clock
-from streams.domain.text.money import dollars
-from streams.domain.text.printable import printable
+from streams.core.domain.text.clock import clock
+from streams.core.domain.text.money import dollars
+from streams.core.domain.text.printable import printable
 from streams.explain.enriched_record import scored_again
 
 Content = Mapping[str, Any]

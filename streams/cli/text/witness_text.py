@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from streams.domain.text.printable import printable
-from streams.domain.witness import DecisionLog, Witness
+from streams.core.domain.text.printable import printable
+from streams.core.domain.witness import DecisionLog, Witness
 
 #: Sequences are told whole up to here; of longer ones the beginning and the last record.
 TOLD_WHOLE = 10_000

@@ -32,7 +32,7 @@ from streams.console.access.trail import Audit, login_record, refusal_record
 from streams.console.settings import ConsoleSettings
 from streams.control.audit import AuditRecord
 from streams.control.identity import uuid7
-from streams.errors import EddyError
+from streams.core.errors import EddyError
 from streams.observe.access import is_loopback
 
 log = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 from streams.observe.access import is_loopback
 
 

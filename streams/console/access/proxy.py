@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, Protocol
 
 from streams.console.access.identity import Identity, Role
 from streams.console.access.policy import AccessPolicy
-from streams.domain.text.printable import printable
+from streams.core.domain.text.printable import printable
 
 SECRET_HEADER: Final = "X-Eddy-Proxy-Secret"  # noqa: S105 - a name
 _LONGEST_NAME: Final = 100

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from streams.console.access.tokens import Listed
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple, TypeVar
 
 from streams.console.access.identity import Role
-from streams.domain.text.glob import Globs, are_affordable
+from streams.core.domain.text.glob import Globs, are_affordable
 
 _DIGEST: Final = re.compile(r"[0-9a-fA-F]{64}")
 _LONGEST_NAME: Final = 100

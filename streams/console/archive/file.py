@@ -11,7 +11,7 @@ from typing import Final
 
 from streams.console.archive.damage import may_pass
 from streams.console.archive.schema import statements, version
-from streams.errors import ConfigurationError, InfrastructureError
+from streams.core.errors import ConfigurationError, InfrastructureError
 
 log = logging.getLogger(__name__)
 

@@ -14,9 +14,9 @@ from streams.console.fold.place import NOWHERE, place
 from streams.console.fold.rows import AckRow, CommandRow, EpisodeRow, FindingRow, TriageRow
 from streams.console.fold.session import SessionState
 from streams.console.fold.triage import Seen, Standing, standing, subject_of
-from streams.domain.event_kind import EventKind
-from streams.domain.level import Level
-from streams.domain.node import NodeState
+from streams.core.domain.event_kind import EventKind
+from streams.core.domain.level import Level
+from streams.core.domain.node import NodeState
 
 _MINUTE_MS: Final = 60_000
 _HOUR_MS: Final = 60 * _MINUTE_MS

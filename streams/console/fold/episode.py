@@ -12,8 +12,8 @@ from streams.console.fold.offsets import Places
 from streams.console.fold.place import NOWHERE, named_place, place
 from streams.console.fold.rows import EpisodeRow, FindingRow
 from streams.console.fold.source import Fields
-from streams.domain.event_kind import EventKind
-from streams.domain.level import Level
+from streams.core.domain.event_kind import EventKind
+from streams.core.domain.level import Level
 
 #: In the order in which one record can bring them about.
 _PHASES: Final = ("opened", "escalated", "still_open", "recovered")

@@ -20,7 +20,7 @@ from streams.console.fold.memory import Memory, Recall, nothing
 from streams.console.fold.place import NOWHERE
 from streams.console.fold.session import enriched_place, source_place
 from streams.console.fold.source import Fields, Source
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 
 #: One record in so many of a session that is not watched is read whole.
 SAMPLED: Final = 64

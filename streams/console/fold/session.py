@@ -13,7 +13,7 @@ from streams.console.fold.place import NOWHERE, named_place
 from streams.console.fold.points import Points
 from streams.console.fold.rows import SessionRow
 from streams.console.fold.source import Fields
-from streams.domain.node import NodeState
+from streams.core.domain.node import NodeState
 
 #: How many places on decision-logs-enriched are kept of a session, of each partition.
 KEPT_PLACES: Final = 4_096

@@ -14,7 +14,7 @@ import orjson
 from streams.console.fold.place import NOWHERE, place
 from streams.console.fold.rows import ActionRow, EpisodeRow, TriageRow
 from streams.console.fold.source import Fields, Source
-from streams.domain.level import Level
+from streams.core.domain.level import Level
 
 OPEN: Final = "open"
 ACKNOWLEDGED: Final = "acknowledged"

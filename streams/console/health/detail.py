@@ -14,7 +14,7 @@ from streams.console.health.ranking import Scope
 from streams.console.health.report import Report
 from streams.console.inbox.row import row
 from streams.console.inbox.terms import tools
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 
 #: Open sessions that the page lists.
 MOST_OPEN: Final = 50

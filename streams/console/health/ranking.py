@@ -11,8 +11,8 @@ from typing import Any, Final, TypeVar
 from streams.console.fold.attention import Position
 from streams.console.health.report import DAY_MS, Report
 from streams.console.inbox.query import cursor_of, position_of
-from streams.domain.text.printable import printable
-from streams.errors import ConfigurationError
+from streams.core.domain.text.printable import printable
+from streams.core.errors import ConfigurationError
 
 #: Rows of a page.
 ROWS: Final = 100

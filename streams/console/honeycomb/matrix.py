@@ -9,7 +9,7 @@ from typing import Any, Final
 from streams.console.fold.attention import Attention, Tab
 from streams.console.inbox.pace import rate
 from streams.console.inbox.terms import tools
-from streams.domain.level import Level
+from streams.core.domain.level import Level
 
 #: Agents and tools that the matrix has at most.
 MOST_AGENTS, MOST_TOOLS = 50, 20

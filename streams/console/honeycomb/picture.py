@@ -12,10 +12,10 @@ from streams.console.fold.case import Case
 from streams.console.fold.model import ReadModel
 from streams.console.honeycomb.seating import Area, Seating
 from streams.console.inbox.session_list import NODES, node_at
-from streams.domain.level import Level
-from streams.domain.node import NodeState
-from streams.domain.text.printable import printable
-from streams.errors import ConfigurationError
+from streams.core.domain.level import Level
+from streams.core.domain.node import NodeState
+from streams.core.domain.text.printable import printable
+from streams.core.errors import ConfigurationError
 
 #: Above this the map has a bar for each group, and no cells.
 MOST_CELLS: Final = 20_000

@@ -18,7 +18,7 @@ import orjson
 
 from streams.console.fold.attention import RANK, Class, Position, Tab
 from streams.console.inbox.terms import Term, text_term, word_term
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 
 _TOKEN: Final = re.compile(r'(?:[^\s"]|"[^"]*")+')
 _PARAMETERS: Final = ("rule", "agent", "tool")

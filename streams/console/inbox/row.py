@@ -15,10 +15,10 @@ from streams.console.fold.rows import EpisodeRow, FindingRow
 from streams.console.fold.session import SessionState
 from streams.console.inbox.pace import rate, shown_at
 from streams.console.inbox.terms import tools
-from streams.detectors.drift.level import SUGGESTIONS
-from streams.detectors.verdict.presentation import pattern
-from streams.domain.event_kind import EventKind
-from streams.domain.topic import Topic
+from streams.core.detectors.drift.level import SUGGESTIONS
+from streams.core.detectors.verdict.presentation import pattern
+from streams.core.domain.event_kind import EventKind
+from streams.core.domain.topic import Topic
 from streams.explain.presentation import sentence
 
 Content = dict[str, Any]

@@ -14,8 +14,8 @@ from streams.console.fold.model import ReadModel
 from streams.console.inbox.query import cursor_of, position_of
 from streams.console.inbox.row import node
 from streams.console.inbox.terms import duration_of
-from streams.domain.node import NodeState
-from streams.errors import ConfigurationError
+from streams.core.domain.node import NodeState
+from streams.core.errors import ConfigurationError
 
 ROWS: Final = 100
 

@@ -13,7 +13,7 @@ import orjson
 from streams.console.fold.attention import SILENT_MS, Attention
 from streams.console.fold.control import State
 from streams.console.inbox.pace import rate
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 
 Term = Callable[[Attention, int], bool]
 """Whether a row is wanted at a moment."""

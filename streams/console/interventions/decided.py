@@ -11,8 +11,8 @@ import orjson
 from streams.console.fold.rows import ActionRow
 from streams.console.fold.source import Fields
 from streams.control.audit import AuditRecord, Kind
-from streams.domain.event_kind import EventKind
-from streams.policy.intervention import Act, Done, Event, Policy, Withheld
+from streams.core.domain.event_kind import EventKind
+from streams.core.policy.intervention import Act, Done, Event, Policy, Withheld
 
 #: How an audit record of a policy came about; that of an operator who publishes one has another.
 AUTOMATIC: Final = "automatic"

@@ -13,10 +13,10 @@ from streams.console.fold.source import Fields
 from streams.console.interventions.decided import audit_of, decided, event_of
 from streams.console.interventions.versions import in_force, policy_versions
 from streams.control.desk import ControlDesk
-from streams.domain.topic import Topic
-from streams.errors import EddyError
+from streams.core.domain.topic import Topic
+from streams.core.errors import EddyError
+from streams.core.policy.intervention import Mode, Tally, decide
 from streams.explain.presentation import sentence
-from streams.policy.intervention import Mode, Tally, decide
 
 log = logging.getLogger(__name__)
 

@@ -8,11 +8,11 @@ from typing import Any
 from streams.brokers.client import Brokers, Stored
 from streams.console.fold.rows import VersionRow
 from streams.console.interventions.versions import in_force, policy_versions
-from streams.domain.topic import Topic
-from streams.errors import ConflictError
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConflictError
+from streams.core.policy.intervention import Policy
+from streams.core.settings_document.version import follows
 from streams.explain.settings_topic import records, write
-from streams.policy.intervention import Policy
-from streams.settings_document.version import follows
 
 
 async def held(brokers: Brokers) -> Policy:

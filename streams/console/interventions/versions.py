@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from streams.console.fold.rows import VersionRow
 from streams.console.settings_versions import document_of
-from streams.domain.topic import Topic
-from streams.policy.intervention import Policy
-from streams.policy.intervention_document import read
+from streams.core.domain.topic import Topic
+from streams.core.policy.intervention import Policy
+from streams.core.policy.intervention_document import read
 
 
 class PolicyVersion(NamedTuple):

@@ -11,7 +11,7 @@ from streams.console.lens.letters import Letter, letters
 from streams.console.lens.rounds import Episode, episodes
 from streams.console.lens.stuck import stuck_step
 from streams.console.step import Step
-from streams.domain.text.canonical import canonical
+from streams.core.domain.text.canonical import canonical
 from streams.explain.presentation import meaning, sentence
 
 LONGEST: Final = 8_000

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from streams.console.lens.letters import signature_of
 from streams.console.step import Step
-from streams.domain.event import EventKind
+from streams.core.domain.event import EventKind
 
 Fields = Mapping[str, Any]
 

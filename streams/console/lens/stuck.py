@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from streams.console.step import Step
-from streams.detectors.verdict.stuck_words import MEANINGS
+from streams.core.detectors.verdict.stuck_words import MEANINGS
 
 _MEANINGS: Mapping[str, str] = {kind.value: means for kind, means in MEANINGS.items()}
 

@@ -10,10 +10,10 @@ from typing import Any, Final, NamedTuple
 
 from streams.console.lens.letters import letters
 from streams.console.step import Step
-from streams.domain.decision import Decision
-from streams.domain.text.canonical import canonical
-from streams.domain.text.result_text import normalise_result, replaced_spans
-from streams.domain.text.tokens import jaccard, tokens
+from streams.core.domain.decision import Decision
+from streams.core.domain.text.canonical import canonical
+from streams.core.domain.text.result_text import normalise_result, replaced_spans
+from streams.core.domain.text.tokens import jaccard, tokens
 
 USED: Final = 4_000
 """Characters of a text that are compared, as by the detector."""

@@ -12,7 +12,7 @@ from streams.console.asked import UNCONFIRMED
 from streams.console.console import Console
 from streams.console.view import View
 from streams.console.wording import row_key
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 
 #: Causes of a page, the worst.
 MOST_GROUPS: Final = 100

@@ -17,7 +17,7 @@ from streams.console.proposal import as_typed, proposal, sent
 from streams.console.view import View
 from streams.console.views.following import board_of
 from streams.console.views.settings import changes_of
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 
 
 def routes(console: Console, acting: Acting, backtests: Backtests) -> Sequence[web.RouteDef]:

@@ -12,9 +12,9 @@ from streams.console.console import Console
 from streams.console.raw_records import RawRecords
 from streams.console.raw_value import Audited, Raw, shown_value
 from streams.console.views.following import board_of
-from streams.domain.text.printable import printable
-from streams.domain.topic import Topic
-from streams.errors import ConfigurationError
+from streams.core.domain.text.printable import printable
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError
 from streams.redrive.letter import DeadLetter, read
 from streams.redrive.trial import Trial
 

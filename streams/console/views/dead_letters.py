@@ -9,7 +9,7 @@ from aiohttp import web
 from streams.console.console import Console
 from streams.console.letter_list import letter_list
 from streams.console.views.following import board_of
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 
 
 def routes(console: Console) -> Sequence[web.RouteDef]:

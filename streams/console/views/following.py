@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streams.console.console import Console
 from streams.console.live_board import LiveBoard
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 
 
 def board_of(console: Console) -> LiveBoard:

@@ -16,7 +16,7 @@ from streams.console.health_samples import samples
 from streams.console.view import View
 from streams.console.views.following import board_of
 from streams.console.wording import row_key
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 
 #: The counts change with each record, and are over an hour: they are read again after so long.
 _FRESH_MS: Final = 5_000

@@ -20,8 +20,8 @@ from streams.console.view import View
 from streams.console.views.following import board_of
 from streams.console.views.health import report_content
 from streams.console.wording import row_key
-from streams.domain.text.printable import printable
-from streams.errors import ConfigurationError
+from streams.core.domain.text.printable import printable
+from streams.core.errors import ConfigurationError
 
 Live = Callable[[Console, Mapping[str, str], Identity, int], Awaitable[View | None]]
 

@@ -10,7 +10,7 @@ from aiohttp import web
 from streams.console.console import Console
 from streams.console.known import Known
 from streams.control.command import LONGEST_ID
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 
 #: For how long a hold may last, in minutes.
 _MINUTES: Final = (15, 30, 60, 240, 1_440)

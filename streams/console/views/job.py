@@ -16,7 +16,7 @@ from streams.console.watch.conditions import State, told
 from streams.console.watch.history import Step
 from streams.console.watch.watch import KEPT_MS, STEP_MS, Watch
 from streams.console.workers import WorkerState
-from streams.errors import ConfigurationError, InfrastructureError
+from streams.core.errors import ConfigurationError, InfrastructureError
 
 #: What the strips show: the series, its title, its unit, and its colour.
 _SHOWN: Final = (

@@ -23,12 +23,12 @@ from streams.console.live_board import LiveBoard
 from streams.console.views.following import board_of
 from streams.control.audit import AuditRecord, Kind
 from streams.control.issuing import recorded
-from streams.domain.event_kind import EventKind
-from streams.domain.topic import Topic
-from streams.errors import ConfigurationError, ConflictError
-from streams.policy.intervention import Policy
-from streams.policy.intervention_document import document
-from streams.settings_document.version import next_version
+from streams.core.domain.event_kind import EventKind
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError, ConflictError
+from streams.core.policy.intervention import Policy
+from streams.core.policy.intervention_document import document
+from streams.core.settings_document.version import next_version
 
 MOST_SHOWN: Final = 100
 _AT_ONCE: Final = 500

@@ -9,9 +9,9 @@ from aiohttp import web
 from streams.console.console import Console
 from streams.console.raw_records import RawRecords
 from streams.console.raw_value import Audited, Raw, shown_value
-from streams.domain.text.printable import printable
-from streams.domain.topic import Topic
-from streams.errors import ConfigurationError
+from streams.core.domain.text.printable import printable
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError
 
 
 def routes(console: Console, records: RawRecords, audited: Audited) -> Sequence[web.RouteDef]:

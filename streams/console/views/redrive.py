@@ -20,8 +20,8 @@ from streams.console.views.dead_letter import place_named
 from streams.console.views.following import board_of
 from streams.control.audit import AuditRecord, Kind
 from streams.control.issuing import recorded
-from streams.domain.topic import Topic
-from streams.errors import ConfigurationError
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError
 from streams.redrive.letter import DeadLetter, read
 from streams.redrive.places import letters_at
 from streams.redrive.redrive import LetterOutcome, LetterResult, Redrive, RedriveRequest, target

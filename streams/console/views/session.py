@@ -26,8 +26,8 @@ from streams.console.view import View
 from streams.console.views.session_content import control_bar, described, saved, shown_fold, shown_step, toned
 from streams.console.whatif import MOST_RECORDS, SLIDERS, changed, judge_again
 from streams.console.wording import moment
-from streams.domain.text.printable import printable
-from streams.errors import ConfigurationError, NotFoundError
+from streams.core.domain.text.printable import printable
+from streams.core.errors import ConfigurationError, NotFoundError
 from streams.explain.settings_topic import differing
 
 MOST_STEPS: Final = 200

@@ -8,8 +8,8 @@ from typing import Any, Final
 from streams.console.step import Step
 from streams.console.whatif import counterfactual
 from streams.console.wording import duration, money, number
-from streams.domain.event import EventKind
-from streams.domain.topic import Topic
+from streams.core.domain.event import EventKind
+from streams.core.domain.topic import Topic
 
 _HUES: Final = 6
 

@@ -16,7 +16,7 @@ from streams.console.honeycomb.seating import Seat
 from streams.console.live_board import LiveBoard
 from streams.console.view import View
 from streams.console.views.following import board_of
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 
 _GROUPS = {By.AGENT: "agent", By.AGENT_TYPE: "type", By.TASK_TYPE: "task", By.CLUSTER: "cluster"}
 

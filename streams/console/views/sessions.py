@@ -10,7 +10,7 @@ from streams.console.access import Identity
 from streams.console.console import Console
 from streams.console.view import View
 from streams.console.wording import row_key
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 
 
 async def live(console: Console, query: Mapping[str, str], who: Identity, now: int) -> View:

@@ -16,13 +16,13 @@ from streams.console.live_board import LiveBoard
 from streams.console.proposal import Proposal, as_typed, proposal, typed_in
 from streams.console.settings_versions import Settings, Version
 from streams.console.views.following import board_of
-from streams.detectors.settings import DEFAULTS, DetectionSettings
-from streams.domain.text.printable import printable
-from streams.errors import ConfigurationError
+from streams.core.detectors.settings import DEFAULTS, DetectionSettings
+from streams.core.domain.text.printable import printable
+from streams.core.errors import ConfigurationError
+from streams.core.proof import warnings
+from streams.core.settings_document.document import to_document
+from streams.core.settings_document.table import MEANINGS, RANGES
 from streams.explain.settings_topic import differing
-from streams.proof import warnings
-from streams.settings_document.document import to_document
-from streams.settings_document.table import MEANINGS, RANGES
 
 _NEWEST_DIFFERENCES: Final = 20
 _MOST_DIGITS: Final = 16

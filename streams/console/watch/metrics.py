@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 
 
 class Metrics(NamedTuple):

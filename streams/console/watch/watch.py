@@ -14,7 +14,7 @@ from streams.console.fold.rows import SampleRow
 from streams.console.fold.tables import SAMPLE
 from streams.console.watch.history import MINUTE_MS, History, samples_of
 from streams.console.workers import Standing, WorkerState, standing_of, workers
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 
 log = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
 from streams.brokers.clock import ClusterClock
-from streams.domain.outgoing import NO_HEADERS, Headers, Row
+from streams.core.domain.outgoing import NO_HEADERS, Headers, Row
 from streams.engine.crash_point import CrashPoint
 from streams.engine.delivery.lease import Lease
 from streams.engine.delivery.producer import RunProducer, Sent, Written, all_acknowledged

@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Generic, TypeVar
 
 from streams.brokers.clock import ClusterClock
-from streams.domain.outgoing import NO_HEADERS
+from streams.core.domain.outgoing import NO_HEADERS
 from streams.engine.crash_point import CrashPoint
 from streams.engine.delivery.storable import storable
 from streams.engine.delivery.transactions import Batch, Transactions

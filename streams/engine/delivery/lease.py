@@ -24,7 +24,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from streams.brokers.clock import boot_time
-from streams.errors import ProducerFencedError
+from streams.core.errors import ProducerFencedError
 
 #: The share by which the lease is shorter than the session timeout. What was sent in its last moment must be
 #: appended before the coordinator acts. The timer may be late by this, the event loop busy between the check

@@ -16,9 +16,9 @@ from streams.brokers.client_fixes.in_flight import allow_several_in_flight
 from streams.brokers.client_fixes.leased_sender import LeasedSender, LeaseEndedError
 from streams.brokers.client_fixes.open_batch import open_batch, uncompressed_batch
 from streams.brokers.client_fixes.redating import NO_TIMESTAMP, Redating
-from streams.domain.outgoing import Row
+from streams.core.domain.outgoing import Row
+from streams.core.errors import EddyError, InfrastructureError, ProducerFencedError
 from streams.engine.faust_seam.job_app import job_app
-from streams.errors import EddyError, InfrastructureError, ProducerFencedError
 
 #: The backoff of a transactional client, between attempts while the predecessor's transaction ends.
 _RETRY_BACKOFF_MS = 20

@@ -1,7 +1,7 @@
 """The last look at what an epoch wants to store: whether the changelog takes it.
 
 A record that is too large would be refused by the broker at each attempt, run after run, start after start.
-What sessions may take is limited before (`streams.policy.state_size`), so nothing should get here.
+What sessions may take is limited before (`streams.core.policy.state_size`), so nothing should get here.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from streams.core.errors import StateError
 from streams.engine.effects import Items
 from streams.engine.state.table import StateTable
-from streams.errors import StateError
 
 #: A batch of one record has so many bytes beside key and value at most, its headers included.
 _OVERHEAD = 1_024

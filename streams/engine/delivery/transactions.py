@@ -28,11 +28,11 @@ from aiokafka.errors import (
 from streams.brokers.client_fixes.coordinators import find_coordinators
 from streams.brokers.client_fixes.open_batch import retrieve_failures
 from streams.brokers.client_fixes.transaction_begin import TransactionBegin
-from streams.domain.outgoing import Row
+from streams.core.domain.outgoing import Row
+from streams.core.errors import EddyError, InfrastructureError, ProducerFencedError
 from streams.engine.crash_point import CrashPoint
 from streams.engine.delivery.producer import Written, publish
 from streams.engine.effects import Consumed
-from streams.errors import EddyError, InfrastructureError, ProducerFencedError
 
 #: For a failed transaction to be aborted, and for a producer to be closed, seconds. The next owner's fence
 #: makes good for what is not done by then.

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 
 from faust.types import TP
 
-from streams.errors import InfrastructureError
+from streams.core.errors import InfrastructureError
 
 
 def check_co_assigned(

@@ -30,8 +30,8 @@ from streams.brokers.client_fixes.log_range import notice_out_of_range, records_
 from streams.brokers.client_fixes.pacing import Pacing
 from streams.brokers.client_fixes.record_batches import Watch
 from streams.brokers.connection import READ_COMMITTED
+from streams.core.errors import ConfigurationError, InfrastructureError
 from streams.engine.faust_seam.job_app import job_app
-from streams.errors import ConfigurationError, InfrastructureError
 
 log = logging.getLogger(__name__)
 

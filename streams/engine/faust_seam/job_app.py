@@ -14,9 +14,9 @@ from faust.types import TP, AppT
 
 from streams.brokers.client_fixes.careful_fetch import CarefulConsumer
 from streams.brokers.clock import ClusterClock
+from streams.core.errors import DamagedStateError
 from streams.engine.delivery.lease import Lease
 from streams.engine.options import EngineOptions
-from streams.errors import DamagedStateError
 
 if TYPE_CHECKING:  # these import what Faust makes
     from streams.engine.faust_seam.transport import RunConsumer

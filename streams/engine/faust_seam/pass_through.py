@@ -9,7 +9,7 @@ from typing import Any
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from faust.types.settings import Settings
 
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 
 #: What `RunApp` decides itself; a job with another of these would be another job, or break its promises.
 FIXED_IN_FAUST = frozenset(

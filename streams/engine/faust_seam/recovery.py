@@ -17,6 +17,7 @@ from faust.types import TP
 from faust.types.tables import CollectionT
 from mode import Service
 
+from streams.core.errors import DamagedStateError, InfrastructureError
 from streams.engine.faust_seam.co_assignment import check_co_assigned
 from streams.engine.faust_seam.job_app import job_app
 from streams.engine.faust_seam.partition_names import partition_names
@@ -26,7 +27,6 @@ from streams.engine.state.restore_progress import RestoreProgress
 from streams.engine.state.standby import Standby
 from streams.engine.state.table import StateTable
 from streams.engine.state.tombstones import kept_ms
-from streams.errors import DamagedStateError, InfrastructureError
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from typing import cast
 
 from faust.types import EventT, StreamT
 
-from streams.domain.run import Run
+from streams.core.domain.run import Run
 from streams.engine.faust_seam.job_app import JobApp
 
 

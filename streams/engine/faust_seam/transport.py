@@ -23,7 +23,7 @@ from faust.types.tuples import ConsumerMessage, Message
 from mode import Service
 
 from streams.brokers.clock import boot_time
-from streams.domain.run import Run, rounds, runs
+from streams.core.domain.run import Run, rounds, runs
 from streams.engine.crash_point import CrashPoint, crash_point
 from streams.engine.delivery.producer import RunProducer
 from streams.engine.faust_seam.consumer_thread import RunConsumerThread

@@ -17,7 +17,7 @@ from mode import Service
 
 from streams.brokers.connection import Connection
 from streams.brokers.topic_identity import topic_ids
-from streams.errors import InfrastructureError, StateError
+from streams.core.errors import InfrastructureError, StateError
 
 _LOOK_SECONDS = 5.0
 

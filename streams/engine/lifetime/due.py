@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from typing import NamedTuple
 
-from streams.detectors.settings import DetectionSettings
-from streams.domain.session import DamagedSessionError, Session
+from streams.core.detectors.settings import DetectionSettings
+from streams.core.domain.session import DamagedSessionError, Session
+from streams.core.pipeline import Expired, expire
+from streams.core.policy.lifetime import kept_until
 from streams.engine.lifetime.search_pass import NEVER
 from streams.engine.lifetime.stubs import readable
-from streams.pipeline import Expired, expire
-from streams.policy.lifetime import kept_until
 
 log = logging.getLogger(__name__)
 

@@ -26,8 +26,11 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
 from streams.brokers.clock import ClusterClock
-from streams.detectors.settings import DetectionSettings
-from streams.domain.session import Session
+from streams.core.detectors.settings import DetectionSettings
+from streams.core.domain.session import Session
+from streams.core.errors import DamagedStateError, ProducerFencedError
+from streams.core.policy.lifetime import keeps_ms
+from streams.core.settings_document.version import follows
 from streams.engine.effects import Effects, Outcome
 from streams.engine.epoch import InForce
 from streams.engine.lifetime.due import Due, due_of
@@ -37,10 +40,7 @@ from streams.engine.lifetime.stubs import Stub, readable
 from streams.engine.state.changelog import CLOCK_KEY, is_stub, session_id_of, session_key, session_source
 from streams.engine.state.table import SessionTable
 from streams.engine.state.view import View
-from streams.errors import DamagedStateError, ProducerFencedError
 from streams.job import Job
-from streams.policy.lifetime import keeps_ms
-from streams.settings_document.version import follows
 
 #: Entries that a slice looks at and sessions that are closed there, at most: to close one takes 150 µs, and
 #: nothing else happens meanwhile. Between two slices other lanes go on.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from enum import StrEnum
 
-from streams.domain.session import DamagedSessionError, Session
+from streams.core.domain.session import DamagedSessionError, Session
 from streams.engine.lifetime.due import Due
 from streams.engine.state.view import View
 from streams.job import Job

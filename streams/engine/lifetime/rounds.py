@@ -8,8 +8,8 @@ from abc import abstractmethod
 
 from mode import Service
 
+from streams.core.errors import DamagedStateError, ProducerFencedError
 from streams.engine.faust_seam.job_app import JobApp
-from streams.errors import DamagedStateError, ProducerFencedError
 
 log = logging.getLogger(__name__)
 

@@ -7,9 +7,9 @@ from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from streams.domain.session import Session
+from streams.core.domain.session import Session
+from streams.core.errors import StateError
 from streams.engine.state.changelog import decode_session
-from streams.errors import StateError
 
 #: Stubs of a partition that are noted at most; a search finds the others.
 MOST_STUBS = 50_000

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from streams.brokers.client import Brokers, connect
 from streams.brokers.job_topics import job_topics
+from streams.core.errors import ConfigurationError, InfrastructureError
 from streams.engine.options import EngineOptions
-from streams.errors import ConfigurationError, InfrastructureError
 
 log = logging.getLogger(__name__)
 

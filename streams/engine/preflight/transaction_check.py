@@ -12,8 +12,8 @@ from aiokafka.errors import (
     TransactionalIdAuthorizationFailed,
 )
 
+from streams.core.errors import ConfigurationError, InfrastructureError
 from streams.engine.options import EngineOptions
-from streams.errors import ConfigurationError, InfrastructureError
 
 #: For a coordinator to answer, seconds. The first transaction of a cluster creates a topic.
 _WITHIN_S = 30.0

@@ -24,10 +24,10 @@ from typing import Generic, Protocol, TypeVar
 
 import orjson
 
-from streams.domain.outgoing import NO_HEADERS, Headers
-from streams.domain.session import DamagedSessionError, Session
+from streams.core.domain.outgoing import NO_HEADERS, Headers
+from streams.core.domain.session import DamagedSessionError, Session
+from streams.core.errors import StateError
 from streams.engine.settings_ledger import outdated_ledger
-from streams.errors import StateError
 
 #: The key of the settings ledger of the partition.
 SETTINGS_KEY = b"msettings"

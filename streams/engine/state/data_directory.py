@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 
 _LOCK = "worker.lock"
 

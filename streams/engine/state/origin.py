@@ -18,9 +18,9 @@ from typing import Any
 
 import orjson
 
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
+from streams.core.errors import StateError
 from streams.engine.state.store import PartitionStores
-from streams.errors import StateError
 
 #: The key of a partition's origin in the changelog of the aggregates.
 SOURCES_KEY = b"msources"

@@ -24,12 +24,12 @@ from aiokafka.errors import KafkaError, OffsetOutOfRangeError
 
 from streams.brokers.client_fixes.careful_fetch import CarefulConsumer, WholeBatch
 from streams.brokers.clock import now_ms
+from streams.core.errors import InfrastructureError, StateError
 from streams.engine.state.changelog import TableFormat
 from streams.engine.state.latest_records import LatestRecords
 from streams.engine.state.restore_progress import RestoreProgress
 from streams.engine.state.store import PartitionStore, PartitionStores
 from streams.engine.state.tombstones import lacks_entries, may_have_missed
-from streams.errors import InfrastructureError, StateError
 
 #: Short: a partition without anything to read shows that by an empty fetch, which does not end a poll.
 _POLL_MS = 20

@@ -19,10 +19,10 @@ from typing import Any, Protocol
 
 from aiokafka.errors import KafkaError
 
+from streams.core.errors import EddyError
 from streams.engine.state.latest_records import LatestRecords
 from streams.engine.state.restore import restore
 from streams.engine.state.store import PartitionStores
-from streams.errors import EddyError
 
 #: A round of both tables costs 13 ms of CPU with nothing to read, nearly all of it in the event loop.
 #: A worker that is killed is missed later than this, and one that leaves has written little since.

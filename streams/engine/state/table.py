@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 import faust
 from faust.types import TP, AppT
 
-from streams.domain.session import Session
+from streams.core.domain.session import Session
 from streams.engine.faust_seam.table_store import TableStore
 from streams.engine.lifetime.stubs import Stub, Stubs
 from streams.engine.settings_ledger import SettingsLedger

@@ -12,7 +12,7 @@ from aiokafka.errors import KafkaError
 
 from streams.brokers.client import connect
 from streams.brokers.connection import Connection
-from streams.errors import InfrastructureError
+from streams.core.errors import InfrastructureError
 
 CONFIG = "delete.retention.ms"
 

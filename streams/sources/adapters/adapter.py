@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
-from streams.sources.entry import Entry
+from streams.core.entry import Entry
 
 MOST_OPEN_CALLS: Final = 10_000
 """Calls of one input that wait for their results. The oldest of more is reported as unanswered."""

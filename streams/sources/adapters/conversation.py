@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
+from streams.core.entry import Entry
 from streams.sources.adapters.adapter import MOST_OPEN_CALLS, Problem, Reason
 from streams.sources.adapters.record import (
     LARGEST_COUNT,
@@ -25,7 +26,6 @@ from streams.sources.adapters.record import (
     target,
 )
 from streams.sources.adapters.user_words import INTERRUPTED, asked
-from streams.sources.entry import Entry
 
 EPOCH_MS: Final = 1_700_000_000_000
 """Start of the made-up clock of sources without times, ms since 1970 (2023-11-14)."""

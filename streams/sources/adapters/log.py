@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Final, Self
 
 import orjson
 
+from streams.core.entry import Entry
 from streams.sources.adapters.adapter import LONGEST_UNIT, MOST_OPEN_CALLS, Kinds, Problem, Reason
 from streams.sources.adapters.conversation import EPOCH_MS, Conversation
 from streams.sources.adapters.record import LONGEST_NAME, UNDECODABLE, decoded, milliseconds
-from streams.sources.entry import Entry
 
 MOST_SESSIONS: Final = 10_000
 """Sessions of one input that are held. The calls of the oldest of more are reported as unanswered."""

@@ -17,7 +17,7 @@ import re
 import tomllib
 from typing import Any, Final, NamedTuple
 
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 
 FIELDS: Final[tuple[str, ...]] = (
     "session_id",

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import Any, ClassVar, NamedTuple
 
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 from streams.sources.adapters.adapter import Adapter, Format
 from streams.sources.adapters.conversation import EPOCH_MS, Conversation
 from streams.sources.adapters.document import DocumentAdapter, Part, session_of

@@ -1,7 +1,7 @@
 """The DecisionLog of one finished step, and the rules for its texts, the same for every format.
 
 A field that a source does not have is left out. Texts are cut to `LONGEST_TEXT`. Half surrogate pairs, which
-logs of agents do hold, become U+FFFD. So every record passes `streams.domain.validation`.
+logs of agents do hold, become U+FFFD. So every record passes `streams.core.domain.validation`.
 """
 
 from __future__ import annotations

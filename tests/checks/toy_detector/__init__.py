@@ -1,1 +1,1 @@
-"""A detector as a contributor adds it: the test puts this package below `streams/detectors`, as `echo`."""
+"""A detector as a contributor adds it: the test puts this package into `streams/core/detectors` as `echo`."""

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from streams.detectors.echo.presentation import EchoPresentation
-from streams.detectors.echo.rules import EchoRules
-from streams.detectors.echo.settings import EchoSettings
+from streams.core.detectors.echo.presentation import EchoPresentation
+from streams.core.detectors.echo.rules import EchoRules
+from streams.core.detectors.echo.settings import EchoSettings
 
-from streams.detectors.detector import Block, Detector, Eddy, Observation
-from streams.detectors.standing import DetectorStanding, score_rule
-from streams.domain.decision import Decision
-from streams.domain.text.bounded import MOST_JSON_BYTES, bounded
+from streams.core.detectors.detector import Block, Detector, Eddy, Observation
+from streams.core.detectors.standing import DetectorStanding, score_rule
+from streams.core.domain.decision import Decision
+from streams.core.domain.text.bounded import MOST_JSON_BYTES, bounded
 
 
 class EchoState(NamedTuple):
@@ -30,7 +30,7 @@ class Echo(Detector[EchoState, EchoSettings]):
 
     Source: a test.
 
-    >>> from streams.detectors.echo.settings import EchoSettings
+    >>> from streams.core.detectors.echo.settings import EchoSettings
     >>> EchoSettings().echo_limit
     3
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streams.detectors.presentation import Fields, Fired, Presentation
+from streams.core.detectors.presentation import Fields, Fired, Presentation
 
 
 class EchoPresentation(Presentation):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from streams.detectors.echo.settings import EchoSettings
+from streams.core.detectors.echo.settings import EchoSettings
 
-from streams.detectors.rules import Rules
-from streams.domain.decision import Decision
-from streams.domain.level import Level
-from streams.domain.reachability import Reachability
-from streams.domain.witness import NOTHING_SCORED, Obstacle, RecordMaker, Witness, scored_status
+from streams.core.detectors.rules import Rules
+from streams.core.domain.decision import Decision
+from streams.core.domain.level import Level
+from streams.core.domain.reachability import Reachability
+from streams.core.domain.witness import NOTHING_SCORED, Obstacle, RecordMaker, Witness, scored_status
 
 
 class EchoRules(Rules[EchoSettings]):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from streams.domain.settings.general import GeneralSettings
-from streams.domain.settings.ordered_group import OrderedGroup
-from streams.domain.settings.range import whole
-from streams.domain.settings.setting import setting
+from streams.core.domain.settings.general import GeneralSettings
+from streams.core.domain.settings.ordered_group import OrderedGroup
+from streams.core.domain.settings.range import whole
+from streams.core.domain.settings.setting import setting
 
 
 @dataclass(frozen=True, kw_only=True)

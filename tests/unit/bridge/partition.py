@@ -14,9 +14,9 @@ import orjson
 from schemas.encoder import json_encoder
 from streams.bridge.bridge import Bridge, Bridged, BridgeOptions
 from streams.bridge.rows import Row, decode, encode
-from streams.domain.outgoing import Outgoing
-from streams.domain.run import Run
-from streams.domain.topic import Topic
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.run import Run
+from streams.core.domain.topic import Topic
 from streams.sources.adapters.otlp.cutting import cut_requests
 
 SAMPLES = Path(__file__).parents[2] / "samples"

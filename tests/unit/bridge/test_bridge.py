@@ -16,7 +16,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from schemas.reason import Reason
 from streams.bridge.bridge import MOST_HELD
 from streams.bridge.rows import PROGRESS, Progress, TraceRow, decode, encode
-from streams.domain.unreadable import Unreadable
+from streams.core.domain.unreadable import Unreadable
 from streams.sources.content import Content
 from tests.unit.bridge.partition import (
     NOW_MS,

@@ -22,8 +22,8 @@ from cryptography.hazmat.primitives.serialization import (
 from faust.transport.drivers.aiokafka import credentials_to_aiokafka_auth
 
 from streams.brokers.connection import Connection
+from streams.core.errors import ConfigurationError
 from streams.engine.faust_seam.credentials import faust_credentials
-from streams.errors import ConfigurationError
 from tests.certificates import signed_certificate
 
 PASSWORD = "correct-horse-battery"

@@ -4,7 +4,7 @@ import pytest
 
 from streams.brokers.connection import Connection
 from streams.brokers.group_reader import group_reader
-from streams.errors import InfrastructureError
+from streams.core.errors import InfrastructureError
 from tests.ports import own_port
 
 

@@ -15,9 +15,9 @@ from faust.transport.drivers.aiokafka import credentials_to_aiokafka_auth
 
 from streams.brokers.connection import Connection
 from streams.brokers.oauth_token import TokenProvider, TokenSource
+from streams.core.errors import ConfigurationError
 from streams.endpoints import connection
 from streams.engine.faust_seam.credentials import faust_credentials
-from streams.errors import ConfigurationError
 from streams.settings import ConnectionSettings, load
 
 SECRET = "header.claims.signature"

@@ -16,11 +16,11 @@ from streams.brokers.settings_feed import (
     apply_shadow,
     read_document,
 )
-from streams.detectors.settings import DEFAULTS
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.settings_document.document import to_document
+from streams.core.settings_document.shadow import ShadowDocument
+from streams.core.settings_document.version import LARGEST_VERSION
 from streams.engine.settings_ledger import Entry, SettingsLedger, ShadowEntry
-from streams.settings_document.document import to_document
-from streams.settings_document.shadow import ShadowDocument
-from streams.settings_document.version import LARGEST_VERSION
 
 IN_FORCE = apply_document(DEFAULTS, b'{"version": 3, "entropy_window_size": 7}')
 

@@ -13,7 +13,7 @@ from aiokafka.errors import (
 
 from streams.brokers import topic_identity
 from streams.brokers.topic_identity import text_of, topic_ids
-from streams.errors import InfrastructureError
+from streams.core.errors import InfrastructureError
 
 ID = bytes(range(16))
 NO_ID = bytes(16)

@@ -11,8 +11,8 @@ from aiokafka.errors import KafkaConnectionError
 from streams.brokers import client
 from streams.brokers.client import Brokers
 from streams.brokers.connection import Connection
-from streams.domain.outgoing import Outgoing
-from streams.errors import InfrastructureError
+from streams.core.domain.outgoing import Outgoing
+from streams.core.errors import InfrastructureError
 
 RECORD = (0, Outgoing(b"s-17", b"{}", 1))
 

@@ -12,8 +12,8 @@ from streams.brokers.client import Stored
 from streams.cli import main
 from streams.cli.settings_choice import version_of
 from streams.cli.topic_range import Bound, bound
-from streams.errors import ConfigurationError
-from streams.settings_document.document import to_document
+from streams.core.errors import ConfigurationError
+from streams.core.settings_document.document import to_document
 from tests.stream import decision_log, repeated
 
 

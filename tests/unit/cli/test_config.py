@@ -16,12 +16,12 @@ from streams.brokers.settings_feed import apply_document
 from streams.cli import main
 from streams.cli.settings_change import user
 from streams.cli.settings_history import history, line
-from streams.detectors.settings import DEFAULTS
-from streams.errors import ConfigurationError
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.errors import ConfigurationError
+from streams.core.settings_document.document import to_document
+from streams.core.settings_document.version import LARGEST_VERSION
 from streams.explain.settings_publication import changed_document
 from streams.explain.settings_topic import in_force
-from streams.settings_document.document import to_document
-from streams.settings_document.version import LARGEST_VERSION
 
 CHANGED = {"at": 1_760_000_000_000, "by": "ann", "why": "fewer pages", "settings": ["entropy_window_size"]}
 

@@ -9,10 +9,10 @@ from click.testing import CliRunner, Result
 
 from streams.cli import main
 from streams.cli.text.witness_text import act, lines
-from streams.detectors.settings import DEFAULTS
-from streams.domain.validation import problems
-from streams.domain.witness import Witness
-from streams.proof import prove
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.validation import problems
+from streams.core.domain.witness import Witness
+from streams.core.proof import prove
 
 
 def explain(*words: str) -> Result:

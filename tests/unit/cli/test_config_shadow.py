@@ -10,9 +10,9 @@ from click.testing import CliRunner, Result
 from streams.brokers.client import Stored
 from streams.cli import main
 from streams.cli.settings_history import line, shadow_history
-from streams.detectors.settings import DEFAULTS
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.settings_document.document import resolve, to_document
 from streams.explain.settings_topic import differing, next_document, tried_out
-from streams.settings_document.document import resolve, to_document
 
 CHANGED = {"at": 1_760_000_000_000, "by": "ann", "why": "fewer pages", "settings": ["cycle_loop"]}
 

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 
 from schemas.bundled import latest
 from streams.cli import main
-from streams.domain.text.digest import digest
+from streams.core.domain.text.digest import digest
 
 KEYS = [
     "status",

@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from streams.cli import dlq, main
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.topic import Topic
 from streams.dead_letter import Source, rejected_headers
-from streams.domain.outgoing import Outgoing
-from streams.domain.topic import Topic
 from tests.stream import decision_log
 from tests.unit.redrive.fake_brokers import FakeBrokers
 

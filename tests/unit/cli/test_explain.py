@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from streams.cli import main
+from streams.core.offline import Judgement
 from streams.explain.explanation import MOST_NAMED, Explanation
-from streams.offline import Judgement
 from tests.stream import Stream, decision_log, repeated
 
 Write = Callable[..., str]

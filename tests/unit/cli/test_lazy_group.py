@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from streams.cli import main
 from streams.cli.lazy_group import LazyGroup
 from streams.cli.version import described
-from streams.errors import ConfigurationError, EddyError, InfrastructureError
+from streams.core.errors import ConfigurationError, EddyError, InfrastructureError
 
 
 def group_with(action: Callable[[], None]) -> click.Group:

@@ -7,11 +7,11 @@ from click.testing import CliRunner, Result
 
 from streams.cli import main
 from streams.console.settings import ConsoleSettings
-from streams.detectors.settings import DEFAULTS
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.settings_document.document import to_document
+from streams.core.settings_document.table import MEANINGS, RANGES
 from streams.notify.settings import NotifySettings
 from streams.settings import BridgeSettings
-from streams.settings_document.document import to_document
-from streams.settings_document.table import MEANINGS, RANGES
 
 
 def eddy(*words: str) -> Result:

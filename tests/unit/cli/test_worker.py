@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from streams.cli import main, running
 from streams.cli.lazy_group import PROBLEM_FOUND
-from streams.errors import StateError
+from streams.core.errors import StateError
 
 ADVICE = "Move the state away."
 

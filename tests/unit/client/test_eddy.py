@@ -23,12 +23,12 @@ from eddy_client.transport import FileTransport
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.detectors.settings import DEFAULTS
-from streams.domain.outcome import Rejected
-from streams.domain.record import Record
-from streams.pipeline import admit
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.outcome import Rejected
+from streams.core.domain.record import Record
+from streams.core.entry import decode_object
+from streams.core.pipeline import admit
 from streams.sources.adapters.record import PATH_KEYS
-from streams.sources.entry import decode_object
 
 
 class Hostile:

@@ -17,7 +17,7 @@ from streams.console.fold.ledger import table_of
 from streams.console.fold.model import ReadModel
 from streams.console.fold.rows import ActionRow, Row, SampleRow, SessionRow, WatermarkRow
 from streams.console.fold.tables import ACTION, EPISODE, FINDING, SESSION, TABLES, WATERMARK
-from streams.errors import ConfigurationError, InfrastructureError
+from streams.core.errors import ConfigurationError, InfrastructureError
 from tests.unit.console.told import everything, folded
 
 ROWS = tuple(folded(everything()).rows())

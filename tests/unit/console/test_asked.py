@@ -13,7 +13,7 @@ from streams.console.asked import Form, Who, commands_of, form_of, triage_of
 from streams.console.fold.triage import Seen
 from streams.control.audit import AuditRecord
 from streams.control.command import MINUTE_MS, Cause, Command, Issuer, IssuerKind
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 
 NOW = 1_760_000_000_000
 ANA = Issuer(kind=IssuerKind.OPERATOR, name="ana", role="operator", via="cookie")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from streams.control.audit import AuditRecord
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from tests.unit.console.following import following
 from tests.unit.console.told import Told, Topics
 

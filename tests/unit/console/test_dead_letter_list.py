@@ -7,8 +7,8 @@ import pytest
 
 from schemas.reason import Reason
 from streams.brokers.stored import Stored
+from streams.core.domain.topic import Topic
 from streams.dead_letter import Source, dead_letter_headers
-from streams.domain.topic import Topic
 from streams.redrive.memory import Mark, mark_record
 from tests.unit.console.following import following
 from tests.unit.console.told import Told

@@ -17,9 +17,9 @@ from streams.brokers.stored import Stored
 from streams.console.raw_records import PAGE_BYTES, RawRecords
 from streams.console.views import dead_letter
 from streams.control.audit import AuditRecord
+from streams.core.domain.topic import Topic
+from streams.core.errors import InfrastructureError
 from streams.dead_letter import Source, dead_letter_headers
-from streams.domain.topic import Topic
-from streams.errors import InfrastructureError
 from tests.stream import START_MS, decision_log
 from tests.unit.console.following import ADDRESS, Reader, following
 

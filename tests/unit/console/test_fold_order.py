@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from streams.console.fold.model import ReadModel
 from streams.console.fold.rows import Row, SessionRow
 from streams.console.inbox import Query, page
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from tests.unit.console.told import Told, everything, folded
 
 RECORDS = everything()

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from tests.unit.console.agents import Board
 from tests.unit.console.following import following
 from tests.unit.console.told import Told, Topics, everything

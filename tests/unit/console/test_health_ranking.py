@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from streams.console.fold.rows import HealthRow
 from streams.console.health.ranking import ROWS, HealthQuery, Scope, Sort, ranking, totals
 from streams.console.health.report import STALE_MS, Report
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 
 NOW = 1_773_140_000_000
 COUNTS = st.integers(0, 50)

@@ -12,10 +12,10 @@ from streams.console.composition import console_on
 from streams.console.file_board import FileBoard
 from streams.console.redaction import REDACTED
 from streams.console.server import served
-from streams.detectors.settings import DetectionSettings
-from streams.offline import judge
+from streams.core.detectors.settings import DetectionSettings
+from streams.core.entry import Entry
+from streams.core.offline import judge
 from streams.recordings.catalogue import RECORDINGS
-from streams.sources.entry import Entry
 from streams.sources.reading import entries
 from tests.unit.console.access.door_server import ANA, VIC, Asking, settings
 

@@ -11,7 +11,7 @@ from streams.cli.text.top_list import snapshot
 from streams.console.fold.fitting import check
 from streams.console.fold.model import ReadModel
 from streams.console.inbox import Query, SessionQuery, page, sessions
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from streams.top.picture import Reading, picture
 from tests.unit.console.agents import Board
 from tests.unit.console.told import everything, folded

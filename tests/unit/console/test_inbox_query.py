@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from streams.console.fold.model import ReadModel
 from streams.console.inbox import Query, page, tabs
-from streams.detectors.settings import DEFAULTS
-from streams.domain.topic import Topic
-from streams.errors import ConfigurationError
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError
 from tests.unit.console.agents import Board
 from tests.unit.console.lens.recorded import recorded
 from tests.unit.console.told import Told, Topics

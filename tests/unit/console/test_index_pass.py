@@ -8,7 +8,7 @@ from streams.brokers.stored import Stored
 from streams.console.fold.model import SAMPLED, ReadModel
 from streams.console.fold.rows import LetterRow, Row, SessionRow
 from streams.console.inbox import Query, page
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from tests.unit.console.agents import HOUR_MS, MINUTE_MS, Board
 from tests.unit.console.told import Topics
 

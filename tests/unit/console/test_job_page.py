@@ -8,7 +8,7 @@ from typing import Any
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from streams.observe.metrics import WorkerMetrics
 from streams.observe.readings import Readings
 from tests.unit.console.following import ADDRESS, following

@@ -1,7 +1,7 @@
 """How far was read: kept as rows, and only for the topics that there still are."""
 
 from streams.console.marks import Marks
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 
 NAMES = {Topic.ENRICHED: "a.decision-logs-enriched", Topic.TOPOLOGY: "a.topology"}
 TOPICS = {name: topic for topic, name in NAMES.items()}

@@ -19,8 +19,8 @@ from streams.console.file_board import FileBoard
 from streams.console.live_board import LiveBoard
 from streams.console.server import served
 from streams.console.views import alerts
-from streams.detectors.settings import DEFAULTS
-from streams.offline import judge
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.offline import judge
 from streams.recordings.catalogue import RECORDINGS
 from streams.sources.reading import entries
 from tests.unit.console.access.door_server import ANA, settings

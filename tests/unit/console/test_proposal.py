@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.console.proposal import MOST_CHANGES, as_typed, proposal, sent, typed_in
-from streams.detectors.settings import DEFAULTS
-from streams.errors import ConfigurationError
-from streams.settings_document.document import typed
-from streams.settings_document.table import RANGES
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.errors import ConfigurationError
+from streams.core.settings_document.document import typed
+from streams.core.settings_document.table import RANGES
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),

@@ -17,8 +17,8 @@ from streams.console.session_facts import explanation, session_facts
 from streams.console.step import Step
 from streams.console.views.session_content import saved, toned
 from streams.console.whatif import judge_again
-from streams.detectors.settings import DEFAULTS
-from streams.domain.topic import Topic
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.topic import Topic
 from tests.unit.console.told import everything
 
 Path = tuple[Any, ...]

@@ -15,7 +15,7 @@ from streams.console.raw_records import RawRecords
 from streams.console.server import Routes
 from streams.console.views import record
 from streams.control.audit import AuditRecord
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from tests.unit.console.following import ADDRESS, following
 from tests.unit.console.told import Topics
 

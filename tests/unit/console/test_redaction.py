@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from streams.console.redaction import AGENTS_TEXT, REDACTED, Redaction
 from streams.console.settings import ConsoleSettings
-from streams.domain.text.result_text import normalise_result
+from streams.core.domain.text.result_text import normalise_result
 from streams.explain.presentation import sentence
 
 KEY = "sk-0123456789abcdef"

@@ -10,7 +10,7 @@ from streams.console.app import application
 from streams.console.composition import console_on
 from streams.console.file_board import FileBoard
 from streams.console.server import served
-from streams.detectors.settings import DetectionSettings
+from streams.core.detectors.settings import DetectionSettings
 from tests.unit.console.access.door_server import ANA, Asking, settings
 
 #: What does not follow from the method alone. A route that is new here lets more people in: think twice.

@@ -11,8 +11,8 @@ import pytest
 from streams.console.composition import console_on
 from streams.console.file_board import FileBoard
 from streams.console.server import MOST_CONNECTIONS, served
-from streams.detectors.settings import DetectionSettings
-from streams.errors import ConfigurationError
+from streams.core.detectors.settings import DetectionSettings
+from streams.core.errors import ConfigurationError
 from tests.unit.console.access.door_server import settings
 
 LIMIT_S = 60.0

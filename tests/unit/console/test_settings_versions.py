@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from streams.brokers.settings_feed import apply_document, apply_shadow
 from streams.console.fold.rows import VersionRow
 from streams.console.settings_versions import Settings, settings_of
-from streams.detectors.settings import DEFAULTS
-from streams.domain.topic import Topic
-from streams.settings_document.shadow import ShadowDocument
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.topic import Topic
+from streams.core.settings_document.shadow import ShadowDocument
 
 DOCUMENTS = st.lists(
     st.one_of(

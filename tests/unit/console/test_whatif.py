@@ -3,11 +3,11 @@
 import pytest
 
 from streams.console.whatif import SLIDERS, changed, counterfactual, judge_again
-from streams.detectors.settings import DEFAULTS
-from streams.domain.event import EventKind
-from streams.errors import ConfigurationError
-from streams.settings_document.document import to_document
-from streams.settings_document.table import RANGES
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.event import EventKind
+from streams.core.errors import ConfigurationError
+from streams.core.settings_document.document import to_document
+from streams.core.settings_document.table import RANGES
 from tests.unit.console.lens.recorded import NAMES, recorded
 
 

@@ -13,12 +13,12 @@ from streams.console.fold.triage import Seen, request_of
 from streams.control.ack import Ack, GuardFacts
 from streams.control.audit import AuditRecord
 from streams.control.command import Command, Issuer
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.aggregates.agent_health import AgentHealth
+from streams.core.domain.outcome import Scored
+from streams.core.domain.topic import Topic
+from streams.core.offline import judge
 from streams.dead_letter import Source, dead_letter_headers
-from streams.detectors.settings import DEFAULTS
-from streams.domain.aggregates.agent_health import AgentHealth
-from streams.domain.outcome import Scored
-from streams.domain.topic import Topic
-from streams.offline import judge
 from streams.recordings.catalogue import RECORDINGS
 from streams.redrive.memory import Mark, mark_record
 from streams.sources.reading import entries

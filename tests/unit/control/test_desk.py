@@ -11,7 +11,7 @@ from streams.control.audit import AuditRecord, Kind
 from streams.control.command import Command, Scope
 from streams.control.desk import ControlDesk
 from streams.control.signature import HEADER, Signature, verified
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 from tests.unit.control.samples import NOW, note, pause
 from tests.unit.control.topics import Topics
 

@@ -11,8 +11,8 @@ from streams.control.audit import AuditRecord
 from streams.control.command import Action
 from streams.control.desk import ControlDesk
 from streams.control.issuing import audit_of, issued
-from streams.domain.topic import Topic
-from streams.errors import ConfigurationError, InfrastructureError
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError, InfrastructureError
 from tests.unit.control.samples import NOW, pause
 from tests.unit.control.topics import Topics
 

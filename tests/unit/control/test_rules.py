@@ -6,7 +6,7 @@ import pytest
 
 from streams.control.command import MINUTE_MS, Action, Command, Issuer, IssuerKind, OnTimeout, Scope
 from streams.control.rules import checked
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 from tests.unit.control.samples import NOW, note, pause
 
 POLICY = Issuer(kind=IssuerKind.POLICY, name="pause-costly-loops")

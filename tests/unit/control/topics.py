@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams.domain.topic import CONTROL
+from streams.core.domain.topic import CONTROL
 
 
 class Topics:

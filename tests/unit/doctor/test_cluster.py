@@ -10,6 +10,7 @@ import pytest
 from streams.brokers.client import Stored
 from streams.brokers.job_topics import job_topics
 from streams.brokers.survey import Answer, Ends, Group
+from streams.core.domain.topic import Topic
 from streams.doctor.check import Status
 from streams.doctor.cluster import (
     age_checks,
@@ -20,7 +21,6 @@ from streams.doctor.cluster import (
     topic_checks,
 )
 from streams.doctor.state import Database
-from streams.domain.topic import Topic
 from streams.engine.state.store import FORMAT, StoreInspection
 from topics.plan import ActualTopic, plan
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from streams.brokers.survey import Group
-from streams.detectors.settings import DEFAULTS
+from streams.core.detectors.settings import DEFAULTS
 from streams.doctor.check import Status
 from streams.doctor.place import lost_place_checks, retention_checks
 from streams.doctor.state import Database

@@ -14,11 +14,11 @@ from pathlib import Path
 import psutil
 import pytest
 
+from streams.core.errors import ConfigurationError, InfrastructureError
 from streams.embedded_broker import embedded
 from streams.embedded_broker.child import Child
 from streams.embedded_broker.embedded import EmbeddedBroker, broker_binary
 from streams.embedded_broker.port import free_port
-from streams.errors import ConfigurationError, InfrastructureError
 
 
 @pytest.fixture

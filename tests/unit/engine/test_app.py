@@ -8,8 +8,8 @@ import pytest
 from mode import Service
 
 from streams.app import build
+from streams.core.errors import StateError
 from streams.engine.app import RunApp
-from streams.errors import StateError
 from streams.settings import WorkerSettings
 
 

@@ -9,18 +9,18 @@ import pytest
 from schemas.codec import Codec
 from schemas.encoder import UnencodableError
 from streams.brokers.client import Stored
-from streams.detectors.settings import DEFAULTS
-from streams.detectors.verdict.episode import Episode
-from streams.detectors.verdict.state import VerdictState
-from streams.domain.run import Run
-from streams.domain.session import DamagedSessionError, Session
-from streams.domain.topic import Topic
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.detectors.verdict.episode import Episode
+from streams.core.detectors.verdict.state import VerdictState
+from streams.core.domain.run import Run
+from streams.core.domain.session import DamagedSessionError, Session
+from streams.core.domain.topic import Topic
+from streams.core.errors import StateError
+from streams.core.pipeline import expire
 from streams.engine.lifetime.due import Due
 from streams.engine.lifetime.removal import Reason, Removal
 from streams.engine.state.changelog import blaming_state, decode_session, encode_session
-from streams.errors import StateError
 from streams.job import Job
-from streams.pipeline import expire
 from streams.run_result import RunResult
 from tests.fuzz.stored import Sessions
 from tests.integration.load import as_json, decision
@@ -116,6 +116,6 @@ def test_an_error_over_a_session_nobody_stored_is_not_blamed_on_state(
     def broken(*_: object) -> None:
         raise ValueError("a mistake in the code")
 
-    monkeypatch.setattr("streams.pipeline.scoring_status", broken)
+    monkeypatch.setattr("streams.core.pipeline.scoring_status", broken)
     with pytest.raises(ValueError, match="a mistake"):
         JOB.fold(Run(Topic.DECISION_LOGS, 0, messages(0)), Sessions(), DEFAULTS, RunResult())

@@ -11,18 +11,18 @@ import pytest
 
 from streams.app import build
 from streams.brokers.clock import ClusterClock, now_ms
-from streams.domain.aggregates.agent_health import AgentHealth
-from streams.domain.aggregates.contribution import Contribution
-from streams.domain.node import NodeState
-from streams.domain.outgoing import Outgoing, Row
-from streams.domain.session import Session
+from streams.core.domain.aggregates.agent_health import AgentHealth
+from streams.core.domain.aggregates.contribution import Contribution
+from streams.core.domain.node import NodeState
+from streams.core.domain.outgoing import Outgoing, Row
+from streams.core.domain.session import Session
+from streams.core.errors import StateError
 from streams.engine.crash_point import CrashPoint
 from streams.engine.delivery.at_least_once import AtLeastOnce
 from streams.engine.delivery.lease import Lease
 from streams.engine.delivery.producer import Sent
 from streams.engine.effects import Outcome, Routes, key_partition
 from streams.engine.state.table import StateTable
-from streams.errors import StateError
 from streams.settings import WorkerSettings
 
 OFFSET = 0

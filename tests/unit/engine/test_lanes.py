@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 
 from streams.brokers.client import Stored
-from streams.domain.run import Run
+from streams.core.domain.run import Run
+from streams.core.errors import DamagedStateError
 from streams.engine.lanes import Lanes
-from streams.errors import DamagedStateError
 
 Process = Callable[[Run], Awaitable[None]]
 

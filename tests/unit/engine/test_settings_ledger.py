@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.brokers.client import Stored
-from streams.detectors.settings import DEFAULTS, DetectionSettings
-from streams.domain.run import Run
+from streams.core.detectors.settings import DEFAULTS, DetectionSettings
+from streams.core.domain.run import Run
+from streams.core.errors import StateError
+from streams.core.settings_document.document import resolve
+from streams.core.settings_document.shadow import Shadow, ShadowDocument
+from streams.core.settings_document.version import LARGEST_VERSION
 from streams.engine.settings_ledger import RESERVED_AHEAD, Entry, SettingsLedger, ShadowEntry, outdated_ledger
 from streams.engine.state.changelog import SETTINGS_KEY
-from streams.errors import StateError
-from streams.settings_document.document import resolve
-from streams.settings_document.shadow import Shadow, ShadowDocument
-from streams.settings_document.version import LARGEST_VERSION
 
 
 def settings(version: int) -> DetectionSettings:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from streams.detectors.registry import DETECTORS
-from streams.domain.event import EventKind
-from streams.domain.level import Level
+from streams.core.detectors.registry import DETECTORS
+from streams.core.domain.event import EventKind
+from streams.core.domain.level import Level
 from streams.explain.presentation import fired, meaning, objections, sentence, summaries
 from tests.stream import Stream, decision_log, repeated
 

@@ -3,11 +3,11 @@
 from typing import Any
 
 from schemas.codec import Codec
-from streams.domain.outcome import Scored
-from streams.domain.topic import Topic
+from streams.core.domain.outcome import Scored
+from streams.core.domain.topic import Topic
+from streams.core.offline import Judgement
 from streams.explain.enriched_record import scored_again
 from streams.explain.explanation import Explanation
-from streams.offline import Judgement
 from tests.stream import Stream, decision_log, repeated
 
 SUBJECT = f"{Topic.ENRICHED}-value"

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
+from streams.core.policy.standing import standing
 from streams.explain.explanation import Explanation
 from streams.explain.verdict import verdict_sentence
 from streams.explain.worker_request import WorkerUnreachableError, standing_at
 from streams.observe.web import HealthServer
-from streams.policy.standing import standing
 from tests.stream import Stream, decision_log, repeated
 
 TOKEN = "a-token-of-sixteen"

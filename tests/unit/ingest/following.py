@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from streams.errors import InfrastructureError
+from streams.core.errors import InfrastructureError
 from streams.ingest.account import Account
 from streams.ingest.ingestion import Ingestion, Request
 from streams.ingest.opening import Opening

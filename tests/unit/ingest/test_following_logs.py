@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from streams.errors import InfrastructureError
+from streams.core.errors import InfrastructureError
 from streams.ingest import file_tail
 from tests.unit.ingest.following import LOG, Kept, World
 

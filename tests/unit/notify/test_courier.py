@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import pytest
 
 from streams.brokers.stored import Stored
-from streams.domain.outgoing import Outgoing
-from streams.domain.topic import Topic
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.topic import Topic
 from streams.notify.courier import Clocks, Courier
 from streams.notify.episodes import Episodes
 from streams.notify.memory import Memory

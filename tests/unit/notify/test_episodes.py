@@ -1,6 +1,6 @@
 """What an alert means depends on the alerts before it, and on nothing else."""
 
-from streams.domain.level import Level
+from streams.core.domain.level import Level
 from streams.notify.episodes import Episodes
 from streams.sinks.alert import Alert
 from streams.sinks.delivery import Delivery, Step, Told

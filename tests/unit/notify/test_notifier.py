@@ -17,9 +17,9 @@ from streams.brokers.connection import Connection
 from streams.brokers.group_reader import GroupReader
 from streams.brokers.stored import Stored
 from streams.brokers.survey import Ends
-from streams.domain.outgoing import Outgoing
-from streams.domain.topic import Topic
-from streams.domain.unreadable import Unreadable
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.topic import Topic
+from streams.core.domain.unreadable import Unreadable
 from streams.notify import beginning as beginning_module
 from streams.notify import notifier as notifier_module
 from streams.notify.courier import Clocks

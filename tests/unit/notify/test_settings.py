@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 from streams.notify.settings import NotifySettings
 from streams.notify.sinks import sinks
 from streams.notify.transport import HttpTransport

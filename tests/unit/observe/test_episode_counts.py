@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from streams.domain.event_kind import EventKind
+from streams.core.domain.event_kind import EventKind
 from streams.observe.episode_counts import MOST_AGENTS, OTHERS, EpisodeCounts
 
 

@@ -27,7 +27,7 @@ except ZeroDivisionError:
 
 FAILING = """
 import logging, logging.config
-from streams.errors import StateError
+from streams.core.errors import StateError
 from streams.observe.logs import logging_config
 
 logging.config.dictConfig(logging_config("INFO", {output_format!r}))

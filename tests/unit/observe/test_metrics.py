@@ -8,7 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from schemas.codec import Reason
 from streams.aggregation import Tallied
-from streams.domain.event import EventKind
+from streams.core.domain.event import EventKind
 from streams.observe import engine_counts, episode_counts
 from streams.observe import metrics as documented
 from streams.observe.metrics import WorkerMetrics

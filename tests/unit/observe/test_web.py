@@ -9,8 +9,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from yarl import URL
 
-from streams.errors import ConfigurationError
-from streams.native import NATIVE
+from streams.core.errors import ConfigurationError
+from streams.core.native import NATIVE
 from streams.observe.metrics import WorkerMetrics
 from streams.observe.web import HealthServer
 from streams.settings import WorkerSettings

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable
 
 from streams.brokers.client import Stored
-from streams.domain.outgoing import Outgoing
-from streams.domain.topic import Topic
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.topic import Topic
 from topics.plan import ActualTopic
 
 

@@ -6,10 +6,10 @@ import orjson
 import pytest
 
 from schemas.codec import Codec
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError, InfrastructureError
 from streams.dead_letter import Source, rejected_headers
-from streams.detectors.settings import DEFAULTS
-from streams.domain.topic import Topic
-from streams.errors import ConfigurationError, InfrastructureError
 from streams.redrive.letter import read
 from streams.redrive.memory import Mark, mark_record
 from streams.redrive.redrive import LetterOutcome, Redrive, RedriveRequest, target

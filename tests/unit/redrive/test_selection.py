@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from schemas.codec import Codec
+from streams.core.detectors.settings import DEFAULTS
 from streams.dead_letter import Source, rejected_headers
-from streams.detectors.settings import DEFAULTS
 from streams.redrive.letter import DeadLetter, read
 from streams.redrive.selection import Selection
 from streams.redrive.trial import Trial

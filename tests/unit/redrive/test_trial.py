@@ -8,9 +8,9 @@ import orjson
 import pytest
 
 from schemas.codec import Codec
-from streams.detectors.settings import DEFAULTS
-from streams.domain.run import Run
-from streams.domain.topic import Topic
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.run import Run
+from streams.core.domain.topic import Topic
 from streams.job import Job
 from streams.redrive.letter import read
 from streams.redrive.trial import Trial

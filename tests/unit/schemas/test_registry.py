@@ -21,7 +21,7 @@ from schemas.numbers import CONTROL_SUBJECTS
 from schemas.registered import AbsentSchema, RegisteredSchema
 from schemas.registry import Registry
 from schemas.writer_schemas import ABSENT_FOR_S, MOST_ABSENT, MOST_READERS, WriterSchemas
-from streams.errors import ConfigurationError, InfrastructureError
+from streams.core.errors import ConfigurationError, InfrastructureError
 from tests.certificates import signed_certificate
 from tests.unit.schemas.fake_registry import FakeRegistry
 from tests.unit.schemas.samples import fullest, smallest

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 from streams.sinks.standard_webhooks import keys, signed
 
 #: The example of the specification, and what its libraries make of it.

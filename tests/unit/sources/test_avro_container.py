@@ -9,7 +9,7 @@ import fastavro
 import pytest
 
 from schemas.bundled import latest
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 from streams.sources import avro_container
 
 LOG = {

@@ -6,9 +6,9 @@ from typing import Any
 import orjson
 import pytest
 
-from streams.domain.text.canonical import canonical
-from streams.domain.text.result_text import normalise_result
-from streams.domain.validation import problems
+from streams.core.domain.text.canonical import canonical
+from streams.core.domain.text.result_text import normalise_result
+from streams.core.domain.validation import problems
 from streams.sources.content import Content, hashed, reduced
 from tests.unit.ingest.following import SAMPLES
 

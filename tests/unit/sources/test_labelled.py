@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 from streams.sources.labelled import files, read
 from tests.stream import decision_log
 

@@ -9,10 +9,10 @@ import orjson
 import pytest
 
 from schemas.bundled import latest
-from streams.detectors.settings import DEFAULTS
-from streams.errors import ConfigurationError
-from streams.offline import judge
-from streams.sources.entry import Entry
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.entry import Entry
+from streams.core.errors import ConfigurationError
+from streams.core.offline import judge
 from streams.sources.input_file import starts_with
 from streams.sources.message import Message, message
 from streams.sources.reading import InputFormat, entries, messages

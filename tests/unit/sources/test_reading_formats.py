@@ -13,7 +13,7 @@ import orjson
 import pytest
 
 from streams.cli.text.intake_report import intake_lines
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 from streams.sources.adapters.adapter import LONGEST_UNIT
 from streams.sources.adapters.mapped import mapped_format
 from streams.sources.adapters.registry import BY_NAME

@@ -2,9 +2,9 @@
 
 import pytest
 
-from streams.errors import ConfigurationError
+from streams.core.entry import Entry
+from streams.core.errors import ConfigurationError
 from streams.sources import recorded_messages
-from streams.sources.entry import Entry
 
 
 def read(line: bytes) -> Entry:

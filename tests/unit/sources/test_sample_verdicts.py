@@ -5,10 +5,10 @@ from pathlib import Path
 import orjson
 import pytest
 
-from streams.detectors.settings import DEFAULTS
-from streams.domain.level import Level
-from streams.domain.outcome import Scored
-from streams.offline import judge
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.level import Level
+from streams.core.domain.outcome import Scored
+from streams.core.offline import judge
 from streams.sources.adapters.registry import BY_NAME
 from streams.sources.reading import entries
 

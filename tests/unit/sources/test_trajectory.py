@@ -5,10 +5,10 @@ from typing import Any
 import orjson
 import pytest
 
-from streams.detectors.settings import DEFAULTS
-from streams.domain.outcome import Rejected
-from streams.domain.record import Record
-from streams.pipeline import admit
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.outcome import Rejected
+from streams.core.domain.record import Record
+from streams.core.pipeline import admit
 from streams.sources import trajectory
 from streams.sources.trajectory import EPOCH_MS, decision_log
 

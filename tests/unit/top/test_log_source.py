@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from streams.detectors.settings import DEFAULTS
+from streams.core.detectors.settings import DEFAULTS
 from streams.ingest.own_formats import AUTO, choice
 from streams.top.log_source import LogSource
 from streams.top.picture import picture

@@ -1,6 +1,6 @@
 """What there is to show of what agents did."""
 
-from streams.domain.level import Level
+from streams.core.domain.level import Level
 from streams.top.picture import MOST_ROWS, Picture, Reading, picture, row_of
 from tests.unit.console.agents import HOUR_MS, Board
 from tests.unit.console.told import MINUTE_MS

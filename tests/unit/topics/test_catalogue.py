@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from schemas.numbers import SUBJECT_NUMBERS
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 from topics.catalogue import TOPICS_FILE, Catalogue
 
 NAMES = (

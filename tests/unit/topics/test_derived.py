@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 from topics.catalogue import TOPICS_FILE, Catalogue
 from topics.derived import EVENT_MODULE, SCHEMA_MODULE, TOPIC_MODULE, derived
 from topics.documents import DOCUMENTS, RIGHTS_DOCUMENT, TOPICS_DOCUMENT
@@ -43,15 +43,15 @@ PROBE = """
 import json
 import streams
 from schemas.numbers import SUBJECT_NUMBERS
-from streams import pipeline
+from streams.core import pipeline
 from streams.brokers.job_topics import job_topics
-from streams.detectors.repeat.detector import Repeat
-from streams.detectors.settings import DEFAULTS
-from streams.domain.event import EventKind, Finding
-from streams.domain.record import Record
-from streams.domain.topic import Topic
+from streams.core.detectors.repeat.detector import Repeat
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.event import EventKind, Finding
+from streams.core.domain.record import Record
+from streams.core.domain.topic import Topic
 from streams.engine.options import JOB_FLOW
-from streams.settings_document.document import resolve
+from streams.core.settings_document.document import resolve
 from topics.plan import plan, render
 
 class Robot(Repeat):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from streams.errors import DamagedStateError, StateError
+from streams.core.errors import DamagedStateError, StateError
 
 #: RocksDB's words for a lock that another process holds, or this one.
 _LOCKED = re.compile("lock hold by current process|While lock file", re.IGNORECASE)

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from rocksdict import AccessType, Options, Rdict
 
+from streams.core.errors import StateError
 from streams.engine.state.store.damage import unusable
 from streams.engine.state.store.layout import BEHIND, CHANGELOG_KEY, FORMAT_KEY, OFFSET_KEY, WRITTEN_KEY
 from streams.engine.state.store.log_files import check_log_files
-from streams.errors import StateError
 
 #: What a database has beside its data: the lock, logs, and a file of the bindings.
 _NOT_DATA = frozenset({"LOCK", "LOG", "rocksdict-config.json"})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from streams.errors import DamagedStateError
+from streams.core.errors import DamagedStateError
 
 _BLOCK = 32 << 10
 _HEADER = 7

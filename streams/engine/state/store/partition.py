@@ -12,6 +12,7 @@ from typing import Any
 
 from rocksdict import DbClosedError, Options, Rdict, WriteBatch, WriteOptions
 
+from streams.core.errors import DamagedStateError, StateError
 from streams.engine.state.changelog import Restorable
 from streams.engine.state.store.continuity import PREFIX, Continuity, Stretch
 from streams.engine.state.store.damage import unusable
@@ -27,7 +28,6 @@ from streams.engine.state.store.layout import (
     is_older,
 )
 from streams.engine.state.store.log_files import check_log_files
-from streams.errors import DamagedStateError, StateError
 
 log = logging.getLogger(__name__)
 

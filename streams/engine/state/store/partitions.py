@@ -10,10 +10,10 @@ from pathlib import Path
 
 from rocksdict import Cache
 
+from streams.core.errors import DamagedStateError, StateError
 from streams.engine.state.store.options import StoreOptions
 from streams.engine.state.store.partition import PartitionStore
 from streams.engine.state.store.set_aside import set_aside
-from streams.errors import DamagedStateError, StateError
 
 #: A database that is damaged again so soon is not restored again: then it is the disk, or the memory.
 _AGAIN_S = 3600.0

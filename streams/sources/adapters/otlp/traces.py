@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, NamedTuple
 
+from streams.core.entry import Entry
 from streams.sources.adapters.adapter import Problem, Reason
 from streams.sources.adapters.log import Found
 from streams.sources.adapters.otlp.span import Received, Span, SpanKind
 from streams.sources.adapters.otlp.values import SESSION_KEYS, reduced, session_of
 from streams.sources.adapters.record import LARGEST_COUNT, Agent, Step, decision_log, not_captured
-from streams.sources.entry import Entry
 
 SPANS_REMEMBERED: Final = 2_048
 """Ids of a trace's spans, the newest ones, by which a repeated span is found."""

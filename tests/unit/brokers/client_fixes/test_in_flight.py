@@ -3,7 +3,7 @@
 from aiokafka import AIOKafkaProducer
 
 from streams.brokers.client_fixes.in_flight import InFlight, allow_several_in_flight
-from streams.domain.outgoing import Row
+from streams.core.domain.outgoing import Row
 from streams.engine.delivery.producer import publish
 from tests.unit.brokers.answering_broker import TOPIC, AnsweringBroker
 

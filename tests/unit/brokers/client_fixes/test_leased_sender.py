@@ -16,10 +16,10 @@ from aiokafka.protocol.metadata import MetadataRequest
 from streams.brokers.client_fixes.in_flight import allow_several_in_flight
 from streams.brokers.client_fixes.leased_sender import LeasedSender
 from streams.brokers.client_fixes.redating import Redating
-from streams.domain.outgoing import Row
+from streams.core.domain.outgoing import Row
+from streams.core.errors import ProducerFencedError
 from streams.engine.delivery.lease import Lease
 from streams.engine.delivery.producer import publish
-from streams.errors import ProducerFencedError
 from tests.unit.brokers.answering_broker import TOPIC, AnsweringBroker
 
 ROWS: list[Row] = [(b"k", b"v", 1_000, [])]

@@ -10,7 +10,7 @@ from aiokafka.structs import TopicPartition
 
 from streams.brokers.client_fixes.fetch_hook import hook_fetch
 from streams.brokers.client_fixes.log_range import notice_out_of_range, records_lost
-from streams.errors import StateError
+from streams.core.errors import StateError
 
 TP = TopicPartition("decision-logs", 3)
 OTHER = TopicPartition("decision-logs", 4)

@@ -13,7 +13,7 @@ from aiokafka.structs import TopicPartition
 
 from streams.brokers.client_fixes.careful_fetch import _received
 from streams.brokers.client_fixes.record_batches import Batches, Watch
-from streams.domain.unreadable import Raw, Unreadable
+from streams.core.domain.unreadable import Raw, Unreadable
 from tests.hostile.raw_batch import batch, record
 
 TP = TopicPartition("decision-logs", 0)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.brokers.client_fixes.salvage import MOST_LETTERS, Frame, Salvaged, lost, salvage
-from streams.domain.unreadable import Raw, Unreadable
+from streams.core.domain.unreadable import Raw, Unreadable
 from tests.hostile.raw_batch import record, sized, varint
 
 Found = list[Salvaged | Unreadable]

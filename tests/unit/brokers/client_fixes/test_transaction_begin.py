@@ -7,7 +7,7 @@ from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.errors import ConcurrentTransactions, GroupAuthorizationFailedError
 
 from streams.brokers.client_fixes.transaction_begin import TransactionBegin
-from streams.domain.outgoing import Row
+from streams.core.domain.outgoing import Row
 from streams.engine.crash_point import CrashPoint
 from streams.engine.delivery.producer import publish
 from streams.engine.delivery.transactions import Batch, TransactionalProducer

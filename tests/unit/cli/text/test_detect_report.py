@@ -12,13 +12,13 @@ from streams.cli import main
 from streams.cli.text.line import Line, Span
 from streams.cli.text.report import MOST_SESSIONS_NAMED, Report
 from streams.cli.text.screen import line_writer
-from streams.detectors.settings import DEFAULTS
-from streams.domain.text.clock import clock, duration
-from streams.domain.text.printable import printable
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.text.clock import clock, duration
+from streams.core.domain.text.printable import printable
+from streams.core.entry import Entry
+from streams.core.offline import judge
 from streams.explain.presentation import sentence
-from streams.offline import judge
 from streams.recordings.catalogue import RECORDINGS, Recording
-from streams.sources.entry import Entry
 
 
 class Terminal(io.StringIO):

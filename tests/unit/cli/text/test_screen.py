@@ -12,7 +12,7 @@ import pytest
 
 from streams.cli.text.line import Line, Span, Table
 from streams.cli.text.screen import echo_lines, json_bytes, line_writer
-from streams.domain.text.printable import escaped, escaped_json, printable
+from streams.core.domain.text.printable import escaped, escaped_json, printable
 
 HOSTILE = [
     *map(chr, range(0x20)),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from streams.control.audit import AuditRecord
-from streams.errors import InfrastructureError
+from streams.core.errors import InfrastructureError
 from tests.unit.console.access.door_server import (
     AGENT,
     ANA,

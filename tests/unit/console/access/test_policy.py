@@ -6,7 +6,7 @@ import pytest
 
 from streams.console.access import Access
 from streams.console.settings import ConsoleSettings
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 from tests.unit.console.access.door_server import settings
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from streams.console.access.token_file import TokenFile
 from streams.console.access.tokens import agents_of, people_of, whose
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 from tests.unit.console.access.door_server import ANA, VIC, digest
 
 

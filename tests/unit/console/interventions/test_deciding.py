@@ -14,7 +14,7 @@ from streams.console.fold.model import ReadModel
 from streams.console.intake import Intake
 from streams.console.interventions.deciding import OLDEST_MS, Deciding
 from streams.control.audit import AuditRecord
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from tests.unit.console.interventions.test_scoreboard import AT, fields
 from tests.unit.console.told import Topics, folded
 

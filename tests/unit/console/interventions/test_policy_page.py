@@ -6,8 +6,8 @@ from typing import Any
 import orjson
 
 from streams.console.interventions.decided import audit_of, event_of
-from streams.domain.topic import Topic
-from streams.policy.intervention import Act, Withheld
+from streams.core.domain.topic import Topic
+from streams.core.policy.intervention import Act, Withheld
 from tests.unit.console.following import following
 from tests.unit.console.interventions.test_scoreboard import AT, POLICY, RULE, fields, later, over
 from tests.unit.console.told import Told, Topics

@@ -9,8 +9,8 @@ from streams.console.fold.rows import ActionRow, VersionRow
 from streams.console.interventions.decided import Decided, audit_of, decided, event_of
 from streams.console.interventions.scoreboard import Fate, open_breakers, outcomes, scores
 from streams.console.interventions.versions import in_force, policy_versions
-from streams.domain.topic import Topic
-from streams.policy.intervention import Act, Do, Mode, Policy, Rule, When, Withheld
+from streams.core.domain.topic import Topic
+from streams.core.policy.intervention import Act, Do, Mode, Policy, Rule, When, Withheld
 
 AT = 1_760_000_000_000
 RULE = Rule(name="costly", when=When(), do=Do(action="pause"))

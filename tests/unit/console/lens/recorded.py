@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 
 from streams.console.step import Step
-from streams.detectors.settings import DEFAULTS, DetectionSettings
-from streams.domain.outcome import Scored
-from streams.offline import judge
+from streams.core.detectors.settings import DEFAULTS, DetectionSettings
+from streams.core.domain.outcome import Scored
+from streams.core.entry import Entry
+from streams.core.offline import judge
 from streams.recordings.catalogue import RECORDINGS
-from streams.sources.entry import Entry
 from streams.sources.reading import entries
 
 NAMES = [recording.name for recording in RECORDINGS]

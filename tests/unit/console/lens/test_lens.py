@@ -11,7 +11,7 @@ from streams.console.lens.letters import letters, signature_of
 from streams.console.lens.rounds import episodes
 from streams.console.lens.scores import scores
 from streams.console.step import Step
-from streams.detectors.settings import DEFAULTS
+from streams.core.detectors.settings import DEFAULTS
 from tests.unit.console.lens.recorded import NAMES, recorded
 
 STEPS = {name: recorded(name) for name in NAMES}

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from streams.console.lens.twin import twin
 from streams.console.step import Step
-from streams.domain.text.result_text import normalise_result, replaced_spans, with_placeholders
-from streams.sources.entry import Entry
+from streams.core.domain.text.result_text import normalise_result, replaced_spans, with_placeholders
+from streams.core.entry import Entry
 from tests.stream import decision_log
 from tests.unit.console.lens.recorded import steps_of
 

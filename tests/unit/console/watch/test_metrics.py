@@ -1,7 +1,7 @@
 """What the console takes from the metrics of a worker: from those that a worker really exposes."""
 
 from streams.console.watch.metrics import FIGURES, metrics_of
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
 from streams.observe.metrics import WorkerMetrics
 from streams.observe.readings import Readings
 

@@ -19,9 +19,10 @@ from aiokafka.errors import (
 
 from streams.app import build
 from streams.brokers.clock import ClusterClock
-from streams.domain.node import NodeState
-from streams.domain.outgoing import Outgoing
-from streams.domain.session import Session
+from streams.core.domain.node import NodeState
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.session import Session
+from streams.core.errors import InfrastructureError, ProducerFencedError, StateError
 from streams.engine.crash_point import CrashPoint
 from streams.engine.delivery.exactly_once import ExactlyOnce
 from streams.engine.delivery.producer import Written
@@ -29,7 +30,6 @@ from streams.engine.delivery.transactions import Batch, TransactionalProducer
 from streams.engine.effects import Consumed, Outcome
 from streams.engine.state.changelog import SETTINGS_KEY
 from streams.engine.state.table import SessionTable
-from streams.errors import InfrastructureError, ProducerFencedError, StateError
 from streams.settings import WorkerSettings
 
 CONSUMED = Consumed("decision-logs", 2, 13)

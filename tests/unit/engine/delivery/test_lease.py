@@ -8,8 +8,8 @@ from typing import TypeVar
 import pytest
 
 from streams.brokers.clock import boot_time
+from streams.core.errors import ProducerFencedError
 from streams.engine.delivery.lease import Lease
-from streams.errors import ProducerFencedError
 
 SESSION_S, REBALANCE_S = 10.0, 40.0
 _WITHIN_S = 30.0

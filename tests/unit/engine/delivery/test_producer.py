@@ -10,9 +10,9 @@ from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 from aiokafka.producer.message_accumulator import BatchBuilder
 from aiokafka.structs import RecordMetadata
 
-from streams.domain.outgoing import Row
+from streams.core.domain.outgoing import Row
+from streams.core.errors import InfrastructureError
 from streams.engine.delivery.producer import Sent, all_acknowledged, batch_for
-from streams.errors import InfrastructureError
 
 TOPIC, PARTITION = "t", 3
 SMALL: list[Row] = [(b"k", b"v" * 99, 1_000, [])] * 10

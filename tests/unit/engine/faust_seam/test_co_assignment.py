@@ -10,11 +10,11 @@ from faust.assignor.partition_assignor import PartitionAssignor
 from faust.types import TP
 
 from streams.app import build
-from streams.domain.topic import Topic
+from streams.core.domain.topic import Topic
+from streams.core.errors import InfrastructureError
 from streams.engine.app import RunApp
 from streams.engine.faust_seam.co_assignment import check_co_assigned
 from streams.engine.faust_seam.recovery import RunTableManager
-from streams.errors import InfrastructureError
 from streams.settings import WorkerSettings
 
 SOURCE, CHANGELOG = str(Topic.DECISION_LOGS), "eddy-sessions-changelog"

@@ -22,11 +22,11 @@ from faust.types.tuples import Message
 from streams.app import build
 from streams.brokers.client import Stored
 from streams.brokers.clock import boot_time
-from streams.domain.run import Run
+from streams.core.domain.run import Run
+from streams.core.errors import InfrastructureError
 from streams.engine.app import RunApp
 from streams.engine.faust_seam.consumer_thread import RunConsumerThread
 from streams.engine.faust_seam.transport import RunConsumer, RunSchema
-from streams.errors import InfrastructureError
 from streams.settings import WorkerSettings
 
 TOPIC = "decision-logs"

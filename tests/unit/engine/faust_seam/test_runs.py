@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.brokers.client import Stored
-from streams.domain.run import Run, rounds, runs
+from streams.core.domain.run import Run, rounds, runs
 
 
 def messages(partition: int, sizes: list[int | None]) -> list[Stored]:

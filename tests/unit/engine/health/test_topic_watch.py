@@ -6,9 +6,9 @@ from itertools import repeat
 import pytest
 
 from streams.brokers.connection import Connection
+from streams.core.errors import InfrastructureError, StateError
 from streams.engine.health import topic_watch
 from streams.engine.health.topic_watch import GONE_AFTER_SECONDS, TopicWatch
-from streams.errors import InfrastructureError, StateError
 
 
 @pytest.fixture

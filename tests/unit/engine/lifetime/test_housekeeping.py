@@ -17,24 +17,24 @@ from streams.app import build
 from streams.brokers.client import Stored
 from streams.brokers.clock import ClusterClock
 from streams.contribution_record import read
-from streams.detectors.settings import DEFAULTS, DetectionSettings
-from streams.domain.aggregates.agent_health import AgentHealth
-from streams.domain.aggregates.contribution import Contribution, agent_key
-from streams.domain.outgoing import Outgoing
-from streams.domain.run import Run
-from streams.domain.session import Session
-from streams.domain.topic import Topic
+from streams.core.detectors.settings import DEFAULTS, DetectionSettings
+from streams.core.domain.aggregates.agent_health import AgentHealth
+from streams.core.domain.aggregates.contribution import Contribution, agent_key
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.run import Run
+from streams.core.domain.session import Session
+from streams.core.domain.topic import Topic
+from streams.core.errors import InfrastructureError, ProducerFencedError
+from streams.core.settings_document.shadow import ShadowDocument
 from streams.engine.effects import Outcome, changes
 from streams.engine.lifetime import housekeeping as tested
 from streams.engine.lifetime.housekeeping import Housekeeping
 from streams.engine.state.changelog import SETTINGS_KEY, encode_session, session_key
 from streams.engine.state.table import SessionTable
 from streams.engine.state.view import View
-from streams.errors import InfrastructureError, ProducerFencedError
 from streams.job import Job
 from streams.run_result import RunResult
 from streams.settings import WorkerSettings
-from streams.settings_document.shadow import ShadowDocument
 from tests.integration.load import as_json, decision
 
 JOB = Job(Codec.bundled(), group="g", version="1")

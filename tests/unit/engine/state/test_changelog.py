@@ -7,11 +7,11 @@ import pytest
 
 from schemas.codec import Codec
 from streams.brokers.client import Stored
-from streams.detectors.settings import DEFAULTS
-from streams.domain.run import Run
-from streams.domain.session import Session
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.run import Run
+from streams.core.domain.session import Session
+from streams.core.errors import StateError
 from streams.engine.state.changelog import SETTINGS_KEY, decode_session, encode_session, session_key
-from streams.errors import StateError
 from streams.job import Job
 from streams.run_result import RunResult
 from tests.integration.load import load

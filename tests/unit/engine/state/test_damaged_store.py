@@ -12,8 +12,8 @@ from random import Random
 import pytest
 from rocksdict import Cache
 
+from streams.core.errors import DamagedStateError, StateError
 from streams.engine.state.store import SET_ASIDE, PartitionStore, PartitionStores, StoreOptions, inspect_store
-from streams.errors import DamagedStateError, StateError
 
 OPTIONS = StoreOptions(block_cache_bytes=1 << 20, write_buffer_bytes=1 << 16, max_write_buffers=6)
 AT = 1_700_000_000_000

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from streams.core.errors import ConfigurationError
 from streams.engine.state.data_directory import DataDirectory
-from streams.errors import ConfigurationError
 
 HOLDER = """
 import sys, time

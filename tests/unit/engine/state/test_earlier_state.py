@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from streams.detectors.registry import DETECTORS
-from streams.detectors.settings import DEFAULTS
-from streams.domain.event import EventKind
+from streams.core.detectors.registry import DETECTORS
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.event import EventKind
+from streams.core.policy.activity import ACTIVITY
+from streams.core.policy.redelivery import RECENT
 from streams.engine.settings_ledger import SettingsLedger
 from streams.engine.state.changelog import SETTINGS_KEY, decode_session, encode_session, session_key
-from streams.policy.activity import ACTIVITY
-from streams.policy.redelivery import RECENT
 from tests.earlier_state import CUT, EVERY_DETECTOR, LEDGER, RECORDED, Sessions, changelog, fold, restored
 
 # What that version computed.

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from streams.detectors.settings import DEFAULTS
-from streams.detectors.verdict.state import VerdictState
-from streams.domain.session import STATE_VERSION
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.detectors.verdict.state import VerdictState
+from streams.core.domain.session import STATE_VERSION
 from streams.engine.state.changelog import decode_session, encode_session
 from tests.earlier_state import CUT, EVERY_DETECTOR, RECORDED, Sessions, fold, restored
 

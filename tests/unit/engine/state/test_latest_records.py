@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.aggregation import encode_aggregate
-from streams.detectors.settings import DEFAULTS
-from streams.domain.aggregates.agent_health import AgentHealth
-from streams.domain.aggregates.contribution import Contribution
-from streams.domain.session import Session
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.aggregates.agent_health import AgentHealth
+from streams.core.domain.aggregates.contribution import Contribution
+from streams.core.domain.session import Session
+from streams.core.settings_document.shadow import ShadowDocument
 from streams.engine.aggregates_epoch import AGGREGATES_FORMAT
 from streams.engine.settings_ledger import Entry, SettingsLedger, ShadowEntry
 from streams.engine.state.changelog import (
@@ -26,7 +27,6 @@ from streams.engine.state.changelog import (
 )
 from streams.engine.state.latest_records import LatestRecords
 from streams.engine.state.store import PartitionStore, PartitionStores, StoreOptions
-from streams.settings_document.shadow import ShadowDocument
 
 
 class Record(NamedTuple):

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from streams.core.errors import StateError
 from streams.engine.state.origin import Origin, decode_sources, encode_sources
 from streams.engine.state.store import PartitionStores, StoreOptions
-from streams.errors import StateError
 
 CHANGELOG = "eddy-sessions-changelog"
 

@@ -12,10 +12,10 @@ from aiokafka import TopicPartition
 
 from streams.brokers.client_fixes.careful_fetch import WholeBatch
 from streams.brokers.client_fixes.record_batches import Batches, Watch
+from streams.core.errors import StateError
 from streams.engine.state import restore as restoring
 from streams.engine.state.changelog import SESSION_FORMAT
 from streams.engine.state.restore import _at_end, restore
-from streams.errors import StateError
 from tests.hostile.raw_batch import batch, record
 
 TP = TopicPartition("eddy-sessions-changelog", 0)

@@ -10,14 +10,14 @@ from faust.types import TP
 from schemas.codec import Codec
 from streams.app import build
 from streams.brokers.client import Stored
-from streams.detectors.settings import DEFAULTS
-from streams.domain.run import Run
-from streams.domain.session import Session
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.run import Run
+from streams.core.domain.session import Session
+from streams.core.errors import StateError
 from streams.engine.settings_ledger import Entry, SettingsLedger
 from streams.engine.state.changelog import SETTINGS_KEY, encode_session, session_key
 from streams.engine.state.table import SessionTable
 from streams.engine.state.view import View
-from streams.errors import StateError
 from streams.job import Job
 from streams.run_result import RunResult
 from streams.settings import WorkerSettings

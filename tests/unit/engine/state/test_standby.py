@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from aiokafka.errors import KafkaConnectionError
 
+from streams.core.errors import StateError
 from streams.engine.state import standby as standing_by
 from streams.engine.state.standby import Standby
-from streams.errors import StateError
 
 
 class Metrics:

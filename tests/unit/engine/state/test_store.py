@@ -11,9 +11,9 @@ from typing import NamedTuple
 import pytest
 from rocksdict import Options, Rdict
 
+from streams.core.errors import DamagedStateError, StateError
 from streams.engine.state.store import FORMAT, PartitionStore, PartitionStores, StoreOptions
 from streams.engine.state.store.damage import unusable
-from streams.errors import DamagedStateError, StateError
 
 
 class Record(NamedTuple):

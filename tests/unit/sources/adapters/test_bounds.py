@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from streams.domain.validation import problems
+from streams.core.domain.validation import problems
 from streams.sources.adapters import claude_code, codex, gemini_stream_json, langsmith
 from streams.sources.adapters.adapter import MOST_KINDS, MOST_OPEN_CALLS, Format, Problem, Reason
 from streams.sources.adapters.record import LARGEST_COUNT, LONGEST_NAME

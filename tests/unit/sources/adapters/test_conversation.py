@@ -5,9 +5,9 @@ from typing import Any
 import orjson
 import pytest
 
+from streams.core.entry import Entry
 from streams.sources.adapters.adapter import Problem
 from streams.sources.adapters.conversation import ContextChange, Conversation, UserTurn
-from streams.sources.entry import Entry
 
 
 @pytest.fixture

@@ -3,9 +3,9 @@
 import orjson
 import pytest
 
+from streams.core.entry import Entry
 from streams.sources.adapters import document, openai_chat
 from streams.sources.adapters.adapter import Problem
-from streams.sources.entry import Entry
 
 LIMIT = 4_000
 MESSAGES = [

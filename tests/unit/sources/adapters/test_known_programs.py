@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 from streams.sources.adapters.known_programs import what_it_is
 from streams.sources.intake import Intake
 from streams.sources.reading import entries

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.domain.validation import problems
-from streams.errors import ConfigurationError
+from streams.core.domain.validation import problems
+from streams.core.errors import ConfigurationError
 from streams.sources.adapters.adapter import Problem, UnitKind
 from streams.sources.adapters.conversation import EPOCH_MS
 from streams.sources.adapters.mapped import LONGEST_ROW, mapped_format

@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
-from streams.errors import ConfigurationError
+from streams.core.errors import ConfigurationError
 from streams.sources.adapters import anthropic_messages, claude_code, openai_chat, openai_responses
 from streams.sources.adapters.conversation import EPOCH_MS
 from streams.sources.adapters.message_list import with_error_pattern

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from streams.domain.validation import problems
+from streams.core.domain.validation import problems
 from streams.sources.adapters.openhands import FORMAT
 from tests.unit.sources.adapters.reading import event_ids, logs, reasons
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 
-from streams.domain.validation import problems
+from streams.core.domain.validation import problems
 from streams.sources.adapters.conversation import EPOCH_MS
 from streams.sources.adapters.swe_agent import FORMAT
 from tests.unit.sources.adapters.reading import event_ids, logs, reasons

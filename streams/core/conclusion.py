@@ -1,0 +1,252 @@
+"""What follows once the detectors have looked at a record: node, activity, events, enriched record. Pure.
+
+A `Row` is a record on its way through the detectors. Rows are concluded in the order of the records, since
+the node and the activity of a session continue from one record to its next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from streams.core.detectors.detector import CloseReason, Detector
+from streams.core.detectors.registry import DETECTORS
+from streams.core.detectors.settings import DEFAULTS, DetectionSettings
+from streams.core.domain.aggregates.contribution import Changes
+from streams.core.domain.aggregates.exchange import Handed, HandoverAlert
+from streams.core.domain.decision import Decision
+from streams.core.domain.event import Event, EventKind, Finding
+from streams.core.domain.event_kind import ID_FIELDS
+from streams.core.domain.node import NodeState
+from streams.core.domain.outcome import Scored
+from streams.core.domain.scoring_status import ScoringStatus
+from streams.core.domain.session import Session
+from streams.core.domain.text.bounded import bounded
+from streams.core.policy.activity import ACTIVITY, activity_of, follow, leave
+from streams.core.policy.completion import completion_of
+from streams.core.policy.handover import HANDOVERS, follow_handovers, hands_over
+from streams.core.policy.routing import topic_of
+from streams.core.policy.topology import is_told, node_after, node_finding
+
+States = Mapping[str, Sequence[Any]]
+
+
+class Row:
+    """A record while it is judged. To the next record of its session in the run it stands for the session.
+
+    Attributes:
+        decision: the record.
+        scoring: how layer A scores it.
+        begins: whether a session begins with it: there was none, or it has ended or expired.
+        latest, step: of the session with the record, as a `Session` has them.
+        held: the states before the record, empty where it begins the session. Those of an earlier record of
+            the run are there as soon as their detector has looked at that record.
+        states: the states after the record, of the detectors that have looked.
+        eddy: the block `eddy` as far as it is written.
+        findings: what the detectors found.
+    """
+
+    __slots__ = ("begins", "decision", "eddy", "findings", "held", "latest", "scoring", "states", "step")
+
+    def __init__(
+        self,
+        decision: Decision,
+        scoring: ScoringStatus,
+        held: States,
+        latest: int,
+        step: int,
+        eddy: dict[str, Any],
+        *,
+        begins: bool,
+    ) -> None:
+        self.decision = decision
+        self.scoring = scoring
+        self.held = held
+        self.latest = latest
+        self.step = step
+        self.eddy = eddy
+        self.begins = begins
+        self.states: dict[str, Sequence[Any]] = {}
+        self.findings: list[Finding] = []
+
+    @property
+    def ended(self) -> bool:
+        """Whether the session ends with the record."""
+        return self.decision.is_terminal
+
+    def has_applied(self, partition: int, offset: int) -> bool:
+        """Tell whether a record at this position is a duplicate: this one, or one before it."""
+        return partition == self.decision.partition and offset <= self.decision.offset
+
+
+class Coordinates(NamedTuple):
+    """What an event says of the record it belongs to."""
+
+    session_id: str
+    agent_id: str
+    event_id: str
+    timestamp: int
+    partition: int
+    offset: int
+
+
+# Members of an enumeration cost a lookup each time; these are read for every record.
+_OK, _MISSING_AGENT = ScoringStatus.OK, ScoringStatus.MISSING_AGENT
+_ACTIVE, _IDLE = NodeState.ACTIVE, NodeState.IDLE
+_MISSING_AGENT_ID = ("missing_agent_id",)
+_BY_NAME = {detector.name: detector for detector in DETECTORS}
+_KIND_ORDER = {kind: rank for rank, kind in enumerate(EventKind)}
+
+
+def concluded(before: Session | None, row: Row, settings: DetectionSettings) -> tuple[Session, Scored]:
+    """Return the session after a record that all detectors have looked at, and what became of the record.
+
+    Args:
+        before: the session before the record, None when there is none.
+        row: the record.
+        settings: the settings in force for it.
+    """
+    decision, eddy, states, found = row.decision, row.eddy, row.states, row.findings
+    changes = Changes()
+    findings: list[Finding] = []
+    if before is None or row.begins:
+        node_before = _ACTIVE
+        if before is not None and not before.ended:
+            findings = closing(before, decision.session_id, CloseReason.EXPIRED, _ACTIVE, settings)
+            leave(activity_of(before.states), findings, changes)
+    else:
+        node_before = before.node
+    if len(found) > 1:
+        found.sort(key=_by_kind)
+    node = _node(row, node_before, settings)
+    if is_told(node, node_before, row.scoring is _OK and settings.topology_every_record):
+        found.append(node_finding(decision.session_id, node, node_before))
+    states[ACTIVITY] = follow(activity_of(row.held), decision, row.latest, found, states, changes)
+    handed: tuple[Handed, ...] = ()
+    remembered, tool = row.held.get(HANDOVERS), decision.tool
+    if remembered is not None or (tool is not None and hands_over(tool)):
+        handovers, handed = follow_handovers(remembered, decision, settings)
+        if handovers is not None:
+            states[HANDOVERS] = handovers
+    findings += found
+    session = Session(
+        decision.partition,
+        decision.offset,
+        node,
+        row.latest,
+        row.step,
+        bounded(decision.event_id),
+        bounded(decision.agent_id),
+        decision.timestamp,
+        states,
+    )
+    eddy["completion"] = None
+    if decision.is_terminal:
+        if eddy["step"] is not None:
+            eddy["completion"] = completion_of(decision, states, settings)
+        ends = closing(session, decision.session_id, CloseReason.TERMINAL, _IDLE, settings)
+        leave(activity_of(states), ends, changes)
+        findings += ends
+        session = Session(decision.partition, decision.offset)
+    return session, _scored(row, session, findings, changes, handed, settings)
+
+
+def _node(row: Row, before: NodeState, settings: DetectionSettings) -> NodeState:
+    verdict = row.eddy["verdict"]
+    scored = row.scoring is _OK
+    judged = verdict is not None and verdict["visible"]
+    if not (scored or judged):
+        return before
+    states = row.states
+    severity = _BY_NAME["uniqueness"].level(states["uniqueness"])
+    level = _BY_NAME["verdict"].level(states["verdict"])
+    return node_after(before, settings.node_state_source, severity, level, scored, judged)
+
+
+def _scored(
+    row: Row,
+    session: Session,
+    findings: Sequence[Finding],
+    changes: Changes,
+    handed: tuple[Handed, ...],
+    settings: DetectionSettings,
+) -> Scored:
+    decision, scoring, eddy = row.decision, row.scoring, row.eddy
+    events: tuple[Event, ...] = ()
+    if findings:
+        events = tuple([event(finding, decision, settings) for finding in findings])
+    eddy["events"] = [each.fields for each in events]
+    enriched = {**decision.known, "eddy": eddy}
+    if scoring is _OK:
+        score = eddy["uniqueness"]["score"]
+        enriched["cognition"] = {**enriched["cognition"], "entropy_score": score}
+    violations = _MISSING_AGENT_ID if scoring is _MISSING_AGENT else ()
+    contributions = changes.contributions(decision.partition, decision.offset, row.latest) if changes else ()
+    return Scored(decision, enriched, events, str(session.node), violations, contributions, handed)
+
+
+def live(detector: Detector[Any, Any], state: Sequence[Any] | None, settings: DetectionSettings) -> Any:
+    """Return the state as the detector works with it: new, read back, or as the detector left it."""
+    if type(state) is list:
+        return detector.restore(state)
+    return detector.begin(settings) if state is None else state
+
+
+def closing(
+    session: Session, session_id: str, reason: CloseReason, node: NodeState, settings: DetectionSettings
+) -> list[Finding]:
+    """Return what is told when a session ends: what the detectors leave open, then its node unless active."""
+    findings = [
+        finding
+        for detector in DETECTORS
+        for finding in detector.close(live(detector, session.states.get(detector.name), settings), reason)
+    ]
+    if session.node is not _ACTIVE:
+        findings.append(node_finding(session_id, node, session.node))
+    return findings
+
+
+def event(
+    finding: Finding, about: Decision | Coordinates, settings: DetectionSettings, end: str = ""
+) -> Event:
+    """Make an event of a finding: its topic, the common fields, and its id (specification 7.1, 7.5)."""
+    kind, fields = finding
+    place = f"{about.session_id}/{about.partition}/{about.offset}"
+    id_ = "/".join([place, kind, *(fields[name] for name in ID_FIELDS[kind])]) + end
+    told = {
+        "id": id_,
+        "event_type": str(kind),
+        "session_id": about.session_id,
+        "agent_id": about.agent_id,
+        "event_id": about.event_id,
+        "timestamp": about.timestamp,
+        "partition": about.partition,
+        "offset": about.offset,
+        **fields,
+    }
+    return Event(topic_of(kind, fields, settings), told)
+
+
+def handover_event(alert: HandoverAlert) -> Event:
+    """Return the event of an alert about two sessions that hand each other the same task."""
+    first, last = alert.first, alert.last
+    fields = {
+        "level": str(alert.level),
+        "count": alert.rounds,
+        "chain_id": alert.other_id,
+        "target": alert.other_agent or None,
+        "tools": list(alert.tools),
+        "first_offset": first.offset,
+        "first_timestamp": first.at,
+        "last_offset": last.offset,
+        "last_timestamp": last.at,
+        "tokens_since_onset": last.tokens - first.tokens if last.tokens else None,
+    }
+    place = last.event_id, last.at, alert.partition, last.offset
+    about = Coordinates(alert.session_id, alert.agent, *place)
+    # The session's own settings decided whether it contributes.
+    return event(Finding(EventKind.HANDOVER_LOOP, fields), about, DEFAULTS)
+
+
+def _by_kind(finding: Finding) -> int:
+    return _KIND_ORDER[finding.kind]

@@ -1,0 +1,166 @@
+"""A5: five signals of drift, and what an agent runtime should do about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from streams.core.detectors.detector import Block, Detector, Eddy, Observation
+from streams.core.detectors.drift.goal import GoalState, follow
+from streams.core.detectors.drift.level import CONTINUE, SUGGESTIONS, drift_level, one_higher
+from streams.core.detectors.drift.overall import Signals, clamped, contributions, drift_overall
+from streams.core.detectors.drift.presentation import DriftPresentation
+from streams.core.detectors.drift.rules import DriftRules
+from streams.core.detectors.drift.settings import DriftSettings
+from streams.core.detectors.drift.trend import drift_trend
+from streams.core.detectors.standing import DetectorStanding
+from streams.core.domain.decision import Decision
+from streams.core.domain.event import EventKind, Finding
+from streams.core.domain.number import r4
+from streams.core.domain.text.digest import COMPARED
+
+#: The marks of the words of a goal.
+_MOST_GOAL_BYTES = 1_280
+
+
+class DriftState(NamedTuple):
+    """What A5 keeps of a session.
+
+    Attributes:
+        goal: a `GoalState`, as it is `stored`.
+        best, latest: the best context_quality so far and the latest, None before the first.
+        result: the first `COMPARED` digits of `Decision.result_digest` of the last record.
+        stuck: how many records in a row made no progress.
+        overalls: the newest `trend_window` overall drifts, oldest first.
+        level: the level of the last record.
+    """
+
+    goal: Sequence[Any] = GoalState().stored()
+    best: float | None = None
+    latest: float | None = None
+    result: str | None = None
+    stuck: int = 0
+    overalls: Sequence[float] = ()
+    level: str = CONTINUE
+
+
+@dataclass(frozen=True, slots=True)
+class Drift(Detector[DriftState, DriftSettings]):
+    """A weighted sum of five signals of drift, the level it stands for, and where it is going.
+
+    goal_dna_drift: the share of the goal's words that the newest `goal_window` records do not use. loop_risk:
+    the confidence of A4. budget_velocity: how far the velocity of A6 falls short of `min_velocity`.
+    quality_degradation: how much context_quality has lost since its best. stuck_time: records in a row
+    without progress, as a share of `stuck_horizon`. A signal that is not known is null and adds nothing. A
+    `response` is told when the level changes, also when it comes back to CONTINUE.
+
+    Looks at every scored record.
+
+    Source: specification 5.5 (document 002).
+
+    >>> DEFAULTS = DriftSettings()
+    >>> known = {
+    ...     "session_id": "s",
+    ...     "event_id": "e",
+    ...     "meta": {"trace_id": "t", "timestamp": 0},
+    ...     "identity": {"agent_id": "a", "agent_type": "coder"},
+    ...     "cognition": {"intent": "fix the login bug", "goal": "Fix login bug in auth module"},
+    ...     "action": {"status": "success", "tool_call": "read_file", "tool_input": '{"path": "auth.py"}'},
+    ... }
+    >>> detector = Drift()
+    >>> decision = Decision.of(0, 0, known)
+    >>> _, block, _ = detector.observe(detector.fresh(), decision, {"step": 1}, DEFAULTS)
+    >>> block["signals"]["goal_dna_drift"], block["overall"], block["level"]
+    (0.2, 0.07, 'CONTINUE')
+    """
+
+    name: ClassVar[str] = "drift"
+    rules = DriftRules()
+    presentation = DriftPresentation()
+    reads: ClassVar[tuple[str, ...]] = ("loop", "budget")
+
+    def fresh(self) -> DriftState:
+        """Return a state without a goal, at CONTINUE."""
+        return DriftState()
+
+    def restore(self, stored: Sequence[Any]) -> DriftState:
+        """Read back a state, also one of an earlier version."""
+        state = DriftState(*stored)
+        if type(state.goal[1]) is str:
+            return state
+        return state._replace(goal=GoalState.upgraded(state.goal).stored())
+
+    def observe(
+        self, state: DriftState, decision: Decision, eddy: Eddy, settings: DriftSettings
+    ) -> Observation[DriftState]:
+        """Take the signals, add them up, and tell a level that is another than before."""
+        before, overalls = state.level, state.overalls
+        goal, goal_drift = follow(state.goal, decision, settings.goal_window)
+        quality = decision.context_quality
+        best, latest = state.best, state.latest
+        if quality is not None:
+            best, latest = quality if best is None else max(best, quality), quality
+        stuck = state.stuck + 1 if decision.is_without_progress(state.result) else 0
+        loop, budget = eddy.get("loop"), eddy.get("budget")
+        signals: Signals = {
+            "goal_dna_drift": goal_drift,
+            "loop_risk": 0.0 if loop is None else loop["confidence"],
+            "budget_velocity": None if budget is None else _shortfall(budget["velocity"], settings),
+            "quality_degradation": None if best is None or latest is None else clamped(best - latest),
+            "stuck_time": min(1.0, stuck / settings.stuck_horizon) if stuck else 0.0,
+        }
+
+        overall = drift_overall(signals, settings.signal_weights)
+        level = drift_level(overall, settings)
+        overalls = [*overalls, overall][-settings.trend_window :]
+        trend = drift_trend(overalls, settings.trend_window)
+        rising = trend.is_accelerating and (trend.velocity or 0.0) > settings.trend_velocity
+        block: Block = {
+            "signals": {name: r4(value) if value else value for name, value in signals.items()},
+            "overall": overall,
+            "level": level,
+            "trend": {"velocity": trend.velocity, "is_accelerating": trend.is_accelerating},
+            "trend_level": one_higher(level) if rising else level,
+        }
+        findings: tuple[Finding, ...] = ()
+        if level != before:
+            findings = (_response(block, before, contributions(signals, settings.signal_weights)),)
+        told = decision.result_digest
+        told = None if told is None else told[:COMPARED]
+        state = DriftState(goal, best, latest, told, stuck, overalls, level)
+        return state, block, findings
+
+    def most_bytes(self, settings: DriftSettings) -> int:
+        """Return the bound of its windows."""
+        return settings.goal_window * (_MOST_GOAL_BYTES + 20) + settings.trend_window * 26
+
+    def standing(self, state: DriftState, settings: DriftSettings) -> DetectorStanding:  # noqa: ARG002
+        """Return the newest drift."""
+        overall = state.overalls[-1] if state.overalls else None
+        return DetectorStanding({"overall": overall, "level": state.level, "context_quality": state.latest})
+
+
+def _shortfall(velocity: float | None, settings: DriftSettings) -> float | None:
+    """Return how far the velocity is below the least that is asked for, as a share of it."""
+    if velocity is None:
+        return None
+    return clamped((settings.min_velocity - velocity) / settings.min_velocity)
+
+
+def _response(block: Block, before: str, parts: dict[str, float]) -> Finding:
+    return Finding(
+        EventKind.RESPONSE,
+        {
+            "level": block["level"],
+            "previous_level": before,
+            "overall": block["overall"],
+            "contributions": parts,
+            "trend_level": block["trend_level"],
+            "trend": {**block["trend"]},
+            "suggestion": SUGGESTIONS[block["level"]],
+        },
+    )
+
+
+DETECTOR = Drift()

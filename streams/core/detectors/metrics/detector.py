@@ -1,0 +1,98 @@
+"""The metrics as a detector: reported with every scored record, never judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from streams.core.detectors.detector import Block, Detector, Eddy, Observation
+from streams.core.detectors.metrics.figures import figures_of
+from streams.core.detectors.metrics.groups import grouped
+from streams.core.detectors.metrics.settings import MetricsSettings
+from streams.core.domain.decision import Decision
+from streams.core.domain.shared_window import append
+from streams.core.domain.text.bounded import MOST_JSON_BYTES, bounded
+
+
+class MetricsState(NamedTuple):
+    """What the metrics keep of a session: the window (`streams.core.domain.shared_window`) of tool names."""
+
+    names: Sequence[str | None] = ()
+    order: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics(Detector[MetricsState, MetricsSettings]):
+    """How varied the newest `metrics_window` tool names are, and what repeats in them.
+
+    Entropy, the shortest period at the end, the most frequent n-gram of `metrics_ngram` names; the same over
+    groups of tools (`tool_groups`, else names without a version). Shows the cycles that a count of equal
+    decisions misses. A record without a tool counts as the name "". Names longer than 1,024 characters are
+    kept, and grouped, as their beginning and their digest.
+
+    Looks at every scored record. Tells nothing.
+
+    Source: specification 5.7 (document 000).
+
+    >>> DEFAULTS = MetricsSettings()
+    >>> def call(tool):
+    ...     known = {
+    ...         "session_id": "s",
+    ...         "event_id": "e",
+    ...         "meta": {"trace_id": "t", "timestamp": 0},
+    ...         "identity": {"agent_id": "a", "agent_type": "coder"},
+    ...         "action": {"status": "success", "tool_call": tool},
+    ...     }
+    ...     return Decision.of(0, 0, known)
+    >>> detector, state = Metrics(), Metrics().fresh()
+    >>> for tool in ("call_api_v1", "call_api_v2", "Call_API_v3"):
+    ...     state, block, _ = detector.observe(state, call(tool), {}, DEFAULTS)
+    >>> block["period"], block["group"], block["group_period"], block["group_run"]
+    (None, 'call_api', 1, 3)
+    """
+
+    name: ClassVar[str] = "metrics"
+
+    def fresh(self) -> MetricsState:
+        """Return an empty window."""
+        return MetricsState()
+
+    def restore(self, stored: Sequence[Any]) -> MetricsState:
+        """Read back a state."""
+        return MetricsState(*stored)
+
+    def observe(
+        self,
+        state: MetricsState,
+        decision: Decision,
+        eddy: Eddy,  # noqa: ARG002 - the record alone decides
+        settings: MetricsSettings,
+    ) -> Observation[MetricsState]:
+        """Append the name of the tool; report what the window says."""
+        name = bounded(decision.tool_call or "")
+        names, order = append(state.names, state.order, name, settings.metrics_window)
+        group, groups = grouped(names, order, settings.tool_groups)
+        figures = figures_of(order, settings.metrics_ngram)
+        of_groups = figures if groups == order else figures_of(groups, settings.metrics_ngram)
+        bits, normalised, period, repeats, _, top_count = figures
+        block: Block = {
+            "shannon_bits": bits,
+            "shannon_normalised": normalised,
+            "period": period,
+            "period_repeats": repeats,
+            "ngram_top_count": top_count,
+            "group": group,
+            "group_run": of_groups.run,
+            "group_shannon_bits": of_groups.shannon_bits,
+            "group_period": of_groups.period,
+            "group_period_repeats": of_groups.period_repeats,
+        }
+        return MetricsState(names, order), block, ()
+
+    def most_bytes(self, settings: MetricsSettings) -> int:
+        """Return the bound of its windows."""
+        return settings.metrics_window * (MOST_JSON_BYTES + 20)
+
+
+DETECTOR = Metrics()

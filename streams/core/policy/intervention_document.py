@@ -1,0 +1,173 @@
+"""The document of automatic policies: read with every problem named, and written. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from typing import Any, Final, NamedTuple
+
+from streams.core.domain.text.glob import are_affordable
+from streams.core.policy.intervention import Do, Limits, Mode, Policy, Rule, When
+
+_DAY_MS: Final = 86_400_000
+_MOST_RULES: Final = 50
+_MOST_NAMES: Final = 200
+_LONGEST_NAME: Final = 100
+_LONGEST_MESSAGE: Final = 4_000
+
+
+def read(document: Mapping[str, Any], version: int) -> tuple[Policy, tuple[str, ...]]:
+    """Return the policy that a document says, and what is wrong with it; with a problem, the policy is off.
+
+    >>> read({"mode": "dry_run", "rules": [{"name": "costly", "do": {"action": "pause"}}]}, 1)[0].rules[
+    ...     0
+    ... ].name
+    'costly'
+    >>> read({"mode": "live", "rules": []}, 1)[1]
+    ('mode: live is not built yet. Let it run as dry_run, and look at the scoreboard.',)
+    """
+    problems: list[str] = []
+    _known(document, ("mode", "rules", "version", "changed"), "", problems)
+    mode = document.get("mode", Mode.OFF)
+    if mode == "live":
+        problems.append("mode: live is not built yet. Let it run as dry_run, and look at the scoreboard.")
+    elif mode not in tuple(Mode):
+        problems.append("mode: must be off or dry_run.")
+    given = document.get("rules", [])
+    if not isinstance(given, list) or len(given) > _MOST_RULES:
+        problems.append(f"rules: must be a list of at most {_MOST_RULES} rules.")
+        given = []
+    rules = [_rule(each, f"rules[{number}]", problems) for number, each in enumerate(given)]
+    names = [rule.name for rule in rules if rule is not None]
+    problems += [
+        f"rules: {name!r} is the name of two." for name in dict.fromkeys(names) if names.count(name) > 1
+    ]
+    if problems:
+        return Policy(version=version), tuple(problems)
+    return Policy(version=version, mode=Mode(mode), rules=tuple(rule for rule in rules if rule)), ()
+
+
+def _rule(given: object, at: str, problems: list[str]) -> Rule | None:
+    if not isinstance(given, dict):
+        problems.append(f"{at}: must be an object.")
+        return None
+    count = len(problems)
+    _known(given, ("name", "when", "do", "limits"), at, problems)
+    name = given.get("name")
+    if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME:
+        problems.append(f"{at}.name: must be a text of 1 to {_LONGEST_NAME} characters.")
+    when = _checked(given.get("when", {}), _WHEN, f"{at}.when", problems)
+    do = _checked(given.get("do", {}), _DO, f"{at}.do", problems)
+    limits = _checked(given.get("limits", {}), _LIMITS, f"{at}.limits", problems)
+    if "action" not in do and isinstance(given.get("do", {}), dict):
+        problems.append(f"{at}.do.action: must be {_DO['action'][0]}.")
+    if (do.get("action") == "inject_message") != (do.get("message") is not None):
+        problems.append(f"{at}.do.message: inject_message has one, and nothing else does.")
+    if len(problems) > count:
+        return None
+    return Rule(name=str(name), when=When(**when), do=Do(**do), limits=Limits(**limits))
+
+
+class _Check(NamedTuple):
+    wanted: str
+    fits: Callable[[Any], bool]  # of any value that JSON has
+
+
+def _texts(known: Iterable[str] = ()) -> _Check:
+    names = tuple(known)
+    wanted = f"a list of {', '.join(names)}" if names else "a list of patterns"
+
+    def fits(value: object) -> bool:
+        if not isinstance(value, list) or len(value) > _MOST_NAMES:
+            return False
+        if not all(isinstance(each, str) for each in value):
+            return False
+        return set(value) <= set(names) if names else are_affordable(value)
+
+    return _Check(wanted, fits)
+
+
+def _word(*known: str) -> _Check:
+    return _Check(" or ".join(known), lambda value: isinstance(value, str) and value in known)
+
+
+def _number(low: float, high: float, *, whole: bool = False) -> _Check:
+    kinds = (int,) if whole else (int, float)
+
+    def fits(value: object) -> bool:
+        return isinstance(value, kinds) and not isinstance(value, bool) and low <= value <= high
+
+    return _Check(f"{'an integer' if whole else 'a number'} from {low:g} to {high:g}", fits)
+
+
+def _or_none(check: _Check) -> _Check:
+    return _Check(f"{check.wanted}, or null", lambda value: value is None or check.fits(value))
+
+
+_MOST: Final = 1e15
+_WHEN: Final = {
+    "phase": _texts(("opened", "escalated", "still_open")),
+    "level": _or_none(_word("WARNING", "LOOP")),
+    "rules": _texts(("R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8", "R9")),
+    "min_tokens_since_onset": _or_none(_number(0, _MOST)),
+    "min_cost_since_onset": _or_none(_number(0, _MOST)),
+    "agents": _texts(),
+    "task_types": _texts(),
+}
+_DO: Final = {
+    "action": _Check(
+        "pause or inject_message; an abort is never automatic",
+        lambda value: value in ("pause", "inject_message"),
+    ),
+    "ttl_ms": _number(1_000, _DAY_MS, whole=True),
+    "on_timeout": _word("resume"),
+    "message": _or_none(
+        _Check(
+            f"a text of at most {_LONGEST_MESSAGE:,} characters",
+            lambda value: isinstance(value, str) and 0 < len(value) <= _LONGEST_MESSAGE,
+        )
+    ),
+}
+_LIMITS: Final = {
+    "per_episode": _number(1, 1, whole=True),
+    "per_10_min": _number(1, 1_000, whole=True),
+    "max_share_of_live": _number(0.0, 1.0),
+}
+
+
+def _checked(given: object, checks: Mapping[str, _Check], at: str, problems: list[str]) -> dict[str, Any]:
+    if not isinstance(given, dict):
+        problems.append(f"{at}: must be an object.")
+        return {}
+    _known(given, checks, at, problems)
+    found: dict[str, Any] = {}
+    for name, check in checks.items():
+        if name not in given:
+            continue
+        if not check.fits(given[name]):
+            problems.append(f"{at}.{name}: must be {check.wanted}.")
+            continue
+        value = given[name]
+        found[name] = tuple(value) if isinstance(value, list) else value
+    return found
+
+
+def _known(given: Mapping[str, Any], names: Iterable[str], at: str, problems: list[str]) -> None:
+    where = f"{at}." if at else ""
+    problems += [f"{where}{name[:80]}: is no field." for name in given if name not in set(names)]
+
+
+def document(policy: Policy) -> dict[str, Any]:
+    """Return mode and rules as a document; `read` returns the same policy for it."""
+    return {"mode": str(policy.mode), "rules": [_written(rule) for rule in policy.rules]}
+
+
+def _written(rule: Rule) -> dict[str, Any]:
+    parts: dict[str, Any] = {"name": rule.name}
+    for name in ("when", "do", "limits"):
+        part = getattr(rule, name)
+        values = {each.name: getattr(part, each.name) for each in fields(part)}
+        parts[name] = {
+            key: list(value) if isinstance(value, tuple) else value for key, value in values.items()
+        }
+    return parts
