@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import orjson
 
 from streams.core.errors import ConfigurationError
-from streams.sources.adapters.adapter import Problem, Reason, UnitKind
-from streams.sources.adapters.registry import BY_NAME
-from streams.sources.adapters.sniffing import HEAD_BYTES, sniffed, sniffed_in_lines
+from streams.formats.adapters.adapter import Problem, Reason, UnitKind
+from streams.formats.adapters.registry import BY_NAME
+from streams.formats.adapters.sniffing import HEAD_BYTES, sniffed, sniffed_in_lines
 
 _CODEX_CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "web_search_call"})
 #: Members that hold what a call was asked with, or what it answered.

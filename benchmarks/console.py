@@ -34,8 +34,8 @@ from streams.core.domain.event import EventKind
 from streams.core.domain.outcome import Scored
 from streams.core.domain.topic import Topic
 from streams.core.offline import judge
+from streams.formats.reading import entries
 from streams.recordings.catalogue import RECORDINGS
-from streams.sources.reading import entries
 from tests.browser.console_process import ConsoleProcess
 
 PARTITIONS: Final = 8

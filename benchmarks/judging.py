@@ -32,8 +32,8 @@ from streams.core.domain.topic import Topic
 from streams.core.pipeline import Step, admit, step, steps
 from streams.engine.garbage import collect_rarely
 from streams.engine.state.changelog import encode_session
+from streams.formats.reading import InputFormat, entries
 from streams.job import TOGETHER
-from streams.sources.reading import InputFormat, entries
 
 Results = dict[str, Any]
 

@@ -21,10 +21,10 @@ from streams.cli.text.line import Line
 from streams.cli.text.overview import Overview
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.offline import judge
-from streams.sources.adapters.adapter import UnitKind
-from streams.sources.adapters.registry import BY_NAME
-from streams.sources.intake import Intake
-from streams.sources.reading import entries
+from streams.formats.adapters.adapter import UnitKind
+from streams.formats.adapters.registry import BY_NAME
+from streams.formats.intake import Intake
+from streams.formats.reading import entries
 
 SESSIONS_A_FILE: Final = 20
 """Samples are short: so many of them make the length of a usual log."""

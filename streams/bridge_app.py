@@ -18,10 +18,10 @@ from streams.endpoints import connection, open_codec
 from streams.engine.bridge_app import BridgeApp
 from streams.engine.health.broker_watch import BrokerWatch
 from streams.engine.options import BRIDGE_FLOW, EngineOptions
+from streams.formats.content import Content
 from streams.observe.bridge_metrics import BridgeCounts
 from streams.observe.client_errors import ClientErrors
 from streams.settings import BridgeSettings
-from streams.sources.content import Content
 
 _SUFFIX: Final = "-bridge"
 

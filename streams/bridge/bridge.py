@@ -35,13 +35,13 @@ from streams.dead_letter import (
     unreadable_headers,
     unreadable_reason,
 )
+from streams.formats.adapters.adapter import Problem
+from streams.formats.adapters.adapter import Reason as ProblemReason
+from streams.formats.adapters.otlp.span import Received, SpanKind
+from streams.formats.adapters.otlp.traces import Trace, Traces
+from streams.formats.adapters.otlp.values import SESSION_KEYS
+from streams.formats.content import Content, reduced
 from streams.run_result import Violation
-from streams.sources.adapters.adapter import Problem
-from streams.sources.adapters.adapter import Reason as ProblemReason
-from streams.sources.adapters.otlp.span import Received, SpanKind
-from streams.sources.adapters.otlp.traces import Trace, Traces
-from streams.sources.adapters.otlp.values import SESSION_KEYS
-from streams.sources.content import Content, reduced
 
 MOST_HELD: Final = 512
 """Spans of a trace that wait at most: what exporters send at once by default. With more, all go out."""

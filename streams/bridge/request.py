@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 from schemas.reason import Reason
 from streams.core.domain.run import Message
 from streams.core.domain.unreadable import Unreadable
-from streams.sources.adapters.otlp import proto_requests
-from streams.sources.adapters.otlp.json_requests import spans_of_json
-from streams.sources.adapters.otlp.span import Received
-from streams.sources.adapters.record import decoded
+from streams.formats.adapters.otlp import proto_requests
+from streams.formats.adapters.otlp.json_requests import spans_of_json
+from streams.formats.adapters.otlp.span import Received
+from streams.formats.adapters.record import decoded
 
 _JSON: Final = b"{"
 

@@ -13,9 +13,9 @@ from typing import Any, Final, NamedTuple, Self
 
 import orjson
 
-from streams.sources.adapters.otlp.span import Span
-from streams.sources.adapters.otlp.traces import SessionName, Trace, order
-from streams.sources.adapters.record import argument_text
+from streams.formats.adapters.otlp.span import Span
+from streams.formats.adapters.otlp.traces import SessionName, Trace, order
+from streams.formats.adapters.record import argument_text
 
 _VERSION: Final = 2
 _READ_VERSIONS: Final = (1, 2)

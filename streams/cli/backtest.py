@@ -30,11 +30,11 @@ from streams.core.entry import Entry
 from streams.core.offline import PARTITION
 from streams.core.policy.session_comparison import SessionComparison
 from streams.endpoints import connection, open_codec
+from streams.formats.adapters.adapter import Format
+from streams.formats.intake import Intake
+from streams.formats.reading import entries
 from streams.job import key_text
 from streams.settings import WorkerSettings, load
-from streams.sources.adapters.adapter import Format
-from streams.sources.intake import Intake
-from streams.sources.reading import entries
 
 
 @click.command()

@@ -29,11 +29,11 @@ from streams.console.settings import ConsoleSettings
 from streams.core.errors import ConfigurationError
 from streams.core.offline import judge
 from streams.endpoints import connection, open_codec
+from streams.formats.adapters.adapter import Format
+from streams.formats.intake import Intake
+from streams.formats.reading import entries
 from streams.observe.stop_signals import until_stopped
 from streams.settings import load
-from streams.sources.adapters.adapter import Format
-from streams.sources.intake import Intake
-from streams.sources.reading import entries
 
 
 @click.command()

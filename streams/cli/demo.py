@@ -26,11 +26,11 @@ from streams.demo.account import Account
 from streams.demo.cluster import cluster
 from streams.demo.performance import Outcome, perform
 from streams.explain.presentation import meaning, sentence
+from streams.formats.adapters.adapter import Format
+from streams.formats.intake import Intake
+from streams.formats.message import Message
+from streams.formats.reading import messages as read
 from streams.recordings.replay import messages as recorded
-from streams.sources.adapters.adapter import Format
-from streams.sources.intake import Intake
-from streams.sources.message import Message
-from streams.sources.reading import messages as read
 
 Write = Callable[[Line], None]
 

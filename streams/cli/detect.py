@@ -19,11 +19,11 @@ from streams.cli.text.report import Report, Tally, is_at_loop
 from streams.cli.text.screen import echo, echo_json, standard_output
 from streams.core.errors import ConfigurationError
 from streams.core.offline import Judgement, judge
-from streams.sources.adapters.adapter import Format
-from streams.sources.input_file import STANDARD_INPUT
-from streams.sources.input_names import Place, known_places
-from streams.sources.intake import Intake
-from streams.sources.reading import entries
+from streams.formats.adapters.adapter import Format
+from streams.formats.input_file import STANDARD_INPUT
+from streams.formats.input_names import Place, known_places
+from streams.formats.intake import Intake
+from streams.formats.reading import entries
 
 
 @click.command()

@@ -25,7 +25,7 @@ from streams.core.evaluation.evaluation import Part
 from streams.core.evaluation.evaluation import evaluate as compare
 from streams.core.evaluation.sessions import Gathered, gather
 from streams.core.offline import judge
-from streams.sources.labelled import Labelled, read
+from streams.formats.labelled import Labelled, read
 
 _DETECTORS = "\n".join(f"  {name:15}  {detector.asks}" for name, detector in DETECTORS.items())
 

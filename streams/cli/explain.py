@@ -23,9 +23,9 @@ from streams.explain.explanation import Explanation
 from streams.explain.session_file import SessionFile
 from streams.explain.verdict import verdict_sentence
 from streams.explain.worker_request import standing_at
-from streams.sources.adapters.adapter import Format
-from streams.sources.intake import Intake
-from streams.sources.reading import entries
+from streams.formats.adapters.adapter import Format
+from streams.formats.intake import Intake
+from streams.formats.reading import entries
 
 _SHOWN = 40
 

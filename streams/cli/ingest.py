@@ -27,6 +27,10 @@ from streams.cli.text.screen import echo, echo_json, standard_error, standard_ou
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
 from streams.endpoints import connection
+from streams.formats.adapters.adapter import Format
+from streams.formats.adapters.sniffing import NAMES
+from streams.formats.content import Content
+from streams.formats.input_file import STANDARD_INPUT
 from streams.ingest.account import Account
 from streams.ingest.alone import alone
 from streams.ingest.ingestion import Ingestion, Request
@@ -39,10 +43,6 @@ from streams.ingest.store import IN_MEMORY, Store
 from streams.ingest.system_clock import SystemClock
 from streams.ingest.topic_sink import TopicSink
 from streams.settings import ConnectionSettings, load
-from streams.sources.adapters.adapter import Format
-from streams.sources.adapters.sniffing import NAMES
-from streams.sources.content import Content
-from streams.sources.input_file import STANDARD_INPUT
 
 STANDARD_OUTPUT: Final = "-"
 _LARGEST_PORT: Final = 65_535

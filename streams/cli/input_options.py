@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import click
 
-from streams.sources.adapters.adapter import Format
-from streams.sources.adapters.mapped import mapped_format
-from streams.sources.reading import FORMAT_NAMES, InputFormat
+from streams.formats.adapters.adapter import Format
+from streams.formats.adapters.mapped import mapped_format
+from streams.formats.reading import FORMAT_NAMES, InputFormat
 
 _MAP: Final = "eddy.map"
 

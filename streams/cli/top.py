@@ -17,7 +17,7 @@ from streams.cli.settings_file import settings_in_force
 from streams.cli.text.screen import echo_json, standard_output, terminal
 from streams.cli.text.top_list import snapshot
 from streams.core.errors import ConfigurationError
-from streams.sources.adapters.adapter import Format
+from streams.formats.adapters.adapter import Format
 from streams.top.picture import Picture, picture
 from streams.top.source import Source
 
@@ -161,7 +161,7 @@ def _absolute(path: str) -> str:
 
 def _folders() -> list[str]:
     """Return the folders in which known agents keep logs here."""
-    from streams.sources.input_names import known_places  # noqa: PLC0415
+    from streams.formats.input_names import known_places  # noqa: PLC0415
 
     return sorted({_absolute(each.folder) for each in known_places(Path.home()) if each.files})
 

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from eddy_client import Eddy, Guard, SessionAborted
 
+from streams.formats.reading import entries
 from streams.recordings.catalogue import RECORDINGS
-from streams.sources.reading import entries
 
 _REST: Final = 4
 """Pauses of a step between two sessions of an agent."""

@@ -17,7 +17,7 @@ from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError
 from streams.demo.account import ADVICE, ALERTS, Account
 from streams.demo.cluster import PARTITIONS, Cluster
-from streams.sources.message import Message
+from streams.formats.message import Message
 
 #: Records published at a time: few enough that the screen shows how the scores come in.
 _CHUNK = 200

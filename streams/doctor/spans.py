@@ -8,8 +8,8 @@ from streams.bridge.request import Request, is_keyed, read
 from streams.brokers.client import Stored
 from streams.core.domain.topic import Topic
 from streams.doctor.check import Check, ok, warn
-from streams.sources.adapters.otlp.span import SpanKind
-from streams.sources.adapters.otlp.values import SESSION_KEYS, kind_of, reduced, session_of
+from streams.formats.adapters.otlp.span import SpanKind
+from streams.formats.adapters.otlp.values import SESSION_KEYS, kind_of, reduced, session_of
 
 NEWEST = 50
 """Records of each partition that are looked at."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from streams.sources.adapters.adapter import Problem
+from streams.formats.adapters.adapter import Problem
 
 UNFINISHED: Final = "unfinished line"
 """What a last line without its end is ignored as."""

@@ -9,10 +9,7 @@ from pathlib import Path
 
 from streams.core.entry import Entry
 from streams.core.errors import ConfigurationError
-from streams.ingest.file_tail import place_of
-from streams.ingest.reader import TOGETHER, Chunk
-from streams.ingest.store import Row
-from streams.sources.adapters.adapter import (
+from streams.formats.adapters.adapter import (
     LONGEST_DOCUMENT,
     LONGEST_UNIT,
     Adapter,
@@ -21,8 +18,11 @@ from streams.sources.adapters.adapter import (
     Reason,
     UnitKind,
 )
-from streams.sources.adapters.otlp.cutting import cut_requests
-from streams.sources.input_file import open_input
+from streams.formats.adapters.otlp.cutting import cut_requests
+from streams.formats.input_file import open_input
+from streams.ingest.file_tail import place_of
+from streams.ingest.reader import TOGETHER, Chunk
+from streams.ingest.store import Row
 
 
 class DocumentReader:

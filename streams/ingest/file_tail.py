@@ -6,7 +6,7 @@ import os
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
-from streams.sources.adapters.adapter import LONGEST_UNIT
+from streams.formats.adapters.adapter import LONGEST_UNIT
 
 BYTES_TOGETHER: Final = 1 << 20
 """Bytes of lines that are read together; a longer line is read alone."""

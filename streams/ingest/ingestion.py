@@ -9,13 +9,13 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from streams.core.entry import Entry
 from streams.core.errors import ConfigurationError, InfrastructureError
+from streams.formats.adapters.adapter import Problem
+from streams.formats.content import Content, reduced
 from streams.ingest.account import Account
 from streams.ingest.opening import Opening
 from streams.ingest.reader import Chunk, Reader
 from streams.ingest.sink import Sent, Sink
 from streams.ingest.store import Admission, Store
-from streams.sources.adapters.adapter import Problem
-from streams.sources.content import Content, reduced
 
 POLL_SECONDS: Final = 1.0
 LOOK_SECONDS: Final = 5.0

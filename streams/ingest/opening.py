@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import Final
 
 from streams.core.errors import ConfigurationError
+from streams.formats.adapters.adapter import Format, UnitKind
+from streams.formats.adapters.sniffing import sniffed_in_lines
+from streams.formats.input_file import is_plain, lines_at_the_head, open_input
+from streams.formats.input_names import by_place
 from streams.ingest.document_reader import DocumentReader
 from streams.ingest.file_tail import Place, Proof, continues, first_line, place_of, proof
 from streams.ingest.log_reader import LogReader, opened
@@ -15,10 +19,6 @@ from streams.ingest.own_formats import Choice
 from streams.ingest.parts_reader import PartsReader, parts
 from streams.ingest.reader import Reader
 from streams.ingest.store import Row, Store
-from streams.sources.adapters.adapter import Format, UnitKind
-from streams.sources.adapters.sniffing import sniffed_in_lines
-from streams.sources.input_file import is_plain, lines_at_the_head, open_input
-from streams.sources.input_names import by_place
 
 SNIFFED_BYTES: Final = 1 << 16
 

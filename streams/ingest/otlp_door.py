@@ -18,12 +18,12 @@ from aiohttp.typedefs import Handler, Middleware
 
 from streams.core.entry import Entry
 from streams.core.errors import ConfigurationError
+from streams.formats.adapters.adapter import LONGEST_UNIT, Format, Problem, Reason
+from streams.formats.adapters.otlp_spans import JSON_FORMAT, PROTO_FORMAT
 from streams.ingest.file_tail import Place, Proof
 from streams.ingest.reader import Chunk, Reader
 from streams.ingest.store import Row, Store
 from streams.observe.access import is_loopback
-from streams.sources.adapters.adapter import LONGEST_UNIT, Format, Problem, Reason
-from streams.sources.adapters.otlp_spans import JSON_FORMAT, PROTO_FORMAT
 
 HOLD_SECONDS: Final = 2.0
 """For how long spans wait for those that ended before them."""

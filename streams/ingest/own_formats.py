@@ -12,10 +12,10 @@ from streams.core.domain.twins import known_fields
 from streams.core.domain.validation import problems
 from streams.core.entry import Entry
 from streams.core.errors import ConfigurationError
-from streams.sources import avro_container, jsonl, recorded_messages, trajectory
-from streams.sources.adapters.adapter import CERTAIN, NO, Format, Problem, Reason, UnitKind
-from streams.sources.adapters.registry import FORMATS
-from streams.sources.adapters.sniffing import sniffed
+from streams.formats import avro_container, jsonl, recorded_messages, trajectory
+from streams.formats.adapters.adapter import CERTAIN, NO, Format, Problem, Reason, UnitKind
+from streams.formats.adapters.registry import FORMATS
+from streams.formats.adapters.sniffing import sniffed
 
 AUTO: Final = "auto"
 _MOST_NAMED: Final = 5

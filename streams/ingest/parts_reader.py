@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from streams.core.entry import Entry
+from streams.formats.adapters.adapter import LONGEST_UNIT, Format, Problem, Reason
+from streams.formats.adapters.record import UNDECODABLE, decoded
 from streams.ingest.file_tail import place_of
 from streams.ingest.reader import Chunk
 from streams.ingest.store import Row
-from streams.sources.adapters.adapter import LONGEST_UNIT, Format, Problem, Reason
-from streams.sources.adapters.record import UNDECODABLE, decoded
 
 _TOGETHER = 100
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from streams.core.errors import ConfigurationError
+from streams.formats.adapters.adapter import Format
+from streams.formats.input_names import below
 from streams.ingest.parts_reader import folder_of
-from streams.sources.adapters.adapter import Format
-from streams.sources.input_names import below
 
 
 def known_folders(forms: Sequence[Format], home: Path) -> list[str]:

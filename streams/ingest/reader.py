@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple, Protocol
 
 from streams.core.entry import Entry
+from streams.formats.adapters.adapter import Format, Problem
 from streams.ingest.store import Row
-from streams.sources.adapters.adapter import Format, Problem
 
 TOGETHER: Final = 500
 """Records of a document that are sent together."""

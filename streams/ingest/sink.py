@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import orjson
 
 from streams.core.errors import ConfigurationError
-from streams.sources.adapters.record import json_text
+from streams.formats.adapters.record import json_text
 
 
 class Sent(NamedTuple):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from streams.sources.reading import InputFormat
+from streams.formats.reading import InputFormat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

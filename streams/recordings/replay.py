@@ -8,9 +8,9 @@ from operator import itemgetter
 from typing import Any
 
 from streams.core.entry import Entry
+from streams.formats.message import Message, message
+from streams.formats.reading import entries
 from streams.recordings.catalogue import RECORDINGS, Recording
-from streams.sources.message import Message, message
-from streams.sources.reading import entries
 
 
 def messages(

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.core.domain.validation import problems
-from streams.sources.adapters.adapter import Adapter, Format, Problem, UnitKind
-from streams.sources.adapters.otlp.cutting import cut_requests
-from streams.sources.adapters.registry import BY_NAME, FORMATS
+from streams.formats.adapters.adapter import Adapter, Format, Problem, UnitKind
+from streams.formats.adapters.otlp.cutting import cut_requests
+from streams.formats.adapters.registry import BY_NAME, FORMATS
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 

@@ -16,10 +16,10 @@ from streams.core.domain.outcome import Rejected
 from streams.core.domain.validation import problems
 from streams.core.entry import Entry
 from streams.core.offline import judge
-from streams.sources.adapters.adapter import Adapter, Format, Problem, UnitKind
-from streams.sources.adapters.mapped import mapped_format
-from streams.sources.adapters.otlp.cutting import cut_requests
-from streams.sources.adapters.registry import FORMATS
+from streams.formats.adapters.adapter import Adapter, Format, Problem, UnitKind
+from streams.formats.adapters.mapped import mapped_format
+from streams.formats.adapters.otlp.cutting import cut_requests
+from streams.formats.adapters.registry import FORMATS
 from tests.fuzz.changes import changed
 from tests.fuzz.choices import Choices
 from tests.fuzz.sample_seeds import seeds, words

@@ -11,10 +11,10 @@ from streams.bridge.bridge import MOST_HELD_BYTES
 from streams.bridge.rows import Row, decode, encode
 from streams.core.domain.topic import Topic
 from streams.core.domain.validation import problems
-from streams.sources.adapters.otlp.cutting import cut_requests
-from streams.sources.adapters.otlp.traces import SPANS_REMEMBERED
-from streams.sources.adapters.registry import BY_NAME
-from streams.sources.content import Content
+from streams.formats.adapters.otlp.cutting import cut_requests
+from streams.formats.adapters.otlp.traces import SPANS_REMEMBERED
+from streams.formats.adapters.registry import BY_NAME
+from streams.formats.content import Content
 from tests.fuzz.choices import Choices
 from tests.fuzz.sample_seeds import seeds
 from tests.fuzz.target import Target

@@ -18,8 +18,8 @@ from streams.core.detectors.settings import DEFAULTS
 from streams.core.entry import Entry
 from streams.core.errors import ConfigurationError
 from streams.core.offline import judge
-from streams.sources import avro_container, jsonl, recorded_messages, trajectory
-from streams.sources.message import message
+from streams.formats import avro_container, jsonl, recorded_messages, trajectory
+from streams.formats.message import message
 from tests.fuzz.decoding import recorded
 from tests.fuzz.target import Target
 from tests.unit.schemas.samples import fullest

@@ -18,8 +18,8 @@ from streams.core.domain.event import EventKind
 from streams.core.domain.outcome import Scored
 from streams.core.domain.topic import OUTPUTS, Topic
 from streams.core.offline import judge
+from streams.formats.reading import entries
 from streams.recordings.catalogue import RECORDINGS
-from streams.sources.reading import entries
 from tests.conftest import VECTORS
 from tests.stream import Stream
 from tests.streams_strategy import Change, partitions

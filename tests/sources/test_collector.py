@@ -15,8 +15,8 @@ from streams.brokers.client import Stored
 from streams.core.domain.topic import Topic
 from streams.core.entry import Entry
 from streams.core.errors import ConfigurationError
-from streams.sources.adapters.adapter import Format
-from streams.sources.adapters.otlp_spans import JSON_FORMAT, PROTO_FORMAT
+from streams.formats.adapters.adapter import Format
+from streams.formats.adapters.otlp_spans import JSON_FORMAT, PROTO_FORMAT
 from tests.integration.stage import Stage
 from tests.sources import collector
 from tests.sources.door import open_door

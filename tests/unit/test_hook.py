@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from streams.core.domain.text.result_text import normalise_result
 from streams.core.entry import Entry
+from streams.formats.adapters.claude_hooks import FORMAT
 from streams.hook import LONGEST_LINE, MOST_BYTES, keep, line_of, path
-from streams.sources.adapters.claude_hooks import FORMAT
 
 SAMPLE = Path(__file__).parents[1] / "samples" / "claude_hooks" / "hooks.jsonl"
 EDDY = Path(sys.executable).with_name("eddy")

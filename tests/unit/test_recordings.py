@@ -14,9 +14,9 @@ from streams.core.detectors.verdict.settings import RULES
 from streams.core.domain.level import Level
 from streams.core.domain.outcome import Rejected, Scored
 from streams.core.offline import Judgement, judge
+from streams.formats.reading import entries
 from streams.recordings.catalogue import RECORDINGS, Recording
 from streams.recordings.replay import messages
-from streams.sources.reading import entries
 
 NAMES = [recording.name for recording in RECORDINGS]
 ALERTS = {"entropy_alert", "divergence_suspected", "drift_pattern", "loop_episode"}

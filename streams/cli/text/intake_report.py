@@ -7,9 +7,9 @@ from typing import Final
 
 from streams.cli.text.screen import echo
 from streams.core.domain.text.printable import printable
-from streams.sources.adapters.adapter import Reason
-from streams.sources.intake import Intake, Share
-from streams.sources.reading import InputFormat
+from streams.formats.adapters.adapter import Reason
+from streams.formats.intake import Intake, Share
+from streams.formats.reading import InputFormat
 
 MOST_TYPES_NAMED: Final = 6
 _DETAIL: Final = 200

@@ -20,7 +20,7 @@ from streams.core.domain.text.money import dollars
 from streams.core.domain.text.printable import printable
 from streams.core.offline import Judgement
 from streams.explain.presentation import meaning
-from streams.sources.intake import Intake
+from streams.formats.intake import Intake
 
 MOST_SESSIONS_SHOWN: Final = 25
 MOST_SUSPICIOUS_NAMED: Final = 3

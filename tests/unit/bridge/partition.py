@@ -17,7 +17,7 @@ from streams.bridge.rows import Row, decode, encode
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.run import Run
 from streams.core.domain.topic import Topic
-from streams.sources.adapters.otlp.cutting import cut_requests
+from streams.formats.adapters.otlp.cutting import cut_requests
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 LARGEST = {Topic.DECISION_LOGS: 1 << 20, Topic.SPAN_DEAD_LETTERS: 8 << 20}

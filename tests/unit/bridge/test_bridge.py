@@ -17,7 +17,7 @@ from schemas.reason import Reason
 from streams.bridge.bridge import MOST_HELD
 from streams.bridge.rows import PROGRESS, Progress, TraceRow, decode, encode
 from streams.core.domain.unreadable import Unreadable
-from streams.sources.content import Content
+from streams.formats.content import Content
 from tests.unit.bridge.partition import (
     NOW_MS,
     SAMPLES,

@@ -3,7 +3,7 @@
 import orjson
 
 from streams.bridge.rows import TraceRow, decode, encode
-from streams.sources.adapters.otlp.traces import Trace
+from streams.formats.adapters.otlp.traces import Trace
 
 TRACE = Trace("ab", tokens=7, cached=3, rounds={"p": ("m", 5)}, seen={"0" * 16: None})
 

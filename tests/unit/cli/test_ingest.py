@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from streams.cli import main
+from streams.formats.adapters.registry import BY_NAME
 from streams.ingest.alone import alone
-from streams.sources.adapters.registry import BY_NAME
 from tests.ports import own_port
 
 SAMPLES = Path(__file__).parents[2] / "samples"

@@ -28,7 +28,7 @@ from streams.core.domain.outcome import Rejected
 from streams.core.domain.record import Record
 from streams.core.entry import decode_object
 from streams.core.pipeline import admit
-from streams.sources.adapters.record import PATH_KEYS
+from streams.formats.adapters.record import PATH_KEYS
 
 
 class Hostile:

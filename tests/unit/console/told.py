@@ -19,9 +19,9 @@ from streams.core.domain.outcome import Scored
 from streams.core.domain.topic import Topic
 from streams.core.offline import judge
 from streams.dead_letter import Source, dead_letter_headers
+from streams.formats.reading import entries
 from streams.recordings.catalogue import RECORDINGS
 from streams.redrive.memory import Mark, mark_record
-from streams.sources.reading import entries
 
 PARTITIONS = 3
 MINUTE_MS = 60_000

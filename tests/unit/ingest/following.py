@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from streams.core.errors import InfrastructureError
+from streams.formats.content import Content
 from streams.ingest.account import Account
 from streams.ingest.ingestion import Ingestion, Request
 from streams.ingest.opening import Opening
@@ -13,7 +14,6 @@ from streams.ingest.own_formats import AUTO, EVERY, choice
 from streams.ingest.places import candidates
 from streams.ingest.sink import Sent
 from streams.ingest.store import Store
-from streams.sources.content import Content
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 LOG = SAMPLES / "claude_code" / "loop.jsonl"

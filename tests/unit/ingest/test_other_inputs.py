@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 import pytest
 
+from streams.formats.content import Content
 from streams.ingest import document_reader, log_reader
-from streams.sources.content import Content
 from tests.unit.ingest.following import LOG, SAMPLES, World
 
 DOCUMENTS = [

@@ -10,7 +10,7 @@ from streams.core.domain.text.glob import MOST_SEARCHED, Globs
 from streams.core.domain.text.result_text import normalise_result
 from streams.core.domain.text.tokens import words
 from streams.core.domain.tool_group import grouping
-from streams.sources.trajectory import decision_log
+from streams.formats.trajectory import decision_log
 
 # What begins a match, what can be repeated inside of it, what lets it fail at the end.
 BEGINNINGS = [
