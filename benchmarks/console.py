@@ -35,7 +35,7 @@ from streams.core.domain.outcome import Scored
 from streams.core.domain.topic import Topic
 from streams.core.offline import judge
 from streams.formats.reading import entries
-from streams.recordings.catalogue import RECORDINGS
+from streams.formats.recordings.catalogue import RECORDINGS
 from tests.browser.console_process import ConsoleProcess
 
 PARTITIONS: Final = 8

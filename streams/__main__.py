@@ -17,7 +17,7 @@ def main() -> None:
     Python's own answer to SIGTERM reads like a crash.
     """
     if sys.argv[1:] == ["hook"] and not sys.stdin.isatty():
-        from streams.hook import main as hook  # noqa: PLC0415 - a few standard modules
+        from streams.formats.hook import main as hook  # noqa: PLC0415 - a few standard modules
 
         hook()
     if sys.argv[1:2] in (["worker"], ["bridge"], ["notify"]):

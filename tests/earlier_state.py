@@ -18,9 +18,9 @@ from streams.core.domain.session import Session
 from streams.core.domain.topic import Topic
 from streams.engine.settings_ledger import SettingsLedger
 from streams.engine.state.changelog import SETTINGS_KEY, decode_session
+from streams.formats.recordings.catalogue import RECORDINGS
+from streams.formats.recordings.replay import messages
 from streams.job import Job
-from streams.recordings.catalogue import RECORDINGS
-from streams.recordings.replay import messages
 from streams.run_result import RunResult
 
 CHANGELOGS = Path(__file__).parent / "changelogs"

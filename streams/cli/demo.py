@@ -30,7 +30,7 @@ from streams.formats.adapters.adapter import Format
 from streams.formats.intake import Intake
 from streams.formats.message import Message
 from streams.formats.reading import messages as read
-from streams.recordings.replay import messages as recorded
+from streams.formats.recordings.replay import messages as recorded
 
 Write = Callable[[Line], None]
 

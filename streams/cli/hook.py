@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from streams import hook as hooks
+from streams.formats import hook as hooks
 
 
 @click.command()

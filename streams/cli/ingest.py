@@ -30,18 +30,18 @@ from streams.endpoints import connection
 from streams.formats.adapters.adapter import Format
 from streams.formats.adapters.sniffing import NAMES
 from streams.formats.content import Content
+from streams.formats.ingest.account import Account
+from streams.formats.ingest.alone import alone
+from streams.formats.ingest.ingestion import Ingestion, Request
+from streams.formats.ingest.opening import Opening
+from streams.formats.ingest.own_formats import EVERY, choice
+from streams.formats.ingest.places import candidates, known_folders
+from streams.formats.ingest.sink import FileSink, LineSink, NoSink, Several, Sink
+from streams.formats.ingest.standard_input import spooled
+from streams.formats.ingest.store import IN_MEMORY, Store
+from streams.formats.ingest.system_clock import SystemClock
+from streams.formats.ingest.topic_sink import TopicSink
 from streams.formats.input_file import STANDARD_INPUT
-from streams.ingest.account import Account
-from streams.ingest.alone import alone
-from streams.ingest.ingestion import Ingestion, Request
-from streams.ingest.opening import Opening
-from streams.ingest.own_formats import EVERY, choice
-from streams.ingest.places import candidates, known_folders
-from streams.ingest.sink import FileSink, LineSink, NoSink, Several, Sink
-from streams.ingest.standard_input import spooled
-from streams.ingest.store import IN_MEMORY, Store
-from streams.ingest.system_clock import SystemClock
-from streams.ingest.topic_sink import TopicSink
 from streams.settings import ConnectionSettings, load
 
 STANDARD_OUTPUT: Final = "-"
@@ -324,7 +324,7 @@ async def _run(
 
 async def _run_with_spans(ingestion: Ingestion, store: Store, address: Address) -> None:
     """Read files, and take spans meanwhile."""
-    from streams.ingest.otlp_door import HOLD_SECONDS, OtlpDoor  # noqa: PLC0415 - needs aiohttp, which is slow
+    from streams.formats.ingest.otlp_door import HOLD_SECONDS, OtlpDoor  # noqa: PLC0415 - needs aiohttp, which is slow
 
     door = OtlpDoor(store, ingestion.send)
 

@@ -135,8 +135,8 @@ async def _logs(
     within_ms: int,
     show: Show,
 ) -> None:
-    from streams.ingest.own_formats import EVERY, choice  # noqa: PLC0415
-    from streams.ingest.places import known_folders, missing  # noqa: PLC0415
+    from streams.formats.ingest.own_formats import EVERY, choice  # noqa: PLC0415
+    from streams.formats.ingest.places import known_folders, missing  # noqa: PLC0415
     from streams.top.log_source import LogSource  # noqa: PLC0415
 
     if lost := missing([_absolute(each) for each in paths]):

@@ -16,7 +16,7 @@ from typing import Any, Final
 from eddy_client import Eddy, Guard, SessionAborted
 
 from streams.formats.reading import entries
-from streams.recordings.catalogue import RECORDINGS
+from streams.formats.recordings.catalogue import RECORDINGS
 
 _REST: Final = 4
 """Pauses of a step between two sessions of an agent."""

@@ -17,13 +17,13 @@ from streams.core.domain.text.clock import duration
 from streams.core.domain.topic import Topic
 from streams.core.entry import Entry, session_key
 from streams.core.offline import MOST_FOLLOWED, PARTITION, Judge
-from streams.ingest.ingestion import MADE_UP_TIMES, Ingestion, Request
-from streams.ingest.opening import Opening
-from streams.ingest.own_formats import EVERY, Choice
-from streams.ingest.places import candidates
-from streams.ingest.sink import Sent
-from streams.ingest.store import IN_MEMORY, Store
-from streams.ingest.system_clock import SystemClock
+from streams.formats.ingest.ingestion import MADE_UP_TIMES, Ingestion, Request
+from streams.formats.ingest.opening import Opening
+from streams.formats.ingest.own_formats import EVERY, Choice
+from streams.formats.ingest.places import candidates
+from streams.formats.ingest.sink import Sent
+from streams.formats.ingest.store import IN_MEMORY, Store
+from streams.formats.ingest.system_clock import SystemClock
 from streams.top.newest_steps import NewestSteps
 from streams.top.picture import LIVE_MINUTES, Reading
 

@@ -53,7 +53,7 @@ def test_it_names_its_commit(image: str) -> None:
 
 
 def test_it_judges_a_recording(image: str) -> None:
-    folder = "/opt/eddy/lib/python3.11/site-packages/streams/recordings"
+    folder = "/opt/eddy/lib/python3.11/site-packages/streams/formats/recordings"
     said = podman(*CAREFULLY, image, "detect", f"{folder}/read_loop.jsonl")
     assert "LOOP" in said
 
@@ -90,7 +90,7 @@ def test_it_has_a_health_check_and_says_what_it_is(image: str) -> None:
 
 def test_whatever_command_runs_in_it_the_health_check_asks_that(image: str) -> None:
     """Here the console, on a port of its own: not that of a worker."""
-    recording = "/opt/eddy/lib/python3.11/site-packages/streams/recordings/read_loop.jsonl"
+    recording = "/opt/eddy/lib/python3.11/site-packages/streams/formats/recordings/read_loop.jsonl"
     name = podman("run", "--detach", *CAREFULLY[2:], image, "console", recording, "--port", "8123").strip()
     try:
         deadline = time.monotonic() + PATIENCE_SECONDS

@@ -16,7 +16,7 @@ from schemas.avro_cost import UnreadableSchemaError
 from schemas.avro_reader import compile_reader
 from schemas.bundled import latest
 from schemas.codec import Codec, UndecodableError
-from streams.recordings.catalogue import RECORDINGS
+from streams.formats.recordings.catalogue import RECORDINGS
 from tests.fuzz.choices import Choices
 from tests.fuzz.target import Target
 from tests.unit.schemas.samples import fullest, smallest

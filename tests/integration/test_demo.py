@@ -17,8 +17,8 @@ import orjson
 import psutil
 import pytest
 
-from streams.recordings.catalogue import RECORDINGS, Recording
-from streams.recordings.replay import messages
+from streams.formats.recordings.catalogue import RECORDINGS, Recording
+from streams.formats.recordings.replay import messages
 from tests.integration.load import decision
 
 pytestmark = [

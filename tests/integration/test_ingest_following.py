@@ -15,14 +15,14 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from streams.brokers.client import connect
 from streams.brokers.connection import Connection
 from streams.brokers.record_sender import RecordSender
-from streams.ingest.ingestion import Ingestion, Request
-from streams.ingest.opening import Opening
-from streams.ingest.own_formats import AUTO, EVERY, choice
-from streams.ingest.places import candidates
-from streams.ingest.store import IN_MEMORY, Store
-from streams.ingest.topic_sink import TopicSink
+from streams.formats.ingest.ingestion import Ingestion, Request
+from streams.formats.ingest.opening import Opening
+from streams.formats.ingest.own_formats import AUTO, EVERY, choice
+from streams.formats.ingest.places import candidates
+from streams.formats.ingest.store import IN_MEMORY, Store
+from streams.formats.ingest.topic_sink import TopicSink
 from tests.integration.brokers import Linked
-from tests.unit.ingest.following import LOG
+from tests.unit.formats.ingest.following import LOG
 
 LINES = LOG.read_bytes().splitlines(keepends=True)
 EXPECTED = [orjson.loads(row) for row in LOG.with_name("loop.expected.jsonl").read_bytes().splitlines()]

@@ -11,7 +11,7 @@ import pytest
 from schemas.bundled import latest
 from schemas.codec import Codec
 from streams.core.domain.topic import Topic
-from streams.recordings.catalogue import RECORDINGS
+from streams.formats.recordings.catalogue import RECORDINGS
 from tests.integration.brokers import Broker
 from tests.integration.stage import Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, until

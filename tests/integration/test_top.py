@@ -25,7 +25,7 @@ from tests.integration.pseudo_terminal import (
     on_a_terminal,
 )
 from tests.integration.stage import Stage
-from tests.unit.ingest.following import LOG
+from tests.unit.formats.ingest.following import LOG
 
 SESSION = "60a3a234"
 TREES = ("ash", "birch", "cedar", "elder", "fir", "hazel", "larch", "maple", "oak", "pine", "rowan", "yew")

@@ -10,7 +10,7 @@ from aiokafka import AIOKafkaProducer
 
 from streams.brokers.job_topics import job_topics
 from streams.core.domain.topic import Topic
-from streams.recordings.catalogue import RECORDINGS
+from streams.formats.recordings.catalogue import RECORDINGS
 from tests.integration.brokers import Broker
 from tests.integration.stage import Stage
 

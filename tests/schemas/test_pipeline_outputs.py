@@ -19,7 +19,7 @@ from streams.core.domain.outcome import Scored
 from streams.core.domain.topic import OUTPUTS, Topic
 from streams.core.offline import judge
 from streams.formats.reading import entries
-from streams.recordings.catalogue import RECORDINGS
+from streams.formats.recordings.catalogue import RECORDINGS
 from tests.conftest import VECTORS
 from tests.stream import Stream
 from tests.streams_strategy import Change, partitions

@@ -8,7 +8,7 @@ from typing import Final
 from streams.cli.text.counting import count
 from streams.cli.text.line import Line, Span
 from streams.core.domain.text.printable import printable
-from streams.ingest.account import Account, Source
+from streams.formats.ingest.account import Account, Source
 
 _MOST_NAMED: Final = 5
 _REASONS: Final = {

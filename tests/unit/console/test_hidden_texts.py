@@ -16,7 +16,7 @@ from streams.core.detectors.settings import DetectionSettings
 from streams.core.entry import Entry
 from streams.core.offline import judge
 from streams.formats.reading import entries
-from streams.recordings.catalogue import RECORDINGS
+from streams.formats.recordings.catalogue import RECORDINGS
 from tests.unit.console.access.door_server import ANA, VIC, Asking, settings
 
 SECRET = "sk-zorbl-7f3a9c"

@@ -22,7 +22,7 @@ from streams.console.views import alerts
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.offline import judge
 from streams.formats.reading import entries
-from streams.recordings.catalogue import RECORDINGS
+from streams.formats.recordings.catalogue import RECORDINGS
 from tests.unit.console.access.door_server import ANA, settings
 from tests.unit.console.agents import Board
 

@@ -20,7 +20,7 @@ from streams.core.domain.topic import Topic
 from streams.core.offline import judge
 from streams.dead_letter import Source, dead_letter_headers
 from streams.formats.reading import entries
-from streams.recordings.catalogue import RECORDINGS
+from streams.formats.recordings.catalogue import RECORDINGS
 from streams.redrive.memory import Mark, mark_record
 
 PARTITIONS = 3

@@ -61,7 +61,7 @@ def test_no_other_value_is_taken():
 
 
 def test_a_command_that_cannot_have_it_says_so_and_ends():
-    command = [sys.executable, "-m", "streams", "detect", "streams/recordings/read_loop.jsonl"]
+    command = [sys.executable, "-m", "streams", "detect", "streams/formats/recordings/read_loop.jsonl"]
     done = subprocess.run(
         command, env={**os.environ, "EDDY_NATIVE": "1"}, capture_output=True, text=True, check=False
     )

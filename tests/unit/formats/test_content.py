@@ -10,7 +10,7 @@ from streams.core.domain.text.canonical import canonical
 from streams.core.domain.text.result_text import normalise_result
 from streams.core.domain.validation import problems
 from streams.formats.content import Content, hashed, reduced
-from tests.unit.ingest.following import SAMPLES
+from tests.unit.formats.ingest.following import SAMPLES
 
 SECRET = "hunter2 is the password"
 RECORD: dict[str, Any] = {

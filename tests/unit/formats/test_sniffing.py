@@ -7,7 +7,7 @@ import pytest
 
 from streams.formats.adapters.registry import BY_NAME, FORMATS
 from streams.formats.adapters.sniffing import HEAD_BYTES, NAMES, nothing_fits, sniffed
-from streams.recordings.catalogue import RECORDINGS, Recording
+from streams.formats.recordings.catalogue import RECORDINGS, Recording
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 RECORD = {"session_id": "s", "event_id": "e", "action": {"status": "success"}}

@@ -9,10 +9,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from streams.core.detectors.settings import DEFAULTS
-from streams.ingest.own_formats import AUTO, choice
+from streams.formats.ingest.own_formats import AUTO, choice
 from streams.top.log_source import LogSource
 from streams.top.picture import picture
-from tests.unit.ingest.following import LOG
+from tests.unit.formats.ingest.following import LOG
 
 HOUR_MS = 3_600_000
 

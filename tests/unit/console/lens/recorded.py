@@ -8,7 +8,7 @@ from streams.core.domain.outcome import Scored
 from streams.core.entry import Entry
 from streams.core.offline import judge
 from streams.formats.reading import entries
-from streams.recordings.catalogue import RECORDINGS
+from streams.formats.recordings.catalogue import RECORDINGS
 
 NAMES = [recording.name for recording in RECORDINGS]
 

@@ -10,15 +10,15 @@ from typing import Final
 from streams.core.errors import ConfigurationError
 from streams.formats.adapters.adapter import Format, UnitKind
 from streams.formats.adapters.sniffing import sniffed_in_lines
+from streams.formats.ingest.document_reader import DocumentReader
+from streams.formats.ingest.file_tail import Place, Proof, continues, first_line, place_of, proof
+from streams.formats.ingest.log_reader import LogReader, opened
+from streams.formats.ingest.own_formats import Choice
+from streams.formats.ingest.parts_reader import PartsReader, parts
+from streams.formats.ingest.reader import Reader
+from streams.formats.ingest.store import Row, Store
 from streams.formats.input_file import is_plain, lines_at_the_head, open_input
 from streams.formats.input_names import by_place
-from streams.ingest.document_reader import DocumentReader
-from streams.ingest.file_tail import Place, Proof, continues, first_line, place_of, proof
-from streams.ingest.log_reader import LogReader, opened
-from streams.ingest.own_formats import Choice
-from streams.ingest.parts_reader import PartsReader, parts
-from streams.ingest.reader import Reader
-from streams.ingest.store import Row, Store
 
 SNIFFED_BYTES: Final = 1 << 16
 

@@ -20,9 +20,9 @@ from streams.core.entry import Entry
 from streams.core.errors import ConfigurationError
 from streams.formats.adapters.adapter import LONGEST_UNIT, Format, Problem, Reason
 from streams.formats.adapters.otlp_spans import JSON_FORMAT, PROTO_FORMAT
-from streams.ingest.file_tail import Place, Proof
-from streams.ingest.reader import Chunk, Reader
-from streams.ingest.store import Row, Store
+from streams.formats.ingest.file_tail import Place, Proof
+from streams.formats.ingest.reader import Chunk, Reader
+from streams.formats.ingest.store import Row, Store
 from streams.observe.access import is_loopback
 
 HOLD_SECONDS: Final = 2.0

@@ -8,8 +8,8 @@ import orjson
 import pytest
 
 from streams.core.errors import InfrastructureError
-from streams.ingest import file_tail
-from tests.unit.ingest.following import LOG, Kept, World
+from streams.formats.ingest import file_tail
+from tests.unit.formats.ingest.following import LOG, Kept, World
 
 DATA = LOG.read_bytes()
 LINES = DATA.splitlines(keepends=True)

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from streams.core.domain.text.result_text import normalise_result
 from streams.core.entry import Entry
 from streams.formats.adapters.claude_hooks import FORMAT
-from streams.hook import LONGEST_LINE, MOST_BYTES, keep, line_of, path
+from streams.formats.hook import LONGEST_LINE, MOST_BYTES, keep, line_of, path
 
-SAMPLE = Path(__file__).parents[1] / "samples" / "claude_hooks" / "hooks.jsonl"
+SAMPLE = Path(__file__).parents[2] / "samples" / "claude_hooks" / "hooks.jsonl"
 EDDY = Path(sys.executable).with_name("eddy")
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=300),
@@ -153,7 +153,7 @@ def test_lines_of_many_hooks_at_once_do_not_mix(tmp_path: Path) -> None:
 
 def test_it_imports_nothing_but_a_few_standard_modules(tmp_path: Path) -> None:
     program = (
-        "import sys; before = set(sys.modules); import streams.__main__, streams.hook;"
+        "import sys; before = set(sys.modules); import streams.__main__, streams.formats.hook;"
         "print(*{name.partition('.')[0] for name in set(sys.modules) - before})"
     )
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, cwd=tmp_path)

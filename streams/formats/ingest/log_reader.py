@@ -11,10 +11,10 @@ from pathlib import Path
 from streams.core.entry import Entry
 from streams.formats.adapters.adapter import LONGEST_UNIT, Format, Problem, Reason
 from streams.formats.adapters.record import UNDECODABLE, decoded
-from streams.ingest.account import UNFINISHED
-from streams.ingest.file_tail import Place, continues, place_of, proof, renamed, rest, whole_lines
-from streams.ingest.reader import Chunk
-from streams.ingest.store import Row
+from streams.formats.ingest.account import UNFINISHED
+from streams.formats.ingest.file_tail import Place, continues, place_of, proof, renamed, rest, whole_lines
+from streams.formats.ingest.reader import Chunk
+from streams.formats.ingest.store import Row
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 

@@ -19,10 +19,10 @@ from streams.formats.adapters.adapter import (
     UnitKind,
 )
 from streams.formats.adapters.otlp.cutting import cut_requests
+from streams.formats.ingest.file_tail import place_of
+from streams.formats.ingest.reader import TOGETHER, Chunk
+from streams.formats.ingest.store import Row
 from streams.formats.input_file import open_input
-from streams.ingest.file_tail import place_of
-from streams.ingest.reader import TOGETHER, Chunk
-from streams.ingest.store import Row
 
 
 class DocumentReader:

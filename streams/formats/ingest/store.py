@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from streams.core.errors import ConfigurationError
-from streams.ingest.file_tail import Place, Proof
+from streams.formats.ingest.file_tail import Place, Proof
 
 IN_MEMORY: Final = ":memory:"
 _VERSION: Final = 1

@@ -7,15 +7,15 @@ from typing import Any
 
 from streams.core.errors import InfrastructureError
 from streams.formats.content import Content
-from streams.ingest.account import Account
-from streams.ingest.ingestion import Ingestion, Request
-from streams.ingest.opening import Opening
-from streams.ingest.own_formats import AUTO, EVERY, choice
-from streams.ingest.places import candidates
-from streams.ingest.sink import Sent
-from streams.ingest.store import Store
+from streams.formats.ingest.account import Account
+from streams.formats.ingest.ingestion import Ingestion, Request
+from streams.formats.ingest.opening import Opening
+from streams.formats.ingest.own_formats import AUTO, EVERY, choice
+from streams.formats.ingest.places import candidates
+from streams.formats.ingest.sink import Sent
+from streams.formats.ingest.store import Store
 
-SAMPLES = Path(__file__).parents[2] / "samples"
+SAMPLES = Path(__file__).parents[3] / "samples"
 LOG = SAMPLES / "claude_code" / "loop.jsonl"
 Step = Callable[[], object]
 

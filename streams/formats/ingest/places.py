@@ -7,8 +7,8 @@ from pathlib import Path
 
 from streams.core.errors import ConfigurationError
 from streams.formats.adapters.adapter import Format
+from streams.formats.ingest.parts_reader import folder_of
 from streams.formats.input_names import below
-from streams.ingest.parts_reader import folder_of
 
 
 def known_folders(forms: Sequence[Format], home: Path) -> list[str]:

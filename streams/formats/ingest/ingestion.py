@@ -11,11 +11,11 @@ from streams.core.entry import Entry
 from streams.core.errors import ConfigurationError, InfrastructureError
 from streams.formats.adapters.adapter import Problem
 from streams.formats.content import Content, reduced
-from streams.ingest.account import Account
-from streams.ingest.opening import Opening
-from streams.ingest.reader import Chunk, Reader
-from streams.ingest.sink import Sent, Sink
-from streams.ingest.store import Admission, Store
+from streams.formats.ingest.account import Account
+from streams.formats.ingest.opening import Opening
+from streams.formats.ingest.reader import Chunk, Reader
+from streams.formats.ingest.sink import Sent, Sink
+from streams.formats.ingest.store import Admission, Store
 
 POLL_SECONDS: Final = 1.0
 LOOK_SECONDS: Final = 5.0

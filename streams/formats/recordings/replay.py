@@ -10,7 +10,7 @@ from typing import Any
 from streams.core.entry import Entry
 from streams.formats.message import Message, message
 from streams.formats.reading import entries
-from streams.recordings.catalogue import RECORDINGS, Recording
+from streams.formats.recordings.catalogue import RECORDINGS, Recording
 
 
 def messages(

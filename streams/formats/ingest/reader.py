@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, Protocol
 
 from streams.core.entry import Entry
 from streams.formats.adapters.adapter import Format, Problem
-from streams.ingest.store import Row
+from streams.formats.ingest.store import Row
 
 TOGETHER: Final = 500
 """Records of a document that are sent together."""

@@ -8,7 +8,7 @@ from typing import Final
 from streams.brokers.record_sender import RecordSender
 from streams.core.domain.outgoing import Headers, Outgoing
 from streams.core.entry import session_key
-from streams.ingest.sink import Sent, line
+from streams.formats.ingest.sink import Sent, line
 
 SOURCE_HEADER: Final = "eddy-source"
 _TOGETHER: Final = 500

@@ -9,9 +9,9 @@ from pathlib import Path
 from streams.core.entry import Entry
 from streams.formats.adapters.adapter import LONGEST_UNIT, Format, Problem, Reason
 from streams.formats.adapters.record import UNDECODABLE, decoded
-from streams.ingest.file_tail import place_of
-from streams.ingest.reader import Chunk
-from streams.ingest.store import Row
+from streams.formats.ingest.file_tail import place_of
+from streams.formats.ingest.reader import Chunk
+from streams.formats.ingest.store import Row
 
 _TOGETHER = 100
 

@@ -10,8 +10,8 @@ import orjson
 import pytest
 
 from streams.formats.content import Content
-from streams.ingest import document_reader, log_reader
-from tests.unit.ingest.following import LOG, SAMPLES, World
+from streams.formats.ingest import document_reader, log_reader
+from tests.unit.formats.ingest.following import LOG, SAMPLES, World
 
 DOCUMENTS = [
     path
