@@ -14,8 +14,8 @@ from aiokafka.structs import OffsetAndMetadata
 from benchmarks.stages import Input
 from streams.cli.topics import compare
 from streams.core.domain.topic import OUTPUTS
-from streams.embedded_broker.embedded import EmbeddedBroker
-from streams.settings import ConnectionSettings, load
+from streams.kafka.embedded.embedded import EmbeddedBroker
+from streams.observe.settings import ConnectionSettings, load
 
 # Both compilers: the broker is there to be quick, and lives for minutes.
 _JAVA_OPTIONS = ("-Xms1g", "-Xmx1g")

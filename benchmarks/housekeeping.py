@@ -21,20 +21,20 @@ import click
 import psutil
 
 from schemas.codec import Codec
-from streams.app import build
-from streams.brokers.client import Stored
-from streams.brokers.clock import ClusterClock
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.domain.run import Run
 from streams.core.domain.session import Session
 from streams.core.settings_document.shadow import ShadowDocument
-from streams.engine.effects import Outcome, changes
-from streams.engine.lifetime.housekeeping import Housekeeping
-from streams.engine.state.table import SessionTable
-from streams.engine.state.view import View
-from streams.job import Job
-from streams.run_result import RunResult
-from streams.settings import WorkerSettings, load
+from streams.kafka.client import Stored
+from streams.kafka.clock import ClusterClock
+from streams.observe.settings import WorkerSettings, load
+from streams.worker.batch import Job
+from streams.worker.effects import Outcome, changes
+from streams.worker.lifetime.housekeeping import Housekeeping
+from streams.worker.run_result import RunResult
+from streams.worker.state.table import SessionTable
+from streams.worker.state.view import View
+from streams.worker.wiring import build
 from tests.integration.load import as_json, decision
 
 _AT_ONCE = 1_000

@@ -30,10 +30,10 @@ from streams.core.domain.record import Record
 from streams.core.domain.session import Session
 from streams.core.domain.topic import Topic
 from streams.core.pipeline import Step, admit, step, steps
-from streams.engine.garbage import collect_rarely
-from streams.engine.state.changelog import encode_session
 from streams.formats.reading import InputFormat, entries
-from streams.job import TOGETHER
+from streams.worker.batch import TOGETHER
+from streams.worker.garbage import collect_rarely
+from streams.worker.state.changelog import encode_session
 
 Results = dict[str, Any]
 

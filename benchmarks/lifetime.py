@@ -27,13 +27,13 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from prometheus_client.parser import text_string_to_metric_families
 
 from benchmarks.broker import provision, running
-from streams.brokers.client import connect
-from streams.brokers.connection import Connection
 from streams.cli.config import changed_document, publish
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.topic import Topic
-from streams.engine.options import SESSIONS, changelog_topic
-from streams.engine.state.changelog import SETTINGS_KEY
+from streams.kafka.client import connect
+from streams.kafka.connection import Connection
+from streams.worker.options import SESSIONS, changelog_topic
+from streams.worker.state.changelog import SETTINGS_KEY
 from tests.integration.worker_process import until
 
 _GROUP = "lifetime"

@@ -16,7 +16,7 @@ from benchmarks.cost import Bench
 from benchmarks.stages import Input
 from streams.core.domain.session import Session
 from streams.core.domain.topic import Topic
-from streams.engine.state.changelog import encode_session
+from streams.worker.state.changelog import encode_session
 
 #: Bytes of a state that is restored, at most.
 STATE_BYTES = 500

@@ -17,7 +17,7 @@ from benchmarks.drain import Drained
 from benchmarks.machine import describe, pace
 from benchmarks.plan import Plan
 from benchmarks.workload import Workload
-from streams.engine.garbage import collect_rarely
+from streams.worker.garbage import collect_rarely
 
 Say = Callable[[str], None]
 Results = dict[str, Any]

@@ -22,15 +22,15 @@ from benchmarks.agent_sessions import sessions
 from benchmarks.machine import describe, pace
 from benchmarks.report import as_json, keep
 from schemas.codec import Codec
-from streams.brokers.client import Stored
-from streams.console.fold.model import ReadModel
+from streams.console.read_model.model import ReadModel
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.run import Run
 from streams.core.domain.session import Session
 from streams.core.domain.topic import Topic
-from streams.engine.state.changelog import encode_session
-from streams.job import Job
-from streams.run_result import RunResult
+from streams.kafka.client import Stored
+from streams.worker.batch import Job
+from streams.worker.run_result import RunResult
+from streams.worker.state.changelog import encode_session
 
 _SESSIONS, _LENGTH = 200, 50
 _CHANGELOG = "sessions-changelog"

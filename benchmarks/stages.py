@@ -22,8 +22,8 @@ from streams.core.domain.record import Record
 from streams.core.domain.session import Session
 from streams.core.domain.topic import OUTPUTS, Topic
 from streams.core.pipeline import admit, steps
-from streams.engine.state.changelog import decode_session, encode_session
-from streams.job import TOGETHER
+from streams.worker.batch import TOGETHER
+from streams.worker.state.changelog import decode_session, encode_session
 
 
 class Input(NamedTuple):

@@ -11,17 +11,17 @@ from typing import Any, NamedTuple
 import orjson
 
 from schemas.codec import Codec, OutputFormat
-from streams.brokers.client import Stored
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.run import Run
 from streams.core.domain.session import Session
 from streams.core.domain.topic import Topic
-from streams.engine.settings_ledger import SettingsLedger
-from streams.engine.state.changelog import SETTINGS_KEY, decode_session
 from streams.formats.recordings.catalogue import RECORDINGS
 from streams.formats.recordings.replay import messages
-from streams.job import Job
-from streams.run_result import RunResult
+from streams.kafka.client import Stored
+from streams.worker.batch import Job
+from streams.worker.run_result import RunResult
+from streams.worker.settings_ledger import SettingsLedger
+from streams.worker.state.changelog import SETTINGS_KEY, decode_session
 
 CHANGELOGS = Path(__file__).parent / "changelogs"
 SCORES_ONLY, EVERY_DETECTOR = CHANGELOGS / "scores_only.jsonl", CHANGELOGS / "every_detector.jsonl"

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from streams.engine.crash_point import AT_LEAST_ONCE, EXACTLY_ONCE, CrashPoint
+from streams.worker.crash_point import AT_LEAST_ONCE, EXACTLY_ONCE, CrashPoint
 from tests.pages import ROOT, Page
 from topics.catalogue import Catalogue
 

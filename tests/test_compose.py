@@ -14,11 +14,11 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from streams.alerts.settings import NotifySettings
 from streams.cli import main
 from streams.console.settings import ConsoleSettings
-from streams.notify.settings import NotifySettings
-from streams.settings import BridgeSettings, ConnectionSettings, WorkerSettings, load
-from tests.unit.sinks.alerts import NOW_MS, SINKS, alert, told
+from streams.observe.settings import BridgeSettings, ConnectionSettings, WorkerSettings, load
+from tests.unit.alerts.sinks.alerts import NOW_MS, SINKS, alert, told
 
 ROOT = Path(__file__).parents[1]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())

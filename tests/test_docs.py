@@ -13,6 +13,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from streams.alerts.settings import NotifySettings
 from streams.cli import main
 from streams.console.settings import ConsoleSettings
 from streams.core.detectors.settings import DEFAULTS
@@ -20,9 +21,8 @@ from streams.core.detectors.verdict.step import POINTS
 from streams.core.detectors.verdict.stuck import MOST
 from streams.core.native import VARIABLE as NATIVE_VARIABLE
 from streams.core.settings_document.table import RANGES
-from streams.engine.crash_point import crash_point
-from streams.notify.settings import NotifySettings
-from streams.settings import BridgeSettings, WorkerSettings
+from streams.observe.settings import BridgeSettings, WorkerSettings
+from streams.worker.crash_point import crash_point
 from tests.faults.kinds import KINDS
 from tests.pages import (
     CONTRIBUTING,

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from streams.alerts import metrics as notify_metrics
+from streams.alerts.metrics import NotifyMetrics
 from streams.cli.lazy_group import BROKER_UNREACHABLE, PROBLEM_FOUND, WRONG_INPUT
 from streams.console import probes
 from streams.console.composition import console_on
@@ -14,14 +16,12 @@ from streams.console.file_board import FileBoard
 from streams.console.probes import ConsoleMetrics
 from streams.console.settings import ConsoleSettings
 from streams.core.detectors.settings import DEFAULTS
-from streams.engine.health.liveness import EXIT_STALLED
-from streams.notify import metrics as notify_metrics
-from streams.notify.metrics import NotifyMetrics
 from streams.observe import bridge_metrics, engine_counts, episode_counts, metrics
-from streams.observe.bridge_metrics import BridgeCounts
-from streams.observe.metrics import WorkerMetrics
 from streams.observe.readings import Readings
-from streams.settings import load
+from streams.observe.settings import load
+from streams.worker.bridge_metrics import BridgeCounts
+from streams.worker.health.liveness import EXIT_STALLED
+from streams.worker.job_metrics import WorkerMetrics
 from tests.pages import ROOT
 
 PAGE = ROOT / "docs" / "operations.md"

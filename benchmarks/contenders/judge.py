@@ -13,7 +13,7 @@ from streams.core.domain.outcome import Rejected, Scored
 from streams.core.domain.record import Record
 from streams.core.domain.topic import OUTPUTS, Topic
 from streams.core.pipeline import admit, step
-from streams.engine.state.changelog import decode_session, encode_session
+from streams.worker.state.changelog import decode_session, encode_session
 
 
 class Judged(NamedTuple):

@@ -18,8 +18,8 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from benchmarks.contenders.config import ContenderConfig
 from benchmarks.precomputed import Precomputed
 from streams.core.domain.topic import Topic
-from streams.engine.state.changelog import encode_session
-from streams.settings import WorkerSettings
+from streams.observe.settings import WorkerSettings
+from streams.worker.state.changelog import encode_session
 
 _RUN = 500
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import orjson
 
-from streams import app
 from streams.cli import main
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.detectors.uniqueness.decided import decided
@@ -23,8 +22,9 @@ from streams.core.domain.session import Session
 from streams.core.domain.shared_window import append
 from streams.core.domain.topic import Topic
 from streams.core.settings_document.shadow import Shadow
-from streams.job import Job, Sessions
-from streams.run_result import RunResult
+from streams.worker import wiring as app
+from streams.worker.batch import Job, Sessions
+from streams.worker.run_result import RunResult
 
 WINDOW = 5
 _FRESH = UniquenessState()

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 import click
 
 from schemas.codec import UndecodableError
-from streams.brokers.client import connect
 from streams.cli.input_options import INPUT_PATH, format_option, map_option
 from streams.cli.lazy_group import PROBLEM_FOUND
 from streams.cli.settings_choice import CHOICE, DEFAULT, LIVE, Chosen, choose
@@ -29,12 +28,13 @@ from streams.core.domain.topic import Topic
 from streams.core.entry import Entry
 from streams.core.offline import PARTITION
 from streams.core.policy.session_comparison import SessionComparison
-from streams.endpoints import connection, open_codec
 from streams.formats.adapters.adapter import Format
 from streams.formats.intake import Intake
 from streams.formats.reading import entries
-from streams.job import key_text
-from streams.settings import WorkerSettings, load
+from streams.kafka.client import connect
+from streams.observe.settings import WorkerSettings, load
+from streams.worker.batch import key_text
+from streams.worker.endpoints import connection, open_codec
 
 
 @click.command()

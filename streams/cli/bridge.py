@@ -8,7 +8,7 @@ import click
 
 from streams.cli.command_group import CommandGroup
 from streams.cli.worker_processes import own_settings, worker_options
-from streams.settings import BridgeSettings, load
+from streams.observe.settings import BridgeSettings, load
 
 
 @click.group(cls=CommandGroup)
@@ -51,7 +51,7 @@ def otlp(
         ),
         process,
     )
-    from streams.bridge_app import bridge_engine_options, build  # noqa: PLC0415 - as in `eddy worker`
     from streams.cli.running import run  # noqa: PLC0415
+    from streams.worker.bridge_wiring import bridge_engine_options, build  # noqa: PLC0415 - as in `eddy worker`
 
     run(lambda: build(settings), bridge_engine_options(settings), settings.log_level)

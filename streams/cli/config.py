@@ -7,7 +7,6 @@ import json
 
 import click
 
-from streams.brokers.client import Stored, connect
 from streams.cli.command_group import CommandGroup
 from streams.cli.config_explain import explain
 from streams.cli.config_shadow import shadow
@@ -31,10 +30,11 @@ from streams.core.proof import warnings
 from streams.core.settings_document.document import resolve, to_document
 from streams.core.settings_document.table import MEANINGS, RANGES
 from streams.core.settings_document.version import LARGEST_VERSION
-from streams.endpoints import connection
-from streams.explain.settings_publication import changed_document, publish
-from streams.explain.settings_topic import differing, in_force, read, records
-from streams.settings import ConnectionSettings, load
+from streams.kafka.client import Stored, connect
+from streams.observe.settings import ConnectionSettings, load
+from streams.operate.explain.settings_publication import changed_document, publish
+from streams.operate.explain.settings_topic import differing, in_force, read, records
+from streams.worker.endpoints import connection
 
 
 @click.group(cls=CommandGroup)

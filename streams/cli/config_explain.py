@@ -19,7 +19,7 @@ from streams.cli.text.witness_text import lines
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.domain.topic import Topic
 from streams.core.proof import Finding, Proof, prove
-from streams.explain.settings_topic import in_force, read
+from streams.operate.explain.settings_topic import in_force, read
 
 #: Records of a sequence that the proof runs, and that JSON shows, at most.
 RUN_AT_MOST = 2_000

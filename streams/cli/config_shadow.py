@@ -7,7 +7,6 @@ import json
 
 import click
 
-from streams.brokers.client import connect
 from streams.cli.command_group import CommandGroup
 from streams.cli.settings_change import (
     AS_JSON,
@@ -27,10 +26,11 @@ from streams.core.domain.topic import Topic
 from streams.core.proof import warnings
 from streams.core.settings_document.document import resolve, to_document
 from streams.core.settings_document.shadow import ShadowDocument
-from streams.endpoints import connection
-from streams.explain.settings_publication import publish_shadow, trial_document
-from streams.explain.settings_topic import differing, in_force, read, records, tried_out
-from streams.settings import ConnectionSettings, load
+from streams.kafka.client import connect
+from streams.observe.settings import ConnectionSettings, load
+from streams.operate.explain.settings_publication import publish_shadow, trial_document
+from streams.operate.explain.settings_topic import differing, in_force, read, records, tried_out
+from streams.worker.endpoints import connection
 
 _NOTHING = "Nothing is tried out."
 

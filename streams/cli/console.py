@@ -11,7 +11,6 @@ from pathlib import Path
 import click
 
 from schemas.numbers import CONTROL_SUBJECTS
-from streams.brokers.client import connect
 from streams.cli.input_options import INPUT_PATH, format_option, given_options, map_option, settings_option
 from streams.cli.settings_file import settings_in_force
 from streams.cli.text.intake_report import report_intake
@@ -28,12 +27,13 @@ from streams.console.server import Routes, served
 from streams.console.settings import ConsoleSettings
 from streams.core.errors import ConfigurationError
 from streams.core.offline import judge
-from streams.endpoints import connection, open_codec
 from streams.formats.adapters.adapter import Format
 from streams.formats.intake import Intake
 from streams.formats.reading import entries
+from streams.kafka.client import connect
+from streams.observe.settings import load
 from streams.observe.stop_signals import until_stopped
-from streams.settings import load
+from streams.worker.endpoints import connection, open_codec
 
 
 @click.command()

@@ -22,15 +22,15 @@ from streams.core.domain.event import EventKind
 from streams.core.domain.level import Level
 from streams.core.domain.text.printable import printable
 from streams.core.errors import ConfigurationError
-from streams.demo.account import Account
-from streams.demo.cluster import cluster
-from streams.demo.performance import Outcome, perform
-from streams.explain.presentation import meaning, sentence
 from streams.formats.adapters.adapter import Format
 from streams.formats.intake import Intake
 from streams.formats.message import Message
 from streams.formats.reading import messages as read
 from streams.formats.recordings.replay import messages as recorded
+from streams.operate.demo.account import Account
+from streams.operate.demo.cluster import cluster
+from streams.operate.demo.performance import Outcome, perform
+from streams.operate.explain.presentation import meaning, sentence
 
 Write = Callable[[Line], None]
 

@@ -16,7 +16,6 @@ import click
 
 from schemas.codec import UndecodableError
 from schemas.reason import Reason
-from streams.brokers.client import Brokers, Stored, connect
 from streams.cli.command_group import CommandGroup
 from streams.cli.lazy_group import PROBLEM_FOUND
 from streams.cli.settings_change import AS_JSON, BOOTSTRAP
@@ -26,14 +25,15 @@ from streams.cli.topic_range import Bound, BoundType, TopicRange, bound
 from streams.core.domain.text.printable import printable
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
-from streams.endpoints import connection, open_codec
-from streams.explain.settings_topic import in_force, records
-from streams.redrive.letter import OTHER, DeadLetter, read
-from streams.redrive.places import letters_at
-from streams.redrive.redrive import LetterOutcome, LetterResult, Redrive, RedriveRequest, target
-from streams.redrive.selection import Selection
-from streams.redrive.trial import Trial
-from streams.settings import WorkerSettings, load
+from streams.kafka.client import Brokers, Stored, connect
+from streams.observe.settings import WorkerSettings, load
+from streams.operate.explain.settings_topic import in_force, records
+from streams.operate.redrive.letter import OTHER, DeadLetter, read
+from streams.operate.redrive.places import letters_at
+from streams.operate.redrive.redrive import LetterOutcome, LetterResult, Redrive, RedriveRequest, target
+from streams.operate.redrive.selection import Selection
+from streams.operate.redrive.trial import Trial
+from streams.worker.endpoints import connection, open_codec
 
 
 class Place(click.ParamType):

@@ -17,11 +17,11 @@ from streams.cli.text.line import Line, Span
 from streams.cli.text.screen import echo, echo_json
 from streams.core.domain.text.printable import printable
 from streams.core.errors import ConfigurationError
-from streams.doctor.check import Check, Status, fail
-from streams.doctor.examination import examine
-from streams.doctor.schemas import bundled_check
-from streams.doctor.versions import version_checks
-from streams.settings import WorkerSettings, load
+from streams.observe.settings import WorkerSettings, load
+from streams.operate.doctor.check import Check, Status, fail
+from streams.operate.doctor.examination import examine
+from streams.operate.doctor.schemas import bundled_check
+from streams.operate.doctor.versions import version_checks
 
 _LONGEST = 2_000
 _SAID_AT = 26

@@ -19,13 +19,13 @@ from streams.cli.text.timeline import COLUMNS, Timeline
 from streams.core.domain.outcome import Scored
 from streams.core.offline import Judgement
 from streams.core.policy.standing import standing
-from streams.explain.explanation import Explanation
-from streams.explain.session_file import SessionFile
-from streams.explain.verdict import verdict_sentence
-from streams.explain.worker_request import standing_at
 from streams.formats.adapters.adapter import Format
 from streams.formats.intake import Intake
 from streams.formats.reading import entries
+from streams.operate.explain.explanation import Explanation
+from streams.operate.explain.session_file import SessionFile
+from streams.operate.explain.verdict import verdict_sentence
+from streams.operate.explain.worker_request import standing_at
 
 _SHOWN = 40
 
@@ -114,10 +114,10 @@ def _take(judgements: Iterable[Judgement], told: Explanation, shown: deque[Score
 
 async def _from_topic(bootstrap_servers: str | None, told: Explanation, shown: deque[Scored]) -> None:
     # Imported here: the Kafka client takes half a second, and files do not need it.
-    from streams.brokers.client import connect  # noqa: PLC0415
-    from streams.endpoints import connection, open_codec  # noqa: PLC0415
-    from streams.explain.session_topic import from_topic  # noqa: PLC0415
-    from streams.settings import WorkerSettings, load  # noqa: PLC0415
+    from streams.kafka.client import connect  # noqa: PLC0415
+    from streams.observe.settings import WorkerSettings, load  # noqa: PLC0415
+    from streams.operate.explain.session_topic import from_topic  # noqa: PLC0415
+    from streams.worker.endpoints import connection, open_codec  # noqa: PLC0415
 
     settings = load(WorkerSettings, bootstrap_servers=bootstrap_servers, schema_registry_register=False)
     codec = await open_codec(settings)

@@ -16,7 +16,6 @@ from typing import Any, Final, NamedTuple
 import click
 from pydantic import Field
 
-from streams.brokers.record_sender import RecordSender
 from streams.cli.input_options import format_option, map_option, settings_option
 from streams.cli.lazy_group import PROBLEM_FOUND
 from streams.cli.settings_file import settings_in_force
@@ -26,7 +25,6 @@ from streams.cli.text.live import Live
 from streams.cli.text.screen import echo, echo_json, standard_error, standard_output, status
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
-from streams.endpoints import connection
 from streams.formats.adapters.adapter import Format
 from streams.formats.adapters.sniffing import NAMES
 from streams.formats.content import Content
@@ -42,7 +40,9 @@ from streams.formats.ingest.store import IN_MEMORY, Store
 from streams.formats.ingest.system_clock import SystemClock
 from streams.formats.ingest.topic_sink import TopicSink
 from streams.formats.input_file import STANDARD_INPUT
-from streams.settings import ConnectionSettings, load
+from streams.kafka.record_sender import RecordSender
+from streams.observe.settings import ConnectionSettings, load
+from streams.worker.endpoints import connection
 
 STANDARD_OUTPUT: Final = "-"
 _LARGEST_PORT: Final = 65_535

@@ -13,28 +13,28 @@ from typing import Any, Final
 import click
 
 from schemas.codec import Codec, Decoder
-from streams.brokers.client import Brokers, connect
+from streams.alerts.courier import Clocks
+from streams.alerts.metrics import NotifyMetrics
+from streams.alerts.notifier import Notifier
+from streams.alerts.rehearsal import rehearse, send
+from streams.alerts.settings import NotifySettings
+from streams.alerts.sink_kinds import sinks
+from streams.alerts.sinks.delivery import Step
+from streams.alerts.sinks.request import Request
+from streams.alerts.sinks.sink import Sink
+from streams.alerts.transport import HttpTransport
+from streams.alerts.trial import trial
 from streams.cli.command_group import CommandGroup
 from streams.cli.lazy_group import PROBLEM_FOUND
 from streams.cli.text.screen import echo
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
-from streams.endpoints import connection, open_codec
-from streams.notify.courier import Clocks
-from streams.notify.metrics import NotifyMetrics
-from streams.notify.notifier import Notifier
-from streams.notify.rehearsal import rehearse, send
-from streams.notify.settings import NotifySettings
-from streams.notify.sinks import sinks
-from streams.notify.transport import HttpTransport
-from streams.notify.trial import trial
+from streams.kafka.client import Brokers, connect
 from streams.observe.logs import logging_config
+from streams.observe.settings import load
 from streams.observe.stop_signals import until_stopped
 from streams.observe.web import HealthServer
-from streams.settings import load
-from streams.sinks.delivery import Step
-from streams.sinks.request import Request
-from streams.sinks.sink import Sink
+from streams.worker.endpoints import connection, open_codec
 
 log = logging.getLogger(__name__)
 

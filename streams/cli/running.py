@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Callable
 
 from streams.core.errors import EddyError
-from streams.engine.app import RunApp
-from streams.engine.garbage import collect_rarely
-from streams.engine.options import EngineOptions
-from streams.engine.preflight.topic_check import check_topics
-from streams.engine.preflight.transaction_check import check_transactions
+from streams.worker.app import RunApp
+from streams.worker.garbage import collect_rarely
+from streams.worker.options import EngineOptions
+from streams.worker.preflight.topic_check import check_topics
+from streams.worker.preflight.transaction_check import check_transactions
 
 
 def run(build: Callable[[], RunApp], options: EngineOptions, log_level: str) -> None:

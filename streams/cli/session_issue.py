@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from schemas.numbers import CONTROL_SUBJECTS
-from streams.brokers.client import connect
 from streams.cli.settings_change import user
 from streams.cli.text.command_text import answer_line, asked_line, fields, silence_lines
 from streams.cli.text.screen import echo, echo_json, echo_lines, status
@@ -33,8 +32,9 @@ from streams.control.outcome import (
 )
 from streams.control.rules import checked
 from streams.control.trail import Trail
-from streams.endpoints import connection, open_codec
-from streams.settings import CommandSettings, load
+from streams.kafka.client import connect
+from streams.observe.settings import CommandSettings, load
+from streams.worker.endpoints import connection, open_codec
 
 _POLL_SECONDS: Final = 0.2
 

@@ -12,12 +12,12 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
+from streams.alerts.settings import NotifySettings
 from streams.cli.settings_change import AS_JSON
 from streams.cli.text.screen import echo, echo_json
 from streams.console.settings import ConsoleSettings
 from streams.core.errors import ConfigurationError
-from streams.notify.settings import NotifySettings
-from streams.settings import BridgeSettings, WorkerSettings, load
+from streams.observe.settings import BridgeSettings, WorkerSettings, load
 
 #: Those of a worker, then what others have beside them.
 _KINDS: tuple[type[WorkerSettings], ...] = (

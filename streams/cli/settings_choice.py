@@ -9,13 +9,13 @@ from typing import Final, NamedTuple
 
 import click
 
-from streams.brokers.client import Stored
-from streams.brokers.settings_feed import apply_document
 from streams.cli.settings_file import settings_in_force
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
-from streams.explain.settings_topic import in_force, read, tried_out
+from streams.kafka.client import Stored
+from streams.kafka.settings_feed import apply_document
+from streams.operate.explain.settings_topic import in_force, read, tried_out
 
 DEFAULT: Final = "default"
 LIVE: Final = "live"

@@ -6,11 +6,11 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
-from streams.brokers.settings_feed import read_document
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.text.printable import printable
 from streams.core.settings_document.document import SettingWarning, is_empty, resolve
 from streams.core.settings_document.version import follows
+from streams.kafka.settings_feed import read_document
 
 #: What is shown of a change. Anyone may write to the topic: nothing else is taken from it.
 _TOLD = ("at", "by", "why", "settings")

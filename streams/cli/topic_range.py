@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import click
 
-from streams.brokers.client import Brokers, Stored
 from streams.core.errors import ConfigurationError
+from streams.kafka.client import Brokers, Stored
 
 _OFFSET = re.compile(r"(?:(?P<partition>[0-9]+):)?(?P<offset>[0-9]+)")
 

@@ -6,13 +6,13 @@ import asyncio
 
 import click
 
-from streams.brokers.client import connect
-from streams.brokers.job_topics import job_topics
 from streams.cli.command_group import CommandGroup
 from streams.cli.text.screen import echo, echo_lines
 from streams.core.domain.topic import Topic
-from streams.endpoints import connection
-from streams.settings import ConnectionSettings, load
+from streams.kafka.client import connect
+from streams.kafka.job_topics import job_topics
+from streams.observe.settings import ConnectionSettings, load
+from streams.worker.endpoints import connection
 from topics.catalogue import Catalogue
 from topics.plan import Change, Refused, plan, render
 

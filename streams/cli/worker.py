@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from streams.cli.worker_processes import own_settings, worker_options
-from streams.settings import WorkerSettings, load
+from streams.observe.settings import WorkerSettings, load
 
 
 @click.command()
@@ -47,7 +47,7 @@ def worker(
         ),
         process,
     )
-    from streams.app import build, engine_options  # noqa: PLC0415 - not needed by one that supervises
     from streams.cli.running import run  # noqa: PLC0415
+    from streams.worker.wiring import build, engine_options  # noqa: PLC0415 - not needed by one that supervises
 
     run(lambda: build(settings), engine_options(settings), settings.log_level)

@@ -12,9 +12,9 @@ from typing import Any, Final, Protocol
 import orjson
 from aiohttp import web
 
-from streams.console.access import Identity
-from streams.console.access.exchange import own_path
 from streams.console.asked import Form, Who, form_of
+from streams.console.auth import Identity
+from streams.console.auth.exchange import own_path
 from streams.console.console import Console, wants_json
 from streams.console.known import Known
 from streams.control.command import Issuer, IssuerKind

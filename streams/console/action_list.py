@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import orjson
 
-from streams.console.fold.model import ReadModel
-from streams.console.fold.rows import ActionRow
 from streams.console.inbox.terms import duration_of
 from streams.console.paging import newest_first
+from streams.console.read_model.model import ReadModel
+from streams.console.read_model.rows import ActionRow
 from streams.control.audit import Kind
 from streams.core.domain.text.printable import printable
 from streams.core.domain.topic import Topic

@@ -9,7 +9,7 @@ from typing import Final
 
 import orjson
 
-from streams.console.fold.triage import Seen, request_of
+from streams.console.read_model.triage import Seen, request_of
 from streams.control.audit import AuditRecord, Kind, Result
 from streams.control.command import MINUTE_MS, Action, Cause, Command, Issuer, OnTimeout, Scope
 from streams.control.reading import MalformedError

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from streams.brokers.client import Brokers
 from streams.console.intake import Intake
 from streams.console.marks import Marks
 from streams.console.ways import WAYS, Way
 from streams.core.domain.topic import Topic
+from streams.kafka.client import Brokers
 
 _HOUR_MS: Final = 3_600_000
 #: An hour in which less happened is read together with the one before it.

@@ -13,11 +13,11 @@ from typing import Any, Final
 
 import orjson
 
-from streams.brokers.client import Brokers
 from streams.console.proposal import Proposal
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError, EddyError
 from streams.core.settings_document.document import to_document
+from streams.kafka.client import Brokers
 
 MOST_RECORDS: Final = 200_000
 """Records that a backtest of the console judges; of more, the newest."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from streams.console.access import Access
-from streams.console.access.trail import Audit
 from streams.console.assets import Assets
+from streams.console.auth import Access
+from streams.console.auth.trail import Audit
 from streams.console.board import Board
 from streams.console.console import Console, Screen
 from streams.console.door_pages import DoorPages

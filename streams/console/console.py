@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from streams.console.access import Access, Identity
+from streams.console.auth import Access, Identity
 from streams.console.board import Board
 from streams.console.pages import Pages
 from streams.console.redaction import Redaction

@@ -20,8 +20,8 @@ from streams.console.intake import LARGEST_OUTPUT
 from streams.console.live_console import live_console
 from streams.console.settings import ConsoleSettings
 from streams.core.errors import ConfigurationError
-from streams.demo.cluster import cluster
-from streams.embedded_broker.child import Child
+from streams.kafka.embedded.child import Child
+from streams.operate.demo.cluster import cluster
 
 _STEP_SECONDS = 1.6
 """Between two steps of an agent, at a speed of 1."""
@@ -97,7 +97,7 @@ async def demo_console(
 def _agents(bootstrap: str, seconds: float) -> Child:
     scratch = Path(tempfile.mkdtemp(prefix="eddy-demo-agents-"))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    command = [sys.executable, "-m", "streams.demo.agents", bootstrap, str(seconds)]
+    command = [sys.executable, "-m", "streams.operate.demo.agents", bootstrap, str(seconds)]
     return Child(command, scratch=scratch, environment=environment)
 
 

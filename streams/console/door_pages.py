@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams.console.access.refusal import Refusal
+from streams.console.auth.refusal import Refusal
 from streams.console.pages import Pages
 
 

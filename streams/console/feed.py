@@ -10,21 +10,21 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol
 
 from schemas.codec import Codec
-from streams.brokers.client import Brokers
-from streams.brokers.clock import now_ms
 from streams.console.archive.archive import ArchiveDamagedError
 from streams.console.archive.restoring import restored
 from streams.console.archive.row_store import RowStore
 from streams.console.backfill import Backfill
-from streams.console.fold.rows import Row, WatermarkRow
-from streams.console.fold.table import Table
-from streams.console.fold.tables import WATERMARK
 from streams.console.intake import Fold, Intake
 from streams.console.keeping import Keeping
 from streams.console.marks import Marks
+from streams.console.read_model.rows import Row, WatermarkRow
+from streams.console.read_model.table import Table
+from streams.console.read_model.tables import WATERMARK
 from streams.console.ways import SOURCES, WAYS, Way
 from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError
+from streams.kafka.client import Brokers
+from streams.kafka.clock import now_ms
 
 log = logging.getLogger(__name__)
 

@@ -12,14 +12,14 @@ from typing import Any, Final, NamedTuple, Protocol
 import orjson
 from aiohttp import web
 
-from streams.console.access import AgentToken
 from streams.console.app import problem
+from streams.console.auth import AgentToken
 from streams.console.console import Console
 from streams.console.feed import Feed
-from streams.console.fold.control import standing
-from streams.console.fold.model import ReadModel
-from streams.console.fold.rows import CommandRow
 from streams.console.live import frame
+from streams.console.read_model.control import standing
+from streams.console.read_model.model import ReadModel
+from streams.console.read_model.rows import CommandRow
 from streams.control.ack import Ack, Status
 from streams.control.desk import ControlDesk
 from streams.control.reading import MalformedError

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from streams.console.archive.row_store import RowStore
-from streams.console.fold.ledger import Ledger
-from streams.console.fold.rows import HealthRow
-from streams.console.fold.tables import HEALTH
 from streams.console.health.series import merged
+from streams.console.read_model.ledger import Ledger
+from streams.console.read_model.rows import HealthRow
+from streams.console.read_model.tables import HEALTH
 
 
 async def samples(

@@ -13,9 +13,9 @@ from typing import Final, Protocol
 from streams.console.archive.archive import ArchiveDamagedError
 from streams.console.archive.damage import is_damage
 from streams.console.archive.row_store import RowStore
-from streams.console.fold.ledger import table_of
-from streams.console.fold.rows import Row, WatermarkRow
-from streams.console.fold.table import Table
+from streams.console.read_model.ledger import table_of
+from streams.console.read_model.rows import Row, WatermarkRow
+from streams.console.read_model.table import Table
 
 log = logging.getLogger(__name__)
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from streams.console.fold.hold import Hold
-from streams.console.fold.model import ReadModel
-from streams.console.fold.triage import Seen
+from streams.console.read_model.hold import Hold
+from streams.console.read_model.model import ReadModel
+from streams.console.read_model.triage import Seen
 
 
 class Known(Protocol):

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
-from streams.console.fold.model import ReadModel
-from streams.console.fold.rows import LetterRow
 from streams.console.inbox.terms import duration_of
 from streams.console.paging import newest_first
+from streams.console.read_model.model import ReadModel
+from streams.console.read_model.rows import LetterRow
 from streams.core.domain.text.printable import printable
 from streams.core.errors import ConfigurationError
 

@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, urlsplit
 import orjson
 from aiohttp import web
 
-from streams.console.access import Identity
+from streams.console.auth import Identity
 from streams.console.console import Console
 from streams.console.view import View
 from streams.core.errors import EddyError

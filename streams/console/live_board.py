@@ -10,15 +10,15 @@ import orjson
 
 from streams.console.board import Facts, FeedReadings, Steps
 from streams.console.feed import Feed
-from streams.console.fold.attention import Tab
-from streams.console.fold.case import Case
-from streams.console.fold.model import ReadModel
-from streams.console.fold.triage import subject_of
 from streams.console.honeycomb.picture import Honeycomb
 from streams.console.inbox import Query, SessionQuery, many, page, sessions, tabs
 from streams.console.interventions.decided import WITHHELD, decided
 from streams.console.interventions.scoreboard import open_breakers
 from streams.console.interventions.versions import in_force, policy_versions
+from streams.console.read_model.attention import Tab
+from streams.console.read_model.case import Case
+from streams.console.read_model.model import ReadModel
+from streams.console.read_model.triage import subject_of
 from streams.console.settings_versions import Settings, settings_of
 from streams.console.timeline import Timeline
 from streams.console.watch.watch import Watch

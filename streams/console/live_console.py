@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from aiohttp import web
 
 from schemas.codec import Codec
-from streams.brokers.client import Brokers
 from streams.console import actions, guard_door
 from streams.console.acting import Acting
 from streams.console.archive.archive import Archive
@@ -18,12 +17,12 @@ from streams.console.backtests import Backtests
 from streams.console.composition import console_on
 from streams.console.console import Console
 from streams.console.feed import Feed, FeedSettings
-from streams.console.fold.model import ReadModel
 from streams.console.guard_door import GuardDoor, ReadCommands
 from streams.console.interventions.deciding import Deciding
 from streams.console.known import ModelKnown
 from streams.console.live_board import LiveBoard
 from streams.console.raw_records import RawRecords
+from streams.console.read_model.model import ReadModel
 from streams.console.settings import ConsoleSettings
 from streams.console.settings_actions import Changing
 from streams.console.timeline import Timeline
@@ -33,6 +32,7 @@ from streams.console.watch.watch import Watch
 from streams.control.audit import AuditRecord
 from streams.control.desk import ControlDesk
 from streams.core.domain.topic import Topic
+from streams.kafka.client import Brokers
 
 
 @asynccontextmanager

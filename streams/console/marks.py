@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from streams.console.fold.rows import WatermarkRow
+from streams.console.read_model.rows import WatermarkRow
 from streams.core.domain.topic import Topic
 
 

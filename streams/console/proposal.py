@@ -11,7 +11,7 @@ from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.errors import ConfigurationError
 from streams.core.settings_document.document import SettingWarning, resolve, to_document, typed
 from streams.core.settings_document.table import MEANINGS, RANGES
-from streams.explain.settings_topic import differing
+from streams.operate.explain.settings_topic import differing
 
 MOST_CHANGES: Final = 100
 _TRIED_VERSION: Final = 1

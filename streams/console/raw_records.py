@@ -8,10 +8,10 @@ from typing import Any, Final
 from schemas.codec import Codec
 from schemas.json_reader import read_json
 from schemas.numbers import SUBJECT_NUMBERS
-from streams.brokers.client import Brokers
-from streams.brokers.stored import Stored
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError, InfrastructureError
+from streams.kafka.client import Brokers
+from streams.kafka.stored import Stored
 
 #: Bytes of a value on one page.
 PAGE_BYTES: Final = 64 << 10

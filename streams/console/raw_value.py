@@ -13,9 +13,8 @@ import orjson
 from aiohttp import web
 
 from schemas.codec import UndecodableError
-from streams.brokers.stored import Stored
-from streams.console.access import Identity
-from streams.console.access.headers import SANDBOXED
+from streams.console.auth import Identity
+from streams.console.auth.headers import SANDBOXED
 from streams.console.console import Console
 from streams.console.raw_records import PAGE_BYTES, RawRecords, hex_dump
 from streams.control.audit import AuditRecord, Kind, Result
@@ -23,6 +22,7 @@ from streams.control.identity import uuid7
 from streams.core.domain.text.printable import printable
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
+from streams.kafka.stored import Stored
 
 Audited = Callable[[AuditRecord], Awaitable[None]]
 

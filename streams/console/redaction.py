@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from streams.console.access.identity import Role
+from streams.console.auth.identity import Role
 from streams.console.settings import ConsoleSettings
 from streams.console.step import Step
 from streams.core.detectors.patterns import edit_revert, fail_loop, read_loop

@@ -11,8 +11,8 @@ from typing import Final
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from streams.console.access.cookie import LIFE_MS
 from streams.console.app import application
+from streams.console.auth.cookie import LIFE_MS
 from streams.console.console import Console
 from streams.core.errors import ConfigurationError
 from streams.observe.connections import Connections

@@ -7,9 +7,9 @@ from typing import Any
 
 from streams.console.step import Step
 from streams.core.offline import Judgement
-from streams.explain.enriched_record import scored_again
-from streams.explain.explanation import Explanation
-from streams.explain.verdict import verdict_sentence
+from streams.operate.explain.enriched_record import scored_again
+from streams.operate.explain.explanation import Explanation
+from streams.operate.explain.verdict import verdict_sentence
 
 
 def session_facts(session_id: str, steps: Sequence[Step]) -> dict[str, Any]:

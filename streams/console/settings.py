@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, SecretStr
 
-from streams.settings import CommandSettings
+from streams.observe.settings import CommandSettings
 
 
 def _networks(value: str) -> str:

@@ -9,7 +9,6 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from streams.brokers.client import Brokers
 from streams.console.acting import Acting, done, form_sent
 from streams.console.asked import Form, Who, based_on_of, one, why_of
 from streams.console.backtests import Backtests
@@ -21,8 +20,14 @@ from streams.control.audit import AuditRecord, Kind
 from streams.control.issuing import recorded
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError, ConflictError
-from streams.explain.settings_publication import changed_document, publish, publish_shadow, trial_document
-from streams.explain.settings_topic import differing, in_force, records, tried_out
+from streams.kafka.client import Brokers
+from streams.operate.explain.settings_publication import (
+    changed_document,
+    publish,
+    publish_shadow,
+    trial_document,
+)
+from streams.operate.explain.settings_topic import differing, in_force, records, tried_out
 
 
 @dataclass(frozen=True, slots=True)

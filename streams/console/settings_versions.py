@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from streams.brokers.settings_feed import read_document
-from streams.console.fold.rows import VersionRow
+from streams.console.read_model.rows import VersionRow
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.domain.topic import Topic
 from streams.core.settings_document.document import SettingWarning, is_empty, resolve
 from streams.core.settings_document.version import follows
-from streams.explain.settings_topic import differing
+from streams.kafka.settings_feed import read_document
+from streams.operate.explain.settings_topic import differing
 
 
 class Version(NamedTuple):

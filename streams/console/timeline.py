@@ -13,22 +13,22 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from schemas.codec import Codec, UndecodableError
-from streams.brokers.client import Brokers, Stored
-from streams.brokers.runs import Run, runs
 from streams.console.archive.archive import Archive
 from streams.console.board import Steps
 from streams.console.byte_cache import ByteCache
-from streams.console.fold.memory import Memory
-from streams.console.fold.offsets import Places
-from streams.console.fold.place import offset_of, partition_of
-from streams.console.fold.rows import SessionRow
-from streams.console.fold.session import KEPT_PLACES, enriched_place
-from streams.console.fold.tables import SESSION
+from streams.console.read_model.memory import Memory
+from streams.console.read_model.offsets import Places
+from streams.console.read_model.place import offset_of, partition_of
+from streams.console.read_model.rows import SessionRow
+from streams.console.read_model.session import KEPT_PLACES, enriched_place
+from streams.console.read_model.tables import SESSION
 from streams.console.readable import misfit
 from streams.console.step import Step
 from streams.core.domain.text.printable import printable
 from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError
+from streams.kafka.client import Brokers, Stored
+from streams.kafka.runs import Run, runs
 
 log = logging.getLogger(__name__)
 

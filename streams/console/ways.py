@@ -7,8 +7,8 @@ from enum import Enum, auto
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from streams.console.fold import tables
-from streams.console.fold.table import Table
+from streams.console.read_model import tables
+from streams.console.read_model.table import Table
 from streams.core.domain.topic import Topic
 
 

@@ -18,7 +18,7 @@ from streams.core.errors import ConfigurationError
 from streams.core.pipeline import admit, step
 from streams.core.settings_document.document import resolve, to_document
 from streams.core.settings_document.table import MEANINGS
-from streams.explain.presentation import meaning, sentence
+from streams.operate.explain.presentation import meaning, sentence
 
 MOST_RECORDS: Final = 2_000
 """Records of a session that are judged again; of more, the newest."""

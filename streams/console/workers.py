@@ -13,7 +13,7 @@ import orjson
 
 from streams.console.watch.metrics import Metrics, metrics_of
 from streams.core.errors import ConfigurationError, InfrastructureError
-from streams.explain.worker_request import standing_at
+from streams.operate.explain.worker_request import standing_at
 
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=2.0)
 _LARGEST_ANSWER: Final = 4 << 20

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
 
 from schemas.codec import Codec, Encoder
-from streams.brokers.partition import partition_of
 from streams.control.ack import Ack
 from streams.control.audit import AuditRecord
 from streams.control.command import Command
@@ -15,6 +14,7 @@ from streams.control.signature import signed
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
+from streams.kafka.partition import partition_of
 
 LARGEST_VALUE: Final = 60_000
 """Bytes: below the 64 KiB of the topics, with room for key and headers."""
@@ -24,7 +24,7 @@ Place = tuple[int, int]
 
 
 class Brokers(Protocol):
-    """What the desk needs of `streams.brokers.client.Brokers`."""
+    """What the desk needs of `streams.kafka.client.Brokers`."""
 
     def topic(self, topic: Topic, /) -> str:
         """Return how a topic of ours is called on these brokers."""

@@ -6,19 +6,19 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from schemas.codec import Codec, UndecodableError
-from streams.brokers.partition import partition_of
-from streams.brokers.stored import Stored
 from streams.control.ack import Ack
 from streams.control.command import HOLD_OF_ALL, Command, hold_key
 from streams.control.reading import MalformedError
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
+from streams.kafka.partition import partition_of
+from streams.kafka.stored import Stored
 
 R = TypeVar("R")
 
 
 class Brokers(Protocol):
-    """What a trail needs of `streams.brokers.client.Brokers`."""
+    """What a trail needs of `streams.kafka.client.Brokers`."""
 
     def topic(self, topic: Topic, /) -> str:
         """Return how a topic of ours is called on these brokers."""

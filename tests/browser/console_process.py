@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from streams.embedded_broker.child import Child
+from streams.kafka.embedded.child import Child
 
 _LINK = re.compile(r"Open (http://\S+) in a browser")
 _PATIENCE_SECONDS = 120.0

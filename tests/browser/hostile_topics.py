@@ -8,10 +8,10 @@ from typing import Any
 import orjson
 
 from schemas.reason import Reason
-from streams.brokers.clock import now_ms
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
-from streams.dead_letter import Source, dead_letter_headers
+from streams.kafka.clock import now_ms
+from streams.worker.dead_letter import Source, dead_letter_headers
 from tests.unit.console.told import everything
 
 #: The session of the recordings with the most alerts, and what is about no session.

@@ -12,11 +12,11 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from streams.brokers.client import connect
-from streams.brokers.connection import Connection
 from streams.console.screens import SCREENS
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
+from streams.kafka.client import connect
+from streams.kafka.connection import Connection
 from tests.browser.conftest import Site
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.corpus import TEXTS

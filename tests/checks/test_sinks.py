@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.sinks.delivery import Delivery, Digest, Step
-from streams.sinks.request import Answer, Outcome
-from streams.sinks.sink import Chat, Sink
-from tests.unit.sinks.alerts import CASES, NOW_MS, SECRET, SECRETS, SINKS, alert, told
+from streams.alerts.sinks.delivery import Delivery, Digest, Step
+from streams.alerts.sinks.request import Answer, Outcome
+from streams.alerts.sinks.sink import Chat, Sink
+from tests.unit.alerts.sinks.alerts import CASES, NOW_MS, SECRET, SECRETS, SINKS, alert, told
 
 NAMES = list(SINKS)
 

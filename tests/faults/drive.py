@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from types import MappingProxyType
 
-from streams.engine.options import changelog_topic
+from streams.worker.options import changelog_topic
 from tests.faults.cluster import NODES, KafkaCluster
 from tests.faults.disk import SmallDisk
 from tests.faults.fleet import Fleet, Place, supervised

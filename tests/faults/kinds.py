@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
-from streams.engine.options import changelog_topic, repartition_topic
+from streams.worker.options import changelog_topic, repartition_topic
 from tests.damage import DAMAGES
 from tests.faults.cluster import KafkaCluster, Node
 from tests.faults.fleet import Fleet, Place

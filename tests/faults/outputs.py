@@ -9,10 +9,10 @@ from contextlib import asynccontextmanager, suppress
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
-from streams.brokers.client import Stored
-from streams.brokers.clock import now_ms
 from streams.core.domain.topic import Topic
-from streams.engine.state.changelog import decode_session, removed_value, session_id_of
+from streams.kafka.client import Stored
+from streams.kafka.clock import now_ms
+from streams.worker.state.changelog import decode_session, removed_value, session_id_of
 from tests.integration.reference_fold import value_of
 from tests.integration.worker_process import until
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from random import Random
 
-from streams.brokers.clock import now_ms
+from streams.kafka.clock import now_ms
 from tests.integration.load import Sending, as_avro, keyed, next_turn, spoilt
 
 #: Sessions that always have something to say, enough for every partition; and that pause again and again.

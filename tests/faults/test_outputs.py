@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from streams.core.domain.session import Session
-from streams.engine.state.changelog import encode_session, session_key, tombstone_headers_of
+from streams.worker.state.changelog import encode_session, session_key, tombstone_headers_of
 from tests.faults.outputs import OutputWatch
 
 

@@ -5,7 +5,7 @@ from collections import defaultdict
 
 import orjson
 
-from streams.brokers.client import Stored
+from streams.kafka.client import Stored
 from tests.faults.silences import silences
 from tests.integration.load import partition_of
 from tests.integration.reference_fold import value_of

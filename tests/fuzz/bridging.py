@@ -7,18 +7,18 @@ from typing import Any
 
 import orjson
 
-from streams.bridge.bridge import MOST_HELD_BYTES
-from streams.bridge.rows import Row, decode, encode
 from streams.core.domain.topic import Topic
 from streams.core.domain.validation import problems
 from streams.formats.adapters.otlp.cutting import cut_requests
 from streams.formats.adapters.otlp.traces import SPANS_REMEMBERED
 from streams.formats.adapters.registry import BY_NAME
 from streams.formats.content import Content
+from streams.worker.bridge.bridge import MOST_HELD_BYTES
+from streams.worker.bridge.rows import Row, decode, encode
 from tests.fuzz.choices import Choices
 from tests.fuzz.sample_seeds import seeds
 from tests.fuzz.target import Target
-from tests.unit.bridge.partition import LARGEST, NOW_MS, Message, Partition, Rows
+from tests.unit.worker.bridge.partition import LARGEST, NOW_MS, Message, Partition, Rows
 
 _MESSAGE_ENDS = b"\n---\n"
 _MOST_MESSAGES = 24

@@ -9,8 +9,6 @@ import orjson
 
 from schemas.codec import Codec
 from schemas.encoder import check_fields
-from streams.aggregation import Aggregation, decode_aggregate, encode_aggregate, parts
-from streams.contribution_record import read
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.domain.run import Run
 from streams.core.domain.session import Session
@@ -18,9 +16,11 @@ from streams.core.domain.topic import OUTPUTS, Topic
 from streams.core.pipeline import expire
 from streams.core.settings_document.document import resolve
 from streams.core.settings_document.shadow import Shadow
-from streams.engine.state.changelog import decode_session, encode_session
-from streams.job import Job
-from streams.run_result import RunResult
+from streams.worker.aggregation import Aggregation, decode_aggregate, encode_aggregate, parts
+from streams.worker.batch import Job
+from streams.worker.contribution_record import read
+from streams.worker.run_result import RunResult
+from streams.worker.state.changelog import decode_session, encode_session
 from tests.fuzz.choices import MISFITS, Choices
 from tests.fuzz.decoding import recorded
 from tests.fuzz.settings_documents import chosen_document

@@ -8,12 +8,12 @@ from typing import Any
 
 import orjson
 
-from streams.brokers.settings_feed import apply_document, apply_shadow
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.text.glob import Globs
 from streams.core.settings_document.document import resolve, to_document
 from streams.core.settings_document.shadow import ShadowDocument
 from streams.core.settings_document.table import ORDERED_GROUPS, RANGES
+from streams.kafka.settings_feed import apply_document, apply_shadow
 from tests.fuzz.choices import Choices
 from tests.fuzz.target import Target
 

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 import orjson
 
 from schemas.codec import Codec
-from streams.aggregation import Aggregation, decode_aggregate, encode_aggregate, parts
-from streams.contribution_record import handover_record
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.aggregates.agent_health import AgentHealth
 from streams.core.domain.aggregates.contribution import Contribution
@@ -22,11 +20,13 @@ from streams.core.errors import StateError
 from streams.core.pipeline import expire
 from streams.core.settings_document.document import resolve
 from streams.core.settings_document.shadow import Shadow, ShadowDocument
-from streams.engine.aggregates_epoch import AGGREGATES_FORMAT
-from streams.engine.settings_ledger import Entry, SettingsLedger, ShadowEntry
-from streams.engine.state.changelog import decode_session, encode_session
-from streams.job import Job
-from streams.run_result import RunResult
+from streams.worker.aggregates_epoch import AGGREGATES_FORMAT
+from streams.worker.aggregation import Aggregation, decode_aggregate, encode_aggregate, parts
+from streams.worker.batch import Job
+from streams.worker.contribution_record import handover_record
+from streams.worker.run_result import RunResult
+from streams.worker.settings_ledger import Entry, SettingsLedger, ShadowEntry
+from streams.worker.state.changelog import decode_session, encode_session
 from tests.fuzz.target import Target
 from tests.integration.load import decision
 from tests.stream import Stream, repeated

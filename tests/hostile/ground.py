@@ -15,10 +15,10 @@ from aiokafka.errors import for_code
 from aiokafka.protocol.produce import ProduceRequest
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
-from streams.brokers.client import Stored, connect
-from streams.brokers.connection import Connection
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
+from streams.kafka.client import Stored, connect
+from streams.kafka.connection import Connection
 from tests.integration.apache_kafka import ApacheKafka
 from tests.integration.load import as_json, decision
 from tests.integration.reference_fold import value_of

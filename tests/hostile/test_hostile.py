@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from streams.redrive.letter import read
+from streams.operate.redrive.letter import read
 from tests.hostile import batches
 from tests.hostile.case import Case
 from tests.hostile.catalogue import CASES

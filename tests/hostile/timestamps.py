@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from schemas.reason import Reason
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
-from streams.engine.options import JOB_FLOW, repartition_topic
+from streams.worker.options import JOB_FLOW, repartition_topic
 from tests.hostile.case import Attack, Case, Letter
 from tests.hostile.ground import Ground
 from tests.integration.load import as_json, decision

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Self
 
 from streams.core.errors import ConfigurationError, InfrastructureError
-from streams.embedded_broker.child import Child
-from streams.embedded_broker.readiness import serves
+from streams.kafka.embedded.child import Child
+from streams.kafka.embedded.readiness import serves
 from tests.integration.kafka_jars import kafka_jars
 from tests.integration.maven import program
 from tests.integration.secured_listener import SecuredListener

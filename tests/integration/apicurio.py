@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from streams.core.errors import InfrastructureError
-from streams.embedded_broker.child import Child
+from streams.kafka.embedded.child import Child
 from tests.archives import unpack
 from tests.integration.maven import program, run_maven
 from tests.ports import own_port

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Protocol
 
-from streams.embedded_broker.embedded import EmbeddedBroker
+from streams.kafka.embedded.embedded import EmbeddedBroker
 from tests.integration.apache_kafka import START_SECONDS, ApacheKafka
 from tests.network import Link
 

@@ -72,7 +72,7 @@ def commands() -> Iterator[Commands]:
 
 
 def _serve() -> None:
-    import streams.app  # noqa: F401, PLC0415 - what commands import is imported once
+    import streams.worker.wiring  # noqa: F401, PLC0415 - what commands import is imported once
     from streams.cli import main  # noqa: PLC0415
 
     for name in main.list_commands(None):

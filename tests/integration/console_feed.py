@@ -10,19 +10,19 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from pathlib import Path
 
 from schemas.codec import Codec
-from streams.brokers.client import Brokers, Stored
-from streams.brokers.clock import now_ms
 from streams.console.archive.archive import Archive
 from streams.console.archive.restoring import recall
 from streams.console.archive.writer import WritePoint, going_on
 from streams.console.feed import Feed, FeedSettings
-from streams.console.fold.model import ReadModel
-from streams.console.fold.rows import Row
-from streams.console.fold.tables import TABLES, WATERMARK
 from streams.console.intake import Intake
+from streams.console.read_model.model import ReadModel
+from streams.console.read_model.rows import Row
+from streams.console.read_model.tables import TABLES, WATERMARK
 from streams.console.ways import WAYS
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
+from streams.kafka.client import Brokers, Stored
+from streams.kafka.clock import now_ms
 from tests.integration.worker_process import PATIENCE_SECONDS, until
 from tests.unit.console.told import Told, everything
 

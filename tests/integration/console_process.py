@@ -12,9 +12,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from streams.brokers.client import connect
-from streams.brokers.connection import Connection
 from streams.console.archive.writer import WritePoint
+from streams.kafka.client import connect
+from streams.kafka.connection import Connection
 from tests.integration.console_feed import EVERYTHING, Board
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import orjson
 import pytest
 
-from streams.brokers.client import Stored
+from streams.kafka.client import Stored
 from tests.archives import unpack
 from tests.integration.stage import Stage
 from tests.integration.worker_process import WorkerProcess
@@ -36,9 +36,9 @@ from schemas.codec import Codec
 from streams.core.domain.detection_settings import DEFAULTS
 from streams.core.domain.run import Run
 from streams.core.domain.settings_document import resolve
-from streams.engine.changelog import encode_session
-from streams.engine.client import Stored
-from streams.job import Folded, Job, key_text
+from streams.worker.changelog import encode_session
+from streams.worker.client import Stored
+from streams.worker.batch import Folded, Job, key_text
 
 class Sessions(dict):
     def put(self, session, session_id):

@@ -7,14 +7,14 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from schemas.codec import Codec
-from streams.aggregation import Aggregation
-from streams.brokers.client import Stored, connect
-from streams.brokers.connection import Connection
 from streams.core.domain.topic import AGGREGATES as AGGREGATE_TOPICS
 from streams.core.domain.topic import Topic
-from streams.engine.options import AGGREGATES, changelog_topic, repartition_topic
-from streams.explain.settings_topic import records as settings_records
-from streams.job import Job
+from streams.kafka.client import Stored, connect
+from streams.kafka.connection import Connection
+from streams.operate.explain.settings_topic import records as settings_records
+from streams.worker.aggregation import Aggregation
+from streams.worker.batch import Job
+from streams.worker.options import AGGREGATES, changelog_topic, repartition_topic
 from tests.integration.reference_aggregates import judge_aggregates
 from tests.integration.reference_fold import (
     OUTPUT_TOPICS,

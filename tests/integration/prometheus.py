@@ -11,7 +11,7 @@ from typing import Any, Self
 import aiohttp
 import yaml
 
-from streams.embedded_broker.child import Child
+from streams.kafka.embedded.child import Child
 from tests.integration.worker_process import PATIENCE_SECONDS, until
 from tests.pages import ROOT
 from tests.ports import own_port

@@ -14,7 +14,7 @@ from aiohttp.test_utils import TestServer
 
 from tests.integration.stage import Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until
-from tests.unit.sinks.alerts import SECRET
+from tests.unit.alerts.sinks.alerts import SECRET
 
 HANG = "hang"
 HANG_UP = "hang up"

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import orjson
 
-from streams.aggregation import Aggregate, Aggregation, encode_aggregate, parts
-from streams.brokers.client import Stored
 from streams.core.domain.aggregates.agent_health import AgentHealth
 from streams.core.domain.aggregates.exchange import Exchanges
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.run import Run
 from streams.core.domain.topic import Topic
-from streams.engine.effects import key_partition
-from streams.engine.state.origin import SOURCES_KEY
+from streams.kafka.client import Stored
+from streams.worker.aggregation import Aggregate, Aggregation, encode_aggregate, parts
+from streams.worker.effects import key_partition
+from streams.worker.state.origin import SOURCES_KEY
 from tests.integration.reference_fold import Expected, Verdict, by_partition, value_of
 
 

@@ -19,18 +19,18 @@ import fastavro
 import orjson
 
 from schemas.bundled import by_id
-from streams.brokers.client import Stored
-from streams.brokers.settings_feed import apply_document, apply_shadow
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.run import Run
 from streams.core.domain.session import Session
 from streams.core.domain.topic import OUTPUTS, Topic
 from streams.core.settings_document.shadow import Shadow, ShadowDocument
-from streams.engine.settings_ledger import Entry, SettingsLedger, ShadowEntry
-from streams.engine.state.changelog import SETTINGS_KEY, encode_session, is_stub, session_key
-from streams.job import Job, key_text
-from streams.run_result import RunResult
+from streams.kafka.client import Stored
+from streams.kafka.settings_feed import apply_document, apply_shadow
+from streams.worker.batch import Job, key_text
+from streams.worker.run_result import RunResult
+from streams.worker.settings_ledger import Entry, SettingsLedger, ShadowEntry
+from streams.worker.state.changelog import SETTINGS_KEY, encode_session, is_stub, session_key
 from tests.integration.removals import LetGo, Removals, is_told_end
 
 #: Where the job writes what came of a record.

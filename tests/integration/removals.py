@@ -23,13 +23,13 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from streams.brokers.client import Stored
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.session import Session
 from streams.core.pipeline import expire
-from streams.engine.state.changelog import removed_value, session_id_of, session_source
-from streams.job import Job
-from streams.run_result import RunResult
+from streams.kafka.client import Stored
+from streams.worker.batch import Job
+from streams.worker.run_result import RunResult
+from streams.worker.state.changelog import removed_value, session_id_of, session_source
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,19 +18,19 @@ from aiokafka.errors import KafkaError
 from aiokafka.structs import RecordMetadata
 
 from schemas.codec import Codec
-from streams.brokers.client import Stored, connect
-from streams.brokers.client_fixes.coordinators import find_coordinators
-from streams.brokers.connection import Connection
-from streams.brokers.survey import group
 from streams.cli.topics import compare
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError
-from streams.engine.options import repartition_topic
-from streams.explain.settings_publication import changed_document, publish, publish_shadow
-from streams.explain.settings_topic import in_force, next_document, tried_out
-from streams.explain.settings_topic import records as settings_records
-from streams.settings import ConnectionSettings, load
+from streams.kafka.client import Stored, connect
+from streams.kafka.connection import Connection
+from streams.kafka.patches.coordinators import find_coordinators
+from streams.kafka.survey import group
+from streams.observe.settings import ConnectionSettings, load
+from streams.operate.explain.settings_publication import changed_document, publish, publish_shadow
+from streams.operate.explain.settings_topic import in_force, next_document, tried_out
+from streams.operate.explain.settings_topic import records as settings_records
+from streams.worker.options import repartition_topic
 from tests.integration.brokers import Reachable
 from tests.integration.judgement import judge_stage
 from tests.integration.load import Sending

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from streams.brokers.client import connect
-from streams.brokers.connection import Connection
-from streams.brokers.job_topics import job_topics
 from streams.core.domain.topic import Topic
-from streams.engine.crash_point import CrashPoint
-from streams.engine.options import AGGREGATES
+from streams.kafka.client import connect
+from streams.kafka.connection import Connection
+from streams.kafka.job_topics import job_topics
+from streams.worker.crash_point import CrashPoint
+from streams.worker.options import AGGREGATES
 from tests.integration.load import load
 from tests.integration.reference_fold import value_of
 from tests.integration.stage import SOON_MISSED, Stage

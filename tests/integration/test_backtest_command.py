@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from streams.brokers.client import connect
-from streams.brokers.connection import Connection
 from streams.core.domain.topic import Topic
+from streams.kafka.client import connect
+from streams.kafka.connection import Connection
 from tests.integration.load import load
 from tests.integration.stage import Stage
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from streams.core.domain.topic import Topic
-from streams.engine.crash_point import AT_LEAST_ONCE, EXACTLY_ONCE, CrashPoint
+from streams.worker.crash_point import AT_LEAST_ONCE, EXACTLY_ONCE, CrashPoint
 from tests.integration.spans import Bridges, Sent, agents, expected, shuffled_twice
 from tests.integration.stage import SOON_MISSED, Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from streams.brokers.connection import Connection
-from streams.engine.health.broker_watch import BrokerWatch
+from streams.kafka.connection import Connection
 from streams.observe.client_errors import ClientErrors
+from streams.worker.health.broker_watch import BrokerWatch
 from tests.integration.brokers import Linked
 from tests.integration.load import load
 from tests.integration.stage import Stage
@@ -162,7 +162,7 @@ async def test_a_port_that_nobody_listens_on_is_named_with_the_reason(
 async def test_a_server_that_accepts_and_says_nothing_does_not_answer(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("streams.engine.health.broker_watch._PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr("streams.worker.health.broker_watch._PATIENCE_SECONDS", 0.2)
     heard = asyncio.Semaphore(0)
 
     async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import pytest
 from eddy_client import Alert, Eddy, alerts
 
-from streams.brokers.client import connect
-from streams.brokers.connection import Connection
 from streams.core.domain.topic import Topic
-from streams.engine.effects import key_partition
+from streams.kafka.client import connect
+from streams.kafka.connection import Connection
+from streams.worker.effects import key_partition
 from tests.integration.brokers import Broker
 from tests.integration.stage import Stage
 from tests.integration.worker_process import PATIENCE_SECONDS

@@ -11,17 +11,17 @@ import orjson
 import pytest
 from click.testing import CliRunner, Result
 
-from streams.brokers.client import Brokers, Stored, connect
-from streams.brokers.connection import Connection
-from streams.brokers.settings_feed import read_document
 from streams.cli import main
 from streams.cli.lazy_group import WRONG_INPUT
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
 from streams.core.settings_document.document import to_document
-from streams.explain.settings_publication import SettingsConflictError, changed_document, publish
-from streams.explain.settings_topic import KEY, records
+from streams.kafka.client import Brokers, Stored, connect
+from streams.kafka.connection import Connection
+from streams.kafka.settings_feed import read_document
+from streams.operate.explain.settings_publication import SettingsConflictError, changed_document, publish
+from streams.operate.explain.settings_topic import KEY, records
 from tests.integration.brokers import Broker
 
 pytestmark = pytest.mark.integration

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from streams.brokers.client import Brokers, connect
-from streams.brokers.connection import Connection
 from streams.cli import main
 from streams.cli.lazy_group import WRONG_INPUT
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
-from streams.explain.settings_publication import ShadowConflictError, publish_shadow
-from streams.explain.settings_topic import KEY, next_document, records
+from streams.kafka.client import Brokers, connect
+from streams.kafka.connection import Connection
+from streams.operate.explain.settings_publication import ShadowConflictError, publish_shadow
+from streams.operate.explain.settings_topic import KEY, next_document, records
 from tests.integration.brokers import Broker
 
 pytestmark = pytest.mark.integration

@@ -8,17 +8,14 @@ import pytest
 from aiohttp.test_utils import TestServer
 
 from schemas.codec import Codec
-from streams.brokers.client import Brokers, connect
-from streams.brokers.clock import now_ms
-from streams.brokers.connection import Connection
 from streams.console import actions
 from streams.console.acting import Acting
 from streams.console.app import application
 from streams.console.composition import console_on
 from streams.console.feed import FeedSettings
 from streams.console.file_board import FileBoard
-from streams.console.fold.model import ReadModel
 from streams.console.known import ModelKnown
+from streams.console.read_model.model import ReadModel
 from streams.console.settings import ConsoleSettings
 from streams.control.audit import AuditRecord
 from streams.control.command import Command
@@ -26,6 +23,9 @@ from streams.control.desk import ControlDesk
 from streams.control.signature import Signature, verified
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.topic import Topic
+from streams.kafka.client import Brokers, connect
+from streams.kafka.clock import now_ms
+from streams.kafka.connection import Connection
 from tests.integration.console_feed import running
 from tests.integration.console_operator import Operator, logged_in
 from tests.integration.stage import Stage

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from streams.brokers.client import Brokers, connect
-from streams.brokers.clock import now_ms
-from streams.brokers.connection import Connection
 from streams.console.archive.writer import WritePoint
 from streams.console.feed import FeedSettings
-from streams.console.fold.rows import SessionRow
+from streams.console.read_model.rows import SessionRow
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
+from streams.kafka.client import Brokers, connect
+from streams.kafka.clock import now_ms
+from streams.kafka.connection import Connection
 from tests.integration.brokers import Linked
 from tests.integration.console_feed import (
     RECORDS,

@@ -12,9 +12,6 @@ import pytest
 from aiohttp.test_utils import TestServer
 
 from schemas.codec import Codec
-from streams.brokers.client import Brokers, connect
-from streams.brokers.clock import now_ms
-from streams.brokers.connection import Connection
 from streams.console.app import application
 from streams.console.interventions.publishing import held, publish
 from streams.console.live_console import live_console
@@ -24,6 +21,9 @@ from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConflictError
 from streams.core.policy.intervention import Mode
+from streams.kafka.client import Brokers, connect
+from streams.kafka.clock import now_ms
+from streams.kafka.connection import Connection
 from tests.integration.console_operator import Operator, logged_in
 from tests.integration.stage import Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, until

@@ -12,15 +12,15 @@ import pytest
 from aiohttp.test_utils import TestServer
 
 from schemas.codec import Codec
-from streams.brokers.client import Brokers, connect
-from streams.brokers.clock import now_ms
-from streams.brokers.connection import Connection
 from streams.console.app import application
 from streams.console.live_console import live_console
 from streams.console.settings import ConsoleSettings
 from streams.control.audit import AuditRecord
 from streams.core.domain.topic import Topic
-from streams.explain.settings_topic import in_force, records, tried_out
+from streams.kafka.client import Brokers, connect
+from streams.kafka.clock import now_ms
+from streams.kafka.connection import Connection
+from streams.operate.explain.settings_topic import in_force, records, tried_out
 from tests.integration.console_operator import Operator, logged_in
 from tests.integration.load import decision, keyed
 from tests.integration.stage import Stage

@@ -13,16 +13,16 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.records_to_delete import RecordsToDelete
 
 from schemas.codec import Codec
-from streams.brokers.client import Brokers, connect
-from streams.brokers.clock import now_ms
-from streams.brokers.connection import Connection
-from streams.brokers.partition import partition_of
 from streams.console.archive.archive import Archive
-from streams.console.fold.model import ReadModel
-from streams.console.fold.tables import SESSION
+from streams.console.read_model.model import ReadModel
+from streams.console.read_model.tables import SESSION
 from streams.console.timeline import Progress, Timeline
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
+from streams.kafka.client import Brokers, connect
+from streams.kafka.clock import now_ms
+from streams.kafka.connection import Connection
+from streams.kafka.partition import partition_of
 from tests.integration.stage import Stage
 from tests.integration.worker_process import PATIENCE_SECONDS
 from tests.unit.console.told import everything

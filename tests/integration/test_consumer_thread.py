@@ -8,12 +8,12 @@ from typing import Any, cast
 import pytest
 from faust.types import TP
 
-from streams.app import build
 from streams.core.errors import StateError
-from streams.engine.faust_seam import transport
-from streams.engine.faust_seam.consumer_thread import RunConsumerThread
-from streams.engine.faust_seam.transport import RunConsumer
-from streams.settings import WorkerSettings
+from streams.observe.settings import WorkerSettings
+from streams.worker.faust import transport
+from streams.worker.faust.consumer_thread import RunConsumerThread
+from streams.worker.faust.transport import RunConsumer
+from streams.worker.wiring import build
 from tests.integration.brokers import Broker
 
 pytestmark = pytest.mark.integration

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from streams.core.domain.topic import Topic
-from streams.engine.crash_point import AT_LEAST_ONCE, EXACTLY_ONCE, CrashPoint
+from streams.worker.crash_point import AT_LEAST_ONCE, EXACTLY_ONCE, CrashPoint
 from tests.integration.load import load
 from tests.integration.reference_fold import Verdict
 from tests.integration.stage import SOON_MISSED, Stage

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from streams.engine.options import AGGREGATES, SESSIONS
-from streams.engine.state.store import SET_ASIDE
+from streams.worker.options import AGGREGATES, SESSIONS
+from streams.worker.state.store import SET_ASIDE
 from tests.damage import cut_manifest, forget_current, overwrite_tables
 from tests.integration.load import load
 from tests.integration.stage import Stage

@@ -11,11 +11,11 @@ from typing import Any
 import orjson
 import pytest
 
-from streams.brokers.client import connect
-from streams.brokers.connection import Connection
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
-from streams.redrive.memory import Mark, mark_record
+from streams.kafka.client import connect
+from streams.kafka.connection import Connection
+from streams.operate.redrive.memory import Mark, mark_record
 from tests.integration.load import HOUR_MS, Sending, as_json, decision, keyed, partition_of
 from tests.integration.stage import Stage
 

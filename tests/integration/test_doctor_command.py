@@ -15,11 +15,11 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.protocol.admin import DeleteGroupsRequest
 
-from streams.brokers.client import connect
-from streams.brokers.connection import Connection
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
-from streams.engine.options import changelog_topic
+from streams.kafka.client import connect
+from streams.kafka.connection import Connection
+from streams.worker.options import changelog_topic
 from tests.integration.load import HOUR_MS, decision, keyed, load
 from tests.integration.stage import Stage, delete_topics
 

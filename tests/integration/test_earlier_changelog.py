@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from schemas.codec import OutputFormat
-from streams.brokers.client import connect
-from streams.brokers.connection import Connection
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
-from streams.engine.options import changelog_topic
+from streams.kafka.client import connect
+from streams.kafka.connection import Connection
+from streams.worker.options import changelog_topic
 from tests.earlier_state import CUT, RECORDED, changelog, fold, restored
 from tests.integration.brokers import Broker
 from tests.integration.reference_fold import value_of

@@ -14,18 +14,18 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.errors import GroupAuthorizationFailedError, KafkaError
 
-from streams.app import build
-from streams.brokers.clock import now_ms
 from streams.core.domain.outgoing import Outgoing
 from streams.core.errors import InfrastructureError, StateError
-from streams.engine.app import RunApp
-from streams.engine.delivery.producer import RunProducer
-from streams.engine.faust_seam.consumer_thread import RunConsumerThread, check_client, seek_to_committed
-from streams.engine.faust_seam.transport import RunConsumer
-from streams.engine.state.changelog import SESSION_FORMAT
-from streams.engine.state.restore import restore
-from streams.engine.state.store import PartitionStores, StoreOptions
-from streams.settings import WorkerSettings
+from streams.kafka.clock import now_ms
+from streams.observe.settings import WorkerSettings
+from streams.worker.app import RunApp
+from streams.worker.delivery.producer import RunProducer
+from streams.worker.faust.consumer_thread import RunConsumerThread, check_client, seek_to_committed
+from streams.worker.faust.transport import RunConsumer
+from streams.worker.state.changelog import SESSION_FORMAT
+from streams.worker.state.restore import restore
+from streams.worker.state.store import PartitionStores, StoreOptions
+from streams.worker.wiring import build
 from tests.integration.brokers import Broker
 from tests.integration.worker_process import PATIENCE_SECONDS, until
 
@@ -341,13 +341,13 @@ async def test_a_database_restored_from_far_back_outlives_a_kill(
 RESTORER = """
 import asyncio, sys
 from pathlib import Path
-from streams.app import build
-from streams.engine.state.changelog import SESSION_FORMAT
-from streams.brokers.clock import now_ms
-from streams.engine.faust_seam.consumer_thread import RunConsumerThread, check_client, seek_to_committed
-from streams.engine.state.restore import restore
-from streams.engine.state.store import PartitionStores, StoreOptions
-from streams.settings import WorkerSettings
+from streams.worker.wiring import build
+from streams.worker.state.changelog import SESSION_FORMAT
+from streams.kafka.clock import now_ms
+from streams.worker.faust.consumer_thread import RunConsumerThread, check_client, seek_to_committed
+from streams.worker.state.restore import restore
+from streams.worker.state.store import PartitionStores, StoreOptions
+from streams.observe.settings import WorkerSettings
 
 async def main(bootstrap, topic, directory, data):
     app = build(WorkerSettings(_env_file=None, bootstrap_servers=bootstrap, data_dir=Path(data)))

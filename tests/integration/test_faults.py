@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.engine.health.liveness import EXIT_STALLED
+from streams.worker.health.liveness import EXIT_STALLED
 from tests.faults.drive import run
 from tests.faults.kinds import KINDS
 from tests.faults.report import Guarantee

@@ -17,12 +17,12 @@ from eddy_client import Guard, SessionAborted
 from eddy_client.guard import kafka_channel
 
 from schemas.codec import Codec, OutputFormat
-from streams.brokers.client import connect
-from streams.brokers.connection import Connection
 from streams.control.ack import Ack
 from streams.control.command import Action, Command, Issuer, OnTimeout, Scope
 from streams.control.desk import ControlDesk
 from streams.core.domain.topic import Topic
+from streams.kafka.client import connect
+from streams.kafka.connection import Connection
 from tests.integration.brokers import Broker, Reachable
 from tests.integration.stage import Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, until

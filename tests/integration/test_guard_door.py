@@ -17,9 +17,6 @@ from eddy_client.guard import http_channel
 from eddy_client.guard.http_channel import HttpChannel
 
 from schemas.codec import Codec
-from streams.brokers.client import Brokers, connect
-from streams.brokers.clock import now_ms
-from streams.brokers.connection import Connection
 from streams.console import guard_door
 from streams.console.app import application
 from streams.console.live_console import live_console
@@ -28,6 +25,9 @@ from streams.control.ack import Ack
 from streams.control.command import Action, Command, Issuer, OnTimeout, Scope
 from streams.control.desk import ControlDesk
 from streams.core.domain.topic import Topic
+from streams.kafka.client import Brokers, connect
+from streams.kafka.clock import now_ms
+from streams.kafka.connection import Connection
 from tests.integration.stage import Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, until
 from tests.network import Link

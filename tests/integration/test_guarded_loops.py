@@ -27,14 +27,14 @@ import pytest
 from eddy_client import Guard, SessionAborted
 
 from schemas.codec import Codec
-from streams.brokers.client import Brokers, connect
-from streams.brokers.clock import now_ms
-from streams.brokers.connection import Connection
 from streams.control.ack import Ack
 from streams.control.command import Action, Command, Issuer, OnTimeout, Scope
 from streams.control.desk import ControlDesk
 from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError
+from streams.kafka.client import Brokers, connect
+from streams.kafka.clock import now_ms
+from streams.kafka.connection import Connection
 from tests.integration.apache_kafka import ApacheKafka
 from tests.integration.brokers import Broker
 from tests.integration.stage import Stage

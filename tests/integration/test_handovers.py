@@ -3,10 +3,10 @@
 import orjson
 import pytest
 
-from streams.brokers.client import Stored
 from streams.core.domain.topic import Topic
-from streams.engine.crash_point import CrashPoint
-from streams.engine.options import AGGREGATES
+from streams.kafka.client import Stored
+from streams.worker.crash_point import CrashPoint
+from streams.worker.options import AGGREGATES
 from tests.integration.load import Sending, decision, keyed, partition_of
 from tests.integration.reference_fold import value_of
 from tests.integration.stage import SOON_MISSED, Stage

@@ -12,15 +12,15 @@ import orjson
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from streams.brokers.client import connect
-from streams.brokers.connection import Connection
-from streams.brokers.record_sender import RecordSender
 from streams.formats.ingest.ingestion import Ingestion, Request
 from streams.formats.ingest.opening import Opening
 from streams.formats.ingest.own_formats import AUTO, EVERY, choice
 from streams.formats.ingest.places import candidates
 from streams.formats.ingest.store import IN_MEMORY, Store
 from streams.formats.ingest.topic_sink import TopicSink
+from streams.kafka.client import connect
+from streams.kafka.connection import Connection
+from streams.kafka.record_sender import RecordSender
 from tests.integration.brokers import Linked
 from tests.unit.formats.ingest.following import LOG
 

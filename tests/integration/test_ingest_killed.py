@@ -15,8 +15,8 @@ import orjson
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from streams.brokers.client import connect
-from streams.brokers.connection import Connection
+from streams.kafka.client import connect
+from streams.kafka.connection import Connection
 from tests.integration.brokers import Broker
 
 KILLS = int(os.environ.get("INGEST_KILLS", "5"))

@@ -11,12 +11,12 @@ import pytest
 from aiohttp.test_utils import TestServer
 
 from schemas.codec import Codec
-from streams.brokers.client import connect
-from streams.brokers.clock import now_ms
-from streams.brokers.connection import Connection
 from streams.console.app import application
 from streams.console.live_console import live_console
 from streams.console.settings import ConsoleSettings
+from streams.kafka.client import connect
+from streams.kafka.clock import now_ms
+from streams.kafka.connection import Connection
 from tests.integration.console_operator import Operator, logged_in
 from tests.integration.load import decision, keyed
 from tests.integration.stage import Stage

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from streams.core.domain.topic import Topic
-from streams.engine.health.liveness import EXIT_STALLED
-from streams.engine.options import changelog_topic
-from streams.engine.state.changelog import session_key
+from streams.worker.health.liveness import EXIT_STALLED
+from streams.worker.options import changelog_topic
+from streams.worker.state.changelog import session_key
 from tests.integration.load import Sending, decision, keyed, load
 from tests.integration.stage import SOON_MISSED, Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until, until_reached

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from streams.brokers.client import connect
-from streams.brokers.connection import Connection
-from streams.brokers.job_topics import job_topics
 from streams.cli.lazy_group import WRONG_INPUT
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
-from streams.engine.options import changelog_topic
-from streams.redrive.letter import read
+from streams.kafka.client import connect
+from streams.kafka.connection import Connection
+from streams.kafka.job_topics import job_topics
+from streams.operate.redrive.letter import read
+from streams.worker.options import changelog_topic
 from tests.integration.load import Sending, as_json, decision, keyed, load
 from tests.integration.reference_fold import value_of
 from tests.integration.stage import Stage, delete_topics

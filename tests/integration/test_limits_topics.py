@@ -9,7 +9,7 @@ from aiokafka.admin.records_to_delete import RecordsToDelete
 
 from streams.cli.lazy_group import BROKER_UNREACHABLE, PROBLEM_FOUND, WRONG_INPUT
 from streams.core.domain.topic import Topic
-from streams.engine.options import AGGREGATES, changelog_topic, repartition_topic
+from streams.worker.options import AGGREGATES, changelog_topic, repartition_topic
 from tests.integration.load import load
 from tests.integration.stage import Stage, delete_topics
 from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until

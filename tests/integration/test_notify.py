@@ -11,16 +11,16 @@ import pytest
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions
 
 from schemas.codec import Codec
-from streams.brokers.client import Stored, connect
-from streams.brokers.connection import Connection
-from streams.brokers.survey import group
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
+from streams.kafka.client import Stored, connect
+from streams.kafka.connection import Connection
+from streams.kafka.survey import group
 from tests.integration.receiver import HANG, HANG_UP, Receiver, notifying, receiving
 from tests.integration.stage import Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, until
 from tests.network import Link
-from tests.unit.sinks.alerts import NOW_MS, SECRET, fields
+from tests.unit.alerts.sinks.alerts import NOW_MS, SECRET, fields
 
 pytestmark = pytest.mark.integration
 

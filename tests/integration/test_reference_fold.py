@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 
 from schemas.codec import Codec
-from streams.aggregation import Aggregation, encode_aggregate, parts
-from streams.brokers.client import Stored
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.run import Run
 from streams.core.domain.topic import Topic
 from streams.core.settings_document.document import resolve
 from streams.core.settings_document.shadow import ShadowDocument
-from streams.engine.effects import key_partition
-from streams.engine.settings_ledger import Entry, SettingsLedger, ShadowEntry
-from streams.engine.state.changelog import SETTINGS_KEY
-from streams.job import Job
+from streams.kafka.client import Stored
+from streams.worker.aggregation import Aggregation, encode_aggregate, parts
+from streams.worker.batch import Job
+from streams.worker.effects import key_partition
+from streams.worker.settings_ledger import Entry, SettingsLedger, ShadowEntry
+from streams.worker.state.changelog import SETTINGS_KEY
 from tests.integration.load import load
 from tests.integration.reference_aggregates import judge_aggregates
 from tests.integration.reference_fold import (

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from schemas.codec import Codec
-from streams.brokers.client import Stored
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.outgoing import NO_HEADERS, Headers, Outgoing
 from streams.core.domain.run import Run
@@ -16,10 +15,11 @@ from streams.core.domain.session import Session
 from streams.core.domain.topic import Topic
 from streams.core.pipeline import expire
 from streams.core.policy.lifetime import kept_until
-from streams.engine.settings_ledger import Entry
-from streams.engine.state.changelog import encode_session, session_key, tombstone_headers_of
-from streams.job import Job
-from streams.run_result import RunResult
+from streams.kafka.client import Stored
+from streams.worker.batch import Job
+from streams.worker.run_result import RunResult
+from streams.worker.settings_ledger import Entry
+from streams.worker.state.changelog import encode_session, session_key, tombstone_headers_of
 from tests.integration.load import as_json, decision
 from tests.integration.reference_fold import OUTPUT_TOPICS, Expected, Verdict, fold, judge, value_of
 from tests.integration.removals import Lives, Removals, told_ends

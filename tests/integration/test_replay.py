@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from streams.brokers.client import Stored
 from streams.core.domain.topic import Topic
+from streams.kafka.client import Stored
 from tests.integration.load import load
 from tests.integration.stage import Stage
 

@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from streams.engine.options import AGGREGATES, SESSIONS, changelog_topic
-from streams.engine.state.store import PartitionStores, StoreOptions
+from streams.worker.options import AGGREGATES, SESSIONS, changelog_topic
+from streams.worker.state.store import PartitionStores, StoreOptions
 from tests.integration.load import load
 from tests.integration.stage import SOON_MISSED, Stage
 from tests.integration.worker_process import WorkerProcess

@@ -11,7 +11,6 @@ import pytest
 from click.testing import CliRunner
 
 from schemas.codec import Codec
-from streams.brokers.client import connect
 from streams.cli import main
 from streams.cli.lazy_group import BROKER_UNREACHABLE, WRONG_INPUT
 from streams.control.ack import Ack, Status
@@ -19,8 +18,9 @@ from streams.control.command import Command
 from streams.control.desk import ControlDesk
 from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError
-from streams.endpoints import connection
-from streams.settings import CommandSettings
+from streams.kafka.client import connect
+from streams.observe.settings import CommandSettings
+from streams.worker.endpoints import connection
 from tests.integration.apache_kafka import ApacheKafka
 from tests.integration.load import load
 from tests.integration.rights import AUTHORIZED, Kind, Operation, Right, grant

@@ -13,9 +13,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from schemas.codec import Codec
-from streams.brokers.client import Stored, connect
-from streams.brokers.connection import Connection
-from streams.brokers.partition import partition_of
 from streams.cli import main
 from streams.cli.lazy_group import PROBLEM_FOUND, WRONG_INPUT
 from streams.control.ack import Ack, GuardFacts, Status
@@ -25,6 +22,9 @@ from streams.control.command import Command
 from streams.control.signature import HEADER, Signature, verified
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import CONTROL, Topic
+from streams.kafka.client import Stored, connect
+from streams.kafka.connection import Connection
+from streams.kafka.partition import partition_of
 from tests.integration.brokers import Broker
 from tests.integration.stage import delete_topics
 

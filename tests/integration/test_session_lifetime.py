@@ -8,12 +8,12 @@ from typing import Any
 import orjson
 import pytest
 
-from streams.brokers.client import Stored
 from streams.core.domain.topic import Topic
-from streams.engine.crash_point import AT_LEAST_ONCE, EXACTLY_ONCE, CrashPoint
-from streams.engine.options import SESSIONS, changelog_topic
-from streams.engine.state.changelog import SETTINGS_KEY, removed_value, session_key
-from streams.engine.state.store import PartitionStores, StoreOptions
+from streams.kafka.client import Stored
+from streams.worker.crash_point import AT_LEAST_ONCE, EXACTLY_ONCE, CrashPoint
+from streams.worker.options import SESSIONS, changelog_topic
+from streams.worker.state.changelog import SETTINGS_KEY, removed_value, session_key
+from streams.worker.state.store import PartitionStores, StoreOptions
 from tests.integration.load import Sending, decision, keyed
 from tests.integration.reference_fold import value_of
 from tests.integration.stage import SOON_MISSED, Stage

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import orjson
 import pytest
 
-from streams.brokers.client import connect
-from streams.brokers.connection import Connection
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
+from streams.kafka.client import connect
+from streams.kafka.connection import Connection
 from tests.integration.load import HOUR_MS, Sending, decision, keyed, load
 from tests.integration.reference_fold import value_of
 from tests.integration.stage import SOON_MISSED, Stage

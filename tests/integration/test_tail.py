@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from streams.brokers.client import Brokers, Stored, connect
-from streams.brokers.connection import Connection
-from streams.brokers.tail import Tail
 from streams.core.domain.outgoing import Outgoing
+from streams.kafka.client import Brokers, Stored, connect
+from streams.kafka.connection import Connection
+from streams.kafka.tail import Tail
 from tests.integration.apache_kafka import ApacheKafka
 from tests.integration.brokers import Broker, Linked
 from tests.integration.worker_process import PATIENCE_SECONDS

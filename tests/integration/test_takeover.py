@@ -5,8 +5,8 @@ import itertools
 import pytest
 
 from streams.core.domain.topic import Topic
-from streams.engine.crash_point import CrashPoint
-from streams.engine.options import AGGREGATES, changelog_topic, repartition_topic
+from streams.worker.crash_point import CrashPoint
+from streams.worker.options import AGGREGATES, changelog_topic, repartition_topic
 from tests.integration.load import load
 from tests.integration.reference_fold import OUTPUT_TOPICS
 from tests.integration.stage import SOON_MISSED, Stage

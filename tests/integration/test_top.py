@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from streams.brokers.clock import now_ms
 from streams.core.domain.topic import Topic
+from streams.kafka.clock import now_ms
 from tests.integration.load import Sending, decision, keyed
 from tests.integration.pseudo_terminal import (
     ALTERNATE_SCREEN,

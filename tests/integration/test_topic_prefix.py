@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from aiokafka import AIOKafkaProducer
 
-from streams.brokers.job_topics import job_topics
 from streams.core.domain.topic import Topic
 from streams.formats.recordings.catalogue import RECORDINGS
+from streams.kafka.job_topics import job_topics
 from tests.integration.brokers import Broker
 from tests.integration.stage import Stage
 

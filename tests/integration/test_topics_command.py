@@ -9,10 +9,10 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from click.testing import CliRunner, Result
 
-from streams.brokers.client import Brokers, connect
-from streams.brokers.connection import Connection
-from streams.brokers.job_topics import job_topics
 from streams.cli import main
+from streams.kafka.client import Brokers, connect
+from streams.kafka.connection import Connection
+from streams.kafka.job_topics import job_topics
 from tests.integration.brokers import Broker
 from topics.plan import ActualTopic, CreateTopic
 

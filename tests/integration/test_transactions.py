@@ -11,17 +11,17 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import GroupCoordinatorNotAvailableError
 from aiokafka.structs import OffsetAndMetadata
 
-from streams.brokers.client import connect
-from streams.brokers.connection import Connection
 from streams.core.domain.outgoing import NO_HEADERS
 from streams.core.errors import InfrastructureError, ProducerFencedError
-from streams.engine.delivery.producer import RunProducer
-from streams.engine.delivery.transactions import Batch, Transactions
-from streams.engine.effects import Consumed
-from streams.engine.options import SESSIONS
-from streams.engine.state.changelog import SESSION_FORMAT
-from streams.engine.state.restore import restore
-from streams.engine.state.store import PartitionStores
+from streams.kafka.client import connect
+from streams.kafka.connection import Connection
+from streams.worker.delivery.producer import RunProducer
+from streams.worker.delivery.transactions import Batch, Transactions
+from streams.worker.effects import Consumed
+from streams.worker.options import SESSIONS
+from streams.worker.state.changelog import SESSION_FORMAT
+from streams.worker.state.restore import restore
+from streams.worker.state.store import PartitionStores
 from tests.integration.brokers import Broker
 from tests.integration.test_engine_on_broker import Topic, app, stores, topic, write
 from tests.integration.worker_process import PATIENCE_SECONDS, until

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from rocksdict import Options, Rdict
 
-from streams.brokers.client import connect
-from streams.brokers.connection import Connection
-from streams.brokers.job_topics import job_topics
 from streams.cli.lazy_group import BROKER_UNREACHABLE, PROBLEM_FOUND, WRONG_INPUT
 from streams.core.domain.topic import Topic
-from streams.engine.options import AGGREGATES, SESSIONS, changelog_topic
-from streams.engine.state.store.layout import FORMAT_KEY
+from streams.kafka.client import connect
+from streams.kafka.connection import Connection
+from streams.kafka.job_topics import job_topics
+from streams.worker.options import AGGREGATES, SESSIONS, changelog_topic
+from streams.worker.state.store.layout import FORMAT_KEY
 from tests.integration.brokers import Broker
 from tests.integration.load import load
 from tests.integration.stage import SOON_MISSED, Stage, delete_topics
@@ -161,7 +161,9 @@ async def test_on_the_topics_of_a_version_without_aggregates_it_ends_and_says_wh
 
 
 async def test_fausts_own_command_runs_the_same_worker(stage: Stage) -> None:
-    worker = stage.worker(command=("faust", "-A", "streams.app", "worker", "--without-web", "-l", "info"))
+    worker = stage.worker(
+        command=("faust", "-A", "streams.worker.wiring", "worker", "--without-web", "-l", "info")
+    )
     await stage.send(itertools.islice(load(stage.partitions), 200))
     await worker.ready()
     await stage.processed()

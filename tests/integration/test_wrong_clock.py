@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from streams.brokers.client import connect
-from streams.brokers.connection import Connection
-from streams.brokers.job_topics import job_topics
-from streams.engine.options import AGGREGATES, changelog_topic
-from streams.engine.state.changelog import session_id_of
+from streams.kafka.client import connect
+from streams.kafka.connection import Connection
+from streams.kafka.job_topics import job_topics
+from streams.worker.options import AGGREGATES, changelog_topic
+from streams.worker.state.changelog import session_id_of
 from tests.integration.load import load
 from tests.integration.stage import Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until

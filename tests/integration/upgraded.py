@@ -17,17 +17,17 @@ from importlib.metadata import version
 
 from schemas.bundled import by_id
 from schemas.codec import Codec
-from streams.brokers.client import Stored
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.run import Run
 from streams.core.domain.topic import Topic
 from streams.core.settings_document.document import to_document
-from streams.engine.options import changelog_topic
-from streams.engine.settings_ledger import Entry
-from streams.engine.state.changelog import decode_session, encode_session, session_key
-from streams.job import Job, key_text
-from streams.run_result import RunResult
+from streams.kafka.client import Stored
+from streams.worker.batch import Job, key_text
+from streams.worker.options import changelog_topic
+from streams.worker.run_result import RunResult
+from streams.worker.settings_ledger import Entry
+from streams.worker.state.changelog import decode_session, encode_session, session_key
 from tests.integration.first_version import FirstVersion, Folded
 from tests.integration.judgement import judge_aggregates_of
 from tests.integration.reference_fold import (

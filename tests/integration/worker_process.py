@@ -14,7 +14,7 @@ import psutil
 from prometheus_client.parser import text_string_to_metric_families
 from yarl import URL
 
-from streams.embedded_broker.child import Child
+from streams.kafka.embedded.child import Child
 
 #: For one thing to happen. Only what fails waits for so long: the machine may hardly get on, and a killed
 #: member is missed only after its session timeout.

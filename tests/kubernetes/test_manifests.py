@@ -14,9 +14,9 @@ import jsonschema
 import pytest
 import yaml
 
+from streams.alerts.settings import NotifySettings
 from streams.console.settings import ConsoleSettings
-from streams.notify.settings import NotifySettings
-from streams.settings import BridgeSettings, ConnectionSettings, WorkerSettings, load
+from streams.observe.settings import BridgeSettings, ConnectionSettings, WorkerSettings, load
 from tests.kubernetes.tools import DEFINITIONS, program, schema
 from tests.pages import ROOT
 

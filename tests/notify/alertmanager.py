@@ -10,9 +10,9 @@ from typing import Any
 
 import aiohttp
 
-from streams.embedded_broker.child import Child
-from streams.notify.transport import HttpTransport
-from streams.sinks.request import Answer, Request
+from streams.alerts.sinks.request import Answer, Request
+from streams.alerts.transport import HttpTransport
+from streams.kafka.embedded.child import Child
 from tests.integration.receiver import Receiver
 from tests.integration.worker_process import PATIENCE_SECONDS, until
 from tests.ports import own_port

@@ -11,7 +11,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from streams.embedded_broker.child import Child
+from streams.kafka.embedded.child import Child
 from tests.integration.receiver import Receiver
 from tests.integration.stage import Stage
 from tests.integration.test_notify import put
@@ -19,7 +19,7 @@ from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, un
 from tests.notify.alertmanager import Alertmanager
 from tests.notify.test_alertmanager import now_ms
 from tests.ports import own_port
-from tests.unit.sinks.alerts import fields
+from tests.unit.alerts.sinks.alerts import fields
 
 pytestmark = [pytest.mark.notify, pytest.mark.timeout(420)]
 

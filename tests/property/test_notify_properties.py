@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.notify.episodes import Episodes
-from streams.notify.outbox import Outbox
-from streams.notify.progress import Beyond
-from streams.sinks.alert import Alert
-from streams.sinks.delivery import Delivery, Step
-from streams.sinks.request import Delivered, Outcome, Refused, TryAgain
-from streams.sinks.sink import Chat, Sink, Traits
-from tests.unit.notify.receivers import ChatReceiver, Receiver
-from tests.unit.sinks.alerts import NOW_MS, alert
+from streams.alerts.episodes import Episodes
+from streams.alerts.outbox import Outbox
+from streams.alerts.progress import Beyond
+from streams.alerts.sinks.alert import Alert
+from streams.alerts.sinks.delivery import Delivery, Step
+from streams.alerts.sinks.request import Delivered, Outcome, Refused, TryAgain
+from streams.alerts.sinks.sink import Chat, Sink, Traits
+from tests.unit.alerts.receivers import ChatReceiver, Receiver
+from tests.unit.alerts.sinks.alerts import NOW_MS, alert
 
 SESSIONS = [f"s-{number}" for number in range(4)]
 LIMITED = Traits(per_second=1.0, burst=2)

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.codec import Codec, OutputFormat
-from streams.brokers.client import Stored
 from streams.core.detectors.registry import DETECTORS
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.domain.decision import Decision
@@ -22,10 +21,11 @@ from streams.core.pipeline import admit, step, steps
 from streams.core.policy.state_size import StateLimit
 from streams.core.settings_document.document import resolve
 from streams.core.settings_document.shadow import Shadow
-from streams.dead_letter import record_size
-from streams.engine.state.changelog import decode_session, encode_session
-from streams.job import Job
-from streams.run_result import RunResult
+from streams.kafka.client import Stored
+from streams.worker.batch import Job
+from streams.worker.dead_letter import record_size
+from streams.worker.run_result import RunResult
+from streams.worker.state.changelog import decode_session, encode_session
 from tests.property.test_pipeline_properties import written
 from tests.stream import START_MS, Stream
 from tests.streams_strategy import CHANGES, Change, Entry, Send, partitions

@@ -16,7 +16,7 @@ from streams.core.domain.topic import Topic
 from streams.core.pipeline import admit, step
 from tests.stream import Stream, block, decision_log, repeated, told
 
-STORE = "streams.engine.state.store"
+STORE = "streams.worker.state.store"
 
 
 @cache
@@ -79,15 +79,15 @@ class TestFR91SingleOwnerOfWindowState:
             if "PartitionStores" in detail["line_contents"]
         }
         # The recovery: of what is processed here, of what stands by, and the note which topic it is from.
-        recovery = {f"streams.engine.state.{name}" for name in ("restore", "standby", "origin")}
-        # What Faust sees of the table: `streams.engine.faust_seam.table_store` only reads.
-        table = {"streams.engine.state.table", "streams.engine.faust_seam.table_store"}
+        recovery = {f"streams.worker.state.{name}" for name in ("restore", "standby", "origin")}
+        # What Faust sees of the table: `streams.worker.faust.table_store` only reads.
+        table = {"streams.worker.state.table", "streams.worker.faust.table_store"}
         assert writers == table | recovery
 
     def test_only_the_engine_knows_the_table(self) -> None:
-        importers = imports().find_modules_that_directly_import("streams.engine.state.table")
+        importers = imports().find_modules_that_directly_import("streams.worker.state.table")
         assert importers
-        assert all(name.startswith("streams.engine.") for name in importers)
+        assert all(name.startswith("streams.worker.") for name in importers)
 
     def test_only_the_pipeline_runs_the_detectors(self) -> None:
         detectors = imports().find_descendants("streams.core.detectors") - {"streams.core.detectors.detector"}

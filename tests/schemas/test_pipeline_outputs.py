@@ -137,7 +137,8 @@ def test_every_field_of_the_output_schemas_is_filled_by_some_vector(conformance_
                 kinds.add(event.fields["event_type"])
                 if event.topic is not None:
                     records[event.topic] |= set(filled(event.fields))
-    # Hand-overs are found across sessions, by no record alone: `tests/unit/test_aggregation.py` has theirs.
+    # Hand-overs are found across sessions, by no record alone: `tests/unit/worker/test_aggregation.py` has
+    # theirs.
     assert kinds == set(EventKind) - {EventKind.HANDOVER_LOOP}
     assert blocks >= {detector.name for detector in DETECTORS} | {"completion"}
     for topic, found in records.items():

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from streams.embedded_broker.child import Child
+from streams.kafka.embedded.child import Child
 from tests.integration.worker_process import PATIENCE_SECONDS, until
 from tests.pages import ROOT, Page
 from tests.ports import own_port

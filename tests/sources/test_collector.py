@@ -11,12 +11,12 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from streams.brokers.client import Stored
 from streams.core.domain.topic import Topic
 from streams.core.entry import Entry
 from streams.core.errors import ConfigurationError
 from streams.formats.adapters.adapter import Format
 from streams.formats.adapters.otlp_spans import JSON_FORMAT, PROTO_FORMAT
+from streams.kafka.client import Stored
 from tests.integration.stage import Stage
 from tests.sources import collector
 from tests.sources.door import open_door

@@ -8,9 +8,9 @@ from typing import Any
 from streams.cli.text.line import Line, Span
 from streams.core.domain.text.clock import clock
 from streams.core.domain.text.printable import printable
-from streams.explain.explanation import Explanation
-from streams.explain.presentation import sentence, summaries
-from streams.explain.verdict import fired_now, near_misses, verdict_sentence
+from streams.operate.explain.explanation import Explanation
+from streams.operate.explain.presentation import sentence, summaries
+from streams.operate.explain.verdict import fired_now, near_misses, verdict_sentence
 
 Fields = Mapping[str, Any]
 

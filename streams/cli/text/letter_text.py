@@ -10,7 +10,7 @@ from typing import Any, Final
 from streams.cli.settings_history import when
 from streams.core.domain.text.clock import clock, day
 from streams.core.domain.text.printable import printable
-from streams.redrive.letter import DeadLetter
+from streams.operate.redrive.letter import DeadLetter
 
 _LONGEST: Final = 120
 _LONGEST_LINE: Final = 1_000

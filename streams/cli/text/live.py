@@ -14,8 +14,8 @@ from streams.core.domain.text.clock import clock
 from streams.core.domain.text.printable import printable
 from streams.core.entry import Entry, session_key
 from streams.core.offline import MOST_FOLLOWED, Judge, Judgement
-from streams.explain.presentation import meaning, sentence
 from streams.formats.ingest.sink import Sent
+from streams.operate.explain.presentation import meaning, sentence
 
 MOST_NAMED: Final = 10
 """Sessions named that were in a loop before anything was followed; it counts the others."""

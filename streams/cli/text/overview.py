@@ -19,8 +19,8 @@ from streams.core.domain.text.clock import clock, day, duration
 from streams.core.domain.text.money import dollars
 from streams.core.domain.text.printable import printable
 from streams.core.offline import Judgement
-from streams.explain.presentation import meaning
 from streams.formats.intake import Intake
+from streams.operate.explain.presentation import meaning
 
 MOST_SESSIONS_SHOWN: Final = 25
 MOST_SUSPICIOUS_NAMED: Final = 3

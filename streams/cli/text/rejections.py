@@ -11,7 +11,7 @@ from streams.cli.text.screen import echo
 from streams.core.domain.outcome import Rejected, Scored
 from streams.core.domain.text.printable import printable
 from streams.core.offline import Judgement
-from streams.dead_letter import reason_for
+from streams.worker.dead_letter import reason_for
 
 MOST_KINDS: Final = 20
 """Kinds of which one record is named. A file of another format has the same problem in each line."""

@@ -14,7 +14,7 @@ from streams.core.domain.level import Level
 from streams.core.domain.outcome import Duplicate, Rejected, Scored
 from streams.core.domain.text.printable import printable
 from streams.core.offline import Judgement
-from streams.explain.presentation import meaning
+from streams.operate.explain.presentation import meaning
 
 MOST_OPEN: Final = 20_000
 """Sessions whose timelines are open; of more, the one that was quiet for longest is closed."""

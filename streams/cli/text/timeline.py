@@ -16,7 +16,7 @@ from streams.core.domain.outcome import Scored
 from streams.core.domain.text.clock import clock, day, duration
 from streams.core.domain.text.money import dollars
 from streams.core.domain.text.printable import printable
-from streams.explain.presentation import meaning, sentence
+from streams.operate.explain.presentation import meaning, sentence
 
 CONTEXT_STEPS: Final = 5
 """Quiet steps shown before one with something to say: they are the loop it speaks of."""

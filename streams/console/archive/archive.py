@@ -15,9 +15,9 @@ from streams.console.archive.file import ArchiveFile
 from streams.console.archive.retention import remove_old
 from streams.console.archive.schema import selection, upsert
 from streams.console.archive.writer import WritePoint, Writer, going_on
-from streams.console.fold.rows import Row, WatermarkRow
-from streams.console.fold.table import Table, Value
-from streams.console.fold.tables import TABLES, WATERMARK
+from streams.console.read_model.rows import Row, WatermarkRow
+from streams.console.read_model.table import Table, Value
+from streams.console.read_model.tables import TABLES, WATERMARK
 
 _READERS: Final = 4
 _T = TypeVar("_T")

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 
 from streams.console.archive.archive import Archive
 from streams.console.archive.row_store import RowStore
-from streams.console.fold import tables, triage
-from streams.console.fold.case import KEPT_FINDINGS
-from streams.console.fold.ledger import KEPT_ACTIONS, KEPT_LETTERS, KEPT_SHADOWS
-from streams.console.fold.rows import EpisodeRow, Row, SessionRow
+from streams.console.read_model import tables, triage
+from streams.console.read_model.case import KEPT_FINDINGS
+from streams.console.read_model.ledger import KEPT_ACTIONS, KEPT_LETTERS, KEPT_SHADOWS
+from streams.console.read_model.rows import EpisodeRow, Row, SessionRow
 
 #: Sessions that are restored together.
 _AT_ONCE = 500

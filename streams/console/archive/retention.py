@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlite3
 from typing import Final, NamedTuple
 
-from streams.console.fold import tables
-from streams.console.fold.table import Table
+from streams.console.read_model import tables
+from streams.console.read_model.table import Table
 
 _DAY_MS: Final = 86_400_000
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from typing import Protocol
 
-from streams.console.fold.rows import Row, WatermarkRow
-from streams.console.fold.table import Table, Value
+from streams.console.read_model.rows import Row, WatermarkRow
+from streams.console.read_model.table import Table, Value
 
 
 class RowStore(Protocol):

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Final
 
-from streams.console.fold.table import Column, Table
-from streams.console.fold.tables import TABLES
+from streams.console.read_model.table import Column, Table
+from streams.console.read_model.tables import TABLES
 
 _TYPES: Final = {int: "INTEGER", float: "REAL", str: "TEXT", bytes: "BLOB"}
 
@@ -44,7 +44,7 @@ def version() -> int:
 def upsert(table: Table) -> str:
     """Return the statement that writes a row, whether there is one with its key or not.
 
-    >>> from streams.console.fold.tables import DIFFERENCE
+    >>> from streams.console.read_model.tables import DIFFERENCE
     >>> upsert(DIFFERENCE).partition("ON")[2]
     ' CONFLICT DO UPDATE SET "occurrences"=excluded."occurrences", "offsets"=excluded."offsets"'
     """

@@ -7,13 +7,13 @@ from typing import Any, Final
 
 import orjson
 
-from streams.console.fold.attention import Attention, Tab
-from streams.console.fold.model import ReadModel
-from streams.console.fold.rows import VersionRow
 from streams.console.health.ranking import Scope
 from streams.console.health.report import Report
 from streams.console.inbox.row import row
 from streams.console.inbox.terms import tools
+from streams.console.read_model.attention import Attention, Tab
+from streams.console.read_model.model import ReadModel
+from streams.console.read_model.rows import VersionRow
 from streams.core.domain.topic import Topic
 
 #: Open sessions that the page lists.

@@ -8,9 +8,9 @@ from enum import StrEnum
 from heapq import nsmallest
 from typing import Any, Final, TypeVar
 
-from streams.console.fold.attention import Position
 from streams.console.health.report import DAY_MS, Report
 from streams.console.inbox.query import cursor_of, position_of
+from streams.console.read_model.attention import Position
 from streams.core.domain.text.printable import printable
 from streams.core.errors import ConfigurationError
 

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from streams.console.fold.rows import HealthRow
+from streams.console.read_model.rows import HealthRow
 
 #: A report is stale if its event time is older than this: the job writes one whenever a record comes.
 STALE_MS: Final = 600_000

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from streams.console.fold.health import BUCKET_MS, merged_health
-from streams.console.fold.rows import HealthRow
 from streams.console.health.report import DAY_MS, Report
+from streams.console.read_model.health import BUCKET_MS, merged_health
+from streams.console.read_model.rows import HealthRow
 
 HOUR_MS: Final = 3_600_000
 

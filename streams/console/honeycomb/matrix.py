@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any, Final
 
-from streams.console.fold.attention import Attention, Tab
 from streams.console.inbox.pace import rate
 from streams.console.inbox.terms import tools
+from streams.console.read_model.attention import Attention, Tab
 from streams.core.domain.level import Level
 
 #: Agents and tools that the matrix has at most.

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from streams.console.fold.case import Case
-from streams.console.fold.model import ReadModel
 from streams.console.honeycomb.seating import Area, Seating
 from streams.console.inbox.session_list import NODES, node_at
+from streams.console.read_model.case import Case
+from streams.console.read_model.model import ReadModel
 from streams.core.domain.level import Level
 from streams.core.domain.node import NodeState
 from streams.core.domain.text.printable import printable

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from streams.console.fold.attention import RANK, Attention, Tab
 from streams.console.inbox.terms import tools
+from streams.console.read_model.attention import RANK, Attention, Tab
 
 #: How many sessions one action reaches at most.
 MOST_SESSIONS: Final = 1_000

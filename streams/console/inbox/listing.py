@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from heapq import nsmallest
 from typing import Any, Final
 
-from streams.console.fold.attention import Attention, Class, Position, Tab
-from streams.console.fold.model import ReadModel
 from streams.console.inbox.groups import groups
 from streams.console.inbox.pace import rate
 from streams.console.inbox.presence import presence
 from streams.console.inbox.query import Query, Sort, cursor_of
 from streams.console.inbox.row import row
+from streams.console.read_model.attention import Attention, Class, Position, Tab
+from streams.console.read_model.model import ReadModel
 
 #: Rows of a page.
 ROWS: Final = 100

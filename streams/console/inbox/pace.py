@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from streams.console.fold.attention import Attention
-from streams.console.fold.points import BUCKET_MS, WINDOW_MS
+from streams.console.read_model.attention import Attention
+from streams.console.read_model.points import BUCKET_MS, WINDOW_MS
 
 
 def rate(about: Attention, now: int) -> float:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from streams.console.fold.attention import SILENT_MS
-from streams.console.fold.model import ReadModel
+from streams.console.read_model.attention import SILENT_MS
+from streams.console.read_model.model import ReadModel
 
 
 def presence(model: ReadModel, now: int) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from typing import Final, TypeVar
 
 import orjson
 
-from streams.console.fold.attention import RANK, Class, Position, Tab
 from streams.console.inbox.terms import Term, text_term, word_term
+from streams.console.read_model.attention import RANK, Class, Position, Tab
 from streams.core.errors import ConfigurationError
 
 _TOKEN: Final = re.compile(r'(?:[^\s"]|"[^"]*")+')

@@ -8,18 +8,18 @@ from zlib import crc32
 
 import orjson
 
-from streams.console.fold.attention import Attention
-from streams.console.fold.control import ControlState
-from streams.console.fold.episode import event_of
-from streams.console.fold.rows import EpisodeRow, FindingRow
-from streams.console.fold.session import SessionState
 from streams.console.inbox.pace import rate, shown_at
 from streams.console.inbox.terms import tools
+from streams.console.read_model.attention import Attention
+from streams.console.read_model.control import ControlState
+from streams.console.read_model.episode import event_of
+from streams.console.read_model.rows import EpisodeRow, FindingRow
+from streams.console.read_model.session import SessionState
 from streams.core.detectors.drift.level import SUGGESTIONS
 from streams.core.detectors.verdict.presentation import pattern
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.topic import Topic
-from streams.explain.presentation import sentence
+from streams.operate.explain.presentation import sentence
 
 Content = dict[str, Any]
 

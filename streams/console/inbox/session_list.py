@@ -8,12 +8,12 @@ from fnmatch import fnmatchcase
 from heapq import nsmallest
 from typing import Any, Final
 
-from streams.console.fold.attention import Position, control_at
-from streams.console.fold.case import Case
-from streams.console.fold.model import ReadModel
 from streams.console.inbox.query import cursor_of, position_of
 from streams.console.inbox.row import node
 from streams.console.inbox.terms import duration_of
+from streams.console.read_model.attention import Position, control_at
+from streams.console.read_model.case import Case
+from streams.console.read_model.model import ReadModel
 from streams.core.domain.node import NodeState
 from streams.core.errors import ConfigurationError
 

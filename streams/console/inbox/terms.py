@@ -10,9 +10,9 @@ from typing import Final
 
 import orjson
 
-from streams.console.fold.attention import SILENT_MS, Attention
-from streams.console.fold.control import State
 from streams.console.inbox.pace import rate
+from streams.console.read_model.attention import SILENT_MS, Attention
+from streams.console.read_model.control import State
 from streams.core.errors import ConfigurationError
 
 Term = Callable[[Attention, int], bool]

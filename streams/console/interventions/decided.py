@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from streams.console.fold.rows import ActionRow
-from streams.console.fold.source import Fields
+from streams.console.read_model.rows import ActionRow
+from streams.console.read_model.source import Fields
 from streams.control.audit import AuditRecord, Kind
 from streams.core.domain.event_kind import EventKind
 from streams.core.policy.intervention import Act, Done, Event, Policy, Withheld

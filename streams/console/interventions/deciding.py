@@ -7,16 +7,16 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Final, Protocol
 
-from streams.brokers.client import Stored
-from streams.console.fold.model import ReadModel
-from streams.console.fold.source import Fields
 from streams.console.interventions.decided import audit_of, decided, event_of
 from streams.console.interventions.versions import in_force, policy_versions
+from streams.console.read_model.model import ReadModel
+from streams.console.read_model.source import Fields
 from streams.control.desk import ControlDesk
 from streams.core.domain.topic import Topic
 from streams.core.errors import EddyError
 from streams.core.policy.intervention import Mode, Tally, decide
-from streams.explain.presentation import sentence
+from streams.kafka.client import Stored
+from streams.operate.explain.presentation import sentence
 
 log = logging.getLogger(__name__)
 

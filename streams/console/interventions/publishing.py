@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from streams.brokers.client import Brokers, Stored
-from streams.console.fold.rows import VersionRow
 from streams.console.interventions.versions import in_force, policy_versions
+from streams.console.read_model.rows import VersionRow
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConflictError
 from streams.core.policy.intervention import Policy
 from streams.core.settings_document.version import follows
-from streams.explain.settings_topic import records, write
+from streams.kafka.client import Brokers, Stored
+from streams.operate.explain.settings_topic import records, write
 
 
 async def held(brokers: Brokers) -> Policy:

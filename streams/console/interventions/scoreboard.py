@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from streams.console.fold.source import Fields
 from streams.console.interventions.decided import Decided
+from streams.console.read_model.source import Fields
 from streams.console.whatif import counterfactual
 
 RECOVERS_WITHIN: Final = 10

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from streams.console.fold.rows import VersionRow
+from streams.console.read_model.rows import VersionRow
 from streams.console.settings_versions import document_of
 from streams.core.domain.topic import Topic
 from streams.core.policy.intervention import Policy

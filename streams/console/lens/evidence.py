@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from streams.explain.explanation import Explanation
-from streams.explain.presentation import meaning, sentence, summaries
-from streams.explain.verdict import fired_now, near_misses
+from streams.operate.explain.explanation import Explanation
+from streams.operate.explain.presentation import meaning, sentence, summaries
+from streams.operate.explain.verdict import fired_now, near_misses
 
 
 def evidence(told: Explanation, standing: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from streams.console.lens.rounds import Episode, episodes
 from streams.console.lens.stuck import stuck_step
 from streams.console.step import Step
 from streams.core.domain.text.canonical import canonical
-from streams.explain.presentation import meaning, sentence
+from streams.operate.explain.presentation import meaning, sentence
 
 LONGEST: Final = 8_000
 """Characters of a text of an agent that are shown."""

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from streams.console.access import Identity
 from streams.console.asked import UNCONFIRMED
+from streams.console.auth import Identity
 from streams.console.console import Console
 from streams.console.view import View
 from streams.console.wording import row_key

@@ -8,9 +8,9 @@ from typing import Any
 
 from aiohttp import web
 
-from streams.console.access import Identity
 from streams.console.acting import Acting, done, form_sent
 from streams.console.asked import one
+from streams.console.auth import Identity
 from streams.console.backtests import Backtest, Backtests
 from streams.console.console import Console, Screen
 from streams.console.proposal import as_typed, proposal, sent

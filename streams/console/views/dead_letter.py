@@ -15,8 +15,8 @@ from streams.console.views.following import board_of
 from streams.core.domain.text.printable import printable
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
-from streams.redrive.letter import DeadLetter, read
-from streams.redrive.trial import Trial
+from streams.operate.redrive.letter import DeadLetter, read
+from streams.operate.redrive.trial import Trial
 
 
 def routes(console: Console, records: RawRecords, audited: Audited) -> Sequence[web.RouteDef]:

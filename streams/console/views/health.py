@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from streams.console.access import Identity
+from streams.console.auth import Identity
 from streams.console.console import Console
 from streams.console.health.ranking import HealthQuery, Scope, ranking, totals
 from streams.console.health.report import DAY_MS, Report

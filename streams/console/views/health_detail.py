@@ -8,14 +8,14 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from streams.console.access import Identity
+from streams.console.auth import Identity
 from streams.console.console import Console
-from streams.console.fold.tables import HEALTH
 from streams.console.health.detail import open_sessions, settings_changes, shared_loops
 from streams.console.health.ranking import Scope
 from streams.console.health.report import Report
 from streams.console.health.series import RANGES, SHOWN, points, range_of, strips
 from streams.console.health_samples import samples
+from streams.console.read_model.tables import HEALTH
 from streams.console.view import View
 from streams.console.views.following import board_of
 from streams.console.views.health import report_content

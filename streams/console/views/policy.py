@@ -8,18 +8,17 @@ from typing import Any, Final
 import orjson
 from aiohttp import web
 
-from streams.brokers.client import Brokers
 from streams.console.acting import Acting, done, form_sent
 from streams.console.asked import based_on_of, one, why_of
 from streams.console.console import Console
-from streams.console.fold.rows import FindingRow
-from streams.console.fold.source import Fields
-from streams.console.fold.tables import FINDING
 from streams.console.interventions.decided import Decided, decided
 from streams.console.interventions.publishing import held, publish
 from streams.console.interventions.scoreboard import Fate, Outcome, open_breakers, outcomes, scores
 from streams.console.interventions.versions import PolicyVersion, in_force, next_document, policy_versions
 from streams.console.live_board import LiveBoard
+from streams.console.read_model.rows import FindingRow
+from streams.console.read_model.source import Fields
+from streams.console.read_model.tables import FINDING
 from streams.console.views.following import board_of
 from streams.control.audit import AuditRecord, Kind
 from streams.control.issuing import recorded
@@ -29,6 +28,7 @@ from streams.core.errors import ConfigurationError, ConflictError
 from streams.core.policy.intervention import Policy
 from streams.core.policy.intervention_document import document
 from streams.core.settings_document.version import next_version
+from streams.kafka.client import Brokers
 
 MOST_SHOWN: Final = 100
 _AT_ONCE: Final = 500

@@ -10,7 +10,6 @@ from typing import Any, Final
 import orjson
 from aiohttp import web
 
-from streams.brokers.client import Brokers
 from streams.console.acting import Acting, form_sent
 from streams.console.asked import Form, one
 from streams.console.console import Console, wants_json
@@ -22,10 +21,11 @@ from streams.control.audit import AuditRecord, Kind
 from streams.control.issuing import recorded
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
-from streams.redrive.letter import DeadLetter, read
-from streams.redrive.places import letters_at
-from streams.redrive.redrive import LetterOutcome, LetterResult, Redrive, RedriveRequest, target
-from streams.redrive.trial import Trial
+from streams.kafka.client import Brokers
+from streams.operate.redrive.letter import DeadLetter, read
+from streams.operate.redrive.places import letters_at
+from streams.operate.redrive.redrive import LetterOutcome, LetterResult, Redrive, RedriveRequest, target
+from streams.operate.redrive.trial import Trial
 
 MOST_AT_ONCE: Final = 1_000
 """Letters of one action; `eddy dlq redrive` sends any number."""

@@ -12,8 +12,8 @@ from typing import Any, Final
 import orjson
 from aiohttp import web
 
-from streams.console.access import Identity
-from streams.console.access.refusal import Refusal
+from streams.console.auth import Identity
+from streams.console.auth.refusal import Refusal
 from streams.console.board import Steps
 from streams.console.console import Console
 from streams.console.lens.evidence import evidence
@@ -28,7 +28,7 @@ from streams.console.whatif import MOST_RECORDS, SLIDERS, changed, judge_again
 from streams.console.wording import moment
 from streams.core.domain.text.printable import printable
 from streams.core.errors import ConfigurationError, NotFoundError
-from streams.explain.settings_topic import differing
+from streams.operate.explain.settings_topic import differing
 
 MOST_STEPS: Final = 200
 """Steps of a page; the earlier ones are a link away."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from aiohttp import web
 
-from streams.console.access import Identity
+from streams.console.auth import Identity
 from streams.console.console import Console
 from streams.console.honeycomb.cell import cell, seat_of
 from streams.console.honeycomb.matrix import matrix

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from aiohttp import web
 
-from streams.console.access import Identity
+from streams.console.auth import Identity
 from streams.console.console import Console
 from streams.console.view import View
 from streams.console.wording import row_key

@@ -22,7 +22,7 @@ from streams.core.errors import ConfigurationError
 from streams.core.proof import warnings
 from streams.core.settings_document.document import to_document
 from streams.core.settings_document.table import MEANINGS, RANGES
-from streams.explain.settings_topic import differing
+from streams.operate.explain.settings_topic import differing
 
 _NEWEST_DIFFERENCES: Final = 20
 _MOST_DIGITS: Final = 16

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from streams.console.fold.rows import SampleRow
+from streams.console.read_model.rows import SampleRow
 
 MINUTE_MS: Final = 60_000
 

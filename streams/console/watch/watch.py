@@ -8,13 +8,13 @@ import sqlite3
 from collections.abc import Callable
 from typing import Final
 
-from streams.brokers.client import Brokers
 from streams.console.archive.archive import Archive
-from streams.console.fold.rows import SampleRow
-from streams.console.fold.tables import SAMPLE
+from streams.console.read_model.rows import SampleRow
+from streams.console.read_model.tables import SAMPLE
 from streams.console.watch.history import MINUTE_MS, History, samples_of
 from streams.console.workers import Standing, WorkerState, standing_of, workers
 from streams.core.domain.topic import Topic
+from streams.kafka.client import Brokers
 
 log = logging.getLogger(__name__)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from streams.brokers.record_sender import RecordSender
 from streams.core.domain.outgoing import Headers, Outgoing
 from streams.core.entry import session_key
 from streams.formats.ingest.sink import Sent, line
+from streams.kafka.record_sender import RecordSender
 
 SOURCE_HEADER: Final = "eddy-source"
 _TOGETHER: Final = 500

@@ -11,8 +11,6 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.brokers.client import Stored
-from streams.brokers.settings_feed import apply_document
 from streams.cli import main
 from streams.cli.settings_change import user
 from streams.cli.settings_history import history, line
@@ -20,8 +18,10 @@ from streams.core.detectors.settings import DEFAULTS
 from streams.core.errors import ConfigurationError
 from streams.core.settings_document.document import to_document
 from streams.core.settings_document.version import LARGEST_VERSION
-from streams.explain.settings_publication import changed_document
-from streams.explain.settings_topic import in_force
+from streams.kafka.client import Stored
+from streams.kafka.settings_feed import apply_document
+from streams.operate.explain.settings_publication import changed_document
+from streams.operate.explain.settings_topic import in_force
 
 CHANGED = {"at": 1_760_000_000_000, "by": "ann", "why": "fewer pages", "settings": ["entropy_window_size"]}
 

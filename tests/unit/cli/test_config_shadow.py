@@ -7,12 +7,12 @@ import orjson
 import pytest
 from click.testing import CliRunner, Result
 
-from streams.brokers.client import Stored
 from streams.cli import main
 from streams.cli.settings_history import line, shadow_history
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.settings_document.document import resolve, to_document
-from streams.explain.settings_topic import differing, next_document, tried_out
+from streams.kafka.client import Stored
+from streams.operate.explain.settings_topic import differing, next_document, tried_out
 
 CHANGED = {"at": 1_760_000_000_000, "by": "ann", "why": "fewer pages", "settings": ["cycle_loop"]}
 

@@ -11,9 +11,9 @@ from click.testing import CliRunner, Result
 from streams.cli import dlq, main
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
-from streams.dead_letter import Source, rejected_headers
+from streams.worker.dead_letter import Source, rejected_headers
 from tests.stream import decision_log
-from tests.unit.redrive.fake_brokers import FakeBrokers
+from tests.unit.operate.redrive.fake_brokers import FakeBrokers
 
 
 def put(brokers: FakeBrokers, offset: int, key: bytes = b"s") -> None:

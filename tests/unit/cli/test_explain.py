@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from streams.cli import main
 from streams.core.offline import Judgement
-from streams.explain.explanation import MOST_NAMED, Explanation
+from streams.operate.explain.explanation import MOST_NAMED, Explanation
 from tests.stream import Stream, decision_log, repeated
 
 Write = Callable[..., str]

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from streams.cli import main
-from tests.unit.sinks.alerts import SECRET
+from tests.unit.alerts.sinks.alerts import SECRET
 
 
 def notify(*words: str) -> Result:

@@ -5,13 +5,13 @@ import json
 import pytest
 from click.testing import CliRunner, Result
 
+from streams.alerts.settings import NotifySettings
 from streams.cli import main
 from streams.console.settings import ConsoleSettings
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.settings_document.document import to_document
 from streams.core.settings_document.table import MEANINGS, RANGES
-from streams.notify.settings import NotifySettings
-from streams.settings import BridgeSettings
+from streams.observe.settings import BridgeSettings
 
 
 def eddy(*words: str) -> Result:

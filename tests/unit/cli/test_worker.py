@@ -46,7 +46,7 @@ def test_the_last_line_says_why_however_faust_ends(
 
     app = SimpleNamespace(finalize=lambda: None, Worker=new_worker, crash_reason=reason)
     monkeypatch.setattr(running, "_check", nothing_is_wrong)
-    monkeypatch.setattr("streams.app.build", lambda _settings: app)
+    monkeypatch.setattr("streams.worker.wiring.build", lambda _settings: app)
     monkeypatch.setattr(running, "collect_rarely", lambda: None)
     result = CliRunner().invoke(main, ["worker"])
     assert result.exit_code == PROBLEM_FOUND

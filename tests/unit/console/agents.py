@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from streams.console.fold.model import ReadModel
 from streams.console.inbox import InboxPage, Query, page
+from streams.console.read_model.model import ReadModel
 from tests.stream import START_MS, Stream, decision_log
 from tests.unit.console.told import Told, Topics
 

@@ -9,8 +9,6 @@ import orjson
 from aiokafka.admin import AIOKafkaAdminClient
 
 from schemas.codec import Codec
-from streams.brokers.client import Brokers
-from streams.brokers.connection import Connection
 from streams.console.archive.archive import Archive
 from streams.console.composition import console_on
 from streams.console.console import Console
@@ -19,7 +17,9 @@ from streams.console.live_board import LiveBoard
 from streams.console.server import Routes, served
 from streams.console.timeline import Timeline
 from streams.console.watch.watch import Watch
-from tests.unit.console.access.door_server import ANA, VIC, Answer, Asking, settings
+from streams.kafka.client import Brokers
+from streams.kafka.connection import Connection
+from tests.unit.console.auth.door_server import ANA, VIC, Answer, Asking, settings
 from tests.unit.console.told import Told, folded
 
 ADDRESS = "127.0.0.1:9"

@@ -13,10 +13,10 @@ from streams.console.archive.archive import Archive, ArchiveDamagedError
 from streams.console.archive.restoring import recall, restored
 from streams.console.archive.schema import version
 from streams.console.archive.writer import WritePoint, going_on
-from streams.console.fold.ledger import table_of
-from streams.console.fold.model import ReadModel
-from streams.console.fold.rows import ActionRow, Row, SampleRow, SessionRow, WatermarkRow
-from streams.console.fold.tables import ACTION, EPISODE, FINDING, SESSION, TABLES, WATERMARK
+from streams.console.read_model.ledger import table_of
+from streams.console.read_model.model import ReadModel
+from streams.console.read_model.rows import ActionRow, Row, SampleRow, SessionRow, WatermarkRow
+from streams.console.read_model.tables import ACTION, EPISODE, FINDING, SESSION, TABLES, WATERMARK
 from streams.core.errors import ConfigurationError, InfrastructureError
 from tests.unit.console.told import everything, folded
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.console.asked import Form, Who, commands_of, form_of, triage_of
-from streams.console.fold.triage import Seen
+from streams.console.read_model.triage import Seen
 from streams.control.audit import AuditRecord
 from streams.control.command import MINUTE_MS, Cause, Command, Issuer, IssuerKind
 from streams.core.errors import ConfigurationError

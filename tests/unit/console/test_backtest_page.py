@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Any, cast
 
-from streams.brokers.client import Brokers
-from streams.console.access import Identity
-from streams.console.access.identity import Role
+from streams.console.auth import Identity
+from streams.console.auth.identity import Role
 from streams.console.backtests import Backtest, Backtests
 from streams.console.console import Console
 from streams.console.server import Routes
 from streams.console.views.backtest import screen
+from streams.kafka.client import Brokers
 from tests.unit.console.following import Reader, following
 
 NOW = 1_760_000_000_000

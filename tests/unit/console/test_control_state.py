@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams.console.fold.control import standing
+from streams.console.read_model.control import standing
 from tests.unit.console.agents import Board
 from tests.unit.console.told import MINUTE_MS, Told
 

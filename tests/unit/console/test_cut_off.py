@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from streams.brokers.clock import now_ms
-from streams.console.fold.model import ReadModel
 from streams.console.guard_door import ReadCommands
+from streams.console.read_model.model import ReadModel
 from streams.core.domain.topic import Topic
+from streams.kafka.clock import now_ms
 from tests.unit.console.following import following
 
 COMMANDS, ACKS, ALERTS = Topic.SESSION_COMMANDS, Topic.SESSION_COMMAND_ACKS, Topic.SESSION_ALERTS

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from schemas.reason import Reason
-from streams.brokers.stored import Stored
 from streams.core.domain.topic import Topic
-from streams.dead_letter import Source, dead_letter_headers
-from streams.redrive.memory import Mark, mark_record
+from streams.kafka.stored import Stored
+from streams.operate.redrive.memory import Mark, mark_record
+from streams.worker.dead_letter import Source, dead_letter_headers
 from tests.unit.console.following import following
 from tests.unit.console.told import Told
 

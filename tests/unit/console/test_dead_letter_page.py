@@ -11,15 +11,15 @@ from aiokafka.admin import AIOKafkaAdminClient
 
 from schemas.codec import Codec
 from schemas.reason import Reason
-from streams.brokers.client import Brokers
-from streams.brokers.connection import Connection
-from streams.brokers.stored import Stored
 from streams.console.raw_records import PAGE_BYTES, RawRecords
 from streams.console.views import dead_letter
 from streams.control.audit import AuditRecord
 from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError
-from streams.dead_letter import Source, dead_letter_headers
+from streams.kafka.client import Brokers
+from streams.kafka.connection import Connection
+from streams.kafka.stored import Stored
+from streams.worker.dead_letter import Source, dead_letter_headers
 from tests.stream import START_MS, decision_log
 from tests.unit.console.following import ADDRESS, Reader, following
 

@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streams.console.fold.model import ReadModel
-from streams.console.fold.rows import Row, SessionRow
 from streams.console.inbox import Query, page
+from streams.console.read_model.model import ReadModel
+from streams.console.read_model.rows import Row, SessionRow
 from streams.core.domain.topic import Topic
 from tests.unit.console.told import Told, everything, folded
 

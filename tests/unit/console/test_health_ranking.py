@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.console.fold.rows import HealthRow
 from streams.console.health.ranking import ROWS, HealthQuery, Scope, Sort, ranking, totals
 from streams.console.health.report import STALE_MS, Report
+from streams.console.read_model.rows import HealthRow
 from streams.core.errors import ConfigurationError
 
 NOW = 1_773_140_000_000

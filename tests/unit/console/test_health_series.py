@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.console.archive.archive import Archive
-from streams.console.fold.health import BUCKET_MS
-from streams.console.fold.ledger import Ledger
-from streams.console.fold.rows import HealthRow
-from streams.console.fold.tables import HEALTH
 from streams.console.health.series import HOUR_MS, RANGES, Range, by_hour, merged, points, range_of, strips
 from streams.console.health_samples import samples
+from streams.console.read_model.health import BUCKET_MS
+from streams.console.read_model.ledger import Ledger
+from streams.console.read_model.rows import HealthRow
+from streams.console.read_model.tables import HEALTH
 
 NOW = 1_773_140_000_000 // HOUR_MS * HOUR_MS + 1
 

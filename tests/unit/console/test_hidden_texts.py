@@ -17,7 +17,7 @@ from streams.core.entry import Entry
 from streams.core.offline import judge
 from streams.formats.reading import entries
 from streams.formats.recordings.catalogue import RECORDINGS
-from tests.unit.console.access.door_server import ANA, VIC, Asking, settings
+from tests.unit.console.auth.door_server import ANA, VIC, Asking, settings
 
 SECRET = "sk-zorbl-7f3a9c"
 """A key as agents write them into everything. A comparison cuts it at each dash."""

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streams.brokers.stored import Stored
-from streams.cli.text.top_list import snapshot
-from streams.console.fold.fitting import check
-from streams.console.fold.model import ReadModel
+from streams.cli.top.list_text import snapshot
+from streams.cli.top.picture import Reading, picture
 from streams.console.inbox import Query, SessionQuery, page, sessions
+from streams.console.read_model.fitting import check
+from streams.console.read_model.model import ReadModel
 from streams.core.domain.topic import Topic
-from streams.top.picture import Reading, picture
+from streams.kafka.stored import Stored
 from tests.unit.console.agents import Board
 from tests.unit.console.told import everything, folded
 from tests.unit.control.samples import ACKS, COMMANDS, RECORDS

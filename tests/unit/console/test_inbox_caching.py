@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streams.console.fold.model import ReadModel
-from streams.console.fold.triage import Seen
+from streams.console.read_model.model import ReadModel
+from streams.console.read_model.triage import Seen
 from tests.unit.console.agents import Board
 from tests.unit.console.told import Told
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from streams.console.fold.attention import Class
 from streams.console.inbox.terms import WORDS
+from streams.console.read_model.attention import Class
 
 PAGE = (Path(__file__).parents[3] / "docs" / "inbox.md").read_text()
 

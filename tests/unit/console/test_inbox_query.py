@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streams.console.fold.model import ReadModel
 from streams.console.inbox import Query, page, tabs
+from streams.console.read_model.model import ReadModel
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError

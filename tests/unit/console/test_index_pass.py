@@ -4,11 +4,11 @@ from collections.abc import Iterable
 
 import pytest
 
-from streams.brokers.stored import Stored
-from streams.console.fold.model import SAMPLED, ReadModel
-from streams.console.fold.rows import LetterRow, Row, SessionRow
 from streams.console.inbox import Query, page
+from streams.console.read_model.model import SAMPLED, ReadModel
+from streams.console.read_model.rows import LetterRow, Row, SessionRow
 from streams.core.domain.topic import Topic
+from streams.kafka.stored import Stored
 from tests.unit.console.agents import HOUR_MS, MINUTE_MS, Board
 from tests.unit.console.told import Topics
 

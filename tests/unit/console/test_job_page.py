@@ -9,8 +9,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from streams.core.domain.topic import Topic
-from streams.observe.metrics import WorkerMetrics
 from streams.observe.readings import Readings
+from streams.worker.job_metrics import WorkerMetrics
 from tests.unit.console.following import ADDRESS, following
 
 AT = 1_760_000_000_000

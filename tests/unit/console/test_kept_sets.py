@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.console.fold.offsets import Places
-from streams.console.fold.points import MOST, Points
+from streams.console.read_model.offsets import Places
+from streams.console.read_model.points import MOST, Points
 
 PLACES = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 400) | st.integers(0, 2**40)), max_size=700)
 

@@ -10,8 +10,8 @@ import pytest
 from aiohttp import ClientSession, DummyCookieJar
 from markupsafe import escape
 
-from streams.console.access.identity import Identity, Role
 from streams.console.app import compressed_file
+from streams.console.auth.identity import Identity, Role
 from streams.console.board import Steps
 from streams.console.composition import console_on
 from streams.console.console import Console
@@ -23,8 +23,8 @@ from streams.core.detectors.settings import DEFAULTS
 from streams.core.offline import judge
 from streams.formats.reading import entries
 from streams.formats.recordings.catalogue import RECORDINGS
-from tests.unit.console.access.door_server import ANA, settings
 from tests.unit.console.agents import Board
+from tests.unit.console.auth.door_server import ANA, settings
 
 LIMIT_S = 60.0
 OPERATOR = Identity("ana", Role.OPERATOR, "cookie", may_act=True)

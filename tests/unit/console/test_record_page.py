@@ -7,15 +7,15 @@ import pytest
 from aiokafka.admin import AIOKafkaAdminClient
 
 from schemas.codec import Codec
-from streams.brokers.client import Brokers
-from streams.brokers.connection import Connection
-from streams.brokers.stored import Stored
 from streams.console.console import Console
 from streams.console.raw_records import RawRecords
 from streams.console.server import Routes
 from streams.console.views import record
 from streams.control.audit import AuditRecord
 from streams.core.domain.topic import Topic
+from streams.kafka.client import Brokers
+from streams.kafka.connection import Connection
+from streams.kafka.stored import Stored
 from tests.unit.console.following import ADDRESS, following
 from tests.unit.console.told import Topics
 

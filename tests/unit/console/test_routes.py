@@ -4,14 +4,14 @@ from pathlib import Path
 
 from aiohttp import web
 
-from streams.console.access.identity import Role
-from streams.console.access.needs import ACTS, READS, need_of
 from streams.console.app import application
+from streams.console.auth.identity import Role
+from streams.console.auth.needs import ACTS, READS, need_of
 from streams.console.composition import console_on
 from streams.console.file_board import FileBoard
 from streams.console.server import served
 from streams.core.detectors.settings import DetectionSettings
-from tests.unit.console.access.door_server import ANA, Asking, settings
+from tests.unit.console.auth.door_server import ANA, Asking, settings
 
 #: What does not follow from the method alone. A route that is new here lets more people in: think twice.
 LISTED = {

@@ -13,7 +13,7 @@ from streams.console.file_board import FileBoard
 from streams.console.server import MOST_CONNECTIONS, served
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.errors import ConfigurationError
-from tests.unit.console.access.door_server import settings
+from tests.unit.console.auth.door_server import settings
 
 LIMIT_S = 60.0
 

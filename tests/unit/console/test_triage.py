@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams.console.fold.triage import Seen
+from streams.console.read_model.triage import Seen
 from tests.stream import START_MS
 from tests.unit.console.agents import MINUTE_MS, Board
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from streams.console.access import door
-from streams.console.access.rates import Rate
-from tests.unit.console.access.door_server import ANA, VIC, Asking
+from streams.console.auth import door
+from streams.console.auth.rates import Rate
+from tests.unit.console.auth.door_server import ANA, VIC, Asking
 from tests.unit.console.test_hidden_texts import console
 
 PAGE = {"Accept": "text/html", "Sec-Fetch-Mode": "navigate"}

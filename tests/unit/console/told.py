@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from schemas.reason import Reason
-from streams.brokers.stored import Stored
-from streams.console.fold.model import ReadModel
-from streams.console.fold.triage import Seen, request_of
+from streams.console.read_model.model import ReadModel
+from streams.console.read_model.triage import Seen, request_of
 from streams.control.ack import Ack, GuardFacts
 from streams.control.audit import AuditRecord
 from streams.control.command import Command, Issuer
@@ -18,10 +17,11 @@ from streams.core.domain.aggregates.agent_health import AgentHealth
 from streams.core.domain.outcome import Scored
 from streams.core.domain.topic import Topic
 from streams.core.offline import judge
-from streams.dead_letter import Source, dead_letter_headers
 from streams.formats.reading import entries
 from streams.formats.recordings.catalogue import RECORDINGS
-from streams.redrive.memory import Mark, mark_record
+from streams.kafka.stored import Stored
+from streams.operate.redrive.memory import Mark, mark_record
+from streams.worker.dead_letter import Source, dead_letter_headers
 
 PARTITIONS = 3
 MINUTE_MS = 60_000

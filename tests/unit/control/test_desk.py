@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from schemas.codec import Codec, OutputFormat
-from streams.brokers.partition import partition_of
 from streams.control.ack import Ack, Status
 from streams.control.audit import AuditRecord, Kind
 from streams.control.command import Command, Scope
 from streams.control.desk import ControlDesk
 from streams.control.signature import HEADER, Signature, verified
 from streams.core.errors import ConfigurationError
+from streams.kafka.partition import partition_of
 from tests.unit.control.samples import NOW, note, pause
 from tests.unit.control.topics import Topics
 

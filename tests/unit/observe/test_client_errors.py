@@ -90,7 +90,7 @@ def test_a_rebalance_is_no_warning(log: Log) -> None:
 @pytest.mark.parametrize(
     ("name", "message", "level"),
     [
-        ("streams.engine.epoch", "one dead letter", logging.WARNING),
+        ("streams.worker.epoch", "one dead letter", logging.WARNING),
         ("asyncio", "Task exception was never retrieved", logging.ERROR),
         ("aiokafka", "chatter", logging.INFO),
     ],

@@ -17,8 +17,8 @@ logging.getLogger("aiokafka").info("chatter")
 logging.getLogger("aiokafka.conn").debug("SaslAuthenticateRequest_v1(sasl_auth_bytes=b'eddy hunter2')")
 logging.getLogger("faust").info("more chatter")
 logging.getLogger("faust").warning("careful")
-logging.getLogger("streams.engine.app").info("[^-RunApp]: Starting...")
-logging.getLogger("streams.engine.app").warning("[^--Supervisor: (1@0x7f)]: Restarting %s", "it")
+logging.getLogger("streams.worker.app").info("[^-RunApp]: Starting...")
+logging.getLogger("streams.worker.app").warning("[^--Supervisor: (1@0x7f)]: Restarting %s", "it")
 try:
     1 / 0
 except ZeroDivisionError:

@@ -11,9 +11,9 @@ from yarl import URL
 
 from streams.core.errors import ConfigurationError
 from streams.core.native import NATIVE
-from streams.observe.metrics import WorkerMetrics
+from streams.observe.settings import WorkerSettings
 from streams.observe.web import HealthServer
-from streams.settings import WorkerSettings
+from streams.worker.job_metrics import WorkerMetrics
 
 TOKEN = "a-token-of-sixteen"
 DEFAULT_HOST = WorkerSettings.model_fields["web_host"].default

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from schemas.bundled import latest
-from streams.cloud_event import CloudEvents
+from streams.worker.cloud_event import CloudEvents
 from tests.pages import ROOT
 from topics.asyncapi import ASYNCAPI_DOCUMENT, CLOUD_EVENTS, asyncapi, newest_schemas
 from topics.catalogue import Catalogue

@@ -17,8 +17,8 @@ from streams.core.domain.text.clock import clock, duration
 from streams.core.domain.text.printable import printable
 from streams.core.entry import Entry
 from streams.core.offline import judge
-from streams.explain.presentation import sentence
 from streams.formats.recordings.catalogue import RECORDINGS, Recording
+from streams.operate.explain.presentation import sentence
 
 
 class Terminal(io.StringIO):

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from schemas.codec import Codec, UndecodableError
 from streams.cli.text.letter_text import Listing, counts, fields, line, lines, whole
 from streams.core.detectors.settings import DEFAULTS
-from streams.dead_letter import Source, rejected_headers
-from streams.redrive.letter import read
-from streams.redrive.trial import Trial
-from tests.unit.redrive.test_letter import Stored
+from streams.operate.redrive.letter import read
+from streams.operate.redrive.trial import Trial
+from streams.worker.dead_letter import Source, rejected_headers
+from tests.unit.operate.redrive.test_letter import Stored
 
 TRIAL = Trial(Codec.bundled(), DEFAULTS)
 HEADERS = rejected_headers(

@@ -9,12 +9,12 @@ import orjson
 import pytest
 
 from schemas.codec import Codec
-from streams.brokers.stored import Stored
-from streams.console.fold.model import ReadModel
 from streams.console.intake import Intake
 from streams.console.interventions.deciding import OLDEST_MS, Deciding
+from streams.console.read_model.model import ReadModel
 from streams.control.audit import AuditRecord
 from streams.core.domain.topic import Topic
+from streams.kafka.stored import Stored
 from tests.unit.console.interventions.test_scoreboard import AT, fields
 from tests.unit.console.told import Topics, folded
 

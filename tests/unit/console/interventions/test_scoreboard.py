@@ -5,10 +5,10 @@ from typing import Any
 import orjson
 import pytest
 
-from streams.console.fold.rows import ActionRow, VersionRow
 from streams.console.interventions.decided import Decided, audit_of, decided, event_of
 from streams.console.interventions.scoreboard import Fate, open_breakers, outcomes, scores
 from streams.console.interventions.versions import in_force, policy_versions
+from streams.console.read_model.rows import ActionRow, VersionRow
 from streams.core.domain.topic import Topic
 from streams.core.policy.intervention import Act, Do, Mode, Policy, Rule, When, Withheld
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams.console.fold.rows import SampleRow
+from streams.console.read_model.rows import SampleRow
 from streams.console.watch.conditions import CONDITIONS, State, told
 from streams.console.watch.history import MINUTE_MS, History
 

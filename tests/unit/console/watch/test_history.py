@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.console.fold.rows import SampleRow
+from streams.console.read_model.rows import SampleRow
 from streams.console.watch.history import MINUTE_MS, History, Step
 
 AT = 1_760_000_040_000

@@ -2,8 +2,8 @@
 
 from streams.console.watch.metrics import FIGURES, metrics_of
 from streams.core.domain.topic import Topic
-from streams.observe.metrics import WorkerMetrics
 from streams.observe.readings import Readings
+from streams.worker.job_metrics import WorkerMetrics
 
 
 def exposed() -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from streams.core.domain.aggregates.contribution import BUCKET_MS, Contribution
 from streams.core.policy.activity import ACTIVITY, MOST_SEEN, MOST_TOOLS, Activity, activity_of
-from streams.engine.state.changelog import decode_session, encode_session
+from streams.worker.state.changelog import decode_session, encode_session
 from tests.stream import START_MS, Stream, decision_log
 
 BUCKET = START_MS // BUCKET_MS

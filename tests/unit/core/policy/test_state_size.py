@@ -13,7 +13,7 @@ from streams.core.detectors.settings import DEFAULTS
 from streams.core.detectors.verdict.state import VerdictState
 from streams.core.domain.session import Session
 from streams.core.policy.state_size import StateLimit, most_bytes
-from streams.engine.state.changelog import encode_session
+from streams.worker.state.changelog import encode_session
 from tests.stream import Stream, decision_log
 
 #: Written as six bytes in JSON, each.

@@ -1,0 +1,138 @@
+"""Slack by a bot: one message for each episode, which is kept up to date, and its end in the thread.
+
+Slack answers 200 whatever happens: `ok` and `error` in the body say what did.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final
+
+from streams.alerts.sinks.delivery import Delivery, Digest, Step
+from streams.alerts.sinks.request import (
+    Answer,
+    Delivered,
+    Outcome,
+    Refused,
+    Request,
+    TryAgain,
+    json_request,
+    judged,
+    retry_after,
+)
+from streams.alerts.sinks.sink import Traits
+from streams.alerts.sinks.slack_text import digest_message, message
+from streams.alerts.sinks.wording import Wording
+
+DEFAULT_URL: Final = "https://slack.com/api"
+
+_PASSING: Final = frozenset(
+    {"ratelimited", "rate_limited", "internal_error", "fatal_error", "service_unavailable", "request_timeout"}
+)
+#: The message that was to be changed is not there any more: somebody has deleted it, or it is too old.
+_NOTHING_TO_CHANGE: Final = frozenset({"message_not_found", "cant_update_message", "edit_window_closed"})
+
+
+@dataclass(frozen=True, slots=True)
+class SlackBot:
+    """One channel, written to with a bot token (`chat:write`).
+
+    Attributes:
+        token: Begins with xoxb-.
+        channel: The id of the channel, such as C0123456789, or its name.
+        wording: The words.
+        url: The Web API.
+    """
+
+    traits: ClassVar[Traits] = Traits(per_second=1, burst=5)
+
+    token: str = field(repr=False)
+    channel: str
+    wording: Wording
+    url: str = DEFAULT_URL
+    name: str = "slack"
+
+    def wants(self, delivery: Delivery) -> bool:
+        """Want everything: an update changes the first message and disturbs nobody."""
+        del delivery
+        return True
+
+    def requests(self, delivery: Delivery, handle: str | None, now_ms: int) -> Sequence[Request]:
+        """Return a new message, or how the first one changes and what its thread gets."""
+        del now_ms
+        shown = message(delivery, self.wording)
+        first = _first(handle)
+        if first is None:
+            # There is nothing to change: the episode was part of a digest.
+            return [] if delivery.step is Step.UPDATE else [self._post(shown, delivery)]
+        match delivery.step:
+            case Step.RESOLVE:
+                struck = message(delivery, self.wording, struck=True)
+                return [self._post(shown, delivery, thread=first), self._change(struck, first)]
+            case Step.TRIGGER:  # it is back, or worse
+                reply = self._post(shown, delivery, thread=first, broadcast=True)
+                return [reply, self._change(shown, first)]
+            case _:
+                return [self._change(shown, first)]
+
+    def digest(self, digest: Digest) -> Sequence[Request]:
+        """Return one message."""
+        return [self._call("chat.postMessage", digest_message(digest, self.wording))]
+
+    def judge(self, answer: Answer, now_s: float) -> Outcome:
+        """Go by `ok` and `error`; remember the first message."""
+        by_status = judged(answer, now_s)
+        if not isinstance(by_status, Delivered):
+            return by_status
+        document = answer.document()
+        if document.get("ok") is True:
+            return Delivered(_handle(document))
+        error = str(document.get("error") or "no answer in JSON")
+        if error in _PASSING:
+            return TryAgain(f"Slack says {error}", retry_after(answer.headers.get("retry-after"), now_s))
+        if error in _NOTHING_TO_CHANGE:
+            return Delivered()
+        return Refused(f"Slack says {error}", answer.status, answer.body)
+
+    def _post(
+        self,
+        shown: Mapping[str, Any],
+        delivery: Delivery,
+        thread: Mapping[str, str] | None = None,
+        *,
+        broadcast: bool = False,
+    ) -> Request:
+        of_eddy = {"id": delivery.id, "key": delivery.alert.key, "step": delivery.step}
+        call = {**shown, "metadata": {"event_type": "eddy_alert", "event_payload": of_eddy}}
+        if thread is not None:
+            call |= {"channel": thread["channel"], "thread_ts": thread["ts"]}
+            if broadcast:
+                call["reply_broadcast"] = True
+        return self._call("chat.postMessage", call)
+
+    def _change(self, shown: Mapping[str, Any], first: Mapping[str, str]) -> Request:
+        return self._call("chat.update", {**shown, **first})
+
+    def _call(self, method: str, arguments: Mapping[str, Any]) -> Request:
+        document = {"channel": self.channel, "unfurl_links": False, **arguments}
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json; charset=utf-8"}
+        return json_request(f"{self.url}/{method}", document, headers, (self.token,))
+
+
+def _handle(document: Mapping[str, Any]) -> str | None:
+    channel, ts = document.get("channel"), document.get("ts")
+    if not isinstance(channel, str) or not isinstance(ts, str):
+        return None
+    return json.dumps({"channel": channel, "ts": ts})
+
+
+def _first(handle: str | None) -> Mapping[str, str] | None:
+    if handle is None:
+        return None
+    try:
+        found = json.loads(handle)
+        return {"channel": str(found["channel"]), "ts": str(found["ts"])}
+    except (ValueError, KeyError, TypeError):
+        return None

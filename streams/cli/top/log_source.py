@@ -1,0 +1,160 @@
+"""Follows the logs that agents write on this machine, and judges them here, without Kafka."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from streams.cli.top.newest_steps import NewestSteps
+from streams.cli.top.picture import LIVE_MINUTES, Reading
+from streams.console.read_model.model import ReadModel
+from streams.core.detectors.settings import DetectionSettings
+from streams.core.domain.outcome import Scored
+from streams.core.domain.text.clock import duration
+from streams.core.domain.topic import Topic
+from streams.core.entry import Entry, session_key
+from streams.core.offline import MOST_FOLLOWED, PARTITION, Judge
+from streams.formats.ingest.ingestion import MADE_UP_TIMES, Ingestion, Request
+from streams.formats.ingest.opening import Opening
+from streams.formats.ingest.own_formats import EVERY, Choice
+from streams.formats.ingest.places import candidates
+from streams.formats.ingest.sink import Sent
+from streams.formats.ingest.store import IN_MEMORY, Store
+from streams.formats.ingest.system_clock import SystemClock
+from streams.kafka.stored import Stored
+
+_MOST_NOTICES: Final = 3
+
+
+class Judging:
+    """A sink that judges records and folds what the job would have published.
+
+    Args:
+        model: Takes that in.
+        steps: Takes what agents did.
+        settings: What is judged under.
+        clock: Milliseconds since 1970.
+    """
+
+    def __init__(
+        self, model: ReadModel, steps: NewestSteps, settings: DetectionSettings, clock: Callable[[], int]
+    ) -> None:
+        self._model, self._steps, self._clock = model, steps, clock
+        self._judge = Judge(settings, MOST_FOLLOWED)
+
+    async def write(self, records: Sequence[Sent]) -> None:
+        """Judge records."""
+        for each in records:
+            judgement = self._judge.judge(Entry(session_key(each.value), None, each.value, None))
+            if isinstance(judgement.outcome, Scored):
+                self._take(judgement.outcome, judgement.offset)
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+    def _take(self, scored: Scored, offset: int) -> None:
+        decision = scored.decision
+        # A log without times has made-up ones: its records count as of when they are read.
+        at = self._clock() if decision.timestamp in MADE_UP_TIMES else decision.timestamp
+        stored = Stored(PARTITION, offset, at, decision.session_id.encode("utf-8", "replace"), None, ())
+        self._steps.add(scored.enriched)
+        self._model.take(Topic.ENRICHED, stored, scored.enriched)
+        for event in scored.events:
+            if event.topic is not None:
+                self._model.take(Topic(event.topic), stored, event.fields)
+
+
+class LogSource:
+    """Follows files. Nothing of them is remembered: each start reads them from their beginning.
+
+    Args:
+        paths: Files, folders and patterns.
+        formats: Finds the format of each.
+        settings: What is judged under.
+        clock: Milliseconds since 1970.
+        within_ms: A file that has not changed for longer is not opened until it changes.
+    """
+
+    follows_topics = False
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        formats: Choice,
+        settings: DetectionSettings,
+        clock: Callable[[], int],
+        within_ms: int,
+    ) -> None:
+        self.model = ReadModel(live_minutes=LIVE_MINUTES)
+        self.steps = NewestSteps()
+        self._paths, self._clock, self._within_ms = paths, clock, within_ms
+        self._notices: deque[str] = deque(maxlen=_MOST_NOTICES)
+        self._unchanged = 0
+        self._caught_up = asyncio.Event()
+        self._store = Store(IN_MEMORY, "nowhere", time.time())
+        self._ingestion = Ingestion(
+            self._find,
+            Opening(self._store, formats, follow=True),
+            self._store,
+            Judging(self.model, self.steps, settings, clock),
+            SystemClock(),
+            Request(follow=True),
+            notice=self._notices.append,
+            caught_up=self._has_caught_up,
+        )
+
+    async def run(self) -> None:
+        """Read for ever."""
+        try:
+            await self._ingestion.run()
+        finally:
+            self._store.close()
+
+    async def caught_up(self) -> None:
+        """Wait until all that stands in the files is judged."""
+        await self._caught_up.wait()
+
+    def reading(self) -> Reading:
+        """Return how far the reading is."""
+        account = self._ingestion.account
+        names = [name for name, each in sorted(account.sources.items()) if each.paths]
+        files = sum(len(account.sources[name].paths) for name in names)
+        of = f" of {', '.join(names)}" if names else ""
+        unread = tuple(f"{path}: {why}" for path, why in account.unreadable.items())[:_MOST_NOTICES]
+        if not files:
+            unread += (self._why_none(),)
+        behind = 0 if self._caught_up.is_set() else None
+        said = "1 log" if files == 1 else f"{files:,} logs"
+        return Reading(f"{said}{of}", behind, (*unread, *self._notices))
+
+    def _why_none(self) -> str:
+        """Return why no log is read."""
+        if self._unchanged:
+            since = duration(self._within_ms)
+            return f"files left out: {self._unchanged:,} unchanged for {since}, see --within"
+        if unknown := len(self._ingestion.account.unknown):
+            return f"files of no known format: {unknown:,}, see --format"
+        return "waiting for the first log"
+
+    def _find(self) -> Iterator[Path]:
+        since = (self._clock() - self._within_ms) / 1000
+        unchanged = 0
+        for path in candidates(self._paths, EVERY):
+            try:
+                is_recent = path.stat().st_mtime >= since
+            except OSError:
+                continue  # it has just gone
+            if is_recent:
+                yield path
+            else:
+                unchanged += 1
+        self._unchanged = unchanged
+
+    def _has_caught_up(self) -> None:
+        self._caught_up.set()
+        self.model.draining()  # nobody keeps what changed
+        self.model.forget(self._clock())

@@ -1,0 +1,148 @@
+"""What there is to show at a moment: the sessions that need somebody, worst first, and the totals. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from heapq import nsmallest
+from typing import Any, Final, NamedTuple
+
+from streams.console.inbox.presence import presence
+from streams.console.inbox.row import row
+from streams.console.read_model.attention import SILENT_MS, Attention, Class, Tab
+from streams.console.read_model.model import ReadModel
+from streams.console.read_model.place import place
+from streams.core.domain.level import Level
+
+MOST_ROWS: Final = 200
+"""Sessions that are listed; the totals are over all."""
+
+LIVE_MINUTES: Final = SILENT_MS // 60_000
+"""A session with a record within so many minutes is live."""
+
+#: A suspicion alone stands for an hour, and says little about now.
+_LEFT_OUT: Final = frozenset({Class.LOW, Class.RECOVERED})
+_ORDER: Final = {Tab.NEEDS_YOU: 0, Tab.WATCHING: 1, Tab.HANDLED: 2}
+
+
+class Reading(NamedTuple):
+    """How far the reading is.
+
+    Attributes:
+        source: what is read, in words.
+        behind: records that are still to be read; None while that is not known.
+        notices: what went wrong lately, newest last.
+    """
+
+    source: str
+    behind: int | None = None
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What is so at a moment.
+
+    Attributes:
+        reading: what it is read from.
+        as_of: the moment, ms since 1970.
+        newest: time of the newest record, ms since 1970; None before any.
+        live: sessions with a record lately; None before anything was read.
+        loop, may_loop, other: sessions at LOOP, at WARNING, and those that need a look for another reason.
+        handled: sessions that are paused, aborted, acknowledged or snoozed, and in none of those counts.
+        silent: sessions that are left out because they have been silent for too long.
+        tokens, cost: what the sessions at LOOP have used since their loops began.
+        empty: what to say if there is no row.
+        rows: the worst sessions first, as the inbox has them (`streams.console.inbox.row`); ``newest`` is the
+            time of the newest record, and ``records`` and ``tokens`` count up to that.
+    """
+
+    reading: Reading
+    as_of: int
+    newest: int | None
+    live: int | None
+    loop: int
+    may_loop: int
+    other: int
+    handled: int
+    silent: int
+    tokens: float
+    cost: float
+    empty: str
+    rows: tuple[Mapping[str, Any], ...]
+
+    @property
+    def ids(self) -> Sequence[str]:
+        """The sessions of the rows."""
+        return [row["session_id"] for row in self.rows]
+
+    def document(self) -> dict[str, Any]:
+        """Return it for machines."""
+        fields = {name: getattr(self, name) for name in self.__slots__ if name != "reading"}
+        return {**self.reading._asdict(), **fields}
+
+
+def picture(model: ReadModel, reading: Reading, now: int, within_ms: int) -> Picture:
+    """Return what is so now.
+
+    Args:
+        model: what was read.
+        reading: how far.
+        now: the moment, ms since 1970.
+        within_ms: a session without a record for longer is left out.
+    """
+    known = [about for about in model.attention(now).values() if about.class_ not in _LEFT_OUT]
+    found = [about for about in known if about.newest > now - within_ms]
+    counts = Counter(map(_kind, found))
+    looping = [about for about in found if _kind(about) == Level.LOOP]
+    worst = nsmallest(MOST_ROWS, found, key=lambda about: (_ORDER[about.tab], about.position))
+    # The model counts the live ones every five seconds: before anything was read, that is too early.
+    said = None if reading.behind is None else presence(model, now)
+    return Picture(
+        reading=reading,
+        as_of=now,
+        newest=model.newest_ts,
+        live=None if said is None else said["live"],
+        loop=counts[Level.LOOP],
+        may_loop=counts[Level.WARNING],
+        other=counts[Level.NORMAL],
+        handled=counts[None],
+        silent=len(known) - len(found),
+        tokens=sum(_so_far(about)[1] for about in looping),
+        cost=sum(about.cost for about in looping),
+        empty="Reading ..." if said is None else said["sentence"],
+        rows=tuple(_row(about, now) for about in worst),
+    )
+
+
+def _kind(about: Attention) -> str | None:
+    """Return the verdict on a session; None if somebody has handled it."""
+    if about.tab is Tab.HANDLED:
+        return None
+    return Level.NORMAL if about.episode is None else about.episode.level
+
+
+def row_of(model: ReadModel, session_id: str, now: int) -> Mapping[str, Any] | None:
+    """Return the row of a session, also of one that has recovered; None if nothing is known against it."""
+    about = model.attention(now).get(session_id)
+    return None if about is None else _row(about, now)
+
+
+def _row(about: Attention, now: int) -> dict[str, Any]:
+    """Return the row of the inbox, with what has come since its newest alert.
+
+    Alerts of a loop that stays open come every 50 records; each record of such a session is read.
+    """
+    content = row(about, about.control, now)
+    if about.episode is not None:
+        content["records"], content["tokens"] = _so_far(about)
+    return {**content, "newest": about.newest}
+
+
+def _so_far(about: Attention) -> tuple[int, float]:
+    """Return the records and tokens of a loop, up to the newest record."""
+    if (episode := about.episode) is None:
+        return 0, 0
+    records, tokens = about.case.session.points.beyond(place(episode.partition, episode.seen_offset))
+    return episode.records + records, episode.tokens + tokens

@@ -1,0 +1,36 @@
+"""Where what loops is read from: the topics of a job, or the logs of agents."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from streams.cli.top.newest_steps import NewestSteps
+from streams.cli.top.picture import Reading
+from streams.console.read_model.model import ReadModel
+
+
+class Source(Protocol):
+    """Reads until it is cancelled.
+
+    Attributes:
+        model: what was read.
+        steps: what agents did last.
+        follows_topics: whether guards and operators are known, and commands reach the agents.
+    """
+
+    model: ReadModel
+    steps: NewestSteps
+    follows_topics: bool
+
+    async def run(self) -> None:
+        """Read for ever.
+
+        Raises:
+            InfrastructureError: it must not be read.
+        """
+
+    async def caught_up(self) -> None:
+        """Wait until all that there is by now is read."""
+
+    def reading(self) -> Reading:
+        """Return how far the reading is."""

@@ -1,0 +1,89 @@
+"""What is looked at: which row is chosen, and whether it is open. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from streams.cli.top.keys import Key
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What is looked at.
+
+    The choice is a session, not a place in the list: rows move while somebody reads.
+
+    Attributes:
+        chosen: the session that is chosen, None before the first key.
+        at: its place when it was last in the list.
+        is_open: whether its page is shown.
+        first: the first row that is shown of the list, or the first line of the page.
+    """
+
+    chosen: str | None = None
+    at: int = 0
+    is_open: bool = False
+    first: int = 0
+
+    def settled(self, ids: Sequence[str], rows: int) -> View:
+        """Return the view on a list that may have changed.
+
+        A session that has left the list hands the choice to the one in its place; its page stays open.
+
+        Args:
+            ids: the sessions of the list, in order.
+            rows: how many fit on the screen.
+        """
+        if self.is_open:
+            return self
+        if self.chosen is None or not ids:
+            return replace(self, chosen=None, at=0, first=0)
+        at = ids.index(self.chosen) if self.chosen in ids else min(self.at, len(ids) - 1)
+        first = max(at - max(1, rows) + 1, min(self.first, at))
+        return replace(self, chosen=ids[at], at=at, first=max(0, min(first, len(ids) - max(1, rows))))
+
+    def pressed(self, key: Key, ids: Sequence[str], rows: int) -> View:
+        """Return the view after a key. Quitting is not its business.
+
+        Args:
+            key: what was typed.
+            ids: the sessions of the list, in order.
+            rows: how many rows, or lines of an open page, fit on the screen.
+        """
+        if self.is_open:
+            return self._read(key, rows)
+        if key is Key.BACK:
+            return View()
+        if not ids:
+            return self
+        if key is Key.OPEN:
+            chosen = self.chosen or ids[0]
+            at = ids.index(chosen) if chosen in ids else self.at
+            return View(chosen, at, is_open=True)
+        step = _STEPS.get(key)
+        if step is None:
+            at = 0 if key is Key.FIRST else len(ids) - 1
+        elif self.chosen is None:
+            at = 0
+        else:
+            at = self.at + step * (rows if key in _PAGES else 1)
+        at = max(0, min(at, len(ids) - 1))
+        return replace(self, chosen=ids[at], at=at).settled(ids, rows)
+
+    def scrolled_to(self, first: int) -> View:
+        """Return the view with its page at this line."""
+        return replace(self, first=first)
+
+    def _read(self, key: Key, rows: int) -> View:
+        if key is Key.BACK:
+            return replace(self, is_open=False, first=0)
+        if key is Key.FIRST:
+            return replace(self, first=0)
+        step = _STEPS.get(key, 0) * (rows if key in _PAGES else 1)
+        return replace(self, first=max(0, self.first + step))
+
+
+_STEPS: Final = {Key.UP: -1, Key.DOWN: 1, Key.PAGE_UP: -1, Key.PAGE_DOWN: 1}
+_PAGES: Final = frozenset({Key.PAGE_UP, Key.PAGE_DOWN})

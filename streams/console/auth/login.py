@@ -1,0 +1,84 @@
+"""The routes for logging in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Protocol, TypedDict
+
+from aiohttp import web
+
+from streams.console.auth.cookie import LIFE_MS
+from streams.console.auth.exchange import form_of, own_path
+from streams.console.auth.pages import AccessPages
+from streams.console.auth.policy import AccessPolicy
+from streams.console.auth.proxy import Through
+from streams.console.auth.refusal import Refusal
+
+
+class Door(Protocol):
+    """What these routes need of `streams.console.auth.door.Access`."""
+
+    policy: AccessPolicy
+    pages: AccessPages
+
+    async def login(self, request: web.Request, token: str) -> str | Refusal:
+        """Take a token; return the value of a cookie."""
+
+    def logout(self, request: web.Request) -> None:
+        """End a login."""
+
+    async def refuse(self, request: web.Request, refused: Refusal, page: str | None = None) -> web.Response:
+        """Answer with a refusal, and audit it."""
+
+    def cookie_name(self, request: web.Request) -> str:
+        """Return the name of the cookie for this request."""
+
+    def through(self, request: web.Request) -> Through:
+        """Return what a trusted proxy says of the request."""
+
+
+class _Kept(TypedDict):
+    """How a browser keeps the cookie."""
+
+    path: str
+    httponly: bool
+    samesite: str
+    secure: bool
+
+
+def login_routes(door: Door) -> Sequence[web.RouteDef]:
+    """Return the routes."""
+
+    async def form(request: web.Request) -> web.Response:
+        continue_at = own_path(request.query.get("next", "/"))
+        if "who" in request:
+            return _see(door, continue_at)
+        return web.Response(text=door.pages.login(continue_at, None), content_type="text/html")
+
+    async def login(request: web.Request) -> web.Response:
+        fields = await form_of(request)
+        token, continue_at = fields.get("token", "").strip(), own_path(fields.get("next", "/"))
+        taken = await door.login(request, token)
+        if isinstance(taken, Refusal):
+            return await door.refuse(request, taken, door.pages.login(continue_at, taken))
+        answer = _see(door, continue_at)
+        answer.set_cookie(door.cookie_name(request), taken, max_age=LIFE_MS // 1000, **_kept(door, request))
+        return answer
+
+    async def logout(request: web.Request) -> web.Response:
+        door.logout(request)
+        answer = _see(door, "/login")
+        answer.del_cookie(door.cookie_name(request), **_kept(door, request))
+        return answer
+
+    return [web.get("/login", form), web.post("/login", login), web.post("/logout", logout)]
+
+
+def _kept(door: Door, request: web.Request) -> _Kept:
+    secure = door.through(request).secure
+    return {"path": "/", "httponly": True, "samesite": "Strict", "secure": secure}
+
+
+def _see(door: Door, path: str) -> web.Response:
+    return web.Response(status=HTTPStatus.SEE_OTHER, headers={"Location": door.policy.base_path + path})

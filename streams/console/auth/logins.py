@@ -1,0 +1,109 @@
+"""Logins: what a token, a link or a cookie makes of a person."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from typing import Final
+
+from streams.console.auth.cookie import (
+    LIFE_MS,
+    Login,
+    csrf_token,
+    is_csrf_token,
+    mark_of,
+    opened,
+    sealed,
+)
+from streams.console.auth.identity import Identity, Role
+from streams.console.auth.policy import AccessPolicy
+from streams.console.auth.token_file import TokenFile
+from streams.console.auth.tokens import whose
+
+LOCAL: Final = "local"
+"""The name of a person who logged in by a link."""
+
+
+class Logins:
+    """Begins logins, recognises them, and ends them.
+
+    A login is in its cookie and nowhere else, so every instance with the same key knows it. It ends with its
+    12 hours, with its line in the file of tokens, or when the person logs out: the last is known to this
+    instance alone.
+
+    Args:
+        policy: The rules.
+        key: Signs cookies.
+        people: The file of tokens; None if not set.
+    """
+
+    def __init__(self, policy: AccessPolicy, key: bytes, people: TokenFile | None) -> None:
+        self._policy = policy
+        self._key = key
+        self._people = people
+        self._links: set[bytes] = set()
+        #: Logins that were ended before their time, and when they would have ended.
+        self._ended: dict[str, int] = {}
+
+    def link_token(self) -> str:
+        """Return a token that logs one person in, once."""
+        token = secrets.token_urlsafe(32)
+        self._links.add(_digest(token))
+        return token
+
+    def begun(self, token: str, now: int) -> tuple[Identity, str] | None:
+        """Take a token; return who that is, and the value of their cookie; None if it is not known.
+
+        Args:
+            token: As the person sent it.
+            now: Milliseconds since 1970.
+        """
+        session, until = secrets.token_hex(16), now + LIFE_MS
+        if self._policy.by_link and _digest(token) in self._links:
+            self._links.discard(_digest(token))
+            login, role, via = Login(LOCAL, "", session, until), Role.OPERATOR, "link"
+        else:
+            person = whose(token, self._people.listed().people) if self._people is not None else None
+            if person is None:
+                return None
+            login = Login(person.name, mark_of(person.digest, self._key), session, until)
+            role, via = person.role, "token"
+        return self._identity(login, role)._replace(via=via), sealed(login, self._key)
+
+    def who(self, cookie: str | None, now: int) -> Identity | None:
+        """Return who has a cookie; None if it is not one, has ended, or its token counts no more."""
+        login = opened(cookie, self._key, now) if cookie else None
+        if login is None or login.session in self._ended:
+            return None
+        role = self._role(login)
+        return None if role is None else self._identity(login, role)
+
+    def end(self, cookie: str | None, now: int) -> None:
+        """End a login: this instance takes its cookie no more, wherever it was copied to."""
+        self._ended = {session: until for session, until in self._ended.items() if until > now}
+        if login := opened(cookie, self._key, now) if cookie else None:
+            self._ended[login.session] = login.until
+
+    def csrf(self, who: Identity, now: int) -> str:
+        """Return what each form of a person's page holds."""
+        return csrf_token(who.binding, self._key, now)
+
+    def has_csrf(self, token: str, who: Identity, now: int) -> bool:
+        """Tell whether a form was made for this login."""
+        return is_csrf_token(token, who.binding, self._key, now)
+
+    def _role(self, login: Login) -> Role | None:
+        if not login.mark:
+            return Role.OPERATOR if self._policy.by_link else None
+        for person in self._people.listed().people if self._people is not None else ():
+            if person.name == login.name and mark_of(person.digest, self._key) == login.mark:
+                return person.role
+        return None
+
+    def _identity(self, login: Login, role: Role) -> Identity:
+        may_act = role is Role.OPERATOR and not self._policy.read_only
+        return Identity(login.name, role, "cookie", may_act, binding=f"login {login.session}")
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()

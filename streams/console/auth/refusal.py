@@ -1,0 +1,161 @@
+"""Why a request is refused, as people and programs read it (RFC 9457)."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Final, NamedTuple
+
+from streams.console.auth.policy import AccessPolicy
+
+PROBLEM: Final = "urn:eddy:problem:"
+"""The beginning of each `type`."""
+
+
+class Refusal(NamedTuple):
+    """One refusal.
+
+    Attributes:
+        kind: a short name; programs tell refusals apart by it.
+        status: of HTTP.
+        title: what is wrong, the same each time.
+        detail: what is wrong with this request.
+        do: what to do about it.
+        retry_after_s: seconds after which it may succeed, 0 if waiting does not help.
+    """
+
+    kind: str
+    status: HTTPStatus
+    title: str
+    detail: str
+    do: str
+    retry_after_s: int = 0
+
+    def document(self) -> dict[str, str | int]:
+        """Return the problem document."""
+        return {
+            "type": PROBLEM + self.kind,
+            "title": self.title,
+            "status": int(self.status),
+            "detail": self.detail,
+            "do": self.do,
+        }
+
+
+def wrong_host(host: str) -> Refusal:
+    """Refuse a request to a name that is not this machine's."""
+    return Refusal(
+        "wrong-host",
+        HTTPStatus.MISDIRECTED_REQUEST,
+        "This is not the address of the console",
+        f"The console listens on this machine only, and was asked for as {host[:200] or 'nothing'}.",
+        "Ask for localhost or 127.0.0.1. Behind a proxy, name its network in EDDY_CONSOLE_TRUSTED_PROXIES.",
+    )
+
+
+def wrong_origin() -> Refusal:
+    """Refuse an action that another site started."""
+    return Refusal(
+        "wrong-origin",
+        HTTPStatus.FORBIDDEN,
+        "This action did not come from a page of the console",
+        "The headers Sec-Fetch-Site and Origin do not name the console's own address.",
+        "Open the page in the console and press the button there. A proxy has to pass Host and Origin on.",
+    )
+
+
+def wrong_csrf() -> Refusal:
+    """Refuse an action without the token of this login."""
+    return Refusal(
+        "wrong-csrf",
+        HTTPStatus.FORBIDDEN,
+        "This page is from another login, or too old",
+        "The field csrf is missing or does not belong to this login.",
+        "Load the page again and repeat the action.",
+    )
+
+
+def not_logged_in(policy: AccessPolicy) -> Refusal:
+    """Refuse a request of a person who is not known."""
+    if policy.by_link:
+        do = "Open the link that the console printed. It works once; start the console again for another."
+    elif policy.people:
+        do = "Open /login and paste your token."
+    else:
+        do = (
+            "Come by the proxy. If you did: EDDY_CONSOLE_TRUSTED_PROXIES must have its address, and it must "
+            "send EDDY_CONSOLE_PROXY_SECRET and the header EDDY_CONSOLE_PROXY_USER_HEADER, exactly once."
+        )
+    return Refusal(
+        "not-logged-in",
+        HTTPStatus.UNAUTHORIZED,
+        "Log in first",
+        "There is no login, or it has ended: one lasts 12 hours.",
+        do,
+    )
+
+
+def wrong_token() -> Refusal:
+    """Refuse a login."""
+    return Refusal(
+        "wrong-token",
+        HTTPStatus.UNAUTHORIZED,
+        "This token is not known",
+        "No line of EDDY_CONSOLE_TOKENS has it, and no login link is open for it. A link works once.",
+        "Paste the whole token, without blanks. For another login link, start the console again.",
+    )
+
+
+def wrong_agent_token() -> Refusal:
+    """Refuse an agent."""
+    return Refusal(
+        "wrong-agent-token",
+        HTTPStatus.UNAUTHORIZED,
+        "This agent is not known",
+        "The header Authorization has no token of EDDY_CONSOLE_AGENT_TOKENS.",
+        "Send Authorization: Bearer with the token, and check the line of the agent in the file.",
+    )
+
+
+def wrong_role(role: str, needed: str) -> Refusal:
+    """Refuse who is known and may not."""
+    return Refusal(
+        "wrong-role",
+        HTTPStatus.FORBIDDEN,
+        "Your role may not do this",
+        f"You are {role}; this needs {needed}.",
+        "Ask for the role in EDDY_CONSOLE_TOKENS, or for a group of EDDY_CONSOLE_OPERATOR_GROUPS.",
+    )
+
+
+def read_only() -> Refusal:
+    """Refuse every action."""
+    return Refusal(
+        "read-only",
+        HTTPStatus.FORBIDDEN,
+        "This console is read-only",
+        "EDDY_CONSOLE_READ_ONLY is set, so it refuses every action.",
+        "Use another instance, or a command of eddy session.",
+    )
+
+
+def too_large() -> Refusal:
+    """Refuse what no form of the console sends."""
+    return Refusal(
+        "too-large",
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        "The request is too large",
+        "A request may have 256 KiB.",
+        "Send less at once: fewer sessions, or a shorter text.",
+    )
+
+
+def too_many(what: str, retry_after_s: int) -> Refusal:
+    """Refuse what came too often."""
+    return Refusal(
+        "too-many",
+        HTTPStatus.TOO_MANY_REQUESTS,
+        "Too many requests",
+        f"At most {what}.",
+        f"Wait {retry_after_s} s and try again.",
+        retry_after_s,
+    )

@@ -1,0 +1,56 @@
+"""What the audit is given of the door: who came in, and who was refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+
+from streams.console.auth.identity import Identity
+from streams.console.auth.refusal import PROBLEM, Refusal
+from streams.control.audit import AuditRecord, Kind, Result
+
+Audit = Callable[[AuditRecord], Awaitable[object]]
+"""Publishes one record: `streams.control.desk.ControlDesk.audit`."""
+
+UNKNOWN = "unknown"
+
+
+def login_record(record_id: str, at: int, who: Identity, target: str, peer: str) -> AuditRecord:
+    """Return the record of a login.
+
+    Args:
+        record_id: A new one.
+        at: Milliseconds since 1970.
+        who: With `via` as the login was: `link` or `token`.
+        target: Method and path.
+        peer: Address of the other end of the connection: of the user, or of the proxy.
+    """
+    return AuditRecord(
+        id=record_id,
+        at=at,
+        who=who.name,
+        kind=Kind.LOGIN,
+        role=who.role,
+        via=who.via,
+        target=target,
+        request=json.dumps({"peer": peer}),
+        result=Result.ACCEPTED,
+    )
+
+
+def refusal_record(
+    record_id: str, at: int, who: Identity | None, target: str, peer: str, refused: Refusal
+) -> AuditRecord:
+    """Return the record of a refusal; the arguments are those of `login_record`."""
+    return AuditRecord(
+        id=record_id,
+        at=at,
+        who=who.name if who else UNKNOWN,
+        kind=Kind.REFUSED,
+        role=who.role if who else None,
+        via=who.via if who else None,
+        target=target,
+        why=refused.detail,
+        request=json.dumps({"peer": peer, "type": PROBLEM + refused.kind}),
+        result=Result.REFUSED,
+    )

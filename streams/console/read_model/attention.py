@@ -1,0 +1,229 @@
+"""Which sessions need an operator, and how badly: the classes and tabs of the inbox (one row per session)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from streams.console.read_model.case import FOREVER, Case
+from streams.console.read_model.control import ControlState, State, control_of, forgotten_at
+from streams.console.read_model.episode import entropy_id
+from streams.console.read_model.place import NOWHERE, place
+from streams.console.read_model.rows import AckRow, CommandRow, EpisodeRow, FindingRow, TriageRow
+from streams.console.read_model.session import SessionState
+from streams.console.read_model.triage import Seen, Standing, standing, subject_of
+from streams.core.domain.event_kind import EventKind
+from streams.core.domain.level import Level
+from streams.core.domain.node import NodeState
+
+_MINUTE_MS: Final = 60_000
+_HOUR_MS: Final = 60 * _MINUTE_MS
+DAY_MS: Final = 24 * _HOUR_MS
+
+#: A loop without a record for so long is silent.
+SILENT_MS: Final = 5 * _MINUTE_MS
+
+#: A finding that opens no episode stands for so long.
+_FINDING_MS: Final = _HOUR_MS
+
+#: How soon a session under control is looked at again: what guards say changes with time.
+_CONTROL_MS: Final = 5_000
+
+
+class Class(StrEnum):
+    """How badly a session needs an operator; `RECOVERED` is over."""
+
+    CRITICAL = "critical"
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+    RECOVERED = "recovered"
+
+
+RANK: Final = {each: rank for rank, each in enumerate(Class)}
+
+
+Position = tuple[int, float, str]
+"""Where a row stands in the order: rank of its class, what it is sorted by, session."""
+
+
+class Tab(StrEnum):
+    """Where the inbox shows a session."""
+
+    NEEDS_YOU = "needs_you"
+    WATCHING = "watching"
+    HANDLED = "handled"
+    RECOVERED = "recovered"
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """What a session needs at a moment; it stays right until ``until`` if no record comes."""
+
+    session_id: str
+    case: Case
+    class_: Class
+    rank: int
+    tab: Tab
+    episode: EpisodeRow | None
+    finding: FindingRow | None
+    tokens: float
+    cost: float
+    since: int
+    newest: int
+    control: ControlState
+    triage: TriageRow | None
+    standing: Standing
+    until: int
+    position: Position
+
+    @property
+    def subject(self) -> str:
+        """What a triage action names."""
+        return subject_of(self.session_id) if self.episode is None else self.episode.episode_id
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a session is judged by besides its own records."""
+
+    triage: Mapping[str, TriageRow]
+    holds: Mapping[str, Mapping[str, CommandRow]]
+    live_ms: int
+
+
+def control_at(case: Case, holds: Mapping[str, Mapping[str, CommandRow]], now: int) -> ControlState:
+    """Return what control means for a session at a moment."""
+    scopes: list[Sequence[CommandRow]] = []
+    if case.commands:
+        scopes.append(list(case.commands.values()))
+    if holds:
+        keys = ("all", f"agent/{case.session.agent_id}")
+        scopes += [list(holds[key].values()) for key in keys if key in holds]
+    if not scopes and not case.guards:
+        return _NO_CONTROL
+    acks: dict[str, list[AckRow]] = {}
+    for ack in case.acks.values():
+        acks.setdefault(ack.command_id, []).append(ack)
+    return control_of(scopes, acks, case.guards.values(), case.session.points, now)
+
+
+_NO_CONTROL: Final = ControlState()
+
+
+def attention(case: Case, around: Surroundings, now: int) -> Attention | None:
+    """Return what a session needs, None if nothing."""
+    session = case.session
+    if not (case.episodes or case.findings or case.commands or around.holds or _waits(session)):
+        return None  # as nearly all
+    last = session.last_ts or 0
+    control = control_at(case, around.holds, now)
+    episode = case.newest_episode(is_open=True) if case.episodes else None
+    class_, until, finding = _class(case, control, episode, around.live_ms, now)
+    if class_ is None:
+        episode = case.newest_episode(is_open=False) if case.episodes else None
+        if episode is None or now >= episode.seen_ts + DAY_MS:
+            return None
+        class_, until = Class.RECOVERED, episode.seen_ts + DAY_MS
+    if control.state is not State.NONE:
+        forgotten = forgotten_at(control)
+        until = min(until, now + _CONTROL_MS, *(() if forgotten is None else (forgotten,)))
+    subject = subject_of(session.session_id) if episode is None else episode.episode_id
+    triage = around.triage.get(subject)
+    held = standing(
+        triage,
+        Seen.of(episode),
+        NOWHERE if episode is None else episode.reopened_place,
+        now,
+        control.since if control.continues else None,
+    )
+    if triage is not None and triage.until is not None and triage.until > now:
+        until = min(until, triage.until)
+    return Attention(
+        session_id=session.session_id,
+        case=case,
+        class_=class_,
+        rank=RANK[class_],
+        tab=_tab(class_, held, control),
+        episode=episode,
+        finding=finding,
+        tokens=episode.tokens if episode is not None else 0,
+        cost=(episode.cost or 0) if episode is not None else 0,
+        since=episode.first_ts if episode is not None else (finding.ts if finding else last),
+        newest=last,
+        control=control,
+        triage=triage,
+        standing=held,
+        until=until,
+        position=(RANK[class_], -episode.tokens if episode is not None else 0, session.session_id),
+    )
+
+
+def _waits(session: SessionState) -> bool:
+    return bool(session.hitl) or session.drift_level in _DRIFTS or session.denied_place > NOWHERE
+
+
+_DRIFTS: Final = frozenset({"CHECKPOINT_RESET", "ASK_USER"})
+
+
+def _tab(class_: Class, held: Standing, control: ControlState) -> Tab:
+    if class_ is Class.RECOVERED:
+        return Tab.RECOVERED
+    if held.state != "open" or control.is_paused:
+        return Tab.HANDLED
+    return Tab.NEEDS_YOU if class_ is Class.CRITICAL or class_ is Class.HIGH else Tab.WATCHING
+
+
+def _class(
+    case: Case, control: ControlState, episode: EpisodeRow | None, live_ms: int, now: int
+) -> tuple[Class | None, int, FindingRow | None]:
+    """Return the first class that holds, until when it does by itself, and the finding it rests on."""
+    session = case.session
+    last = session.last_ts or 0
+    if control.continues:
+        return Class.CRITICAL, FOREVER, None
+    if episode is not None and episode.level == Level.LOOP:
+        if now < last + SILENT_MS:
+            return Class.CRITICAL, last + SILENT_MS, None
+        return Class.HIGH, FOREVER, None
+    asks = session.drift_level == "ASK_USER" or session.denied or session.hitl
+    if asks and not session.ended and now < last + DAY_MS:
+        return Class.HIGH, last + DAY_MS, None
+    if episode is not None:
+        return Class.MEDIUM, FOREVER, None
+    gone = last + live_ms
+    if session.ended or now >= gone:
+        return None, FOREVER, None
+    if (alert := _window_alert(case)) is not None and now < alert.ts + _FINDING_MS:
+        return Class.MEDIUM, min(gone, alert.ts + _FINDING_MS), alert
+    if session.drift_level == "CHECKPOINT_RESET":
+        return Class.MEDIUM, gone, None
+    if (found := _suspicion(case)) is not None and now < found.ts + _FINDING_MS:
+        return Class.LOW, min(gone, found.ts + _FINDING_MS), found
+    return None, FOREVER, None
+
+
+def _window_alert(case: Case) -> FindingRow | None:
+    """Return the entropy alerts if they still hold while the verdict is NORMAL."""
+    if not case.findings:
+        return None
+    found = case.findings.get(entropy_id(case.session.session_id))
+    if found is None or found.level not in {None, Level.NORMAL}:
+        return None
+    changed_since = case.session.node_place > place(found.partition, found.offset)
+    return None if changed_since and case.session.shown_node != NodeState.ALERT_ENTROPY else found
+
+
+_SUSPICIONS: Final = frozenset(
+    map(str, (EventKind.DIVERGENCE_SUSPECTED, EventKind.DRIFT_PATTERN, EventKind.HANDOVER_LOOP))
+)
+
+
+def _suspicion(case: Case) -> FindingRow | None:
+    return max(
+        (each for each in case.findings.values() if each.kind in _SUSPICIONS),
+        key=lambda row: (row.partition, row.offset, row.id),
+        default=None,
+    )

@@ -1,0 +1,381 @@
+"""Commands, the answers of guards, and what both mean for a session at a moment.
+
+A pause is believed if a guard says that it took effect, and checked: records that the agent dates more than
+five seconds later show that the session continues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import Final, NamedTuple, TypeVar
+
+import orjson
+
+from streams.console.read_model.place import NOWHERE, place
+from streams.console.read_model.points import Points
+from streams.console.read_model.rows import AckRow, CommandRow, GuardRow
+from streams.console.read_model.source import Fields, Source
+from streams.control.signature import HEADER
+
+#: A guard says every five minutes that it is there; one that missed two of them is not.
+PRESENT_MS: Final = 600_000
+
+#: After this a command without an answer is said to have none.
+ANSWER_MS: Final = 10_000
+
+#: A record that is dated so much later than a pause was under way when it took effect.
+GRACE_MS: Final = 5_000
+
+#: What is over is shown for so long.
+_OVER_MS: Final = 600_000
+
+_LEVELS: Final = frozenset({"pause", "resume", "abort"})
+_HOLDS: Final = frozenset({"pause", "resume"})
+_REFUSED: Final = frozenset({"rejected", "unsupported", "failed"})
+_Sent = TypeVar("_Sent", CommandRow, AckRow)
+
+
+class State(StrEnum):
+    """How far a command has come. Members are in the order in which one hides the next."""
+
+    ABORTED = "aborted"
+    PAUSED = "paused"
+    RECEIVED = "received"
+    ASKED = "asked"
+    REFUSED = "refused"
+    EXPIRED = "expired"
+    RELEASED = "released"
+    NONE = "none"
+
+
+_RANK: Final = {state: rank for rank, state in enumerate(State)}
+
+
+class Counting(StrEnum):
+    """How the time since a state began is written."""
+
+    SECONDS = "seconds"
+    CLOCK = "counted"
+
+
+class ControlState(NamedTuple):
+    """What control means for a session at a moment.
+
+    Attributes:
+        state: how far the command has come.
+        since: when it got there, None if there is no command.
+        in_effect: guards that did what was asked.
+        silent: guards that have not answered.
+        guards: guards that are there or have answered.
+        after_pause: records that the agent dates later than the pause or abort.
+        command_id, action, scope, expires_at: of the command.
+    """
+
+    state: State = State.NONE
+    since: int | None = None
+    in_effect: int = 0
+    silent: int = 0
+    guards: int = 0
+    after_pause: int = 0
+    command_id: str | None = None
+    action: str | None = None
+    scope: str | None = None
+    expires_at: int | None = None
+
+    @property
+    def continues(self) -> bool:
+        """Whether the session continues although it was paused or aborted."""
+        return self.after_pause > 0
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether it stands still: paused or aborted, and no record says otherwise."""
+        return self.state in {State.PAUSED, State.ABORTED} and not self.continues
+
+    def label(self, now: int) -> str:
+        """Return the words for a row of the inbox.
+
+        >>> ControlState().label(0)
+        'no guard'
+        >>> ControlState(State.ASKED, 1_000, guards=1, action="pause").label(4_000)
+        'pause asked 3 s'
+        >>> ControlState(State.PAUSED, 1_000, in_effect=1, guards=1).label(132_000)
+        'paused 2:11'
+        >>> ControlState(State.PAUSED, 1_000, 1, 0, 1, after_pause=4).label(132_000)
+        'goes on after pause: 4 records'
+        >>> ControlState(State.PAUSED, 1_000, in_effect=2, silent=1, guards=3).label(132_000)
+        '3 guards: 2 paused, 1 silent'
+        """
+        says, counting = self.words(now)
+        if counting is None:
+            return says
+        waited = self._waited(now)
+        return f"{says} {waited // 1000} s" if counting is Counting.SECONDS else f"{says} {_clock(waited)}"
+
+    def words(self, now: int) -> tuple[str, Counting | None]:
+        """Return the label without how long it has been so, and how that is written if it belongs to it."""
+        if self.after_pause:
+            return f"goes on after {self.action or 'pause'}: {_records(self.after_pause)}", None
+        match self.state:
+            case State.NONE:
+                return "" if self.guards else "no guard", None
+            case State.ASKED if self._waited(now) >= ANSWER_MS:
+                return "no guard answered", None
+            case State.ASKED | State.RECEIVED:
+                return f"{self.action} {self.state}", Counting.SECONDS
+            case State.PAUSED | State.ABORTED if self.in_effect < self.guards:
+                rest = self.guards - self.in_effect - self.silent
+                words = [(self.in_effect, str(self.state)), (rest, "not yet"), (self.silent, "silent")]
+                return f"{self.guards} guards: " + ", ".join(f"{n} {word}" for n, word in words if n), None
+            case State.PAUSED:
+                return "paused", Counting.CLOCK
+            case State.RELEASED:
+                return "resumed", None
+            case State.EXPIRED | State.REFUSED:
+                return f"{self.action} {self.state}", None
+            case _:
+                return str(self.state), None
+
+    def _waited(self, now: int) -> int:
+        return max(0, now - (self.since or now))
+
+
+def _records(count: int) -> str:
+    return "1 record" if count == 1 else f"{count:,} records"
+
+
+def _clock(ms: int) -> str:
+    minutes, seconds = divmod(ms // 1000, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+def command_of(fields: Fields, source: Source) -> CommandRow:
+    """Return a record of session-commands as a row."""
+    return CommandRow(
+        command_id=fields["command_id"],
+        session_id=fields["session_id"] if fields["scope"] == "session" else None,
+        action=fields["action"],
+        issued_at=fields["issued_at"],
+        expires_at=fields["expires_at"],
+        issuer=fields["issuer"]["name"],
+        reason=fields["reason"],
+        body=orjson.dumps(dict(fields)).decode(),
+        partition=source.partition,
+        offset=source.offset,
+        scope=fields["scope"],
+        agent_id=fields.get("agent_id"),
+        on_timeout=fields.get("on_timeout"),
+        ts=source.timestamp,
+        value=source.value or b"",
+        mac=next((content for name, content in source.headers if name == HEADER), None),
+    )
+
+
+def ack_of(fields: Fields, source: Source) -> AckRow | None:
+    """Return a record of session-command-acks as a row, None if it says only that a guard is there."""
+    command_id = fields.get("command_id")
+    if command_id is None:
+        return None
+    return AckRow(
+        id=fields["id"],
+        command_id=command_id,
+        guard_id=fields["guard_id"],
+        status=fields["status"],
+        at=fields["at"],
+        body=orjson.dumps(dict(fields)).decode(),
+        session_id=fields["session_id"],
+        effective_at=fields.get("effective_at"),
+        partition=source.partition,
+        offset=source.offset,
+    )
+
+
+def guard_of(fields: Fields, source: Source) -> GuardRow:
+    """Return what a record of session-command-acks says of the presence of its guard."""
+    facts = fields.get("guard") or {}
+    return GuardRow(
+        session_id=fields["session_id"],
+        guard_id=fields["guard_id"],
+        seen=fields["at"],
+        integration=facts.get("integration"),
+        version=facts.get("version"),
+        detached=int(fields["status"] == "detached"),
+        place=place(source.partition, source.offset),
+    )
+
+
+def merged_guards(one: GuardRow, other: GuardRow) -> GuardRow:
+    """Return what two rows of one guard say together. Its facts never change, but not each ack has them."""
+    newest = max(one, other, key=lambda row: row.place)
+    return newest._replace(
+        seen=max(one.seen, other.seen),
+        integration=max(one.integration or "", other.integration or "") or None,
+        version=max(one.version or "", other.version or "") or None,
+    )
+
+
+def first_of(one: _Sent, other: _Sent) -> _Sent:
+    """Return the one that came first: a guard acts on a command once, and repeats its first answer."""
+    return min(one, other, key=lambda row: (row.partition, row.offset))
+
+
+def newest_level(commands: Iterable[CommandRow]) -> CommandRow | None:
+    """Return the command that gives the level: the newest pause, resume or abort."""
+    levels = [each for each in commands if each.action in _LEVELS]
+    return max(levels, key=lambda row: (row.partition, row.offset), default=None)
+
+
+def standing(commands: Iterable[CommandRow], now: int) -> list[CommandRow]:
+    """Return the commands of one scope that count for a guard that begins, in their order.
+
+    They are those in force, and pauses and resumes that superseded a pause in force though their own time is
+    over: without them, the guard would pause the session again.
+    """
+    found: list[CommandRow] = []
+    paused = False
+    for each in sorted(commands, key=lambda row: (row.partition, row.offset)):
+        if each.expires_at > now:
+            paused = paused or each.action == "pause"
+        elif not paused or each.action not in _HOLDS:
+            continue
+        found.append(each)
+    return found
+
+
+Acks = Mapping[str, Sequence[AckRow]]
+"""The acks of a session, by command."""
+
+
+_OVER: Final = frozenset({State.RELEASED, State.EXPIRED, State.REFUSED})
+
+
+def forgotten_at(control: ControlState) -> int | None:
+    """Return when what is over is shown no more, None as long as it is not over."""
+    if control.state not in _OVER or control.since is None:
+        return None
+    return control.since + _OVER_MS + 1
+
+
+def control_of(
+    scopes: Iterable[Sequence[CommandRow]],
+    acks: Acks,
+    guards: Iterable[GuardRow],
+    points: Points,
+    now: int,
+) -> ControlState:
+    """Return what control means for a session.
+
+    Args:
+        scopes: the commands of each scope that reaches it: its own, its agent's, everybody's.
+        acks: what guards of this session said, by command.
+        guards: its guards.
+        points: its newest records.
+        now: the moment, in ms.
+    """
+    there = {each.guard_id for each in guards if not each.detached and each.seen > now - PRESENT_MS}
+    states = [
+        _state(commands, level, acks, there, points, now)
+        for commands in scopes
+        if (level := newest_level(commands)) is not None
+    ]
+    best = min(states, key=lambda state: _RANK[state.state], default=ControlState())
+    if best.state is State.NONE:
+        return ControlState(guards=len(there))
+    return best
+
+
+def _state(
+    commands: Sequence[CommandRow],
+    level: CommandRow,
+    acks: Acks,
+    there: set[str],
+    points: Points,
+    now: int,
+) -> ControlState:
+    aborted = [each for each in commands if each.action == "abort" and _by_status(acks, each)["applied"]]
+    if aborted:
+        level = aborted[0]
+    by_status = _by_status(acks, level)
+    answered = {guard for guards in by_status.values() for guard in guards}
+    state, since = _progress(commands, level, acks, by_status, now)
+    if state in _OVER and now - since > _OVER_MS:
+        return ControlState()
+    in_effect = set(by_status["applied"]) - set(by_status["released"])
+    stops = state in {State.PAUSED, State.ABORTED}
+    return ControlState(
+        state=state,
+        since=since,
+        in_effect=len(in_effect) if stops or state is State.RELEASED else 0,
+        silent=len(there - answered),
+        guards=len(there | answered),
+        after_pause=points.after(since + GRACE_MS) if stops else 0,
+        command_id=level.command_id,
+        action=level.action,
+        scope=level.scope,
+        expires_at=level.expires_at,
+    )
+
+
+def _progress(
+    commands: Sequence[CommandRow], level: CommandRow, acks: Acks, by_status: _ByStatus, now: int
+) -> tuple[State, int]:
+    if level.action == "resume":
+        reached = _resumed(commands, level, acks, by_status)
+    elif level.action == "abort":
+        reached = (State.ABORTED, max(by_status["applied"].values())) if by_status["applied"] else None
+    else:
+        reached = _paused(level, by_status, now)
+    if reached is not None:
+        return reached
+    if now >= level.expires_at:
+        return State.EXPIRED, level.expires_at
+    if by_status["received"]:
+        return State.RECEIVED, max(by_status["received"].values())
+    refused = [at for status in _REFUSED for at in by_status[status].values()]
+    return (State.REFUSED, max(refused)) if refused else (State.ASKED, level.ts)
+
+
+def _paused(level: CommandRow, by_status: _ByStatus, now: int) -> tuple[State, int] | None:
+    applied, released = by_status["applied"], by_status["released"]
+    if now >= level.expires_at:
+        ends = level.on_timeout == "abort" and applied
+        return (State.ABORTED if ends else State.EXPIRED), level.expires_at
+    if standing := [at for guard, at in applied.items() if guard not in released]:
+        return State.PAUSED, max(standing)
+    return (State.RELEASED, max(released.values())) if released else None
+
+
+def _resumed(
+    commands: Sequence[CommandRow], level: CommandRow, acks: Acks, by_status: _ByStatus
+) -> tuple[State, int] | None:
+    done = [*by_status["applied"].values(), *by_status["released"].values()]
+    pauses = sorted(
+        (each for each in commands if each.action == "pause"), key=lambda row: (row.partition, row.offset)
+    )
+    stopped = [found for each in pauses if (found := _by_status(acks, each))["applied"]]
+    if stopped:
+        done += stopped[-1]["released"].values()
+    if done or not stopped:
+        return State.RELEASED, max(done, default=level.ts)
+    return None
+
+
+_ByStatus = Mapping[str, Mapping[str, int]]
+_STATUSES: Final = ("received", "applied", "released", "rejected", "unsupported", "failed", "superseded")
+
+
+def _by_status(acks: Acks, command: CommandRow) -> dict[str, dict[str, int]]:
+    """Return, by status, the guards that gave it and when it took effect."""
+    found: dict[str, dict[str, int]] = {status: {} for status in _STATUSES}
+    for ack in acks.get(command.command_id, ()):
+        if ack.status in found:
+            at = ack.at if ack.effective_at is None else ack.effective_at
+            found[ack.status][ack.guard_id] = at
+    return found
+
+
+def watched_until(commands: Iterable[CommandRow]) -> int:
+    """Return until when the records of a session are read because of its commands."""
+    return max((each.expires_at + _OVER_MS for each in commands), default=NOWHERE)

@@ -1,0 +1,237 @@
+"""The rows in memory: merged one by one, handed out when they changed, taken back from the archive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from streams.console.read_model import control, settings, triage
+from streams.console.read_model.case import Case
+from streams.console.read_model.control import watched_until
+from streams.console.read_model.fitting import check
+from streams.console.read_model.ledger import Ledger
+from streams.console.read_model.rows import (
+    AckRow,
+    CommandRow,
+    DifferenceRow,
+    EpisodeRow,
+    FindingRow,
+    GuardRow,
+    Row,
+    SessionRow,
+    TriageRow,
+)
+from streams.console.read_model.source import Fields
+from streams.console.read_model.table import Table
+from streams.console.read_model.tables import ACK, COMMAND, DIFFERENCE, EPISODE, FINDING, GUARD, SESSION
+
+Recall = Callable[[str], Iterable[Row]]
+"""Returns the archived rows of a session that is not in memory, and of its triage."""
+
+_OF_SESSION: Final = frozenset(table.name for table in (EPISODE, FINDING, COMMAND, ACK, GUARD))
+
+
+def nothing(session_id: str) -> Iterable[Row]:  # noqa: ARG001  # a `Recall`
+    """Return no rows: there is no archive."""
+    return ()
+
+
+def hold_key(row: CommandRow) -> str:
+    """Return what a hold is of: ``all``, or ``agent/<id>``."""
+    return "all" if row.scope == "all" else f"agent/{row.agent_id}"
+
+
+class Memory:
+    """Everything the console knows, as rows.
+
+    Attributes:
+        cases: the sessions in memory.
+        holds: the commands of each hold, by ``all`` or ``agent/<id>``.
+        ledger: what belongs to no single session.
+        differences: how often each field differed under each shadow version.
+        changed: keys of the rows that changed since `drain`, by table; a key of what belongs to a session
+            has the session before it.
+        newest_ts: Kafka's time of the newest record of a session, None before any.
+    """
+
+    def __init__(self, recall: Recall) -> None:
+        self.cases: dict[str, Case] = {}
+        self.holds: dict[str, dict[str, CommandRow]] = {}
+        self.ledger = Ledger()
+        self.differences: dict[tuple[int, str], settings.DifferenceCount] = {}
+        self.changed: dict[Table, set[Any]] = {}
+        self.newest_ts: int | None = None
+        self._recall = recall
+        self._session_of: dict[str, str] = {}
+        self._seen_sessions = self.changed[SESSION] = set()
+        self._touched: set[str] = set()
+        self._held_until: dict[str, int] = {}
+
+    def case(self, session_id: str) -> Case:
+        """Return a session, from the archive if it is not in memory."""
+        case = self.cases.get(session_id)
+        if case is None:
+            if type(session_id) is not str:
+                raise TypeError("session_id is no text")
+            case = self.cases[session_id] = Case(session_id)
+            self.restore(self._recall(session_id))
+        return case
+
+    def episode(self, episode_id: str) -> EpisodeRow | None:
+        """Return an episode of a session in memory, None if there is none of that id."""
+        case = self.cases.get(self._session_of.get(episode_id, ""))
+        return None if case is None else case.episodes.get(episode_id)
+
+    def put(self, row: Row) -> None:
+        """Merge a row that belongs to no single session."""
+        check(row)
+        if (change := self.ledger.put(row)) is not None:
+            table, key = change
+            self.changed.setdefault(table, set()).add(key)
+            if isinstance(row, TriageRow):
+                self._touch_subject(row.episode_id)
+
+    def put_in(self, case: Case, row: Row) -> None:
+        """Merge a row that belongs to a session."""
+        check(row)
+        if (change := case.put(row)) is not None:
+            table, key = change
+            session_id = case.session.session_id
+            self.changed.setdefault(table, set()).add((session_id, key))
+            self._touched.add(session_id)
+            if isinstance(row, EpisodeRow):
+                self._session_of[row.episode_id] = session_id
+            if isinstance(row, CommandRow):
+                self._seen_sessions.add(session_id)
+
+    def put_hold(self, row: CommandRow) -> None:
+        """Merge a command of a hold."""
+        check(row)
+        self._hold(row)
+        self.changed.setdefault(COMMAND, set()).add((None, row.command_id))
+
+    def count(self, fields: Fields) -> None:
+        """Count what differs by a record of shadow-differences."""
+        for name in settings.differing(fields):
+            if type(name) is not str:
+                raise TypeError("a field that differs has no name")
+            key = fields["shadow_version"], name
+            count = self.differences.get(key)
+            if count is None:
+                count = self.differences[key] = settings.DifferenceCount(*key)
+            count.add(fields)
+            self.changed.setdefault(DIFFERENCE, set()).add(key)
+
+    def seen(self, case: Case, timestamp: int) -> None:
+        """Take in that a session had a record at this time of Kafka's."""
+        session = case.session
+        session.seen(timestamp)
+        if self.newest_ts is None or timestamp > self.newest_ts:
+            self.newest_ts = timestamp
+        self._seen_sessions.add(session.session_id)
+        self._touched.add(session.session_id)
+
+    def _hold(self, row: CommandRow) -> None:
+        key = hold_key(row)
+        held = self.holds.setdefault(key, {})
+        known = held.get(row.command_id)
+        held[row.command_id] = row if known is None else control.first_of(known, row)
+        self._held_until[key] = watched_until(held.values())
+        self._touched.update(self.cases)
+
+    def _touch_subject(self, subject: str) -> None:
+        prefix = triage.subject_of("")
+        session_id = subject[len(prefix) :] if subject.startswith(prefix) else self._session_of.get(subject)
+        if session_id is not None:
+            self._touched.add(session_id)
+
+    def drain(self) -> list[tuple[Table, Row]]:
+        """Return the rows that changed since the last time, with their tables."""
+        return list(self.draining())
+
+    def draining(self) -> Iterator[tuple[Table, Row]]:
+        """Return what `drain` does, each row as of when it is asked for; forget nothing before the end."""
+        taken = {table: tuple(keys) for table, keys in self.changed.items()}
+        for keys in self.changed.values():
+            keys.clear()
+        return self._drained(taken)
+
+    def _drained(self, taken: Mapping[Table, tuple[Any, ...]]) -> Iterator[tuple[Table, Row]]:
+        for table, keys in taken.items():
+            for key in keys:
+                if (row := self._row(table, key)) is not None:
+                    yield table, row
+
+    def clear(self) -> None:
+        """Forget everything, as if nothing had been folded yet."""
+        self.cases.clear()
+        self.holds.clear()
+        self.ledger = Ledger()
+        self.differences.clear()
+        for keys in (*self.changed.values(), self._touched):
+            keys.clear()
+        self._session_of.clear()
+        self._held_until.clear()
+        self.newest_ts = None
+
+    def _row(self, table: Table, key: Any) -> Row | None:  # as in `changed`
+        if table is SESSION:
+            return self.cases[key].session.row() if key in self.cases else None
+        if table is DIFFERENCE:
+            return self.differences[key].row()
+        if table.name in _OF_SESSION:
+            session_id, name = key
+            if session_id is None:
+                return next((held[name] for held in self.holds.values() if name in held), None)
+            return self.cases[session_id].row(table, name) if session_id in self.cases else None
+        return self.ledger.row(table, key)
+
+    def restore(self, rows: Iterable[Row]) -> None:
+        """Take rows back that `drain` returned once; a session's own row may come after those about it."""
+        for row in rows:
+            self._restore(row)
+
+    def _restore(self, row: Row) -> None:
+        match row:
+            case CommandRow(session_id=None):
+                self._hold(row)
+            case SessionRow() | EpisodeRow() | FindingRow() | CommandRow() | AckRow() | GuardRow():
+                session_id = row.session_id or ""
+                case = self.cases.get(session_id)
+                if case is None:
+                    case = self.cases[session_id] = Case(session_id)
+                case.put(row)
+                self._touched.add(session_id)
+                if isinstance(row, EpisodeRow):
+                    self._session_of[row.episode_id] = session_id
+                if isinstance(row, SessionRow) and row.last_ts is not None:
+                    self.newest_ts = max(self.newest_ts or 0, row.last_ts)
+            case DifferenceRow():
+                key = row.shadow_version, row.field
+                self.differences[key] = settings.DifferenceCount(*key, row.offsets)
+            case _:
+                self.ledger.put(row)
+                if isinstance(row, TriageRow):
+                    self._touch_subject(row.episode_id)
+
+    def rows(self) -> Iterator[Row]:
+        """Yield every row in memory."""
+        for case in self.cases.values():
+            yield from case.rows()
+        for held in self.holds.values():
+            yield from held.values()
+        yield from (count.row() for count in self.differences.values())
+        yield from self.ledger.rows()
+
+    def _pending(self) -> set[str]:
+        """Return the sessions of which something changed since `drain`."""
+        waiting = set(self._seen_sessions)
+        for table, keys in self.changed.items():
+            if table.name in _OF_SESSION:
+                waiting.update(session_id for session_id, _ in keys if session_id is not None)
+        return waiting
+
+    def _drop(self, session_id: str) -> None:
+        for subject in (*self.cases.pop(session_id).episodes, triage.subject_of(session_id)):
+            self._session_of.pop(subject, None)
+            self.ledger.triage.pop(subject, None)

@@ -1,0 +1,78 @@
+"""The tables of the read model: which columns identify a row, and which are looked up."""
+
+from __future__ import annotations
+
+from streams.console.read_model.rows import (
+    AckRow,
+    ActionRow,
+    CommandRow,
+    DifferenceRow,
+    EpisodeRow,
+    FindingRow,
+    GuardRow,
+    HealthRow,
+    LetterRow,
+    ProfileRow,
+    RedrivenRow,
+    SampleRow,
+    SessionRow,
+    ShadowRow,
+    TriageRow,
+    VersionRow,
+    WatermarkRow,
+)
+from streams.console.read_model.table import Index, Table
+
+WATERMARK = Table("watermark", WatermarkRow, ("topic", "partition"))
+SESSION = Table(
+    "session",
+    SessionRow,
+    ("session_id",),
+    (Index(("last_ts",)), Index(("agent_id", "last_ts")), Index(("trace_id",))),
+)
+EPISODE = Table(
+    "episode",
+    EpisodeRow,
+    ("episode_id",),
+    (Index(("level", "tokens"), "open"), Index(("session_id",)), Index(("cause_key", "last_ts"))),
+)
+FINDING = Table("finding", FindingRow, ("id",), (Index(("session_id", "ts")),))
+COMMAND = Table("command", CommandRow, ("command_id",), (Index(("session_id", "ts")), Index(("ts",))))
+ACK = Table("ack", AckRow, ("id",), (Index(("command_id",)), Index(("session_id",))))
+GUARD = Table("guard", GuardRow, ("session_id", "guard_id"))
+TRIAGE = Table("triage", TriageRow, ("episode_id",))
+ACTION = Table("action", ActionRow, ("id",), (Index(("at",)), Index(("kind", "at"))))
+LETTER = Table(
+    "letter",
+    LetterRow,
+    ("partition", "offset"),
+    (Index(("ts",)), Index(("reason", "ts")), Index(("session_id", "ts")), Index(("source",))),
+)
+REDRIVEN = Table("redriven", RedrivenRow, ("source",))
+HEALTH = Table("health", HealthRow, ("scope", "name", "bucket"))
+PROFILE = Table("profile", ProfileRow, ("task_type",))
+DIFFERENCE = Table("difference", DifferenceRow, ("shadow_version", "field"))
+SHADOW = Table("shadow", ShadowRow, ("id",), (Index(("shadow_version", "ts")),))
+VERSION = Table("version", VersionRow, ("topic", "offset"))
+SAMPLE = Table("sample", SampleRow, ("worker", "metric", "labels", "bucket"), (Index(("bucket",)),))
+
+#: `WATERMARK` belongs to the archive and `SAMPLE` to the watch over workers; the fold fills the others.
+TABLES = (
+    WATERMARK,
+    SESSION,
+    EPISODE,
+    FINDING,
+    COMMAND,
+    ACK,
+    GUARD,
+    TRIAGE,
+    ACTION,
+    LETTER,
+    REDRIVEN,
+    HEALTH,
+    PROFILE,
+    DIFFERENCE,
+    SHADOW,
+    VERSION,
+    SAMPLE,
+)

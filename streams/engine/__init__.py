@@ -1,1 +1,0 @@
-"""The job on Faust: the only package, with the composition root, that knows faust, mode and aiokafka."""

@@ -1,0 +1,1 @@
+"""What people run beside a job: look at it, explain it, put letters back, try it out."""

@@ -1,0 +1,129 @@
+"""The demo itself: publish the messages, follow the outputs until every record is accounted for."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Protocol
+
+from schemas.codec import Codec
+from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.topic import Topic
+from streams.core.errors import InfrastructureError
+from streams.formats.message import Message
+from streams.kafka.client import Stored
+from streams.operate.demo.account import ADVICE, ALERTS, Account
+from streams.operate.demo.cluster import PARTITIONS, Cluster
+
+#: Records published at a time: few enough that the screen shows how the scores come in.
+_CHUNK = 200
+
+_PATIENCE_SECONDS = 30.0
+
+Decode = Callable[[bytes | None, Sequence[tuple[str, bytes | None]]], dict[str, Any]]
+
+_FOLLOWED = (Topic.ENRICHED, *ALERTS, *ADVICE, Topic.DEAD_LETTERS)
+
+
+class Audience(Protocol):
+    """What watches a performance."""
+
+    def scored(self, account: Account) -> None:
+        """Look at how far it is."""
+
+    def alerted(self, fields: Mapping[str, Any]) -> None:
+        """Hear of an alert."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of it."""
+
+    account: Account
+    seconds: float
+    """From the first record published to the last one back."""
+
+
+async def perform(cluster: Cluster, messages: Iterable[Message], audience: Audience) -> Outcome:
+    """Publish ``messages`` in order and wait until all are accounted for, or nothing more comes.
+
+    Raises:
+        InfrastructureError: a worker died.
+    """
+    account = Account()
+    started = time.monotonic()
+    follower = asyncio.create_task(_follow(cluster, account, audience))
+    try:
+        await _publish(cluster, messages, account)
+        await _settle(cluster, account, follower)
+    finally:
+        follower.cancel()
+        await asyncio.gather(follower, return_exceptions=True)
+    return Outcome(account, time.monotonic() - started)
+
+
+async def _publish(cluster: Cluster, messages: Iterable[Message], account: Account) -> None:
+    source = iter(messages)
+    while chunk := list(islice(source, _CHUNK)):
+        coordinates = await cluster.brokers.write(
+            Topic.DECISION_LOGS, [(_partition(message.key), _outgoing(message)) for message in chunk]
+        )
+        account.sent.update(coordinates)
+        cluster.check()
+
+
+def _partition(key: bytes | None) -> int:
+    return zlib.crc32(key or b"") % PARTITIONS
+
+
+def _outgoing(message: Message) -> Outgoing:
+    timestamp = message.timestamp if message.timestamp is not None else int(time.time() * 1000)
+    return Outgoing(message.key, message.value, timestamp)
+
+
+async def _settle(cluster: Cluster, account: Account, follower: asyncio.Task[None]) -> None:
+    best, since = account.lost, time.monotonic()
+    while account.lost > 0:
+        await asyncio.wait([follower], timeout=0.05)
+        if follower.done():
+            follower.result()
+        cluster.check()
+        if account.lost < best:
+            best, since = account.lost, time.monotonic()
+        elif time.monotonic() - since > _PATIENCE_SECONDS:
+            return
+
+
+async def _follow(cluster: Cluster, account: Account, audience: Audience) -> None:
+    codec = Codec.bundled()
+    decode: Mapping[str, Callable[[bytes | None, Sequence[tuple[str, bytes | None]]], dict[str, Any]]] = {
+        topic: codec.decoder(f"{topic}-value").decode
+        for topic in _FOLLOWED
+        if topic is not Topic.DEAD_LETTERS
+    }
+    async for topic, record in cluster.brokers.follow(_FOLLOWED):
+        if topic == Topic.DEAD_LETTERS:
+            account.dead_letter(*_source(record))
+        elif topic == Topic.ENRICHED:
+            account.enriched(decode[topic](record.value, record.headers))
+        elif topic in ADVICE:
+            account.advised(decode[topic](record.value, record.headers))
+        elif account.alert(fields := decode[topic](record.value, record.headers)):
+            audience.alerted(fields)
+        audience.scored(account)
+
+
+def _source(record: Stored) -> tuple[int, int, str]:
+    headers = {name: content or b"" for name, content in record.headers}
+    try:
+        return (
+            int(headers["__streams.errors.partition"]),
+            int(headers["__streams.errors.offset"]),
+            headers["x-dlq-reason"].decode(),
+        )
+    except (KeyError, ValueError) as error:
+        raise InfrastructureError(f"A dead letter does not say where it came from ({error!r}).") from error

@@ -1,0 +1,221 @@
+"""The brokers and what stands on them: answers, topics, settings in force, clock, group, old state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from streams.core.detectors.settings import DEFAULTS, DetectionSettings
+from streams.core.domain.topic import Topic
+from streams.core.proof import warnings
+from streams.core.settings_document.document import resolve
+from streams.core.settings_document.version import follows
+from streams.kafka.client import Stored
+from streams.kafka.settings_feed import read_document
+from streams.kafka.survey import Answer, Ends, Group
+from streams.operate.doctor.check import Check, fail, ok, warn
+from streams.operate.doctor.state import Database, span
+from streams.worker.options import changelog_topic
+from streams.worker.state.store import StoreInspection
+from streams.worker.state.tombstones import lacks_entries, may_have_missed
+from topics.catalogue import Role
+from topics.plan import AddPartitions, AlterConfig, Change, CreateTopic, Refused
+
+Partitions = Mapping[tuple[str, int], Ends]
+
+
+def broker_checks(answers: Sequence[Answer]) -> Iterator[Check]:
+    """Yield whether each bootstrap server lets us in; one of several that does not is no failure."""
+    fine = [answer.server for answer in answers if answer.problem is None]
+    for answer in answers:
+        if answer.problem is not None:
+            verdict = warn if fine else fail
+            yield verdict("broker", f"{answer.server}: {answer.problem}", answer.advice)
+    if fine:
+        yield ok("broker", f"{', '.join(fine)} let us in")
+
+
+def topic_checks(changes: Iterable[Change]) -> Iterator[Check]:
+    """Yield what `eddy topics plan` would change; a missing topic is worse than one that is otherwise."""
+    name, apply = "topics", "Create the topics with `eddy topics apply`."
+    found = tuple(changes)
+    missing = [change.topic for change in found if isinstance(change, CreateTopic)]
+    needed = [topic.name for topic in missing if topic.role not in {Role.CONTROL, Role.NOTIFY}]
+    of_control = [topic.name for topic in missing if topic.role is Role.CONTROL]
+    of_notify = [topic.name for topic in missing if topic.role is Role.NOTIFY]
+    other, refused = _differing(found)
+    if needed:
+        yield fail(name, f"missing: {', '.join(needed)}", apply)
+    if of_control:
+        said = f"missing: {', '.join(of_control)}; workers need none of them, but no agent can be paused"
+        yield warn(name, said, apply)
+    if of_notify:
+        said = f"missing: {', '.join(of_notify)}; workers need none of them, but `eddy notify` does not start"
+        yield warn(name, said, apply)
+    if other:
+        said = f"not as the catalogue has them: {', '.join(other)}"
+        yield warn(name, said, "Look at `eddy topics plan`, then `eddy topics apply`.")
+    if refused:
+        said = f"not as the catalogue has them, and not for `eddy topics apply`: {'; '.join(refused)}"
+        yield warn(name, said, "For each topic, do what its sentence says.")
+    if not found:
+        yield ok(name, "all there, as the catalogue has them")
+
+
+def _differing(changes: Iterable[Change]) -> tuple[list[str], list[str]]:
+    """Return what `eddy topics apply` would change, and what it would refuse, each with all its topics.
+
+    With a setting such as the number of replicas every topic differs alike: it is said once.
+    """
+    other: dict[str, list[str]] = {}
+    refused: dict[str, list[str]] = {}
+    for change in changes:
+        match change:
+            case AlterConfig(topic_name):
+                differing = ", ".join(f"{entry} {now} -> {wanted}" for entry, now, wanted in change.differing)
+                other.setdefault(differing, []).append(topic_name)
+            case AddPartitions(topic_name, now, wanted):
+                other.setdefault(f"{now} -> {wanted} partitions", []).append(topic_name)
+            case Refused(topic_name, why):
+                refused.setdefault(why, []).append(topic_name)
+            case CreateTopic():
+                pass
+    return (
+        [f"{', '.join(names)} ({differing})" for differing, names in other.items()],
+        [f"{', '.join(names)}: {why}" for why, names in refused.items()],
+    )
+
+
+def detection_checks(
+    stored: Iterable[Stored], settings_topic: str = Topic.DETECTOR_CONFIG
+) -> Iterator[Check]:
+    """Yield which detection settings are in force, what of them is ignored, and which rules cannot fire."""
+    name = "detection settings"
+    settings, ignored, refused = _read(stored)
+    said = f"version {settings.version}" if settings.version else "the defaults"
+    if ignored:
+        advice = "`eddy config history` shows which and why; `eddy config set` writes documents that count."
+        yield warn(name, f"{ignored} documents on {settings_topic} are ignored", advice)
+    if refused:
+        advice = "Set them again with `eddy config set`."
+        yield warn(name, f"{said} is in force, except {', '.join(refused)}", advice)
+    unreachable = warnings(settings)
+    if unreachable:
+        advice = "`eddy config explain` shows what is in the way; change it or switch the rule off."
+        yield warn(name, "; ".join(unreachable), advice)
+    if not refused and not unreachable:
+        yield ok(name, f"{said}: in force, every rule that is on can fire")
+
+
+def in_force(stored: Iterable[Stored]) -> DetectionSettings:
+    """Return the settings that a worker has in force that has read these records."""
+    return _read(stored)[0]
+
+
+def _read(stored: Iterable[Stored]) -> tuple[DetectionSettings, int, list[str]]:
+    """Return the settings a worker has, how many documents it ignores, what of the last it refuses."""
+    settings, ignored, refused = DEFAULTS, 0, list[str]()
+    for record in stored:
+        try:
+            version, document = read_document(record.value)
+        except ValueError:
+            ignored += 1
+            continue
+        if not follows(version, settings.version):
+            ignored += 1
+            continue
+        settings, problems = resolve(document, settings, version)
+        refused = [f"{problem.setting}: {problem.problem}" for problem in problems]
+    return settings, ignored, refused
+
+
+def clock_check(
+    newest: Iterable[int], now: int, max_future_ms: int, decision_logs: str = Topic.DECISION_LOGS
+) -> Check:
+    """Return whether the newest records are ahead of this machine's clock (all in ms).
+
+    Kafka reports no time of its own; records carry that of their producers, or of the brokers where the topic
+    says so.
+    """
+    latest = max(newest, default=None)
+    if latest is None:
+        return ok("clock", f"nothing to compare with: {decision_logs} holds no record")
+    ahead = latest - now
+    if ahead > max(max_future_ms, 1_000):
+        said = f"a record of {decision_logs} is {span(ahead / 1000)} ahead of this machine's clock"
+        return warn("clock", said, "Check the clocks (NTP) of this machine, the brokers and the producers.")
+    return ok("clock", f"the newest record is {span(max(0, -ahead) / 1000)} old by this machine's clock")
+
+
+def group_checks(name: str, group: Group, partitions: Partitions) -> Iterator[Check]:
+    """Yield whether workers run, how much they have left to do, and whether offsets fit the topic."""
+    committed = group.committed
+    for (topic, number), offset in sorted(committed.items()):
+        begin, end, _ = partitions[topic, number]
+        if offset > end:
+            yield fail(
+                "group",
+                f"{name} has committed {offset} of {topic}[{number}], which ends at {end}",
+                "The topic was deleted and created again: start under a new EDDY_APPLICATION_ID.",
+            )
+        elif offset < begin:
+            yield fail(
+                "group",
+                f"{topic}[{number}] begins at {begin}, {name} is at {offset}: {begin - offset} records are "
+                "lost",
+                "The topic's retention is shorter than the workers were behind. Raise it, add workers.",
+            )
+    lags = {each: max(0, end - committed.get(each, begin)) for each, (begin, end, _) in partitions.items()}
+    lag = sum(lags.values())
+    told = f"{name}: {lag:,} records behind"
+    if lag:
+        (topic, number), most = max(lags.items(), key=lambda item: item[1])
+        told += f", {most:,} of them in {topic}[{number}]"
+    if group.members is None:
+        yield ok("group", f"{told}; these brokers do not report its members")
+    elif group.members == 0:
+        advice = (
+            "Start one with `eddy worker`. If workers have another EDDY_APPLICATION_ID, set it here, too."
+        )
+        yield warn("group", f"{told}; no worker runs", advice)
+    else:
+        yield ok("group", f"{told}; {group.members} workers, {group.state}")
+
+
+def age_checks(
+    application_id: str,
+    databases: Iterable[Database],
+    changelogs: Partitions,
+    delete_retention_ms: Mapping[str, int],
+    now: float,
+) -> Iterator[Check]:
+    """Yield whether each database fits its changelog: not ahead of it, and not behind for too long.
+
+    A tombstone says what was deleted; the changelog keeps it for ``delete.retention.ms``:
+    state that is behind for longer may have missed it. ``now`` is in seconds since 1970.
+    """
+    name = "local state"
+    for database in databases:
+        found = database.found
+        topic = changelog_topic(application_id, database.table)
+        ends = changelogs.get((topic, database.partition))
+        if not isinstance(found, StoreInspection) or ends is None:
+            continue
+        if found.offset is not None and found.offset >= ends.end:
+            yield fail(
+                name,
+                f"{database.path} is at offset {found.offset} of {topic}[{database.partition}], which ends "
+                f"at {ends.end}",
+                "The topic was deleted, or the state belongs to another cluster. Check the brokers; else "
+                "delete the directory.",
+            )
+        limit = delete_retention_ms.get(topic)
+        age = now - found.written_at
+        behind = found.offset is not None and lacks_entries(found.offset, ends.end)
+        if behind and limit is not None and database.held_by is None and may_have_missed(age * 1000, limit):
+            yield warn(
+                name,
+                f"{database.path} was up to date {span(age)} ago and is behind, {topic} keeps deletions for "
+                f"{span(limit / 1000)}",
+                "The next worker that gets the partition discards it and restores all of it: that takes "
+                "longer than a restart. Restart workers within that time, or raise delete.retention.ms.",
+            )

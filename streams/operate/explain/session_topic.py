@@ -1,0 +1,40 @@
+"""The records of one session on the topic of enriched records."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from schemas.codec import Codec
+from streams.core.domain.topic import Topic
+from streams.core.offline import Judgement
+from streams.kafka.client import Brokers
+from streams.operate.explain.enriched_record import scored_again
+from streams.operate.explain.session_file import MOST_REMEMBERED, not_found
+
+
+async def from_topic(brokers: Brokers, codec: Codec, session_id: str) -> AsyncIterator[Judgement]:
+    """Yield the enriched records of a session that the topic still holds, each once, oldest first.
+
+    The partition that Kafka's own clients choose for the key is read first, the others only when it has none.
+
+    Raises:
+        ConfigurationError: there is no record of the session.
+    """
+    decoder = codec.decoder(f"{Topic.ENRICHED}-value")
+    key, others = session_id.encode("utf-8", "surrogateescape"), set[str]()
+    topic = brokers.topic(Topic.ENRICHED)
+    for partition in await brokers.likely_partitions(topic, key):
+        newest = -1
+        async for record in brokers.read(topic, [partition]):
+            if record.key != key:
+                if record.key is not None and len(others) < MOST_REMEMBERED:
+                    others.add(record.key.decode("utf-8", "replace"))
+                continue
+            await decoder.prepare([(record.value, record.headers)])
+            scored = scored_again(decoder.decode(record.value, record.headers))
+            if scored.decision.offset > newest:  # after a crash a record may stand there twice
+                newest = scored.decision.offset
+                yield Judgement(newest, session_id, scored.decision.event_id, scored)
+        if newest >= 0:
+            return
+    raise not_found(session_id, others, f"the topic {topic}")

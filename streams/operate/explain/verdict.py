@@ -1,0 +1,105 @@
+"""In one sentence: why a session is, or is not, considered looping."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from streams.core.detectors.presentation import rule_name
+from streams.core.domain.text.printable import printable
+from streams.operate.explain.explanation import Explanation
+from streams.operate.explain.presentation import objections, sentence
+
+Fields = Mapping[str, Any]
+
+
+def verdict_sentence(told: Explanation, standing: Fields | None) -> str:
+    """Return the sentence.
+
+    Args:
+        told: the records of the session, as far as there are any.
+        standing: where it stands (`streams.core.policy.standing`), None when that is not known.
+    """
+    if told.newest is None:
+        if standing is not None:
+            return _from_standing(standing)
+        return f"Nothing is known of the session: none of its {told.records:,} records was scored."
+    last = told.newest.enriched["eddy"].get("verdict")
+    episode = told.course[-1] if told.course else None
+    if last is None or last["why"] == "disabled":
+        return "The session is not considered looping: the verdict is switched off (verdict_enabled)."
+    ended = told.newest.decision.is_terminal
+    if last["level"] == "LOOP" and told.latest is not None:
+        was = "was considered looping when it ended" if ended else "is considered looping"
+        return f"The session {was}: {_pattern(told.latest)}."
+    if last["level"] == "WARNING" and told.latest is not None:
+        return f"The session is not considered looping, but it may become a loop: {_pattern(told.latest)}."
+    calm = (
+        "The session was not considered looping when it ended"
+        if ended
+        else "The session is not considered looping"
+    )
+    if told.loops and episode is not None:
+        times = "once" if told.loops == 1 else f"{told.loops:,} times"
+        out = f"came out of it at offset {episode['offset']} ({episode['reason']})"
+        return f"{calm}: it was, {times}, and {out}."
+    why = "no rule of the verdict fired" if episode is None else "no rule of the verdict reached LOOP"
+    return f"{calm}: {why}{_nearest(standing)}{_objections(told.newest.enriched['eddy'])}."
+
+
+def near_misses(rules: Iterable[Fields]) -> list[str]:
+    """Return what counts something without having fired, nearest to its limit first.
+
+    >>> rule = {"rule": "R1", "count": 2, "warn": 3, "loop": 4, "tool": "Read", "period": 1}
+    >>> near_misses([rule, {**rule, "rule": "R4", "count": 0}])
+    ['R1 2 of 3 (Read)']
+    """
+    near = [rule for rule in rules if 1 < rule["count"] < rule["warn"]]
+    near.sort(key=lambda rule: rule["count"] / rule["warn"], reverse=True)
+    return [_miss(rule) for rule in near]
+
+
+def fired_now(rules: Iterable[Fields]) -> list[str]:
+    """Return what stands at or above a limit."""
+    return [
+        f"{_named(rule)} {rule['count']:g}, {rule['level']} from "
+        f"{rule['loop'] if rule['level'] == 'LOOP' else rule['warn']:g}"
+        for rule in rules
+        if rule["level"] != "NORMAL"
+    ]
+
+
+def _miss(rule: Fields) -> str:
+    tool = f" ({printable(rule['tool'], 40)})" if rule["tool"] else ""
+    return f"{_named(rule)} {rule['count']:g} of {rule['warn']:g}{tool}"
+
+
+def _named(rule: Fields) -> str:
+    return rule_name(printable(rule["rule"], 60), rule["period"])
+
+
+def _pattern(episode: Fields) -> str:
+    return sentence({**episode, "phase": "escalated"})
+
+
+def _nearest(standing: Fields | None) -> str:
+    rules = [rule for rule in (standing or {}).get("rules", ()) if rule["loop"] is not None]
+    near = near_misses(rules)
+    return f"; the nearest is {near[0]}" if near else ""
+
+
+def _objections(eddy: Fields) -> str:
+    return "".join(f"; yet {text}" for text in objections(eddy))
+
+
+def _from_standing(standing: Fields) -> str:
+    if standing["ended"]:
+        return "The session has ended, and nothing of it is kept."
+    episode = standing["episode"]
+    if episode is None:
+        return f"The session is not considered looping: no episode is open{_nearest(standing)}."
+    tools = ", ".join(printable(tool or "no tool", 40) for tool in dict.fromkeys(episode["tools"]))
+    what = f"{episode['rule']} counts {episode['count']} ({tools}), since offset {episode['first_offset']}"
+    if standing["level"] == "LOOP":
+        return f"The session is considered looping: {what}."
+    return f"The session is not considered looping, but it may become a loop: {what}."

@@ -1,0 +1,101 @@
+"""The Faust app of the bridge: traces, and a clock for partitions that fall silent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+
+from streams.core.domain.topic import Topic
+from streams.worker.app import RunApp
+from streams.worker.bridge.bridge import Bridge
+from streams.worker.bridge.rows import Row
+from streams.worker.crash_point import crash_point
+from streams.worker.delivery.guarantee import Guarantee
+from streams.worker.lanes import Lanes, Process
+from streams.worker.lifetime.housekeeper import WorkerInCharge
+from streams.worker.metrics import BridgeEngineMetrics
+from streams.worker.options import TRACES, EngineOptions
+from streams.worker.silence import SilenceWatch
+from streams.worker.state.table import StateTable
+from streams.worker.traces_epoch import TRACES_FORMAT, TracesEpoch
+
+NewBridge = Callable[[Mapping[str, int]], AbstractAsyncContextManager[Bridge]]
+
+
+class BridgeApp(RunApp):
+    """The app that turns spans into decision logs.
+
+    Args:
+        options: Names, addresses and sizes.
+        new_bridge: Opens what is done with a run, given how many bytes a record of each topic may have;
+            entered when the worker starts, left when it has stopped.
+        metrics: Told about epochs and restores.
+    """
+
+    def __init__(self, options: EngineOptions, new_bridge: NewBridge, metrics: BridgeEngineMetrics) -> None:
+        self._bridge_metrics = metrics
+        self._new_bridge = new_bridge
+        super().__init__(options, metrics)
+        self.settings_ready.set()  # it has none that change while it runs
+        #: Made when the worker starts.
+        self._epoch: TracesEpoch | None = None
+        worker = WorkerInCharge(self, options.topic(Topic.OTLP_SPANS), self.lanes[TRACES])
+        self._silence = SilenceWatch(self, worker, late_s=options.session_timeout_s / 2)
+        self.companions.append(self._silence)
+
+    def held(self) -> dict[int, int]:
+        """Return how many spans wait, by partition of this worker."""
+        epoch = self._epoch
+        if epoch is None:
+            return {}
+        progress = {partition: epoch.progress(partition) for _, partition in self.source_partitions()}
+        return {
+            partition: sum(wait.spans for wait in found.waiting.values())
+            for partition, found in progress.items()
+            if found is not None
+        }
+
+    def _new_tables(self) -> tuple[StateTable[Row], ...]:
+        options = self.options
+        return (
+            StateTable(
+                self,
+                name=TRACES,
+                form=TRACES_FORMAT,
+                directory=options.directory / TRACES,
+                options=options.store,
+                cached=options.cached_sessions,
+                on_set_aside=self.metrics.set_aside,
+            ),
+        )
+
+    def _new_lanes(self) -> Mapping[str, Lanes]:
+        options = self.options
+        return {
+            TRACES: Lanes(
+                self._process,
+                self.crash,
+                damaged=self.restore_again,
+                max_runs=options.lane_max_runs,
+                max_records=options.transport.run_max_records,
+                max_bytes=options.transport.run_max_bytes,
+            )
+        }
+
+    async def _begin(
+        self, largest: Mapping[str, int], guarantee: Guarantee, opened: AsyncExitStack
+    ) -> Mapping[str, Process]:
+        options, (table,) = self.options, self.state_tables
+        source = options.topic(Topic.OTLP_SPANS)
+        by_key = {str(Topic.DECISION_LOGS): options.topic(Topic.DECISION_LOGS)}
+        epoch = self._epoch = TracesEpoch(
+            bridge=await opened.enter_async_context(self._new_bridge(largest)),
+            table=table,
+            effects=guarantee.effects(table, "", by_key),
+            metrics=self._bridge_metrics,
+            clock=self.clock,
+            on_crash_point=crash_point(),
+            sources=lambda: {source: found} if (found := self.topic_id(source)) is not None else {},
+        )
+        self._silence.epoch = epoch
+        return {source: epoch}

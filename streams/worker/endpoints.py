@@ -1,0 +1,84 @@
+"""What the settings mean for the clients: how to reach the brokers and the registry.
+
+It stands apart from the app: a command that only asks the brokers imports no Faust.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from schemas.bundled import OUTPUT_SUBJECTS
+from schemas.codec import Codec, OutputFormat, RegistryAddress
+from streams.kafka.connection import Connection
+from streams.kafka.oauth_token import TokenSource
+from streams.observe.settings import ConnectionSettings, WorkerSettings
+
+
+def connection(settings: ConnectionSettings) -> Connection:
+    """Return how the settings say to reach the brokers."""
+
+    def text(path: Any) -> str | None:
+        return None if path is None else str(path)
+
+    def secret(value: Any) -> str | None:
+        return None if value is None else value.get_secret_value()
+
+    return Connection(
+        bootstrap_servers=settings.bootstrap_servers,
+        security_protocol=settings.security_protocol,
+        sasl_mechanism=settings.sasl_mechanism,
+        sasl_username=settings.sasl_username,
+        sasl_password=secret(settings.sasl_password),
+        oauth_token=TokenSource(
+            settings.sasl_oauth_token_file,
+            settings.sasl_oauth_token_command,
+            settings.sasl_oauth_token_provider,
+            settings.sasl_oauth_token_argument,
+        )
+        if settings.sasl_mechanism == "OAUTHBEARER"
+        else None,
+        ssl_cafile=text(settings.ssl_cafile),
+        ssl_certfile=text(settings.ssl_certfile),
+        ssl_keyfile=text(settings.ssl_keyfile),
+        ssl_keyfile_password=secret(settings.ssl_keyfile_password),
+        ssl_check_hostname=settings.ssl_check_hostname,
+        client_id=settings.client_id,
+        max_batch_bytes=settings.max_batch_bytes,
+        topic_prefix=settings.topic_prefix,
+    )
+
+
+async def open_codec(settings: WorkerSettings, written: Collection[str] = OUTPUT_SUBJECTS) -> Codec:
+    """Return the codec the settings ask for; with a registry, connected to it.
+
+    Args:
+        settings: The settings.
+        written: The subjects that are written.
+
+    Raises:
+        InfrastructureError: the registry cannot be reached.
+        ConfigurationError: it refuses, or does not hold the schemas of the outputs.
+    """
+    output_format = OutputFormat(settings.output_format)
+    if settings.schema_registry_url is None:
+        return Codec.bundled(output_format, settings.max_value_bytes)
+    address = registry_address(settings, settings.schema_registry_url)
+    return await Codec.connect(
+        address,
+        output_format,
+        settings.max_value_bytes,
+        register=settings.schema_registry_register,
+        written=written,
+    )
+
+
+def registry_address(settings: WorkerSettings, url: str) -> RegistryAddress:
+    """Return how the settings say to reach the registry at ``url``."""
+    password, ca_file = settings.schema_registry_password, settings.schema_registry_cafile
+    return RegistryAddress(
+        url=url,
+        user=settings.schema_registry_username,
+        password=password.get_secret_value() if password is not None else None,
+        ca_file=str(ca_file) if ca_file is not None else None,
+    )

@@ -1,0 +1,43 @@
+"""A run as Faust's stream carries it to its lane."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from faust.types import EventT, StreamT
+
+from streams.core.domain.run import Run
+from streams.worker.faust.job_app import JobApp
+
+
+class RunDelivery:
+    """A run in a Faust stream event; a `streams.worker.lanes.Delivery`.
+
+    Args:
+        app: The worker's app.
+        stream: The stream that the event came through.
+        event: The event.
+    """
+
+    __slots__ = ("_app", "_event", "_stream", "run")
+
+    def __init__(self, app: JobApp, stream: StreamT[Run], event: EventT[Run]) -> None:
+        self._app = app
+        self._stream = stream
+        self._event = event
+        self.run = cast("Run", event.value)  # `RunSchema` hands it on
+
+    @property
+    def stale(self) -> bool:
+        """Whether its generation is over or delivery has stopped."""
+        app = self._app
+        generation = self._event.message.generation_id
+        return app.should_stop or not app.run_consumer.flow_active or generation != app.consumer_generation_id
+
+    async def acknowledge(self) -> None:
+        """Acknowledge through the stream, so that Faust's own bookkeeping stays right."""
+        await self._stream.ack(self._event)
+
+    def abandon(self) -> None:
+        """Remove it from the list of what the consumer waits for."""
+        self._app.run_consumer.abandon(self._event.message)

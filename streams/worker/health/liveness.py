@@ -1,0 +1,207 @@
+"""Whether the worker lives, is ready, and what to do when it stands still.
+
+A worker that has lag and makes no progress, or whose restore does not end, is worse than a dead one: nobody
+notices. `/livez` tells, and the watchdog ends the process so that the orchestrator starts it again. While no
+broker answers a restart would not help: the worker is not ready, and lives.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import logging
+import os
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from streams.worker.app import RunApp
+
+#: Exit status of a worker that ended itself (EX_SOFTWARE).
+EXIT_STALLED = 70
+
+_CHECK_SECONDS = 1.0
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer of a health check: ``ok``, and why not."""
+
+    ok: bool
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Wait:
+    """From when a partition waits for progress, and how many polls there had been by then."""
+
+    at: float
+    polls: int
+
+
+class Brokers(Protocol):
+    """Who knows whether brokers answer."""
+
+    def silence(self) -> str | None:
+        """Return that no broker answers and since when; None as long as one does."""
+
+
+class Health:
+    """Looks at the app; cheap enough to be asked every second.
+
+    Args:
+        app: The worker's.
+        brokers: Asked first: of what they do not answer nothing is known.
+        stall_timeout_s: Lag of a partition without progress for so long is a stall; so is a stop.
+        restore_timeout_s: A rebalance with its restore may take so long.
+    """
+
+    def __init__(
+        self, app: RunApp, brokers: Brokers, *, stall_timeout_s: float, restore_timeout_s: float
+    ) -> None:
+        self._app = app
+        self._brokers = brokers
+        self._stall_timeout_s = stall_timeout_s
+        self._restore_timeout_s = restore_timeout_s
+        self._not_ready_since = time.monotonic()
+        self._idle_at: dict[tuple[str, int], float] = {}
+        self._waits_from: dict[tuple[str, int], _Wait] = {}
+
+    def ready(self) -> Answer:
+        """Whether state is restored and records are being processed."""
+        lease, waits_for = self._app.lease, self._waits_for()
+        if not self._app.should_stop and (silence := self._brokers.silence()) is not None:
+            return Answer(False, silence)
+        if waits_for is not None:
+            return Answer(False, waits_for)
+        if not lease.held:
+            return Answer(False, f"no heartbeat was answered for more than {lease.session_s:g} s")
+        return Answer(True, "ready")
+
+    def _waits_for(self) -> str | None:
+        app = self._app
+        if app.should_stop:
+            return "stopping"
+        if app.rebalancing or not app.tables.actives_ready:
+            return "restoring state"
+        return None if app.settings_ready.is_set() else "reading the settings"
+
+    def live(self) -> Answer:
+        """Whether the worker gets on; false means it should be restarted."""
+        app, now = self._app, time.monotonic()
+        if app.crashed:
+            return Answer(False, f"crashed: {app.crash_reason!r}")
+        silence = None if app.should_stop else self._brokers.silence()
+        if silence is None and self._waits_for() is not None:
+            limit = self._stall_timeout_s if app.should_stop else self._restore_timeout_s
+            if now - self._not_ready_since > limit:
+                return Answer(False, f"not ready for {now - self._not_ready_since:.0f} s")
+            self._idle_at.clear()
+            self._waits_from.clear()
+            return Answer(True, "getting ready")
+        self._not_ready_since = now
+        if silence is not None:
+            # Every wait begins again with the first answer.
+            self._idle_at.clear()
+            self._waits_from.clear()
+            return Answer(True, f"{silence}: the lag is not known")
+        return self._progress(now)
+
+    def _progress(self, now: float) -> Answer:
+        """Look at each partition by itself: one that stands still must not hide behind the others."""
+        app = self._app
+        lags = app.lags()
+        for partition in self._idle_at.keys() - lags.keys():  # not known for a while: its wait begins again
+            del self._idle_at[partition]
+            self._waits_from.pop(partition, None)
+        for partition, lag in lags.items():
+            if lag == 0 or partition not in self._idle_at:
+                self._idle_at[partition] = now
+            at = max(app.progress_at.get(partition, 0.0), self._idle_at[partition])
+            if (wait := self._waits_from.get(partition)) is None or wait.at != at:
+                wait = self._waits_from[partition] = _Wait(at, app.polled()[0])
+            since = now - at
+            if since > self._stall_timeout_s and not self._has_its_turn_to_come(partition, wait, now):
+                topic, number = partition
+                return Answer(
+                    False, f"{topic}[{number}] has {lag} records of lag and no progress for {since:.0f} s"
+                )
+        assigned = app.source_partitions()
+        unknown = len(assigned - lags.keys())
+        besides = f"; not known of {unknown} of {len(assigned)} partitions" if unknown else ""
+        return Answer(True, f"{sum(lags.values())} records of lag{besides}")
+
+    def _has_its_turn_to_come(self, partition: tuple[str, int], wait: _Wait, now: float) -> bool:
+        """Tell whether a partition only waits until the others' records of one poll are delivered.
+
+        A worker that is far too slow takes long for that, and gets on. The poll after it has to bring the
+        partition's records, and delivery must not stand still.
+        """
+        polls, delivered_at = self._app.polled()
+        return (
+            self._app.is_left_out(partition)
+            and polls - wait.polls <= 1
+            and now - delivered_at <= self._stall_timeout_s
+        )
+
+
+class Watchdog:
+    """A thread that ends a process which stands still: also when its event loop does.
+
+    Args:
+        health: Asked every second, in the event loop's thread through ``beat``.
+        stall_timeout_s: A loop that does not beat for so long is stuck.
+    """
+
+    def __init__(self, health: Health, *, stall_timeout_s: float) -> None:
+        self._health = health
+        self._stall_timeout_s = stall_timeout_s
+        self._beat_at = time.monotonic()
+        self._dead_since: float | None = None
+        self._why = ""
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
+
+    def start(self) -> None:
+        """Begin to watch."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the watch."""
+        self._stop.set()
+
+    def beat(self) -> None:
+        """Tell that the event loop turns; call it every second."""
+        now = self._beat_at = time.monotonic()
+        answer = self._health.live()
+        if answer.ok:
+            self._dead_since = None
+        elif self._dead_since is None:
+            self._dead_since, self._why = now, answer.detail
+            log.critical("The worker is about to end itself: %s.", answer.detail)
+
+    def _watch(self) -> None:
+        # A crashed app gets the stall timeout to shut down in order; a stalled one has had it already.
+        while not self._stop.wait(_CHECK_SECONDS):
+            now = time.monotonic()
+            silent_s = now - self._beat_at
+            stuck = silent_s > self._stall_timeout_s
+            dead = self._dead_since is not None and now - self._dead_since > min(30.0, self._stall_timeout_s)
+            if stuck or dead:
+                faulthandler.dump_traceback(file=sys.stderr)
+                why = self._why if dead else f"its event loop has stood still for {silent_s:.0f} s"
+                sys.stderr.write(
+                    f"eddy: The worker has ended itself: {why}. Where it stood is above. Start it again: it "
+                    "continues from what was committed. If that happens often, look at the brokers and at "
+                    "the load of the machine.\n"
+                )
+                sys.stderr.flush()
+                os._exit(EXIT_STALLED)
+
+
+def status(answer: Answer) -> tuple[int, dict[str, Any]]:
+    """Return the HTTP status and body of an answer."""
+    return (200 if answer.ok else 503), {"ok": answer.ok, "detail": answer.detail}

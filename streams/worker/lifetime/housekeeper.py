@@ -1,0 +1,123 @@
+"""Runs housekeeping in a worker: every second a little, while the worker is in charge of its partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import AbstractAsyncContextManager
+from typing import NamedTuple
+
+from faust.types import TP
+
+from streams.worker.faust.job_app import JobApp
+from streams.worker.lanes import Lanes
+from streams.worker.lifetime.housekeeping import Housekeeping
+from streams.worker.lifetime.rounds import Rounds
+
+_TICK_S = 1.0
+
+
+class _End(NamedTuple):
+    """Where a partition ended, and when a broker said so, by `boot_time`."""
+
+    offset: int
+    at_s: float
+
+
+class WorkerInCharge:
+    """What a worker knows of the partitions it has.
+
+    Args:
+        app: The worker's app.
+        topic: The source whose partitions they are.
+        lanes: The lanes of the runs of that topic.
+    """
+
+    def __init__(self, app: JobApp, topic: str, lanes: Lanes) -> None:
+        self.topic = topic
+        self._app = app
+        self._lanes = lanes
+        self._generation = -1
+        self._reaches: dict[int, _End] = {}
+        self._reached: dict[int, float] = {}
+
+    def in_charge(self) -> tuple[int, Collection[int]]:
+        """Return the generation, and no partition while state is restored, taken away or not yet judged.
+
+        Nor while the group may take this worker for dead.
+        """
+        app = self._app
+        generation = app.consumer_generation_id
+        if (
+            app.should_stop
+            or app.rebalancing
+            or not app.tables.actives_ready
+            or not app.settings_ready.is_set()
+            or not app.run_consumer.flow_active
+            or not app.lease.held
+        ):
+            return generation, ()
+        return generation, [tp.partition for tp in app.run_consumer.assignment() if tp.topic == self.topic]
+
+    def read_up_to(self, partition: int) -> int:
+        """Return a time, ms: all that the partition held then is processed by now. 0 when none is known.
+
+        A busy partition has records on their way at any moment. Where it ended at one is kept until that is
+        processed.
+        """
+        generation = self._app.consumer_generation_id
+        if generation != self._generation:
+            self._generation = generation
+            self._reaches.clear()
+            self._reached.clear()
+        consumer, tp = self._app.run_consumer, TP(self.topic, partition)
+        # The time first: the consumer's thread may hear of more records at any moment.
+        heard_at, end, lag = consumer.heard_at(tp), consumer.end(tp), consumer.lag(tp)
+        if end is not None and lag is not None and heard_at is not None:
+            for reaches in (self._reaches.setdefault(partition, _End(end, heard_at)), _End(end, heard_at)):
+                if end - lag >= reaches.offset:
+                    self._reached[partition] = reaches.at_s
+                    self._reaches[partition] = _End(end, heard_at)
+        reached = self._reached.get(partition)
+        return 0 if reached is None else self._app.clock.at_ms(reached)
+
+    def has_read_all(self, partition: int) -> bool:
+        """Tell whether everything that the partition is known to hold is processed."""
+        tp = TP(self.topic, partition)
+        return self._app.run_consumer.lag(tp) == 0 and self._app.run_consumer.is_current(tp)
+
+    def passed(self, partition: int) -> int:
+        """Return the offset up to which the partition is committed; -1 when that is not known."""
+        committed = self._app.run_consumer.committed(TP(self.topic, partition))
+        return -1 if committed is None else committed
+
+    def alone(self, partition: int) -> AbstractAsyncContextManager[None]:
+        """Keep the partition's runs waiting for as long as the block lasts."""
+        return self._lanes.between_runs(partition)
+
+
+class Housekeeper(Rounds):
+    """Runs housekeeping every second.
+
+    Args:
+        app: The worker's app.
+        interval_s: The interval of the searches; ticks are not further apart than that.
+        late_s: As `Rounds` takes it.
+    """
+
+    def __init__(self, app: JobApp, *, interval_s: float, late_s: float) -> None:
+        super().__init__(app, tick_s=min(_TICK_S, interval_s), late_s=late_s)
+        #: Made when the worker starts.
+        self.housekeeping: Housekeeping | None = None
+
+    async def tick(self, elapsed_s: float) -> None:
+        """Keep house."""
+        if self.housekeeping is not None:
+            await self.housekeeping.tick(elapsed_s)
+
+
+def housekeeper(app: JobApp) -> Housekeeper | None:
+    """Return the housekeeper of a worker, None where the options switch housekeeping off."""
+    interval_s = app.options.housekeeping_interval_s
+    if interval_s <= 0:
+        return None
+    return Housekeeper(app, interval_s=interval_s, late_s=app.options.session_timeout_s / 2)

@@ -1,0 +1,312 @@
+"""Tables of what an epoch remembers: Faust tables over RocksDB that are written back once per epoch.
+
+Faust's own tables write the changelog and RocksDB at each assignment, from inside a stream iteration. Here
+an epoch takes a `View` of its partition, works on decoded values in memory, and hands the dirty ones back
+when the broker has acknowledged their changelog records. Faust still names, declares and co-partitions the
+changelog and tells the table about rebalances.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import faust
+from faust.types import TP, AppT
+
+from streams.core.domain.session import Session
+from streams.worker.faust.table_store import TableStore
+from streams.worker.lifetime.stubs import Stub, Stubs
+from streams.worker.settings_ledger import SettingsLedger
+from streams.worker.state.changelog import (
+    SESSION_FORMAT,
+    SETTINGS_KEY,
+    TableFormat,
+    decode_session,
+    named,
+    session_key,
+)
+from streams.worker.state.origin import SOURCES_KEY, Ids, decode_sources
+from streams.worker.state.store import PartitionStores, StoreOptions
+from streams.worker.state.view import Generations, View
+
+V = TypeVar("V")
+
+log = logging.getLogger(__name__)
+
+
+class StateTable(faust.Table[bytes, bytes], Generic[V]):
+    """Values by name, partitioned like the topic whose runs change them.
+
+    Args:
+        app: The Faust app.
+        form: What a value looks like in the changelog and in RocksDB.
+        directory: Where the databases are; one worker's own.
+        options: RocksDB's.
+        cached: How many decoded values are kept in memory at most, in all partitions together.
+        on_set_aside: Told the name of the table when one of its databases was damaged and is set aside.
+        kwargs: Of `faust.Table`.
+    """
+
+    def __init__(
+        self,
+        app: AppT,
+        *,
+        form: TableFormat[V],
+        directory: Path,
+        options: StoreOptions,
+        cached: int,
+        on_set_aside: Callable[[str], None] = lambda _table: None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(app, key_type=bytes, value_type=bytes, **kwargs)
+        self.form = form
+        self.stores = PartitionStores(directory, options, partial(on_set_aside, self.name))
+        #: Whether each write is a transaction, which leaves a marker behind it in the changelog.
+        self.transactional = False
+        #: How many bytes a record of the changelog may have.
+        self.largest = sys.maxsize
+        self._cached = cached
+        self._decoded: dict[int, Generations[V]] = {}
+        self._incomplete: set[int] = set()
+        self._marked: set[int] = set()
+
+    def _new_store(self) -> TableStore:
+        return TableStore(
+            f"{self.name}://",
+            self.app,
+            self,
+            stores=self.stores,
+            table_name=self.name,
+            key_type=bytes,
+            value_type=bytes,
+            key_serializer="raw",
+            value_serializer="raw",
+            loop=self.loop,
+        )
+
+    def view(self, partition: int, names: Iterable[str]) -> View[V]:
+        """Return the partition's values for one epoch, those of ``names`` read and decoded."""
+        decoded = self._decoded.setdefault(partition, Generations())
+        if len(decoded.young) * 2 > self._cached // len(self._decoded):
+            decoded.old, decoded.young = decoded.young, {}
+        young, old = decoded.young, decoded.old
+        missing = []
+        for name in names:
+            if name in young:
+                continue
+            value = old.get(name)
+            if value is not None:
+                young[name] = value
+            else:
+                missing.append(name)
+        if missing:
+            key, decode = self.form.key, self.form.decode
+            stored = self.stores[partition].get_many([key(name) for name in missing])
+            for name, found in zip(missing, stored, strict=True):
+                if found is not None:
+                    with named(self.changelog_topic_name, partition, key(name)):
+                        young[name] = decode(found)
+        return View(young)
+
+    def write(
+        self,
+        partition: int,
+        view: View[V],
+        items: Sequence[tuple[bytes, bytes | None]],
+        offset: int,
+        at_ms: int,
+        *,
+        goes_on: bool = False,
+    ) -> None:
+        """Make an epoch's changes the partition's state.
+
+        Args:
+            partition: The partition.
+            view: With the changes.
+            items: Their keys and bytes.
+            offset: Where their changelog records end.
+            at_ms: The time of these.
+            goes_on: As `put` takes it.
+        """
+        self.put(partition, items, offset, at_ms, goes_on=goes_on)
+        decoded = self._decoded.setdefault(partition, Generations())
+        decoded.young.update(view.changed)
+        for name in view.removed:
+            decoded.young.pop(name, None)
+            decoded.old.pop(name, None)
+
+    def put(
+        self,
+        partition: int,
+        items: Sequence[tuple[bytes, bytes | None]],
+        offset: int,
+        at_ms: int,
+        *,
+        goes_on: bool = False,
+    ) -> None:
+        """Write ``items``; the database is up to their ``offset`` only if it has all that stands before.
+
+        ``goes_on`` where they are a further batch of the same transaction: no marker stands before them.
+
+        Where it has not, another worker has written to the changelog since: this worker was taken for dead,
+        or another one was and is not. The next restore reads from where the database is complete.
+        """
+        store = self.stores[partition]
+        before = store.offset()
+        # What was restored has the markers in it, what was written since has not. A fence keeps out who has
+        # transactions as well, and no other worker.
+        up_to = (-1 if before is None else before) + (partition in self._marked and not goes_on)
+        complete = offset - len(items) == up_to
+        store.write(items, offset if complete else None, at_ms)
+        if complete and self.transactional:
+            self._marked.add(partition)
+        elif not complete and partition not in self._incomplete:
+            self._incomplete.add(partition)
+            log.warning(
+                "Another worker has written to %s[%s] since offset %s. The local state is checked from there "
+                "on when the partition is assigned again.",
+                self.changelog_topic_name,
+                partition,
+                before,
+            )
+
+    def sources(self, partition: int) -> Ids:
+        """Return the topics that a partition's state was built from, as far as they are known."""
+        return decode_sources(self.stores[partition].get(SOURCES_KEY))
+
+    def forget(self) -> None:
+        """Drop what was read from the databases; it is read again when needed."""
+        self._incomplete.clear()
+        self._marked.clear()
+        self._decoded.clear()
+
+    async def on_rebalance(
+        self, assigned: set[TP], revoked: set[TP], newly_assigned: set[TP], generation_id: int = 0
+    ) -> None:
+        """Forget what was decoded, and release the databases of partitions that went away."""
+        self.forget()
+        for tp in revoked:
+            if tp.topic == self.changelog_topic_name:
+                self.stores.close(tp.partition)
+        await super().on_rebalance(assigned, revoked, newly_assigned, generation_id)
+
+    async def on_recovery_completed(self, active_tps: set[TP], standby_tps: set[TP]) -> None:
+        """Forget what was decoded before the restore wrote underneath."""
+        self.forget()
+        await super().on_recovery_completed(active_tps, standby_tps)
+
+
+class _Settings:
+    """The settings of one partition by offset, and from where on no other worker published anything."""
+
+    __slots__ = ("ledger", "unseen")
+
+    def __init__(self, ledger: SettingsLedger) -> None:
+        self.ledger = ledger
+        self.unseen: int | None = None
+
+
+class SessionTable(StateTable[Session]):
+    """Sessions by id, partitioned like `decision-logs`, each partition with its settings by offset.
+
+    Args:
+        app: The Faust app.
+        kwargs: Of `StateTable` and `faust.Table`.
+    """
+
+    def __init__(self, app: AppT, *, source: str, **kwargs: Any) -> None:
+        super().__init__(app, form=SESSION_FORMAT, **kwargs)
+        self._source = source
+        self._settings: dict[int, _Settings] = {}
+        self._stubs: dict[int, Stubs] | None = None
+
+    def _settings_of(self, partition: int) -> _Settings:
+        found = self._settings.get(partition)
+        if found is None:
+            ledger = SettingsLedger.decode(self.stores[partition].get(SETTINGS_KEY))
+            found = self._settings[partition] = _Settings(ledger)
+        return found
+
+    def ledger(self, partition: int) -> SettingsLedger:
+        """Return the partition's settings by offset."""
+        return self._settings_of(partition).ledger
+
+    def sources(self, partition: int) -> Ids:
+        """Return the topic that a partition's state was built from, as far as it is known."""
+        return {self._source: self.ledger(partition).source}
+
+    def unseen(self, partition: int, end: int | None) -> int:
+        """Return the offset from which on no earlier owner of the partition can have put anything out.
+
+        That is what the ledger had reserved when the partition was assigned, or the ``end`` of the
+        partition at its first run, where that comes first.
+        """
+        state = self._settings_of(partition)
+        if state.unseen is None:
+            reserved = state.ledger.reserved
+            state.unseen = reserved if end is None else min(reserved, end)
+        return state.unseen
+
+    def note_stubs(self) -> None:
+        """Take note of the stubs that epochs write from now on."""
+        self._stubs = {}
+
+    def stubs(self, partition: int) -> Stubs:
+        """Return the stubs of a partition that were noted; who removes one takes it out."""
+        assert self._stubs is not None, "no caller asked to record them"
+        return self._stubs.setdefault(partition, Stubs())
+
+    def write(
+        self,
+        partition: int,
+        view: View[Session],
+        items: Sequence[tuple[bytes, bytes | None]],
+        offset: int,
+        at_ms: int,
+        *,
+        goes_on: bool = False,
+    ) -> None:
+        """Make an epoch's changes the partition's state, and take note of the sessions that ended."""
+        super().write(partition, view, items, offset, at_ms, goes_on=goes_on)
+        if self._stubs is None:
+            return
+        stubs = self.stubs(partition)
+        ended = [Stub(each.offset, at_ms, name) for name, each in view.changed.items() if each.ended]
+        stubs.add(sorted(ended))
+
+    def find(self, session_id: str) -> tuple[int, Session] | None:
+        """Return the partition that has a session and its state as last written, None when none here has."""
+        try:
+            key = session_key(session_id)
+        except UnicodeEncodeError:  # half a surrogate pair: no record can have such an id
+            return None
+        for partition, store in self.stores.opened().items():
+            stored = store.get(key)
+            if stored is not None:
+                return partition, decode_session(stored)
+        return None
+
+    def settings_versions(self) -> dict[int, int]:
+        """Return the version of the newest settings of each partition in use."""
+        return {number: state.ledger.newest.settings.version for number, state in self._settings.items()}
+
+    def shadow_versions(self) -> dict[int, int]:
+        """Return the version of what is tried out on each partition in use, 0 where nothing is."""
+        tried = {number: state.ledger.newest_shadow.settings for number, state in self._settings.items()}
+        return {number: 0 if settings is None else settings.version for number, settings in tried.items()}
+
+    def adopt(self, partition: int, ledger: SettingsLedger) -> None:
+        """Make ``ledger`` the partition's settings; it is stored already."""
+        self._settings_of(partition).ledger = ledger
+
+    def forget(self) -> None:
+        """Drop what was read from the databases, the settings too, and the stubs: a search finds them."""
+        super().forget()
+        self._settings.clear()
+        if self._stubs is not None:
+            self._stubs.clear()

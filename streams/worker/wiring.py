@@ -1,0 +1,237 @@
+"""The composition root: settings in, a Faust app out. Wires, decides nothing.
+
+``faust -A streams.worker.wiring worker`` finds ``app`` here; it is built from the environment when first
+asked for.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from importlib.metadata import version
+from typing import Any
+
+from faust.exceptions import ImproperlyConfigured
+
+from streams.core.errors import ConfigurationError
+from streams.core.policy.state_size import StateLimit
+from streams.observe.client_errors import ClientErrors
+from streams.observe.logs import logging_config
+from streams.observe.readings import Readings
+from streams.observe.settings import WorkerSettings, load
+from streams.observe.web import HealthServer
+from streams.worker import agents
+from streams.worker.aggregation import Aggregation
+from streams.worker.app import RunApp
+from streams.worker.batch import Job
+from streams.worker.endpoints import connection, open_codec
+from streams.worker.faust.pass_through import check_pass_through
+from streams.worker.faust.transport_options import TransportOptions
+from streams.worker.health.broker_watch import BrokerWatch
+from streams.worker.health.liveness import Health, Watchdog, status
+from streams.worker.health.observation import Observation
+from streams.worker.job_metrics import WorkerMetrics
+from streams.worker.job_parts import Folds
+from streams.worker.options import (
+    JOB_FLOW,
+    EngineOptions,
+    Flow,
+    TransactionOptions,
+    changelog_topic,
+    repartition_topic,
+)
+from streams.worker.session_lookup import SessionLookup
+from streams.worker.sessions_app import SessionsApp
+from streams.worker.state.changelog import encode_session
+from streams.worker.state.store import StoreOptions
+
+__version__ = version("eddy-streams")
+
+log = logging.getLogger(__name__)
+
+
+def engine_options(
+    settings: WorkerSettings,
+    errors: ClientErrors | None = None,
+    *,
+    flow: Flow = JOB_FLOW,
+    application_id: str | None = None,
+) -> EngineOptions:
+    """Return what the settings mean for the engine.
+
+    Args:
+        settings: The worker's settings.
+        errors: Folds those of the client library in the log.
+        flow: What the app reads and writes.
+        application_id: The app's name, where it is not the job itself.
+
+    Raises:
+        ConfigurationError: an option handed through does not exist.
+    """
+    check_pass_through(faust=settings.faust, consumer=settings.consumer, producer=settings.producer)
+    exactly_once = settings.processing_guarantee == "exactly_once"
+    compression = None if settings.producer_compression == "none" else settings.producer_compression
+    return EngineOptions(
+        application_id=application_id or settings.job,
+        job=settings.job,
+        flow=flow,
+        connection=connection(settings),
+        directory=settings.data_dir / (application_id or settings.job),
+        transport=TransportOptions(
+            run_max_records=settings.run_max_records,
+            run_max_bytes=settings.run_max_bytes,
+            fetch_max_wait_ms=settings.fetch_max_wait_ms,
+            commits_in_transactions=exactly_once,
+            # Their lanes rest for so long: what comes more often waits there.
+            paced={repartition_topic(settings.job): settings.aggregate_pause_s / 4},
+            producer={"enable_idempotence": settings.producer_idempotence, **settings.producer},
+            consumer=settings.consumer,
+        ),
+        store=StoreOptions(
+            block_cache_bytes=settings.rocksdb_block_cache_bytes,
+            write_buffer_bytes=settings.rocksdb_write_buffer_bytes,
+            max_write_buffers=settings.rocksdb_max_write_buffers,
+            max_open_files=settings.rocksdb_max_open_files,
+            bloom_bits=settings.rocksdb_bloom_bits,
+        ),
+        cached_sessions=settings.session_cache,
+        lane_max_runs=settings.lane_max_runs,
+        aggregate_pause_s=settings.aggregate_pause_s,
+        standby_replicas=settings.standby_replicas,
+        session_timeout_s=settings.session_timeout_s,
+        rebalance_timeout_s=settings.rebalance_timeout_s,
+        stub_rest_s=settings.stub_rest_s,
+        housekeeping_interval_s=settings.housekeeping_interval_s,
+        transactions=TransactionOptions(
+            within_s=settings.producer_request_timeout_s, timeout_s=settings.transaction_timeout_s
+        )
+        if exactly_once
+        else None,
+        faust={
+            "broker_session_timeout": settings.session_timeout_s,
+            "broker_heartbeat_interval": settings.heartbeat_interval_s,
+            "broker_rebalance_timeout": settings.rebalance_timeout_s,
+            "broker_request_timeout": settings.request_timeout_s,
+            "broker_commit_interval": settings.commit_interval_s,
+            "consumer_max_fetch_size": settings.fetch_max_bytes,
+            "consumer_group_instance_id": settings.group_instance_id,
+            "producer_acks": -1,
+            "producer_compression_type": compression,
+            "producer_linger": settings.producer_linger_ms / 1000.0,
+            "producer_max_batch_size": settings.producer_max_batch_bytes,
+            "producer_max_request_size": settings.producer_max_request_bytes,
+            "producer_request_timeout": settings.producer_request_timeout_s,
+            "stream_buffer_maxsize": 8,
+            "web_enabled": False,
+            "logging_config": logging_config(settings.log_level, settings.log_format, errors),
+            **settings.faust,
+        },
+    )
+
+
+def build(settings: WorkerSettings) -> SessionsApp:
+    """Return the app of a worker.
+
+    Raises:
+        ConfigurationError: the settings do not fit together.
+    """
+    metrics = WorkerMetrics(__version__)
+    errors = ClientErrors(fold=settings.log_level != "DEBUG")
+
+    @asynccontextmanager
+    async def new_folds(largest: Mapping[str, int]) -> AsyncIterator[Folds]:
+        codec = await open_codec(settings)
+        try:
+            changelog = changelog_topic(settings.job)
+            limit = StateLimit.of(largest[changelog], encode_session, changelog)
+            job = Job(
+                codec,
+                group=settings.job,
+                version=__version__,
+                topic_prefix=settings.topic_prefix,
+                largest=largest,
+                state_limit=limit,
+            )
+            yield Folds(job, Aggregation(codec, group=settings.job, topic_prefix=settings.topic_prefix))
+        finally:
+            await codec.close()
+
+    try:
+        app = SessionsApp(engine_options(settings, errors), new_folds, metrics)
+    except (ValueError, TypeError, ImproperlyConfigured) as error:
+        raise ConfigurationError(f"Faust refuses a setting: {error}. Check EDDY_FAUST.") from error
+    metrics.now_ms = app.clock.now_ms
+    agents.register(app)
+    brokers = BrokerWatch(connection(settings), errors)
+    metrics.watch(
+        replace(
+            readings(app, brokers),
+            settings_versions=app.sessions.settings_versions,
+            shadow_versions=app.sessions.shadow_versions,
+        )
+    )
+    observe(app, settings, brokers, metrics.exposition, lambda health: SessionLookup(app, health))
+    return app
+
+
+def readings(app: RunApp, brokers: BrokerWatch) -> Readings:
+    """Return what every app is asked at each scrape."""
+    return Readings(
+        brokers=brokers.brokers,
+        broker_silence_s=brokers.silent_s,
+        tls_outdated=brokers.tls_outdated,
+        lags=app.lags,
+        waiting=app.waiting,
+        sizes=app.sizes,
+        standby_lags=app.standby_lags,
+        clock_ahead=lambda: app.clock.ahead_s,
+    )
+
+
+def observe(
+    app: RunApp,
+    settings: WorkerSettings,
+    brokers: BrokerWatch,
+    exposition: Callable[[], bytes],
+    new_lookup: Callable[[Health], SessionLookup] | None = None,
+) -> None:
+    """Give an app what answers probes and watches over it, from before the first restore on.
+
+    Args:
+        app: The app.
+        settings: Where to listen, and how long a stall may be.
+        brokers: Knows whether brokers answer.
+        exposition: Returns the metrics.
+        new_lookup: Makes what answers for sessions, where the app has any.
+    """
+    health = Health(
+        app,
+        brokers,
+        stall_timeout_s=settings.stall_timeout_s,
+        restore_timeout_s=settings.restore_timeout_s,
+    )
+    token = settings.web_token
+    server = HealthServer(
+        settings.web_host,
+        settings.web_port,
+        live=lambda: status(health.live()),
+        ready=lambda: status(health.ready()),
+        metrics=exposition,
+        session=None if new_lookup is None else new_lookup(health),
+        token=None if token is None else token.get_secret_value(),
+    )
+    watchdog = Watchdog(health, stall_timeout_s=settings.stall_timeout_s)
+    greeting = (
+        f"Eddy {__version__} starts: group {app.options.application_id} at {settings.bootstrap_servers}, "
+        f"{settings.processing_guarantee.replace('_', ' ')}, state in {app.options.directory.absolute()}."
+    )
+    app.companions += (brokers, Observation(server, watchdog, greeting))
+
+
+def __getattr__(name: str) -> Any:
+    if name == "app":
+        app = globals()["app"] = build(load(WorkerSettings))
+        return app
+    raise AttributeError(name)

@@ -1,0 +1,132 @@
+"""What is concluded from what the brokers say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+from streams.core.domain.topic import Topic
+from streams.kafka.client import Stored
+from streams.kafka.job_topics import job_topics
+from streams.kafka.survey import Answer, Ends, Group
+from streams.operate.doctor.check import Status
+from streams.operate.doctor.cluster import (
+    age_checks,
+    broker_checks,
+    clock_check,
+    detection_checks,
+    group_checks,
+    topic_checks,
+)
+from streams.operate.doctor.state import Database
+from streams.worker.state.store import FORMAT, StoreInspection
+from topics.plan import ActualTopic, plan
+
+CATALOGUE = job_topics("eddy", partitions=2, replicas=1)
+ACTUAL = [ActualTopic(each.name, each.partitions, each.replicas, each.config) for each in CATALOGUE.topics]
+INPUT = str(Topic.DECISION_LOGS)
+
+
+def statuses(checks):
+    return [check.status for check in checks]
+
+
+def test_one_broker_of_several_that_does_not_answer_is_a_warning():
+    refused = Answer("b:1", "refused", "look")
+    assert statuses(broker_checks([refused])) == [Status.FAIL]
+    assert statuses(broker_checks([refused, Answer("b:2")])) == [Status.WARN, Status.OK]
+
+
+def test_topics_as_in_the_catalogue_are_fine():
+    assert statuses(topic_checks(plan(CATALOGUE, ACTUAL))) == [Status.OK]
+
+
+def test_a_missing_topic_is_a_failure_and_another_config_a_warning():
+    changed = ActualTopic(ACTUAL[0].name, 2, 1, {**ACTUAL[0].config, "retention.ms": "1"})
+    found = list(topic_checks(plan(CATALOGUE, [changed, *ACTUAL[2:]])))
+    assert statuses(found) == [Status.FAIL, Status.WARN]
+    assert found[0].said == f"missing: {ACTUAL[1].name}"
+    assert "retention.ms 1 -> " in found[1].said
+
+
+def test_a_topic_of_the_control_loop_that_is_missing_is_a_warning_as_workers_need_none():
+    found = list(
+        topic_checks(plan(CATALOGUE, [each for each in ACTUAL if each.name != Topic.SESSION_COMMAND_ACKS]))
+    )
+    assert statuses(found) == [Status.WARN]
+    assert found[0].said.startswith("missing: session-command-acks; workers need none")
+
+
+def test_fewer_replicas_than_wanted_are_a_warning():
+    wanted = job_topics("eddy", partitions=2, replicas=3)
+    found = list(topic_checks(plan(wanted, ACTUAL)))
+    assert Status.FAIL not in statuses(found)
+    assert [check.said.count("set EDDY_REPLICAS=1") for check in found] == [0, 1], "said once for all topics"
+    assert all(check.said.count(f"{ACTUAL[0].name},") == 1 for check in found)
+
+
+def settings(*documents):
+    return [Stored(0, offset, 0, b"settings", document, ()) for offset, document in enumerate(documents)]
+
+
+@pytest.mark.parametrize(
+    ("documents", "expected"),
+    [
+        ([], [Status.OK]),
+        ([b"nonsense", orjson.dumps({"version": 1, "cycle_loop": 4})], [Status.WARN, Status.OK]),
+        ([orjson.dumps({"version": 1, "cycle_loop": 0})], [Status.WARN]),
+        ([orjson.dumps({"version": 1, "entropy_window_size": 4})], [Status.WARN]),
+    ],
+)
+def test_settings_that_do_not_count_and_rules_that_cannot_fire_are_told(documents, expected):
+    assert statuses(detection_checks(settings(*documents))) == expected
+
+
+def test_a_clock_is_wrong_when_records_come_from_its_future():
+    assert clock_check([], 0, 1000).status is Status.OK
+    assert (
+        clock_check([5_000, 90_000], 100_000, 1000).said
+        == "the newest record is 10 s old by this machine's clock"
+    )
+    assert clock_check([100_000 + 3_600_001], 100_000, 3_600_000).status is Status.WARN
+
+
+def test_the_lag_is_told_and_nobody_at_work_is_a_warning():
+    partitions = {(INPUT, 0): Ends(0, 10), (INPUT, 1): Ends(5, 25)}
+    [found] = group_checks("eddy", Group("Empty", 0, {(INPUT, 0): 10}), partitions)
+    assert found.status is Status.WARN
+    assert found.said == "eddy: 20 records behind, 20 of them in decision-logs[1]; no worker runs"
+    [found] = group_checks("eddy", Group("Stable", 2, {(INPUT, 0): 10, (INPUT, 1): 25}), partitions)
+    assert (found.status, found.said) == (Status.OK, "eddy: 0 records behind; 2 workers, Stable")
+    [found] = group_checks("eddy", Group("unknown", None, {}), partitions)
+    assert found.status is Status.OK
+
+
+@pytest.mark.parametrize(("committed", "said"), [(26, "which ends at 25"), (4, "1 records are lost")])
+def test_an_offset_that_the_topic_does_not_have_is_a_failure(committed, said):
+    partitions = {(INPUT, 1): Ends(5, 25)}
+    first, *_ = group_checks("eddy", Group("Stable", 1, {(INPUT, 1): committed}), partitions)
+    assert first.status is Status.FAIL
+    assert said in first.said
+
+
+@pytest.mark.parametrize(
+    ("offset", "written_at", "held_by", "expected"),
+    [
+        (9, 1_000.0, None, []),
+        (10, 1_000.0, None, [Status.FAIL]),
+        (7, 900.0, None, [Status.WARN]),
+        (8, 900.0, None, []),
+        (9, 900.0, None, []),
+        (7, 900.0, 17, []),
+        (7, 950.0, None, []),
+        (None, 1_000.0, None, []),
+    ],
+)
+def test_state_that_does_not_fit_its_changelog_is_told(offset, written_at, held_by, expected):
+    database = Database("sessions", 0, Path("0.db"), held_by, StoreInspection(FORMAT, offset, written_at))
+    ends = {("eddy-sessions-changelog", 0): Ends(0, 10)}
+    kept = {"eddy-sessions-changelog": 60_000}
+    assert statuses(age_checks("eddy", [database], ends, kept, 1_001.0)) == expected
