@@ -67,8 +67,27 @@ class Failure(StrEnum):
     OTHER = "other"
 
 
+# Every match holds one of these, in lower case; looking for them takes a tenth of the time.
+_SIGNS: Final = {
+    Failure.ABSENT: (
+        *("answer questions", "no human", "no user", "no person", "no one", "not available", "unavailable"),
+        *("away", "no answer", "no response", "no reply", " ask ", "interactive"),
+    ),
+    Failure.CANCELLED: ("sibling tool call", "cancel", "was aborted"),
+    Failure.PATCH: (
+        *("failed to find", "old_", "olds", "oldt", "string to replace", "search block", "search text"),
+        *("patch ", "hunk", "no replacement", "verbatim"),
+    ),
+    Failure.MISSING: ("tool", "unknown function"),
+    Failure.REFUSED: (
+        *("perm", "not allowed", "authori", "blocked", "forbidden", "read-only", "erofs", "eacces"),
+        *("denied", "hook", "guard", "polic", "sandbox", "requires approval"),
+    ),
+}
+# The letters beyond ASCII that a pattern takes for an i, k or s, whatever their lower case is.
+_LIKE_ASCII: Final = re.compile("[\u0130\u0131\u017f\u212a]")
 _CLASSES: Final = tuple(
-    (failure, re.compile(pattern, re.IGNORECASE))
+    (failure, _SIGNS[failure], re.compile(pattern, re.IGNORECASE))
     for failure, pattern in (
         (
             Failure.ABSENT,
@@ -124,11 +143,14 @@ def failure_of(text: str, phrases: tuple[str, ...] = ()) -> Failure:
     <Failure.REFUSED: 'refused'>
     """
     head = text[:_HEAD]
-    if phrases:
-        lower = head.lower()
-        if any(phrase in lower for phrase in phrases):
-            return Failure.REFUSED
-    return next((failure for failure, pattern in _CLASSES if pattern.search(head)), Failure.OTHER)
+    lower = head.lower()
+    if phrases and any(phrase in lower for phrase in phrases):
+        return Failure.REFUSED
+    may_match = not head.isascii() and _LIKE_ASCII.search(head) is not None
+    for failure, signs, pattern in _CLASSES:
+        if (may_match or any(sign in lower for sign in signs)) and pattern.search(head):
+            return failure
+    return Failure.OTHER
 
 
 def is_denial(text: str) -> bool:

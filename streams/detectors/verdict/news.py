@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final, NamedTuple
 
 from streams.domain.decision import Decision
@@ -32,7 +31,6 @@ _NEARLY: Final = 6
 _LEADING: Final = sorted(
     "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
 )
-_short_marks: Final = re.compile("." * SHORT_MARK).findall
 
 
 class News(NamedTuple):
@@ -107,8 +105,7 @@ def news_of(decision: Decision, told: str) -> News:
     else:
         found = [*{**words((decision.intent or "")[:HEARD_CHARACTERS]), **told_words}]
     sample = [each[:SHORT_MARK] for each in _compared(list(map(mark, found)))]
-    known = frozenset(_short_marks(told))
-    return News(found, numbers, sample, [each for each in sample if each not in known])
+    return News(found, numbers, sample, [each for each in sample if not _stands_in(told, each, SHORT_MARK)])
 
 
 def _compared(marks: list[str]) -> list[str]:
@@ -150,9 +147,14 @@ def was_heard(heard: str, told: str) -> bool:
     >>> was_heard("123456abcdef", "abcdef"), was_heard("123456abcdef", "3456ab")
     (True, False)
     """
-    at = heard.find(told)
-    while at >= 0 and at % HEARD_MARK:
-        at = heard.find(told, at + 1)
+    return _stands_in(heard, told, HEARD_MARK)
+
+
+def _stands_in(marks: str, mark: str, width: int) -> bool:
+    """Tell whether a mark is one of those in a text of marks of this width."""
+    at = marks.find(mark)
+    while at >= 0 and at % width:
+        at = marks.find(mark, at + 1)
     return at >= 0
 
 

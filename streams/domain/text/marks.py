@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from base64 import b85encode
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
 
@@ -18,6 +17,9 @@ _LONGEST_REMEMBERED = 64
 _LOOKED_AT = 32
 # Rounding to 4 decimals adds less than this.
 _ROUNDED = 1e-4
+_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
+# Two digits of base 85 at a time: a third of the time that `base64.b85encode` takes.
+_PAIRS = [f"{first}{second}" for first in _DIGITS for second in _DIGITS]
 
 
 class Marks(str):
@@ -108,7 +110,8 @@ class _Remembered(dict[str, str]):
 
     def __missing__(self, word: str) -> str:
         digest = blake2b(word.encode("utf-8", "surrogatepass"), digest_size=4).digest()
-        made = b85encode(digest).decode("ascii")
+        number = int.from_bytes(digest, "big")
+        made = f"{_PAIRS[number // 614_125]}{_PAIRS[number // 85 % 7_225]}{_DIGITS[number % 85]}"
         if len(word) <= _LONGEST_REMEMBERED:
             if len(self) >= _MOST_REMEMBERED:
                 self.clear()
