@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from hashlib import blake2b
 
 from streams.domain.number import r4
@@ -103,6 +104,19 @@ class Marks(str):
 
 #: Takes the text of some marks apart.
 one_by_one: Callable[[str], list[str]] = re.compile("." * WIDTH).findall
+
+
+def places_among(marks: str, some: AbstractSet[str]) -> Sequence[int]:
+    """Return which marks of a text, counted from 0, are in a set.
+
+    >>> places_among(Marks.of(["alpha", "beta", "gamma"]), Marks.of(["gamma", "delta"]).set)
+    [2]
+    """
+    each = one_by_one(marks)
+    # Nearly always these are few, and often none.
+    if some.isdisjoint(each):
+        return ()
+    return [at for at, mark in enumerate(each) if mark in some]
 
 
 class _Remembered(dict[str, str]):

@@ -8,8 +8,6 @@ from streams.detectors.verdict.news import (
     HEARD_MARK,
     MOST_HEARD,
     MOST_TOLD,
-    SAMPLE,
-    SHORT_MARK,
     heard_mark,
     hearing,
     news_of,
@@ -17,6 +15,7 @@ from streams.detectors.verdict.news import (
     was_heard,
 )
 from streams.domain.decision import Decision
+from streams.domain.text.added import SAMPLE, SHORT_MARK
 from tests.unit.detectors.verdict.sequences import call, failing, text
 
 
