@@ -168,11 +168,12 @@ def tells_to_wait(text: str, act: Act) -> bool:
     >>> tells_to_wait("job 7: still running", Act.UNKNOWN), tells_to_wait("Merge in progress", Act.ACTS)
     (True, False)
     """
-    if act is Act.SAYS:
+    if not text or act is Act.SAYS or (act is Act.ASKS and len(text) > _SHORT):
         return False
-    if act is not Act.ACTS and len(text) <= _SHORT and _says_still(text):
+    head = text[:_SHORT].lower()
+    if act is not Act.ACTS and len(text) <= _SHORT and _says_still(head):
         return True
-    return act is not Act.ASKS and _says_background(text)
+    return act is not Act.ASKS and _says_background(head)
 
 
 def has_new_output(text: str) -> bool:
@@ -180,13 +181,14 @@ def has_new_output(text: str) -> bool:
     return bool(text) and not tells_to_wait(text, Act.WAITS)
 
 
-def _says_still(text: str) -> bool:
-    head = text[:_SHORT].lower()
-    return any(sign in head for sign in _SIGNS_OF_STILL) and _STILL.search(head) is not None
+def _says_still(head: str) -> bool:
+    for sign in _SIGNS_OF_STILL:
+        if sign in head:
+            return _STILL.search(head) is not None
+    return False
 
 
-def _says_background(text: str) -> bool:
-    head = text[:_SHORT].lower()
+def _says_background(head: str) -> bool:
     return ("background" in head or "launched" in head) and _BACKGROUND.search(head) is not None
 
 

@@ -78,7 +78,8 @@ def news_of(decision: Decision, told: str) -> News:
     1
     """
     added = decision.added
-    return News(*added, [each for each in added.sample if not _stands_in(told, each, SHORT_MARK)])
+    fresh = [each for each in added.sample if each not in told or not _stands_in(told, each, SHORT_MARK)]
+    return News(*added, fresh)
 
 
 def remembered(told: str, news: News) -> str:
