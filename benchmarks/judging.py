@@ -47,7 +47,7 @@ _PASSES = 4
 TEXT = {
     "normalise the result": ("result_text", "result"),
     "canonical form and signature": ("canonical_input", "result_digest", "call", "call_digest", "signature"),
-    "words and marks": ("argument_marks", "result_marks", "step_marks"),
+    "words and marks": ("step_marks", "added"),
 }
 
 #: Rows of the table in their order; those of the text and of the detectors make up `steps`.

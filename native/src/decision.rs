@@ -2,8 +2,8 @@
 
 use crate::digest::{digest, digest_and_longer};
 use crate::json::{Forms, forms};
-use crate::marks::{Letters, Marks, Step, StepMarks};
-use crate::result_text::{Normalised, normalised};
+use crate::marks::{Added, Answer, Letters, Marks, Step, StepMarks};
+use crate::result_text::normalised;
 
 /// The texts of a record.
 #[derive(Clone, Copy, Default)]
@@ -38,6 +38,8 @@ pub struct Derived {
     pub signature: String,
     /// The words of its parts.
     pub marks: StepMarks,
+    /// What the answer adds to the call.
+    pub added: Added,
 }
 
 impl Texts<'_> {
@@ -52,10 +54,7 @@ impl Texts<'_> {
             Forms::NotMine => return None,
         };
         let arguments = canonical.as_deref().unwrap_or(self.input);
-        let Normalised {
-            text: result,
-            is_replaced,
-        } = self.told.map(normalised).unwrap_or_default();
+        let result = self.told.and_then(normalised);
         let result_text = result.as_deref().or(self.told);
         let result_digest = result_text.map(digest);
         let outcome = result_digest.as_deref().unwrap_or_default();
@@ -66,10 +65,14 @@ impl Texts<'_> {
         let step = Step {
             said: &said.collect::<Vec<_>>().join(" "),
             told: self.told.unwrap_or_default(),
-            result: if is_replaced { result_text } else { None },
-            arguments,
             target: self.target,
         };
+        let answer = Answer {
+            intent: self.intent,
+            arguments: (!self.tool.is_empty()).then_some(arguments),
+            result: result_text.unwrap_or_default(),
+        };
+        let added = marks.added(&answer, letters)?;
         let marks = marks.of_step(&step, letters)?;
         Some(Derived {
             canonical,
@@ -79,13 +82,14 @@ impl Texts<'_> {
             call_digest,
             signature,
             marks,
+            added,
         })
     }
 
     fn digests(&self, loose: &str, outcome: &str) -> [String; 2] {
         let end = ["\0", self.status, "\0", outcome];
         if self.tool.is_empty() {
-            let intent = normalised(self.intent).text;
+            let intent = normalised(self.intent);
             return digest_and_longer(&["text\0", intent.as_deref().unwrap_or(self.intent)], &end);
         }
         digest_and_longer(&["tool\0", self.tool, "\0", loose], &end)
@@ -102,6 +106,10 @@ mod tests {
 
     impl Letters for NoLetters {
         fn lower(&mut self, _letter: char) -> Option<&str> {
+            None
+        }
+
+        fn is_decimal(&mut self, _letter: char) -> Option<bool> {
             None
         }
     }

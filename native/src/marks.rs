@@ -17,6 +17,16 @@ const WIDE: usize = size_of::<u64>();
 const SPACES: u64 = u64::from_ne_bytes([b' '; WIDE]);
 const LONGEST_REMEMBERED: usize = 3 * WIDE;
 
+/// Characters of a result, or an intent, that are heard, and of the arguments that add nothing.
+const HEARD_CHARACTERS: usize = 600;
+const OWN_CHARACTERS: usize = 1_000;
+/// Answers that add more words than this are compared by a sample of them.
+const LONG: usize = 32;
+/// Words of the sample: those with the lowest marks, so that equal texts give equal samples.
+const SAMPLE: usize = 12;
+/// Characters of the mark of a word that is compared.
+const SHORT_MARK: usize = 3;
+
 type Mark = [u8; WIDTH];
 
 /// A word of at most `LONGEST_REMEMBERED` bytes, filled up with NUL, which is in no word.
@@ -35,6 +45,9 @@ pub trait Letters {
     /// Returns a letter in lower case, a space for everything that belongs to no word; `None` if that depends on
     /// what stands around it, or is not to be had.
     fn lower(&mut self, letter: char) -> Option<&str>;
+
+    /// Whether a letter beyond ASCII is a decimal digit; `None` if that is not to be had.
+    fn is_decimal(&mut self, letter: char) -> Option<bool>;
 }
 
 /// The texts of a step.
@@ -44,10 +57,6 @@ pub struct Step<'a> {
     pub said: &'a str,
     /// The result text.
     pub told: &'a str,
-    /// The normalised result text; `None` if nothing but blanks differs from what is told.
-    pub result: Option<&'a str>,
-    /// The arguments.
-    pub arguments: &'a str,
     /// What was acted on.
     pub target: &'a str,
 }
@@ -67,12 +76,31 @@ impl Step<'_> {
 pub struct StepMarks {
     /// What only is said, then what is told.
     pub step: String,
-    /// The normalised result.
-    pub result: String,
-    /// The arguments.
-    pub arguments: String,
     /// What is said, and the target.
     pub spoken: String,
+}
+
+/// A call and its answer.
+#[derive(Clone, Copy, Default)]
+pub struct Answer<'a> {
+    /// What is intended, empty without it.
+    pub intent: &'a str,
+    /// The arguments; `None` without a tool.
+    pub arguments: Option<&'a str>,
+    /// The normalised result text, empty without one.
+    pub result: &'a str,
+}
+
+/// What an answer adds to its call (specification 6.3b).
+pub struct Added {
+    /// The words, with spaces in between.
+    pub text: String,
+    /// How many these are.
+    pub size: usize,
+    /// The numbers beside them.
+    pub numbers: Vec<String>,
+    /// Short marks of the words that are compared, in order.
+    pub sample: Vec<String>,
 }
 
 /// Words and their marks. Words come back all the time; if there are too many, all are forgotten.
@@ -96,12 +124,6 @@ impl Marks {
         let mut marks = Vec::new();
         self.add(said, letters, &mut marks)?;
         marks.extend_from_slice(&marks_told);
-        let result = match step.result {
-            // Blanks make no difference to the words.
-            None if told.len() == step.told.len() => marks_told,
-            result => self.of(used(result.unwrap_or(step.told)), letters)?,
-        };
-        let arguments = self.of(used(step.arguments), letters)?;
         let mut spoken = Vec::new();
         self.begin();
         self.add(said, letters, &mut spoken)?;
@@ -109,18 +131,74 @@ impl Marks {
         let text = |marks| String::from_utf8(marks).ok();
         Some(StepMarks {
             step: text(marks)?,
-            result: text(result)?,
-            arguments: text(arguments)?,
             spoken: text(spoken)?,
         })
     }
 
-    /// Returns the marks of the words of a text, in the order in which they first occur.
-    fn of(&mut self, text: &str, letters: &mut impl Letters) -> Option<Vec<u8>> {
-        let mut marks = Vec::new();
+    /// Returns what an answer adds to its call; `None` if the letters of a text are not to be had.
+    pub fn added(&mut self, answer: &Answer<'_>, letters: &mut impl Letters) -> Option<Added> {
+        let mut text = String::new();
+        // Where each word ends in the text, and its mark.
+        let mut found: Vec<(usize, Mark)> = Vec::new();
+        let mut keep = |word: &[u8], mark| {
+            text.push_str(std::str::from_utf8(word).unwrap_or_default());
+            found.push((text.len(), mark));
+        };
         self.begin();
-        self.add(text, letters, &mut marks)?;
-        Some(marks)
+        if let Some(arguments) = answer.arguments {
+            self.each_new(first(arguments, OWN_CHARACTERS), letters, |_, _| ())?;
+        } else {
+            self.each_new(first(answer.intent, HEARD_CHARACTERS), letters, &mut keep)?;
+        }
+        self.each_new(first(answer.result, HEARD_CHARACTERS), letters, &mut keep)?;
+        let mut words = Vec::with_capacity(found.len());
+        let mut from = 0;
+        for (end, mark) in found {
+            words.push((text.get(from..end)?, mark));
+            from = end;
+        }
+        let mut numbers = Vec::new();
+        if answer.arguments.is_some() {
+            let mut decimal = Vec::with_capacity(words.len());
+            for (word, _) in &words {
+                decimal.push(is_decimal(word, letters)?);
+            }
+            let digits = decimal.iter().filter(|&&each| each).count();
+            if digits > 0 && digits * 3 <= words.len() * 2 {
+                let (those, others) = words
+                    .iter()
+                    .zip(decimal)
+                    .partition::<Vec<_>, _>(|each| each.1);
+                numbers = those
+                    .iter()
+                    .map(|&(&(word, _), _)| word.to_owned())
+                    .collect();
+                words = others.into_iter().map(|(&word, _)| word).collect();
+            }
+        }
+        let mut joined = String::with_capacity(text.len() + words.len());
+        for (word, _) in &words {
+            if !joined.is_empty() {
+                joined.push(' ');
+            }
+            joined.push_str(word);
+        }
+        let marks = words.iter().map(|&(_, mark)| mark).collect();
+        Some(Added {
+            text: joined,
+            size: words.len(),
+            numbers,
+            sample: compared(marks)
+                .iter()
+                .filter_map(|mark| {
+                    Some(
+                        std::str::from_utf8(mark.get(..SHORT_MARK)?)
+                            .ok()?
+                            .to_owned(),
+                    )
+                })
+                .collect(),
+        })
     }
 
     fn begin(&mut self) {
@@ -134,6 +212,16 @@ impl Marks {
 
     /// Appends the marks of the words that the text has not had yet.
     fn add(&mut self, text: &str, letters: &mut impl Letters, marks: &mut Vec<u8>) -> Option<()> {
+        self.each_new(text, letters, |_, mark| marks.extend_from_slice(&mark))
+    }
+
+    /// Gives every word that the text has not had yet, and its mark, to a function.
+    fn each_new(
+        &mut self,
+        text: &str,
+        letters: &mut impl Letters,
+        mut take: impl FnMut(&[u8], Mark),
+    ) -> Option<()> {
         let mut lower = std::mem::take(&mut self.lower);
         lower.clear();
         let known = lower_words(text, letters, &mut lower);
@@ -142,12 +230,13 @@ impl Marks {
             lower.extend_from_slice(&[b' '; LONGEST_REMEMBERED + 1]);
             let mut rest = lower.as_slice();
             while let Some((word, length)) = next_word(&mut rest) {
+                let bytes = rest.get(..length).unwrap_or_default();
                 let mark = match word {
-                    Some(word) => self.new_mark(word, rest.get(..length).unwrap_or_default()),
-                    None => self.new_mark_of_long(rest.get(..length).unwrap_or_default()),
+                    Some(word) => self.new_mark(word, bytes),
+                    None => self.new_mark_of_long(bytes),
                 };
                 if let Some(mark) = mark {
-                    marks.extend_from_slice(&mark);
+                    take(bytes, mark);
                 }
                 rest = rest.get(length..).unwrap_or_default();
             }
@@ -271,6 +360,47 @@ fn mark(word: &[u8]) -> Mark {
     mark
 }
 
+/// Whether a word is a number, as Python knows digits.
+fn is_decimal(word: &str, letters: &mut impl Letters) -> Option<bool> {
+    for letter in word.chars() {
+        let is_digit = if letter.is_ascii() {
+            letter.is_ascii_digit()
+        } else {
+            letters.is_decimal(letter)?
+        };
+        if !is_digit {
+            return Some(false);
+        }
+    }
+    Some(true)
+}
+
+/// Returns the marks of the words that are compared, in order.
+fn compared(mut marks: Vec<Mark>) -> Vec<Mark> {
+    if marks.len() > LONG {
+        marks.select_nth_unstable(SAMPLE);
+        marks.truncate(SAMPLE);
+    }
+    marks.sort_unstable();
+    marks
+}
+
+/// Returns which marks of a text, counted from 0, are among some others. `None` if one is not made of marks.
+#[must_use]
+pub fn places(marks: &str, some: &str) -> Option<Vec<usize>> {
+    let some = sorted(some)?;
+    if !is_marks(marks) {
+        return None;
+    }
+    let found = marks
+        .as_bytes()
+        .chunks_exact(WIDTH)
+        .enumerate()
+        .filter(|(_, mark)| some.binary_search(&number(mark)).is_ok())
+        .map(|(at, _)| at);
+    Some(found.collect())
+}
+
 /// Returns how many marks two sets share. `None` if one is not made of marks.
 #[must_use]
 pub fn shared(one: &str, other: &str) -> Option<usize> {
@@ -285,13 +415,9 @@ pub fn shared(one: &str, other: &str) -> Option<usize> {
 
 /// The marks of a set as numbers, in order.
 fn sorted(marks: &str) -> Option<Vec<u64>> {
-    if !(marks.len().is_multiple_of(WIDTH) && marks.bytes().all(|byte| byte.is_ascii_graphic())) {
+    if !is_marks(marks) {
         return None;
     }
-    let number = |mark: &[u8]| {
-        mark.iter()
-            .fold(0, |number, &byte| number << 8 | u64::from(byte))
-    };
     let mut numbers: Vec<u64> = marks.as_bytes().chunks_exact(WIDTH).map(number).collect();
     numbers.sort_unstable();
     // Two words may have the same mark.
@@ -299,9 +425,18 @@ fn sorted(marks: &str) -> Option<Vec<u64>> {
     Some(numbers)
 }
 
+fn is_marks(text: &str) -> bool {
+    text.len().is_multiple_of(WIDTH) && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+fn number(mark: &[u8]) -> u64 {
+    mark.iter()
+        .fold(0, |number, &byte| number << 8 | u64::from(byte))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Letters, Marks, Step, StepMarks, mark, shared};
+    use super::{Added, Answer, Letters, Marks, Step, StepMarks, mark, places, shared};
 
     struct Few;
 
@@ -311,17 +446,22 @@ mod tests {
                 'é' | 'É' => Some("é"),
                 '—' => Some(" "),
                 'İ' => Some("i "),
+                '٣' => Some("٣"),
                 _ => None,
             }
+        }
+
+        fn is_decimal(&mut self, letter: char) -> Option<bool> {
+            Some(letter == '٣')
         }
     }
 
     fn of(text: &str) -> Option<String> {
         step(Step {
-            arguments: text,
+            told: text,
             ..Step::default()
         })
-        .map(|marks| marks.arguments)
+        .map(|marks| marks.step)
     }
 
     fn step(step: Step<'_>) -> Option<StepMarks> {
@@ -378,21 +518,69 @@ mod tests {
         );
     }
 
-    #[test]
-    fn a_result_without_placeholders_has_the_words_that_are_told() {
-        let result = |said, told, result| {
-            step(Step {
-                said,
-                told,
-                result,
-                ..Step::default()
-            })
-            .map(|marks| marks.result)
+    fn added(arguments: Option<&str>, intent: &str, result: &str) -> Option<Added> {
+        let answer = Answer {
+            intent,
+            arguments,
+            result,
         };
-        assert_eq!(result("x", "b\nc", None), of("b c"));
-        assert_eq!(result("x", "b 0.1s", Some("b <dur>")), of("b dur"));
-        let told = "b ".repeat(1_999) + "c";
-        assert_eq!(result("one more word", &told, None), of("b c"));
+        Marks::default().added(&answer, &mut Few)
+    }
+
+    #[test]
+    fn an_answer_adds_the_words_that_its_call_lacks() {
+        let words = |arguments, intent, result| {
+            added(arguments, intent, result).map(|added| (added.text, added.size, added.numbers))
+        };
+        let expected = |text: &str, size, numbers: &[&str]| {
+            let numbers = numbers.iter().map(|&each| each.to_owned()).collect();
+            Some((text.to_owned(), size, numbers))
+        };
+        let of_call = |result| words(Some("a.py"), "x", result);
+        assert_eq!(of_call("A.py: ok, 3 é é"), expected("ok é", 2, &["3"]));
+        assert_eq!(of_call("1 ٣ 2 b"), expected("1 ٣ 2 b", 4, &[]));
+        assert_eq!(of_call("1 ٣ b"), expected("b", 1, &["1", "٣"]));
+        assert_eq!(of_call(""), expected("", 0, &[]));
+        assert_eq!(
+            words(None, "try 3", "3 more"),
+            expected("try 3 more", 3, &[])
+        );
+        let result = "w ".repeat(300) + "b";
+        assert_eq!(of_call(&result), expected("w", 1, &[]));
+        let arguments = "w ".repeat(600);
+        assert_eq!(
+            words(Some(&(arguments + "b")), "", "b"),
+            expected("b", 1, &[])
+        );
+    }
+
+    #[test]
+    fn the_twelve_lowest_of_many_words_are_compared() {
+        let sample = |count: usize| {
+            let text: Vec<_> = (0..count).map(|at| format!("w{at}")).collect();
+            let mut marks: Vec<_> = text.iter().map(|word| mark(word.as_bytes())).collect();
+            marks.sort_unstable();
+            let all: Vec<_> = marks
+                .iter()
+                .filter_map(|mark| String::from_utf8(mark[..3].to_vec()).ok())
+                .collect();
+            (
+                added(Some(""), "", &text.join(" ")).map(|added| added.sample),
+                all,
+            )
+        };
+        let (found, all) = sample(32);
+        assert_eq!(found.as_deref(), Some(all.as_slice()));
+        let (found, all) = sample(33);
+        assert_eq!(found.as_deref(), all.get(..12));
+    }
+
+    #[test]
+    fn places_of_marks_count_from_0() {
+        assert_eq!(places("aaaaabbbbbaaaaa", "cccccaaaaa"), Some(vec![0, 2]));
+        assert_eq!(places("", "bbbbb"), Some(vec![]));
+        assert_eq!(places("aaaaab", "bbbbb"), None);
+        assert_eq!(places("aaaaa", "äbbb"), None);
     }
 
     #[test]

@@ -16,7 +16,7 @@ mod eddy_native {
     /// Of what the functions return. It changes with any function that has a twin in Python, here and in
     /// `streams/core/native.py`.
     #[pymodule_export]
-    const REVISION: u32 = 2;
+    const REVISION: u32 = 3;
 
     #[pymodule_export]
     use super::avro_reader::AvroReader;
@@ -25,5 +25,5 @@ mod eddy_native {
     #[pymodule_export]
     use super::record::known_fields;
     #[pymodule_export]
-    use super::texts::{read_texts, shared};
+    use super::texts::{places, read_texts, shared};
 }

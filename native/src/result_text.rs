@@ -383,27 +383,12 @@ fn durations(text: &[u8], places: &mut Places) {
     }
 }
 
-/// A result text, normalised.
-#[derive(Default)]
-pub struct Normalised {
-    /// The text; `None` if that is the text as it came.
-    pub text: Option<String>,
-    /// Whether it was cut, or something gave way to a placeholder.
-    pub is_replaced: bool,
-}
-
-/// Normalises a result text.
+/// Normalises a result text; `None` if that is the text as it came.
 #[must_use]
-pub fn normalised(text: &str) -> Normalised {
+pub fn normalised(text: &str) -> Option<String> {
     match with_placeholders(text) {
-        None => Normalised {
-            text: single_spaced(text),
-            is_replaced: false,
-        },
-        Some(placed) => Normalised {
-            text: single_spaced(&placed).or(Some(placed)),
-            is_replaced: true,
-        },
+        None => single_spaced(text),
+        Some(placed) => single_spaced(&placed).or(Some(placed)),
     }
 }
 
@@ -431,7 +416,7 @@ mod tests {
                 "<tmp>: In[<n>] é<tmp>",
             ),
         ] {
-            assert_eq!(normalised(text).text.as_deref(), Some(wanted));
+            assert_eq!(normalised(text).as_deref(), Some(wanted));
         }
     }
 
@@ -445,7 +430,7 @@ mod tests {
             "deadbeef",
             "order 12345678",
         ] {
-            assert_eq!(normalised(text).text, None);
+            assert_eq!(normalised(text), None);
         }
     }
 }

@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 from streams.core.errors import ConfigurationError
 
 VARIABLE: Final = "EDDY_NATIVE"
-REVISION: Final = 2
+REVISION: Final = 3
 """Which values the twins return: one more with each change of them, here and in ``native/src/python.rs``."""
 
 _INSTALL: Final = "Install it with `make setup`, where cargo is, or from its wheel (docs/native.md)"

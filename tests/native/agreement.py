@@ -25,7 +25,7 @@ from streams.core.domain.text.marks import Marks
 
 DERIVED = (
     *("result_text", "canonical_input", "loose_input", "result", "result_digest", "call", "call_digest"),
-    *("signature", "argument_marks", "result_marks", "step_marks", "spoken_marks", "spoken_words"),
+    *("signature", "step_marks", "spoken_marks", "spoken_words", "added"),
 )
 
 
@@ -39,6 +39,10 @@ def on_decision(known: dict[str, Any]) -> int:
         wanted, found = getattr(python, name), getattr(native, name)
         assert found == wanted, name
         assert isinstance(found, str) == isinstance(wanted, str), name
+    for most in (0, 2, 256):
+        assert native.speaks_more_than(most) == python.speaks_more_than(most)
+    for some in (python.step_marks, python.step_marks[:7], "\ud800bcde"):
+        assert [*native.spoken_among(some)] == [*python.spoken_among(some)]
     return left
 
 

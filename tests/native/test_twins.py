@@ -69,6 +69,12 @@ def test_every_letter_is_the_same_letter():
     assert len(left) == 64
 
 
+def test_every_digit_is_the_same_digit():
+    for start in range(0, 0x110000, 64):
+        letters = [chr(code) for code in range(start, start + 64) if not 0xD800 <= code < 0xE000]
+        agreement.on_decision(known(f"{' '.join(letters)} {'a b c ' * 9}", tool_input="{}"))
+
+
 def test_few_texts_are_left_to_python():
     assert agreement.on_decision(known("é 读 İ 😀 \x1c")) == 0
     assert agreement.on_decision(known("\ud800")) == 1

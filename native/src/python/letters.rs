@@ -11,7 +11,11 @@ const SIGMA: char = 'Σ';
 const MOST_KNOWN: usize = 1 << 16;
 
 /// What Python has said about letters until now.
-pub type Known = HashMap<char, Box<str>>;
+#[derive(Default)]
+pub struct Known {
+    lower: HashMap<char, Box<str>>,
+    decimal: HashMap<char, bool>,
+}
 
 /// Letters beyond ASCII, looked up and asked for.
 pub struct Asked<'a, 'py> {
@@ -24,14 +28,29 @@ impl Letters for Asked<'_, '_> {
         if letter == SIGMA {
             return None;
         }
-        if !self.known.contains_key(&letter) {
-            if self.known.len() >= MOST_KNOWN {
-                self.known.clear();
+        let known = &mut self.known.lower;
+        if !known.contains_key(&letter) {
+            if known.len() >= MOST_KNOWN {
+                known.clear();
             }
             let lower = ask(self.py, letter).ok()?;
-            self.known.insert(letter, lower.into_boxed_str());
+            known.insert(letter, lower.into_boxed_str());
         }
-        self.known.get(&letter).map(AsRef::as_ref)
+        known.get(&letter).map(AsRef::as_ref)
+    }
+
+    fn is_decimal(&mut self, letter: char) -> Option<bool> {
+        let known = &mut self.known.decimal;
+        if let Some(&is_decimal) = known.get(&letter) {
+            return Some(is_decimal);
+        }
+        let said = text(self.py, letter).call_method0("isdecimal").ok()?;
+        let is_decimal = said.extract().ok()?;
+        if known.len() >= MOST_KNOWN {
+            known.clear();
+        }
+        known.insert(letter, is_decimal);
+        Some(is_decimal)
     }
 }
 

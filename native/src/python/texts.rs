@@ -4,11 +4,11 @@ use std::sync::{LazyLock, Mutex};
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFrozenSet, PyString};
+use pyo3::types::{PyDict, PyString};
 
 use super::letters::{Asked, Known};
 use crate::decision::{Derived, Texts};
-use crate::marks::{Marks, WIDTH};
+use crate::marks::Marks;
 
 type Text<'py> = Bound<'py, PyString>;
 
@@ -122,11 +122,12 @@ impl<'py> Given<'py> {
         into.set_item(intern!(py, "call_digest"), derived.call_digest)?;
         into.set_item(intern!(py, "signature"), derived.signature)?;
         let marks = derived.marks;
+        into.set_item(intern!(py, "_marks"), (marks.step, marks.spoken))?;
+        let added = derived.added;
         into.set_item(
-            intern!(py, "_marks"),
-            (marks.arguments, marks.result, marks.step),
-        )?;
-        into.set_item(intern!(py, "spoken_marks"), one_by_one(py, &marks.spoken)?)
+            intern!(py, "_added"),
+            (added.text, added.size, added.numbers, added.sample),
+        )
     }
 }
 
@@ -134,18 +135,16 @@ fn filled<'a>(text: Option<&'a Text<'_>>) -> Option<&'a str> {
     text.map_or(Some(""), |text| text.to_str().ok())
 }
 
-fn one_by_one<'py>(py: Python<'py>, marks: &str) -> PyResult<Bound<'py, PyFrozenSet>> {
-    let each: Vec<_> = marks
-        .as_bytes()
-        .chunks_exact(WIDTH)
-        .map(|mark| PyString::from_bytes(py, mark))
-        .collect::<PyResult<_>>()?;
-    PyFrozenSet::new(py, each)
-}
-
 /// Returns how many marks two sets share; `None` if one is not made of marks.
 #[pyfunction]
 #[pyo3(signature = (one, other, /))]
 pub fn shared(one: &Text<'_>, other: &Text<'_>) -> Option<usize> {
     crate::marks::shared(one.to_str().ok()?, other.to_str().ok()?)
+}
+
+/// Returns which marks of a text, counted from 0, are among some others; `None` if one is not made of marks.
+#[pyfunction]
+#[pyo3(signature = (marks, some, /))]
+pub fn places(marks: &Text<'_>, some: &Text<'_>) -> Option<Vec<usize>> {
+    crate::marks::places(marks.to_str().ok()?, some.to_str().ok()?)
 }

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from streams.core.domain.lazy import lazy
+from streams.core.domain.text.added import Added, added
 from streams.core.domain.text.canonical import forms
 from streams.core.domain.text.digest import digest, digest_and_longer
-from streams.core.domain.text.marks import Marks, mark
+from streams.core.domain.text.marks import Marks, mark, places_among
 from streams.core.domain.text.result_text import normalise_result, single_spaced, with_placeholders
 from streams.core.domain.text.tokens import USED, words
 
@@ -178,25 +179,17 @@ class Decision(_Accepted):
         return self._digests[1]
 
     @lazy
-    def argument_marks(self) -> Marks:
-        """The words of `canonical_input`."""
-        return Marks.of(words(self.canonical_input))
-
-    @lazy
-    def result_marks(self) -> Marks:
-        """The words of `result`."""
-        # Most results have nothing to replace, and the blanks make no difference to the words.
-        if self._placed == self.result_text and len(self.result_text or "") <= self._said[1]:
-            return self._told_marks
-        return Marks.of(words(self.result))
+    def added(self) -> Added:
+        """What the answer says that the call did not (specification 6.3b)."""
+        return added(self.tool_call, self.canonical_input, self.intent, self.result)
 
     @lazy
     def step_marks(self) -> Marks:
         """The words of intent, tool, arguments and result text together (specification 5.4)."""
         # What is told has most of the words, so it is taken as a whole, behind what only was said.
-        told = self._told_words
-        only_said = Marks.of([word for word in self._said[0] if word not in told])
-        return Marks(only_said + self._told_marks)
+        said, room = self._said
+        told = {} if self.result_text is None else words(self.result_text[:room])
+        return Marks.of([*[word for word in said if word not in told], *told])
 
     @property
     def spoken_words(self) -> dict[str, None]:
@@ -209,6 +202,15 @@ class Decision(_Accepted):
         """The marks of `spoken_words`."""
         return set(map(mark, self.spoken_words))
 
+    def speaks_more_than(self, most: int) -> bool:
+        """Tell whether there are more of `spoken_words`."""
+        # Two words may have one mark, so the words are counted well below it.
+        return len(self.spoken_marks) > most // 2 and len(self.spoken_words) > most
+
+    def spoken_among(self, marks: str) -> Sequence[int]:
+        """Return which of these marks, by their places in a text of marks, are among `spoken_marks`."""
+        return places_among(marks, self.spoken_marks)
+
     @lazy
     def _said(self) -> tuple[dict[str, None], int]:
         """The words of intent, tool and arguments, and how many characters of a text behind them count.
@@ -217,17 +219,6 @@ class Decision(_Accepted):
         """
         said = " ".join([part for part in (self.intent, self.tool, self.canonical_input) if part])
         return words(said), max(0, USED - len(said) - 1) if said else USED
-
-    @lazy
-    def _told_words(self) -> dict[str, None]:
-        """The words of the result text, as far as they count behind intent, tool and arguments."""
-        text = self.result_text
-        return {} if text is None else words(text[: self._said[1]])
-
-    @lazy
-    def _told_marks(self) -> Marks:
-        """The marks of these words."""
-        return Marks.of(self._told_words)
 
     @property
     def cumulative_cost(self) -> float | None:

@@ -5,7 +5,8 @@ Only importable where ``eddy-native`` is installed; `streams.core.domain.twins` 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, TypeVar
 
 import eddy_native as core
@@ -13,6 +14,7 @@ import eddy_native as core
 from streams.core.domain import validation
 from streams.core.domain.decision import Decision
 from streams.core.domain.lazy import lazy
+from streams.core.domain.text.added import Added
 from streams.core.domain.text.marks import WIDTH, Marks
 from streams.core.domain.validation import Fields
 
@@ -64,30 +66,44 @@ class NativeDecision(Decision):
     result_digest = _read_at_once(Decision.result_digest)
     call_digest = _read_at_once(Decision.call_digest)
     signature = _read_at_once(Decision.signature)
-    spoken_marks = _read_at_once(Decision.spoken_marks)
 
     @lazy
-    def _marks(self) -> tuple[str, str, str]:
-        """The marks of arguments, result and step."""
+    def _marks(self) -> tuple[str, str]:
+        """The marks of the step, and of what is spoken."""
         found = self.__dict__
         if core.read_texts(found, self.action, self.intent):
-            marks: tuple[str, str, str] = found["_marks"]
+            marks: tuple[str, str] = found["_marks"]
             return marks
-        names = Decision.argument_marks, Decision.result_marks, Decision.step_marks
-        arguments, result, step = [of.compute(self) for of in names]
-        return arguments, result, step
+        return Decision.step_marks.compute(self), Marks.of(self.spoken_words)
 
     @lazy
-    def argument_marks(self) -> Marks:
-        """The words of `canonical_input`."""
-        return NativeMarks(self._marks[0])
+    def _added(self) -> tuple[str, int, list[str], list[str]]:
+        found = self.__dict__
+        if core.read_texts(found, self.action, self.intent):
+            added: tuple[str, int, list[str], list[str]] = found["_added"]
+            return added
+        return Decision.added.compute(self)
 
     @lazy
-    def result_marks(self) -> Marks:
-        """The words of `result`."""
-        return NativeMarks(self._marks[1])
+    def added(self) -> Added:
+        """What the answer says that the call did not (specification 6.3b)."""
+        return Added._make(self._added)
 
     @lazy
     def step_marks(self) -> Marks:
         """The words of intent, tool, arguments and result text together (specification 5.4)."""
-        return NativeMarks(self._marks[2])
+        return NativeMarks(self._marks[0])
+
+    @lazy
+    def spoken_marks(self) -> AbstractSet[str]:
+        """The marks of `spoken_words`."""
+        return Marks(self._marks[1]).set
+
+    def speaks_more_than(self, most: int) -> bool:
+        """Tell whether there are more of `spoken_words`."""
+        return len(self._marks[1]) > WIDTH * most
+
+    def spoken_among(self, marks: str) -> Sequence[int]:
+        """Return which of these marks, by their places in a text of marks, are among `spoken_marks`."""
+        found = core.places(marks, self._marks[1])
+        return super().spoken_among(marks) if found is None else found

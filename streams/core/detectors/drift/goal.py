@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from streams.core.domain.decision import Decision
 from streams.core.domain.shared_window import FIRST, NOTHING, append, as_letters, item_of, letter
-from streams.core.domain.text.marks import WIDTH, Marks, mark, one_by_one
+from streams.core.domain.text.marks import WIDTH, Marks, mark, places_among
 from streams.core.domain.text.tokens import words
 
 _MOST_WORDS = 256
@@ -86,7 +85,7 @@ def follow(stored: Sequence[Any], decision: Decision, window: int) -> tuple[Sequ
     goal = stored[0]
     if goal:
         # As in most records, there is nothing else to follow.
-        ages = _spoken_of(goal, stored[1], _spoken(decision), window)
+        ages = _aged(goal, stored[1], decision, window)
         return (goal, ages), _drift(ages)
     state = advance(GoalState(*stored), decision, window)
     return state.stored(), state.drift
@@ -101,7 +100,7 @@ def advance(state: GoalState, decision: Decision, window: int) -> GoalState:
         window: setting `goal_window`.
     """
     if state.goal:
-        return GoalState(state.goal, _spoken_of(state.goal, state.ages, _spoken(decision), window))
+        return GoalState(state.goal, _aged(state.goal, state.ages, decision, window))
     newest, earlier, order = Marks.of(_telling(decision.spoken_words)), state.earlier, state.order
     if window == 1:
         earlier, order = (), ""
@@ -113,26 +112,30 @@ def advance(state: GoalState, decision: Decision, window: int) -> GoalState:
     # From here on it is as if the goal had been known from the start.
     known, ages = str(goal), NOTHING * (len(goal) // WIDTH)
     for place in order:
-        ages = _spoken_of(known, ages, Marks(item_of(earlier, place) or "").set, window)
-    return GoalState(known, _spoken_of(known, ages, newest.set, window))
+        spoken = Marks(item_of(earlier, place) or "").set
+        ages = _with_spoken(ages, places_among(known, spoken), window)
+    return GoalState(known, _with_spoken(ages, places_among(known, newest.set), window))
 
 
-def _spoken(decision: Decision) -> AbstractSet[str]:
-    """Return the marks of the words of a record that can be words of a goal, and perhaps others."""
-    spoken = decision.spoken_marks
-    # No word of a goal is short or common, so only the limit of 256 needs the others left out. Two words may
-    # have one mark, so the words are counted well below it.
-    if len(spoken) > _MOST_WORDS // 2 and len(decision.spoken_words) > _MOST_WORDS:
-        return set(map(mark, _telling(decision.spoken_words)))
-    return spoken
+def _aged(goal: str, ages: str, decision: Decision, window: int) -> str:
+    """Return the ages of the words of a goal after one more record."""
+    # No word of a goal is short or common, so only the limit of 256 needs the others left out.
+    if decision.speaks_more_than(_MOST_WORDS):
+        spoken = places_among(goal, set(map(mark, _telling(decision.spoken_words))))
+    else:
+        spoken = decision.spoken_among(goal)
+    return _with_spoken(ages, spoken, window)
 
 
-def _spoken_of(goal: str, ages: str, spoken: AbstractSet[str], window: int) -> str:
-    """Return the ages of the words of a goal after one more record, in which these marks were spoken of."""
-    ages, words = ages.translate(_older(window)), one_by_one(goal)
-    if spoken.isdisjoint(words):
+def _with_spoken(ages: str, spoken: Sequence[int], window: int) -> str:
+    """Return the ages after one more record, in which the words at these places were spoken of."""
+    ages = ages.translate(_older(window))
+    if not spoken:
         return ages
-    return "".join([FIRST if word in spoken else age for word, age in zip(words, ages, strict=True)])
+    each = list(ages)
+    for at in spoken:
+        each[at] = FIRST
+    return "".join(each)
 
 
 def _drift(ages: str) -> float | None:

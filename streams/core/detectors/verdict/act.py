@@ -131,7 +131,6 @@ GIT_LOOKING: Final = _vocabulary(
 #: Commands that do nothing, if they write nowhere.
 IDLING: Final = _vocabulary("true : echo printf pwd")
 PAUSING: Final = _vocabulary("sleep wait")
-_WRITES: Final = (".write(", "writeFileSync", "write_text", "open(")
 _OPENED_TO_WRITE: Final = re.compile(r"open\([^)]*['\"][wa]b?['\"]\)|\.write\(|writeFileSync|write_text")
 _WRITES_TO_FILE: Final = re.compile(r"(?<![0-9&<>=-])>{1,2}(?!\s*(?:/dev/null|&\d|\s*$|=))|<<")
 _WATCHES: Final = re.compile(r"\bgh\s+run\s+watch\b|\btools\.(?:write_stdin|wait\w*)\b")
@@ -211,7 +210,7 @@ def _command(line: str) -> Act:
     ):
         return _WAITS
     changes = "<<" in line or (">" in line and _WRITES_TO_FILE.search(line) is not None)
-    if not changes and any(sign in line for sign in _WRITES):
+    if not changes and ("write" in line or "open(" in line):
         changes = _OPENED_TO_WRITE.search(line) is not None
     acts = [_part(part) for part in _BETWEEN_COMMANDS.split(line, _MOST_COMMANDS)[:_MOST_COMMANDS]]
     if _WAITS in acts:

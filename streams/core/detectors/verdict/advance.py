@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from streams.core.detectors.verdict import cycle, identical
 from streams.core.detectors.verdict.act import Act
 from streams.core.detectors.verdict.answer import Failure
-from streams.core.detectors.verdict.comparing import Seen, asks_in_vain, has_progressed
+from streams.core.detectors.verdict.comparing import Seen, asks_in_vain
 from streams.core.detectors.verdict.moments import with_one_more
 from streams.core.detectors.verdict.news import hearing, remembered
 from streams.core.detectors.verdict.past import Past
@@ -53,13 +55,13 @@ def advanced(
     outcome = outcome_of(decision.status, polling=waits)
     tools = [*state.tools, bounded(decision.tool_call) if decision.tool_call else None][-RECENT:]
     number, signature = state.judged + 1, decision.signature
-    moved = has_progressed(state, decision)
+    moved = seen.moved
     # Most records do and tell what none of the newest did, and are asked no more.
     is_known = not moved and signature in state.signatures
     # What waits is counted by time, unless the operator gave it limits of its own.
     may_run = is_known and not state.broken and (not waits or policy is not None)
-    common = _remembering(state, seen, past, step)
-    return common._replace(
+    return state._replace(
+        **_remembered(state, seen, past, step),
         judged=number,
         tokens=tokens,
         infra_streak=0,
@@ -102,7 +104,8 @@ def joined(state: VerdictState, seen: Seen, tokens: float, past: Past, step: Ste
     if step.points < 0.0:
         # What brings something is no repetition, whatever else the agent asked for at once.
         state = state._replace(run=NO_STREAK, cycles=(), circle=(), broken=True)
-    return _remembering(state, seen, past, step)._replace(
+    return state._replace(
+        **_remembered(state, seen, past, step),
         judged=state.judged + 1,
         tokens=tokens,
         infra_streak=0,
@@ -112,8 +115,8 @@ def joined(state: VerdictState, seen: Seen, tokens: float, past: Past, step: Ste
     )
 
 
-def _remembering(state: VerdictState, seen: Seen, past: Past, step: Step) -> VerdictState:
-    """Return the state with what later records are compared with."""
+def _remembered(state: VerdictState, seen: Seen, past: Past, step: Step) -> dict[str, Any]:
+    """Return the fields of the state that later records are compared with."""
     decision, news, number = seen.decision, seen.news, state.judged + 1
     acts, kind = seen.act is Act.ACTS, step.kind
     brought = kind in _BROUGHT
@@ -127,17 +130,16 @@ def _remembering(state: VerdictState, seen: Seen, past: Past, step: Step) -> Ver
         failures = {**failures, seen.failure.value: number}
     content_hash = decision.content_hash
     newest = (state.newest_place[0], state.newest_place[1]) if state.newest_place else None
-    return state._replace(
-        newest_place=(decision.offset, decision.timestamp),
-        past=past.with_the_record(decision, newest),
-        told=remembered(state.told, news),
-        heard=hearing(state.heard, seen.mark) if seen.mark and not seen.heard else state.heard,
-        content_hash=None if content_hash is None else bounded_hash(content_hash),
-        failures=failures,
-        last_act=number
-        if acts and decision.status == "success" and kind not in _ACTED_BEFORE
-        else state.last_act,
-        last_wait=number if kind == _WAITING else state.last_wait,
-        idle=idle,
-        in_vain=in_vain,
-    )
+    acted = acts and decision.status == "success" and kind not in _ACTED_BEFORE
+    return {
+        "newest_place": (decision.offset, decision.timestamp),
+        "past": past.with_the_record(decision, newest),
+        "told": remembered(state.told, news),
+        "heard": hearing(state.heard, seen.mark) if seen.mark and not seen.heard else state.heard,
+        "content_hash": None if content_hash is None else bounded_hash(content_hash),
+        "failures": failures,
+        "last_act": number if acted else state.last_act,
+        "last_wait": number if kind == _WAITING else state.last_wait,
+        "idle": idle,
+        "in_vain": in_vain,
+    }

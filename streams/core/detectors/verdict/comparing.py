@@ -47,6 +47,7 @@ class Seen(NamedTuple):
         heard: whether its tool told the same news before.
         failure: why it failed, None if it did not.
         pause: ms since the record before it, 0 for the first.
+        moved: whether its producer says that it moved something.
         writes: whether its tool is of write class: the same again writes the same.
     """
 
@@ -57,6 +58,7 @@ class Seen(NamedTuple):
     heard: bool
     failure: Failure | None
     pause: int
+    moved: bool
     writes: bool
 
     @property
@@ -113,7 +115,7 @@ def step_of(
     if past.called_at >= 0:
         kind = _called_before(state, seen, past, settings)
         return _STEPS[kind]._replace(refers_to=past.offset_of(past.called_at, state.newest_offset))
-    if failing or (seen.failure is not None and not has_progressed(state, decision)):
+    if failing or (seen.failure is not None and not seen.moved):
         return _failed(state, seen, past)
     return _told(state, seen, past)
 
@@ -156,7 +158,7 @@ def _return(state: VerdictState, seen: Seen, past: Past, twin: int, settings: Ve
     """Return the kind of a step with call and result of the judged record of this number."""
     at, decision, failing = past.repeated_at, seen.decision, seen.failing
     previous = at == past.start
-    if has_progressed(state, decision):
+    if seen.moved:
         return StepKind.MOVED
     if is_pause(past.longest_pause(at, seen.pause), settings, failing=failing):
         return StepKind.APART
@@ -186,7 +188,7 @@ def _called_before(state: VerdictState, seen: Seen, past: Past, settings: Verdic
     if seen.act is Act.ASKS and news.size >= _RICH and (news.is_known or news.is_nearly_known):
         paused = is_pause(past.longest_pause(at, seen.pause), settings, failing=seen.failing)
         acted = state.last_act > state.judged + 1 - past.number_back(at)
-        if not paused and not acted and not has_progressed(state, seen.decision):
+        if not paused and not acted and not seen.moved:
             return StepKind.COUNTED
     return StepKind.AGAIN_OTHER if at == past.start else StepKind.RERUN
 
@@ -209,7 +211,7 @@ def _failed(state: VerdictState, seen: Seen, past: Past) -> Step:
 def _told(state: VerdictState, seen: Seen, past: Past) -> Step:
     """Return what a call is that none of the records made, by what came of it."""
     news, text = seen.news, seen.decision.result_text or ""
-    if has_progressed(state, seen.decision):
+    if seen.moved:
         return _STEPS[StepKind.NEW]
     nothing = not news.size or found_nothing(text)
     if nothing or news.size < _FEWEST_WORDS:

@@ -10,7 +10,7 @@ from streams.core.detectors.detector import Block, CloseReason, Detector, Eddy, 
 from streams.core.detectors.standing import DetectorStanding, RuleCount
 from streams.core.detectors.verdict.act import act_of, asks_a_person
 from streams.core.detectors.verdict.advance import advanced, joined
-from streams.core.detectors.verdict.comparing import Seen, failure_in, step_of
+from streams.core.detectors.verdict.comparing import Seen, failure_in, has_progressed, step_of
 from streams.core.detectors.verdict.episode import Episode, Phase, followed, id_of, opened
 from streams.core.detectors.verdict.news import heard_mark, news_of, was_heard
 from streams.core.detectors.verdict.past import Past
@@ -167,9 +167,8 @@ def _seen(state: VerdictState, decision: Decision, settings: VerdictSettings) ->
     heard = bool(told) and was_heard(state.heard, told)
     pause = decision.timestamp - state.newest_place[1] if state.newest_place else 0
     writes = decision.kind == "tool" and tool_class(decision.tool or "", settings) is ToolClass.write
-    return Seen(
-        decision, act_of(decision, settings), news, told, heard, failure_in(decision, settings), pause, writes
-    )
+    act, failure = act_of(decision, settings), failure_in(decision, settings)
+    return Seen(decision, act, news, told, heard, failure, pause, has_progressed(state, decision), writes)
 
 
 def _with_its_round(

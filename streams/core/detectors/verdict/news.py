@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final, NamedTuple
 
 from streams.core.domain.decision import Decision
+from streams.core.domain.text.added import LONG, SHORT_MARK
 from streams.core.domain.text.digest import digest
-from streams.core.domain.text.marks import mark
-from streams.core.domain.text.tokens import words
 
-#: Characters of a result, or an intent, that can be news, and of the arguments that make them none.
-HEARD_CHARACTERS: Final = 600
-OWN_CHARACTERS: Final = 1_000
-#: Answers of more news words than this are compared by a sample of them.
-LONG: Final = 32
-#: Words of the sample: those with the lowest marks, so that equal texts give equal samples.
-SAMPLE: Final = 12
-#: Characters of a word that is remembered, and how many words are.
-SHORT_MARK: Final = 3
+#: Words that are remembered, by their short marks.
 MOST_TOLD: Final = 96
 #: Characters of what a tool told, and how many of these are remembered.
 HEARD_MARK: Final = 6
@@ -28,32 +18,27 @@ _NEARLY_FROM: Final = 6
 _NEARLY: Final = 6
 
 
-#: What a mark may begin with, in order.
-_LEADING: Final = sorted(
-    "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
-)
-_short_marks: Final = re.compile("." * SHORT_MARK).findall
-
-
 class News(NamedTuple):
     """What an answer adds to its call.
 
     Attributes:
-        words: the news words.
+        text: the news words, with blanks in between.
+        size: how many these are.
         numbers: the numbers beside them, which its call lacks too.
         sample: short marks of the words that are compared, in order.
         fresh: those of the sample that were not told before.
     """
 
-    words: list[str]
+    text: str
+    size: int
     numbers: list[str]
     sample: list[str]
     fresh: list[str]
 
     @property
-    def size(self) -> int:
-        """The number of the news words."""
-        return len(self.words)
+    def words(self) -> list[str]:
+        """The news words."""
+        return self.text.split()
 
     @property
     def is_known(self) -> bool:
@@ -72,15 +57,11 @@ class News(NamedTuple):
     @property
     def is_long(self) -> bool:
         """Whether only a sample of the words is compared."""
-        return len(self.words) > LONG
+        return self.size > LONG
 
 
 def news_of(decision: Decision, told: str) -> News:
-    """Return what a step tells.
-
-    The news words of a call are those of its normalised result that its arguments lack. Numbers are no words,
-    unless more than two thirds of the words are numbers. Those of a step without a tool are all words of its
-    intent and its result.
+    """Return what a step tells: what it adds (`streams.core.domain.text.added`), and what of it is fresh.
 
     Args:
         decision: the step.
@@ -96,35 +77,15 @@ def news_of(decision: Decision, told: str) -> News:
     >>> news_of(Decision.of(0, 0, {**known, "action": action}), "").size
     1
     """
-    told_words = words((decision.result or "")[:HEARD_CHARACTERS])
-    numbers: list[str] = []
-    if decision.tool_call:
-        own = words(decision.canonical_input[:OWN_CHARACTERS])
-        found = [word for word in told_words if word not in own]
-        digits = [word for word in found if word.isdecimal()]
-        if digits and len(digits) * 3 <= len(found) * 2:
-            found, numbers = [word for word in found if not word.isdecimal()], digits
-    else:
-        found = [*{**words((decision.intent or "")[:HEARD_CHARACTERS]), **told_words}]
-    sample = [each[:SHORT_MARK] for each in _compared(list(map(mark, found)))]
-    known = frozenset(_short_marks(told))
-    return News(found, numbers, sample, [each for each in sample if each not in known])
-
-
-def _compared(marks: list[str]) -> list[str]:
-    """Return the marks of the words that are compared, in order."""
-    if len(marks) <= LONG:
-        return sorted(marks)
-    # Most of many are not among the lowest, and need not be sorted.
-    below = _LEADING[min(len(_LEADING) - 1, len(_LEADING) * 3 * SAMPLE // len(marks))]
-    low = [each for each in marks if each < below]
-    return sorted(low if len(low) >= SAMPLE else marks)[:SAMPLE]
+    added = decision.added
+    fresh = [each for each in added.sample if each not in told or not _stands_in(told, each, SHORT_MARK)]
+    return News(*added, fresh)
 
 
 def remembered(told: str, news: News) -> str:
     """Return the words that were told, the newest last, with those of an answer added.
 
-    >>> remembered("abc", News(["xyz"], [], ["xyz"], ["xyz"]))
+    >>> remembered("abc", News("word", 1, [], ["xyz"], ["xyz"]))
     'abcxyz'
     """
     if not news.fresh:
@@ -150,9 +111,14 @@ def was_heard(heard: str, told: str) -> bool:
     >>> was_heard("123456abcdef", "abcdef"), was_heard("123456abcdef", "3456ab")
     (True, False)
     """
-    at = heard.find(told)
-    while at >= 0 and at % HEARD_MARK:
-        at = heard.find(told, at + 1)
+    return _stands_in(heard, told, HEARD_MARK)
+
+
+def _stands_in(marks: str, mark: str, width: int) -> bool:
+    """Tell whether a mark is one of those in a text of marks of this width."""
+    at = marks.find(mark)
+    while at >= 0 and at % width:
+        at = marks.find(mark, at + 1)
     return at >= 0
 
 

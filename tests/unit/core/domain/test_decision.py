@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from streams.core.domain.decision import Decision
 from streams.core.domain.text.digest import digest
-from streams.core.domain.text.marks import WIDTH, mark
+from streams.core.domain.text.marks import WIDTH, Marks, mark
 from streams.core.domain.text.tokens import tokens
 from tests.stream import decision_log
 
@@ -187,6 +187,7 @@ def test_words_of_texts_that_are_joined_are_those_of_each(
     assert decision.step_marks.set == {mark(word) for word in tokens(step)}
     assert decision.spoken_words.keys() == tokens(spoken)
     assert decision.spoken_marks == {mark(word) for word in tokens(spoken)}
-    assert decision.argument_marks.set == {mark(word) for word in tokens(decision.canonical_input)}
-    assert decision.result_marks.set == {mark(word) for word in tokens(decision.result)}
+    some = [*list(tokens(spoken))[:3], "elsewhere"]
+    assert [*decision.spoken_among(Marks.of(some))] == [*range(len(some) - 1)]
+    assert decision.speaks_more_than(256) == (len(tokens(spoken)) > 256)
     assert len(decision.step_marks) == WIDTH * len(tokens(step))

@@ -3,13 +3,12 @@
 from typing import Any
 
 import pytest
+from tests.unit.detectors.verdict.sequences import call, failing, text
 
 from streams.core.detectors.verdict.news import (
     HEARD_MARK,
     MOST_HEARD,
     MOST_TOLD,
-    SAMPLE,
-    SHORT_MARK,
     heard_mark,
     hearing,
     news_of,
@@ -17,7 +16,7 @@ from streams.core.detectors.verdict.news import (
     was_heard,
 )
 from streams.core.domain.decision import Decision
-from tests.unit.core.detectors.verdict.sequences import call, failing, text
+from streams.core.domain.text.added import SAMPLE, SHORT_MARK
 
 
 def decision(value: dict[str, Any]) -> Decision:
