@@ -20,7 +20,7 @@ from faust.assignor.partition_assignor import PartitionAssignor
 
 from benchmarks.report import as_json, keep
 from streams.core.domain.topic import Topic
-from streams.worker.faust.lean_assignor import LeanAssignor
+from streams.worker.faust.app_settings import LeanAssignor
 
 _SOURCES = {str(Topic.DECISION_LOGS), "eddy-aggregates-repartition"}
 _CHANGELOGS = {"eddy-sessions-changelog", "eddy-aggregates-changelog"}

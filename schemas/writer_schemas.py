@@ -3,18 +3,125 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import struct
 import time
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
+import fastavro
+
+from schemas import native_avro
+from schemas.avro_bytes import MalformedError
 from schemas.avro_cost import UnreadableSchemaError
+from schemas.avro_reader import compile_reader
 from schemas.bundled import BundledSchema, by_id
-from schemas.definition import definition
 from schemas.json_reader import read_json
 from schemas.reason import Reason, UndecodableError
 from schemas.registered import AbsentSchema, RegisteredSchema
-from schemas.value_reader import ValueReader, unreadable, value_reader
 from schemas.wire_format import SchemaKey
+
+ValueReader = Callable[[bytes, int], dict[str, Any]]
+"""Reads the data of ``value[start:]``; raises `UndecodableError` and nothing else."""
+
+
+def value_reader(writer: Any, target: BundledSchema, called: str) -> ValueReader:
+    """Return the reader for data of a writer schema, given as decoded JSON that may come from anybody.
+
+    ``called`` is how messages name the schema.
+
+    Raises:
+        UndecodableError: (`Reason.UNKNOWN_SCHEMA`) it is not a schema, or one whose data cannot be read.
+    """
+    try:
+        # fastavro trusts a schema that says it was parsed before.
+        unmarked = {key: item for key, item in writer.items() if not key.startswith("__")}
+        parsed = fastavro.parse_schema(unmarked)
+        read = compile_reader(parsed, target.parsed)
+    except UnreadableSchemaError as error:
+        raise unreadable(called, error) from error
+    except Exception as error:
+        raise UndecodableError(Reason.UNKNOWN_SCHEMA, f"{called} is not a valid Avro schema") from error
+
+    def value(data: bytes, start: int) -> dict[str, Any]:
+        try:
+            record, end = read(data, start)
+        except MalformedError as error:
+            raise UndecodableError(
+                Reason.UNDECODABLE, f"the data is not Avro of {called}: {error}"
+            ) from error
+        except (IndexError, struct.error, UnicodeDecodeError) as error:
+            raise UndecodableError(Reason.UNDECODABLE, f"the data is not Avro of {called}") from error
+        if end != len(data):
+            raise UndecodableError(Reason.UNDECODABLE, f"the data does not end with its record of {called}")
+        return record
+
+    return native_avro.reader(parsed, target.parsed, value)
+
+
+def unreadable(called: str, why: UnreadableSchemaError) -> UndecodableError:
+    """Return the error for values of a schema that cannot be read."""
+    return UndecodableError(Reason.UNKNOWN_SCHEMA, f"{called} cannot be read: {why}")
+
+
+MOST_CHARACTERS: Final = 1 << 20
+"""Longest text of a schema: registries keep it in one Kafka record, which takes no more by default."""
+
+MOST_PARTS: Final = 50_000
+"""JSON values of all kinds in a definition."""
+
+MOST_DEPTH: Final = 400
+"""Of JSON values in one another."""
+
+LONGEST_NAME: Final = 1_000
+"""Characters of a text that can be part of names. Each type has a full name, with that of its namespace."""
+
+
+def definition(text: str) -> Any:
+    """Return the decoded JSON.
+
+    Raises:
+        UnreadableSchemaError: it is not JSON, or larger than one of the limits, which the message names.
+    """
+    if len(text) > MOST_CHARACTERS:
+        raise UnreadableSchemaError(
+            f"it has {len(text)} characters, more than the limit of {MOST_CHARACTERS}"
+        )
+    try:
+        decoded = json.loads(text)
+    except RecursionError:
+        raise UnreadableSchemaError(f"its JSON is more than {MOST_DEPTH} levels deep") from None
+    except ValueError as error:
+        raise UnreadableSchemaError("it is not JSON") from error
+    _check(decoded)
+    return decoded
+
+
+def _check(decoded: Any) -> None:
+    level, parts = [decoded], 0
+    for _ in range(MOST_DEPTH):
+        parts += len(level)
+        if parts > MOST_PARTS:
+            raise UnreadableSchemaError(f"it has more parts than the limit of {MOST_PARTS}")
+        below: list[Any] = []
+        for value in level:
+            if isinstance(value, dict):
+                _check_names(value)
+                below += value.values()
+            elif isinstance(value, list):
+                below += value
+        if not below:
+            return
+        level = below
+    raise UnreadableSchemaError(f"its JSON is more than {MOST_DEPTH} levels deep")
+
+
+def _check_names(part: dict[str, Any]) -> None:
+    for key in ("name", "namespace"):
+        name = part.get(key)
+        if isinstance(name, str) and len(name) > LONGEST_NAME:
+            raise UnreadableSchemaError(f"it has a {key} of more than {LONGEST_NAME} characters")
+
 
 ABSENT_FOR_S = 30.0
 """So long the source is not asked again for a schema that it does not have."""

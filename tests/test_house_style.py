@@ -85,7 +85,7 @@ def test_only_the_screen_writes_to_a_terminal() -> None:
         Path("streams/cli/text/screen.py"),
         Path("streams/observe/logs.py"),  # escapes what is logged
         Path("streams/worker/health/liveness.py"),  # ends a stalled worker; no text of others
-        Path("streams/operate/supervisor/worker.py"),  # passes on what workers have escaped
+        Path("streams/operate/supervisor/supervisor.py"),  # passes on what workers have escaped
     }
     past = [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()}"

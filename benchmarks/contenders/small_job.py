@@ -12,8 +12,7 @@ import orjson
 
 from streams.cli import main
 from streams.core.detectors.settings import DetectionSettings
-from streams.core.detectors.uniqueness.decided import decided
-from streams.core.detectors.uniqueness.detector import UniquenessState
+from streams.core.detectors.uniqueness.detector import UniquenessState, decided
 from streams.core.domain.node import NodeState
 from streams.core.domain.number import r4
 from streams.core.domain.outgoing import NO_HEADERS, Outgoing

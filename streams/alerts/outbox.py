@@ -10,19 +10,193 @@ Pure: it knows no clock, no chance and no network. Times are seconds of one cloc
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter, deque
 from collections.abc import Iterable
+from itertools import count
 from typing import Final
 
-from streams.alerts.backoff import GIVE_UP_S, wait_s
 from streams.alerts.progress import Beyond, Progress
-from streams.alerts.repeats import Repeats
-from streams.alerts.schedule import Schedule
 from streams.alerts.sinks.delivery import Delivery, Step
 from streams.alerts.sinks.request import Delivered, Gone, Outcome, Refused, TryAgain
-from streams.alerts.sinks.sink import Chat, Sink
-from streams.alerts.token_bucket import TokenBucket
+from streams.alerts.sinks.sink import Chat, Sink, Traits
 from streams.alerts.waiting import DeadLetter, Waiting, together
+
+
+class TokenBucket:
+    """A token bucket. Time is an argument, in seconds of any clock that does not go back.
+
+    >>> bucket = TokenBucket(per_second=1, burst=2, now=0)
+    >>> [bucket.take(0), bucket.take(0), bucket.take(0), bucket.take(1)]
+    [True, True, False, True]
+    """
+
+    def __init__(self, per_second: float, burst: int, now: float) -> None:
+        self._per_second = per_second
+        self._burst = burst
+        self._tokens = float(burst)
+        self._at = now
+
+    def take(self, now: float) -> bool:
+        """Take a token if there is one."""
+        self._fill(now)
+        # Sums of parts of a second may miss a whole one by the last bit.
+        if self._tokens < 1 - 1e-9:
+            return False
+        self._tokens = max(0.0, self._tokens - 1)
+        return True
+
+    def next_at(self, now: float) -> float:
+        """Return when there is a token."""
+        self._fill(now)
+        return now + max(0.0, 1 - self._tokens) / self._per_second
+
+    def _fill(self, now: float) -> None:
+        self._tokens = min(self._burst, self._tokens + max(0.0, now - self._at) * self._per_second)
+        self._at = max(self._at, now)
+
+
+_Places = list[tuple[float, int, Waiting]]
+
+
+class Schedule:
+    """Each `Waiting` has one place: if it is put there again, the place before is of no use.
+
+    >>> from streams.alerts.sinks.delivery import Digest
+    >>> urgent, patient = Waiting(Digest(()), due=5.0), Waiting(Digest(()), due=1.0)
+    >>> schedule = Schedule()
+    >>> schedule.put(patient, is_urgent=False)
+    >>> schedule.put(urgent, is_urgent=True)
+    >>> schedule.first(1.0) is patient, schedule.first(5.0) is urgent
+    (True, True)
+    >>> schedule.remove(urgent)
+    >>> schedule.first(5.0) is patient
+    True
+    """
+
+    def __init__(self) -> None:
+        self._urgent: Final[_Places] = []
+        self._patient: Final[_Places] = []
+        self._numbers = count(1)
+
+    def put(self, waiting: Waiting, *, is_urgent: bool) -> None:
+        """Let it be due at its time."""
+        waiting.place = next(self._numbers)
+        heapq.heappush(self._urgent if is_urgent else self._patient, (waiting.due, waiting.place, waiting))
+
+    def remove(self, waiting: Waiting) -> None:
+        """Take it out: it is sent, or is wanted no more."""
+        waiting.place = 0
+
+    def first(self, now: float) -> Waiting | None:
+        """Return what goes first of all that is due, None if nothing is."""
+        return next((each for each in self.heads() if each.due <= now), None)
+
+    def heads(self) -> list[Waiting]:
+        """Return what is due next of what is urgent, and of the rest."""
+        return [places[0][2] for places in (self._urgent, self._patient) if _tidied(places)]
+
+
+def _tidied(places: _Places) -> _Places:
+    """Drop places that are of no use from the front."""
+    while places and places[0][2].place != places[0][1]:
+        heapq.heappop(places)
+    return places
+
+
+_FOR_LIFE: Final = -1
+
+
+class Repeats:
+    """The repeats of one sink, one for each episode.
+
+    Args:
+        traits: How often it wants them.
+    """
+
+    def __init__(self, traits: Traits) -> None:
+        self._every_s = traits.refresh_s
+        self._ends = traits.resolves - 1
+        self._found: dict[tuple[str, str], Waiting] = {}
+
+    def __len__(self) -> int:
+        """Return how many episodes are repeated."""
+        return len(self._found)
+
+    def begin(self, delivery: Delivery, now: float, *, at_once: bool = False) -> Waiting | None:
+        """Repeat a delivery from now on; return what is to be sent when it is due, None if nothing is."""
+        if self._every_s is None or delivery.step is Step.NOTICE:
+            return None
+        left = self._ends if delivery.step is Step.RESOLVE else _FOR_LIFE
+        if not left:
+            self._found.pop(_key(delivery), None)
+            return None
+        # A repeat replaces nothing: its level is the one that was told last.
+        settled = delivery._replace(told=delivery.told._replace(before=delivery.alert.level))
+        due = now if at_once else now + self._every_s
+        self._found[_key(delivery)] = repeat = Waiting(settled, due=due, repeats=left)
+        return repeat
+
+    def is_current(self, repeat: Waiting) -> bool:
+        """Tell whether a repeat still holds: a later step of the episode replaces it."""
+        return self._found.get(_key(repeat.first)) is repeat
+
+    def settle(self, repeat: Waiting, outcome: Outcome, now: float) -> bool:
+        """Take note of what became of a repeat; return whether it is to be sent again when it is due."""
+        repeat.in_flight = False
+        repeat.arrived = 0
+        if not self.is_current(repeat):
+            return False
+        if isinstance(outcome, Delivered) and repeat.repeats is not None and repeat.repeats > 0:
+            repeat.repeats -= 1
+        if repeat.repeats == 0 or isinstance(outcome, Gone | Refused):
+            del self._found[_key(repeat.first)]
+            return False
+        self.defer(repeat, now)
+        return True
+
+    def defer(self, repeat: Waiting, now: float) -> None:
+        """Let a repeat be due again later."""
+        repeat.due = now + (self._every_s or 0.0)
+
+    def stop(self, partition: int) -> None:
+        """Repeat no more of a partition."""
+        self._found = {
+            key: each for key, each in self._found.items() if each.first.alert.partition != partition
+        }
+
+    def forget(self, session_ids: frozenset[str]) -> None:
+        """Repeat no more of some sessions: nothing was heard of them for long."""
+        self._found = {key: each for key, each in self._found.items() if key[0] not in session_ids}
+
+
+def _key(delivery: Delivery) -> tuple[str, str]:
+    return delivery.alert.session_id, delivery.alert.key
+
+
+FIRST_S: Final = 1.0
+LONGEST_S: Final = 300.0
+GIVE_UP_S: Final = 86_400.0
+"""A receiver may be away for a day."""
+
+_SHORTEST_S: Final = 0.1
+
+
+def wait_s(tries: int, chance: float) -> float:
+    """Return how long to wait after so many tries.
+
+    It is "full jitter": any time up to a limit that doubles, so that those who wait do not return together.
+
+    Args:
+        tries: At least 1.
+        chance: 0 to 1, at random.
+
+    >>> wait_s(1, 0.5), wait_s(4, 1.0), wait_s(100, 1.0)
+    (0.5, 8.0, 300.0)
+    """
+    limit = min(LONGEST_S, FIRST_S * 2.0 ** min(tries - 1, 20))
+    return max(_SHORTEST_S, limit * chance)
+
 
 RESULTS: Final = ("delivered", "digested", "replaced", "unwanted", "retried", "repeated", "dead")
 """What can become of a delivery."""

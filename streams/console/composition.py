@@ -3,17 +3,91 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from streams.console.assets import Assets
 from streams.console.auth import Access
+from streams.console.auth.refusal import Refusal
 from streams.console.auth.trail import Audit
 from streams.console.board import Board
 from streams.console.console import Console, Screen
-from streams.console.door_pages import DoorPages
+from streams.console.health.ranking import Scope
 from streams.console.pages import Pages
 from streams.console.redaction import Redaction
-from streams.console.screens import SCREENS
 from streams.console.settings import ConsoleSettings
+from streams.console.views import (
+    alerts,
+    audit,
+    commands,
+    dead_letters,
+    health,
+    health_detail,
+    job,
+    licenses,
+    policy,
+    session,
+    session_map,
+    sessions,
+    settings,
+)
+
+SCREENS: Final = (
+    Screen("alerts", "Alerts", "/alerts", "alerts", alerts.routes, alerts.live, needs_broker=True),
+    Screen("sessions", "Sessions", "/sessions", "sessions", sessions.routes, sessions.live),
+    Screen("map", "Map", "/map", "map", session_map.routes, session_map.live, needs_broker=True),
+    Screen("health", "Health", "/health", "health", health.routes, health.live, needs_broker=True),
+    Screen("settings", "Settings", "/settings", "settings", settings.routes, needs_broker=True),
+    Screen(
+        "dead-letters", "Dead letters", "/dead-letters", "letters", dead_letters.routes, needs_broker=True
+    ),
+    Screen("policy", "Policy", "/policy", "policy", policy.routes, needs_broker=True),
+    Screen("job", "Job", "/job", "job", job.routes, needs_broker=True),
+    Screen("commands", "Commands", "/commands", "commands", commands.routes, needs_broker=True),
+    Screen("audit", "Audit", "/audit", "audit", audit.routes, needs_broker=True),
+    *(
+        Screen(
+            f"health-{scope}",
+            "",
+            f"/health/{scope}",
+            "",
+            health_detail.routes_of(scope),
+            health_detail.live_of(scope),
+            needs_broker=True,
+        )
+        for scope in Scope
+    ),
+    Screen("licenses", "", "/licenses", "", licenses.routes),
+    Screen("session", "", "/session", "", session.routes, session.live),
+)
+"""Those without a title are reached from others only."""
+
+
+class DoorPages:
+    """Makes them from a template.
+
+    Args:
+        pages: The templates.
+    """
+
+    def __init__(self, pages: Pages) -> None:
+        self._pages = pages
+
+    def login(self, continue_at: str, refusal: Refusal | None) -> str:
+        """Return the form that takes a token."""
+        detail = "" if refusal is None else f"{refusal.title}. {refusal.do}"
+        return self._page("Log in", detail=detail, form=True, continue_at=continue_at)
+
+    def refused(self, refusal: Refusal) -> str:
+        """Return a page that says why, and what to do."""
+        return self._page(refusal.title, detail=refusal.detail, do=refusal.do)
+
+    def arriving(self, path: str) -> str:
+        """Return a page that opens a path at once, as a click in the console would."""
+        return self._page("Opening the console", refresh=self._pages.url(path))
+
+    def _page(self, title: str, **content: object) -> str:
+        plain = {"detail": "", "do": "", "form": False, "continue_at": "/", "refresh": ""}
+        return self._pages.render("door.html.j2", {"title": title, **plain, **content})
 
 
 def console_on(

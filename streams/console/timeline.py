@@ -2,33 +2,114 @@
 
 The index knows the places of a session, so that a few seeks read it. Where there is no index, the partition
 that the session's key belongs to is searched, and the places are remembered.
+
+Whatever may write to the topic can write other values there, and a newer version other kinds of events.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from schemas.codec import Codec, UndecodableError
+from schemas.encoder import UnencodableError, bundled_encoder
 from streams.console.archive.archive import Archive
 from streams.console.board import Steps
-from streams.console.byte_cache import ByteCache
+from streams.console.lens.evidence import evidence
+from streams.console.lens.lens import lens
 from streams.console.read_model.memory import Memory
 from streams.console.read_model.offsets import Places
 from streams.console.read_model.place import offset_of, partition_of
 from streams.console.read_model.rows import SessionRow
 from streams.console.read_model.session import KEPT_PLACES, enriched_place
 from streams.console.read_model.tables import SESSION
-from streams.console.readable import misfit
+from streams.console.session_facts import explanation
 from streams.console.step import Step
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.decision import Decision
+from streams.core.domain.record import Record
 from streams.core.domain.text.printable import printable
 from streams.core.domain.topic import Topic
-from streams.core.errors import InfrastructureError
+from streams.core.errors import EddyError, InfrastructureError
+from streams.core.pipeline import admit
 from streams.kafka.client import Brokers, Stored
 from streams.kafka.runs import Run, runs
+
+#: What reading a value raises that is not what the schema promises.
+MISFITS: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, EddyError)
+
+_ENCODER: Final = bundled_encoder(f"{Topic.ENRICHED}-value")
+
+
+def misfit(step: Step) -> str | None:
+    """Return why a step cannot be shown, None if it can."""
+    try:
+        _ENCODER.encode(step.record)
+        if not isinstance(_admitted(step), Decision):
+            return "its decision log is none that is accepted"
+        lens((step,), folded=False).content()
+        evidence(explanation(step.record["session_id"], (step,)))
+    except UnencodableError as error:
+        return str(error)
+    except MISFITS as error:
+        return f"{type(error).__name__} while it is shown"
+    return None
+
+
+def _admitted(step: Step) -> object:
+    known: Mapping[str, Any] = {name: value for name, value in step.record.items() if name != "eddy"}
+    record = Record(step.partition, step.offset, known["session_id"], None, dict(known))
+    return admit(record, DEFAULTS)
+
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class ByteCache(Generic[K, V]):
+    """Forgets what was not used for longest once it holds more than it may.
+
+    >>> cache = ByteCache[str, bytes](10, len)
+    >>> cache.put("a", b"12345"), cache.put("b", b"12345"), cache.get("a"), cache.put("c", b"1")
+    (None, None, b'12345', None)
+    >>> cache.get("b"), cache.size
+    (None, 6)
+    """
+
+    def __init__(self, limit: int, size_of: Callable[[V], int]) -> None:
+        self._limit = limit
+        self._size_of = size_of
+        self._values: OrderedDict[K, V] = OrderedDict()
+        #: Bytes of all values.
+        self.size = 0
+
+    def get(self, key: K) -> V | None:
+        """Return a value, None if it is not held."""
+        value = self._values.get(key)
+        if value is not None:
+            self._values.move_to_end(key)
+        return value
+
+    def put(self, key: K, value: V) -> None:
+        """Hold a value; one that is larger than all that may be held is not."""
+        if (known := self._values.pop(key, None)) is not None:
+            self.size -= self._size_of(known)
+        size = self._size_of(value)
+        if size > self._limit:
+            return
+        self._values[key] = value
+        self.size += size
+        while self.size > self._limit:
+            _, oldest = self._values.popitem(last=False)
+            self.size -= self._size_of(oldest)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
 
 log = logging.getLogger(__name__)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from aiokafka import AIOKafkaProducer, TopicPartition
@@ -18,7 +18,9 @@ from aiokafka.errors import (
     InvalidReplicationFactorError,
     InvalidTopicError,
     KafkaError,
+    MessageSizeTooLargeError,
     PolicyViolationError,
+    RecordTooLargeError,
     TopicAlreadyExistsError,
     for_code,
 )
@@ -33,9 +35,30 @@ from streams.kafka.reading import Reading
 from streams.kafka.refusal import refusal
 from streams.kafka.stored import Stored as Stored  # noqa: PLC0414 - what this module returns
 from streams.kafka.topic_identity import topic_ids
-from streams.kafka.write_errors import explained
 from topics.catalogue import TopicSpec
 from topics.plan import ActualTopic, AddPartitions, AlterConfig, Change, CreateTopic, Refused
+
+
+@contextmanager
+def explained(topic: str) -> Iterator[None]:
+    """Let a block that writes to a topic fail with errors of Eddy's.
+
+    Raises:
+        ConfigurationError: a record is larger than the topic allows.
+        InfrastructureError: the brokers do not take the records now. Some may be there.
+    """
+    try:
+        yield
+    except (MessageSizeTooLargeError, RecordTooLargeError) as error:
+        raise ConfigurationError(
+            f"{topic} takes no record as large as one of these ({error}). Raise max.message.bytes."
+        ) from error
+    except KafkaError as error:
+        raise InfrastructureError(
+            f"The brokers refused the records for {topic}: {error!r}. Check the brokers, and whether "
+            "this user may write there."
+        ) from error
+
 
 log = logging.getLogger(__name__)
 

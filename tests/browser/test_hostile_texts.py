@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from streams.console.screens import SCREENS
+from streams.console.composition import SCREENS
 from streams.console.wording import block, line
 from tests.browser.conftest import Site
 from tests.browser.console_process import ConsoleProcess

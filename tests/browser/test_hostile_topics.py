@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from streams.console.screens import SCREENS
+from streams.console.composition import SCREENS
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
 from streams.kafka.client import connect

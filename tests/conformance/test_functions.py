@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from streams.core.detectors.drift.detector import drift_trend
 from streams.core.detectors.drift.level import drift_level
 from streams.core.detectors.drift.overall import drift_overall
-from streams.core.detectors.drift.trend import drift_trend
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.aggregates.task_profile import recommend
 from streams.core.domain.infrastructure import is_infrastructure

@@ -11,7 +11,7 @@ from typing import Self
 
 from streams.core.errors import ConfigurationError, InfrastructureError
 from streams.kafka.embedded.child import Child
-from streams.kafka.embedded.readiness import serves
+from streams.kafka.embedded.embedded import serves
 from tests.integration.kafka_jars import kafka_jars
 from tests.integration.maven import program
 from tests.integration.secured_listener import SecuredListener

@@ -8,9 +8,9 @@ import orjson
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from streams.core.detectors.verdict.detector import Unseen
 from streams.core.detectors.verdict.state import RECENT
 from streams.core.detectors.verdict.step import StepKind
-from streams.core.detectors.verdict.visibility import Unseen
 from streams.core.domain.outcome import Duplicate, Rejected, Scored
 from streams.core.domain.session import Session
 from tests.stream import Outcome, Stream

@@ -8,7 +8,8 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 from ipaddress import ip_network
-from typing import Final
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
@@ -19,13 +20,11 @@ from streams.console.auth.exchange import csrf_of, own_path, peer_of, remember, 
 from streams.console.auth.identity import Identity, Role
 from streams.console.auth.login import login_routes
 from streams.console.auth.logins import Logins
-from streams.console.auth.needs import Need, need_of
-from streams.console.auth.origin import host_refusal, origin_refusal
 from streams.console.auth.pages import AccessPages, PlainPages
 from streams.console.auth.policy import AccessPolicy
 from streams.console.auth.proxy import Through, through
-from streams.console.auth.rates import AUDITED, COMMANDS, LOGINS, WHAT_IF, Rate, Rates, place_of
-from streams.console.auth.refusal import Refusal
+from streams.console.auth.rates import ACTIONS, AUDITED, COMMANDS, LOGINS, WHAT_IF, Rate, Rates, place_of
+from streams.console.auth.refusal import Refusal, wrong_host, wrong_origin
 from streams.console.auth.token_file import TokenFile
 from streams.console.auth.tokens import AgentToken, agents_of, people_of, whose
 from streams.console.auth.trail import Audit, login_record, refusal_record
@@ -34,6 +33,133 @@ from streams.control.audit import AuditRecord
 from streams.control.identity import uuid7
 from streams.core.errors import EddyError
 from streams.observe.access import is_loopback
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+def host_refusal(policy: AccessPolicy, peer: str, host: str) -> Refusal | None:
+    """Refuse a request whose name for a console of this machine is another machine's.
+
+    A web page can point its own name at 127.0.0.1 (DNS rebinding): its requests then reach the console, and
+    name that page. A trusted proxy passes the public name on, and a console on another address needs a login
+    that such a page does not have.
+
+    Args:
+        policy: The rules.
+        peer: Address of the other end.
+        host: The header.
+
+    >>> host_refusal(AccessPolicy(), "127.0.0.1", "localhost:8070") is None
+    True
+    >>> host_refusal(AccessPolicy(), "127.0.0.1", "evil.example:8070").kind
+    'wrong-host'
+    """
+    if not is_loopback(policy.host) or policy.trusts(peer):
+        return None
+    name, _ = _parts(f"//{host}")
+    return None if name is not None and is_loopback(name) else wrong_host(host)
+
+
+def origin_refusal(*, secure: bool, host: str, origin: str | None, site: str | None) -> Refusal | None:
+    """Refuse an action that a page of another site started.
+
+    Browsers send Sec-Fetch-Site over TLS and to this machine, and Origin with every POST. Programs that send
+    neither are refused: they could be anything.
+
+    Args:
+        secure: Whether the browser speaks TLS.
+        host: The header.
+        origin: The header.
+        site: The header Sec-Fetch-Site.
+
+    >>> origin_refusal(secure=True, host="eddy.example", origin=None, site="same-origin") is None
+    True
+    >>> origin_refusal(secure=False, host="localhost:80", origin="http://localhost", site=None) is None
+    True
+    >>> origin_refusal(secure=False, host="localhost", origin="http://evil.example", site=None).kind
+    'wrong-origin'
+    """
+    if site is not None:
+        return None if site == "same-origin" else wrong_origin()
+    if origin is None or (secure and not origin.startswith("https://")):
+        return wrong_origin()
+    scheme = origin.partition(":")[0]
+    port = _DEFAULT_PORTS.get(scheme)
+    sent_from, sent_to = _parts(origin), _parts(f"//{host}")
+    same = sent_from[0] is not None and _with(sent_from, port) == _with(sent_to, port)
+    return None if port is not None and same else wrong_origin()
+
+
+def _with(parts: tuple[str | None, int | None], port: int | None) -> tuple[str | None, int | None]:
+    return parts[0], parts[1] or port
+
+
+def _parts(address: str) -> tuple[str | None, int | None]:
+    try:
+        found = urlsplit(address)
+        host, port = found.hostname, found.port
+    except ValueError:
+        return None, None
+    return (None, None) if "@" in found.netloc else (host, port)
+
+
+class Need(NamedTuple):
+    """What a request needs.
+
+    Attributes:
+        role: of who asks; None if anybody may.
+        acts: whether it changes something, so that a read-only console refuses it.
+        same_origin: whether a page of the console has to have sent it.
+        csrf: whether it has to hold the token of the login.
+        rate: how often each user may.
+    """
+
+    role: Role | None
+    acts: bool = False
+    same_origin: bool = False
+    csrf: bool = False
+    rate: Rate | None = None
+
+
+READS: Final = Need(Role.VIEWER)
+ACTS: Final = Need(Role.OPERATOR, acts=True, same_origin=True, csrf=True, rate=ACTIONS)
+
+_OPEN: Final = Need(None)
+_READING: Final = ("GET", "HEAD")
+
+_LISTED: Final = {
+    ("GET", "/login"): _OPEN,
+    ("GET", "/livez"): _OPEN,
+    ("GET", "/readyz"): _OPEN,
+    ("GET", "/metrics"): _OPEN,
+    ("POST", "/login"): Need(None, same_origin=True),
+    ("POST", "/logout"): Need(Role.VIEWER, same_origin=True, csrf=True),
+    ("POST", "/live/views"): Need(Role.VIEWER, same_origin=True, csrf=True),
+    ("GET", "/api/guard/stream"): Need(Role.AGENT),
+    ("POST", "/api/guard/acks"): Need(Role.AGENT, acts=True),
+}
+
+
+def need_of(method: str, route: str | None) -> Need:
+    """Return what a request needs.
+
+    Args:
+        method: GET, POST and so on.
+        route: The path as it was registered, such as ``/static/{name}``; None if there is no such route.
+
+    >>> need_of("HEAD", "/alerts").role, need_of("POST", "/actions/triage").role, need_of("GET", None).role
+    (<Role.VIEWER: 'viewer'>, <Role.OPERATOR: 'operator'>, <Role.VIEWER: 'viewer'>)
+    """
+    reads = method in _READING
+    listed = _LISTED.get(("GET" if reads else method, route or ""))
+    if listed is not None:
+        return listed
+    if route is not None and route.startswith("/api/guard/"):
+        return Need(Role.AGENT, acts=not reads)
+    if route is not None and reads and route.startswith("/static/"):
+        return _OPEN
+    return READS if reads else ACTS
+
 
 log = logging.getLogger(__name__)
 

@@ -9,10 +9,38 @@ from typing import Any, Final
 
 from streams.console.lens.letters import Letter, letters
 from streams.console.lens.rounds import Episode, episodes
-from streams.console.lens.stuck import stuck_step
 from streams.console.step import Step
+from streams.core.detectors.verdict.stuck_words import MEANINGS
 from streams.core.domain.text.canonical import canonical
 from streams.operate.explain.presentation import meaning, sentence
+
+_MEANINGS: Mapping[str, str] = {kind.value: means for kind, means in MEANINGS.items()}
+
+
+def stuck_step(step: Step, numbers: Mapping[tuple[int, int], int]) -> dict[str, Any] | None:
+    """Return the kind of a step; None for one that was not judged, or by a version without the score.
+
+    Keys: ``kind``; ``means``, in words; ``points``; ``sign`` of them, ``plus``, ``minus`` or ``none``;
+    ``score`` after the step; ``offset`` and ``number`` of the earlier step, each None if it is not known.
+
+    Args:
+        step: The step.
+        numbers: Number of each step at hand, by partition and offset.
+    """
+    stuck = (step.record["eddy"].get("verdict") or {}).get("stuck")
+    if stuck is None:
+        return None
+    points, offset = stuck["points"], stuck["refers_to"]
+    return {
+        "kind": stuck["kind"],
+        "means": _MEANINGS.get(stuck["kind"], stuck["kind"]),
+        "points": f"{points:+g}" if points else "0",
+        "sign": "plus" if points > 0 else "minus" if points < 0 else "none",
+        "score": stuck["score"],
+        "offset": offset,
+        "number": None if offset is None else numbers.get((step.partition, offset)),
+    }
+
 
 LONGEST: Final = 8_000
 """Characters of a text of an agent that are shown."""

@@ -8,7 +8,6 @@ from typing import Any, Final
 from streams.console.read_model import control, settings, triage
 from streams.console.read_model.case import Case
 from streams.console.read_model.control import watched_until
-from streams.console.read_model.fitting import check
 from streams.console.read_model.ledger import Ledger
 from streams.console.read_model.rows import (
     AckRow,
@@ -23,7 +22,33 @@ from streams.console.read_model.rows import (
 )
 from streams.console.read_model.source import Fields
 from streams.console.read_model.table import Table
-from streams.console.read_model.tables import ACK, COMMAND, DIFFERENCE, EPISODE, FINDING, GUARD, SESSION
+from streams.console.read_model.tables import (
+    ACK,
+    COMMAND,
+    DIFFERENCE,
+    EPISODE,
+    FINDING,
+    GUARD,
+    SESSION,
+    TABLES,
+)
+
+_LARGEST: Final = 2**63
+
+_COLUMNS: Final = {table.row: tuple(table.columns()) for table in TABLES}
+
+
+def check(row: Row) -> None:
+    """Raise a TypeError if a value is of another type than its column, or a number larger than one holds."""
+    values: tuple[object, ...] = row
+    for column, value in zip(_COLUMNS[type(row)], values, strict=True):
+        kind = type(value)
+        if isinstance(value, int) and not -_LARGEST <= value < _LARGEST:
+            raise TypeError(f"{column.name} is too large")
+        is_missing = value is None and column.nullable
+        if kind is not column.type and not is_missing and not (kind is int and column.type is float):
+            raise TypeError(f"{column.name} is no {column.type.__name__}")
+
 
 Recall = Callable[[str], Iterable[Row]]
 """Returns the archived rows of a session that is not in memory, and of its triage."""

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from streams.control.signature import key_id
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError, EddyError
+from streams.formats.adapters.otlp.span import SpanKind
+from streams.formats.adapters.otlp.values import SESSION_KEYS, kind_of, reduced, session_of
 from streams.kafka.client import Brokers, Stored, connect
 from streams.kafka.job_topics import job_topics
 from streams.kafka.survey import Ends, answers, broker_setting, ends, group
 from streams.observe.settings import BridgeSettings, CommandSettings, WorkerSettings, load
-from streams.operate.doctor.alerts import refused_alerts_check
 from streams.operate.doctor.check import Check, Status, fail, ok, warn
 from streams.operate.doctor.cluster import (
     age_checks,
@@ -25,7 +27,6 @@ from streams.operate.doctor.cluster import (
     in_force,
     topic_checks,
 )
-from streams.operate.doctor.control import signing_check
 from streams.operate.doctor.environment import port_check, settings_checks
 from streams.operate.doctor.identity import identity_checks, size_checks
 from streams.operate.doctor.place import (
@@ -35,7 +36,6 @@ from streams.operate.doctor.place import (
     retention_checks,
 )
 from streams.operate.doctor.schemas import bundled_check, registry_check
-from streams.operate.doctor.spans import NEWEST, span_checks
 from streams.operate.doctor.state import (
     Database,
     database_checks,
@@ -44,6 +44,7 @@ from streams.operate.doctor.state import (
     set_aside_checks,
 )
 from streams.operate.doctor.versions import version_checks
+from streams.worker.bridge.request import Request, is_keyed, read
 from streams.worker.endpoints import connection
 from streams.worker.options import AGGREGATES, changelog_topic, repartition_topic
 from streams.worker.preflight.topic_check import check_topics
@@ -51,6 +52,106 @@ from streams.worker.preflight.transaction_check import check_transactions
 from streams.worker.processes import of_each_process
 from streams.worker.wiring import engine_options
 from topics.plan import plan
+
+NEWEST = 50
+"""Records of each partition that are looked at."""
+
+_NAME = "spans"
+
+
+def span_checks(
+    newest: Iterable[Stored], topic: str = Topic.OTLP_SPANS, session_keys: Sequence[str] = ()
+) -> Iterator[Check]:
+    """Yield what the newest records of the topic of spans lack; nothing if there are none.
+
+    Args:
+        newest: The records.
+        topic: How the topic is called.
+        session_keys: The operator's attributes that name a session.
+    """
+    requests = [(stored, read(stored)) for stored in newest]
+    if not requests:
+        return
+    readable = [(stored, found) for stored, found in requests if isinstance(found, Request)]
+    spans = [span for _, found in readable for span in found.spans]
+    calls = [reduced(span) for span in spans if kind_of(span) is SpanKind.TOOL]
+    traces = {span.trace_id for span in spans}
+    keys = (*session_keys, *SESSION_KEYS)
+    named = {span.trace_id for span in spans if session_of(span, keys) is not None}
+    findings = [
+        *_unreadable(topic, len(requests) - len(readable), len(requests)),
+        *_foreign(topic, sum(not is_keyed(stored, found.spans) for stored, found in readable), len(readable)),
+        *_without_content(sum(call.arguments is None for call in calls), len(calls)),
+        *_unnamed(len(traces - named), len(traces)),
+    ]
+    yield from findings
+    if not findings:
+        yield ok(_NAME, f"{len(spans)} spans in the newest records of {topic}: {len(calls)} tool calls")
+
+
+def _unreadable(topic: str, count: int, total: int) -> Iterator[Check]:
+    if count:
+        said = f"{count} of the newest {total} records of {topic} hold no spans"
+        yield warn(_NAME, said, "Let the collector write traces only, as otlp_proto or otlp_json.")
+
+
+def _foreign(topic: str, count: int, total: int) -> Iterator[Check]:
+    if count:
+        said = f"{count} of the newest {total} records of {topic} are not keyed by their trace"
+        yield warn(_NAME, said, "Set `partition_traces_by_id: true` at the collector's kafkaexporter.")
+
+
+def _without_content(count: int, total: int) -> Iterator[Check]:
+    if count:
+        advice = "Switch content capture on, as docs/sources/frameworks.md says: such calls equal no other."
+        yield warn(_NAME, f"{count} of {total} tool calls have no arguments", advice)
+
+
+def _unnamed(count: int, total: int) -> Iterator[Check]:
+    if count:
+        advice = (
+            "If an agent's conversation is several traces, name it, as docs/sources/frameworks.md says, or "
+            "name your attribute in EDDY_OTLP_SESSION."
+        )
+        yield warn(_NAME, f"{count} of {total} traces have no session: each is one of its own", advice)
+
+
+def signing_check(key: bytes | None, commands: int) -> Check:
+    """Return whether commands from here are signed.
+
+    Args:
+        key: `EDDY_COMMAND_KEY`.
+        commands: How many records `session-commands` holds: without any, nobody uses the control loop yet.
+    """
+    name = "commands"
+    if key is not None:
+        return ok(name, f"signed with the key {key_id(key)} from here; {commands:,} are held")
+    if not commands:
+        return ok(name, "none is held; EDDY_COMMAND_KEY is not set, so they would not be signed")
+    said = f"{commands:,} are held, and EDDY_COMMAND_KEY is not set here: commands from here are not signed"
+    advice = "Set it to the key of the guards, or see to it that few may write to session-commands."
+    return warn(name, said, advice)
+
+
+def refused_alerts_check(topic: str, held: int | None) -> Check:
+    """Return whether the notifier has dead letters.
+
+    Args:
+        topic: Their topic.
+        held: How many it holds; None if there is no such topic.
+
+    >>> refused_alerts_check("alerts-dlq", 0).said
+    'no receiver has refused an alert'
+    """
+    name = "alerts"
+    if held is None:
+        return ok(name, f"there is no {topic}: `eddy notify` is not in use")
+    if not held:
+        return ok(name, "no receiver has refused an alert")
+    said = f"{topic} holds {held:,} alerts that a receiver refused, or did not take for a day"
+    return warn(
+        name, said, "The header x-dlq-reason of each says why; `eddy notify test` tries every receiver."
+    )
 
 
 async def examine(

@@ -8,14 +8,149 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
-from streams.operate.supervisor.lines import Lines
-from streams.operate.supervisor.status import worst
-from streams.operate.supervisor.worker import Worker
+LAST_WORDS: Final = b"eddy: "
+#: A line that is longer is passed on in parts: memory is bounded, whatever a worker writes.
+_LONGEST: Final = 1 << 20
+
+
+class Lines:
+    r"""Cuts what a worker writes into lines, and marks them.
+
+    A line in JSON gets the number as its first field, any other line is preceded by it.
+
+    Args:
+        number: The worker's.
+
+    Attributes:
+        last_words: What it said last of why it ends, without ``eddy:``; empty if it has not.
+
+    >>> lines = Lines(2)
+    >>> lines.add(b'Ready.\n{"event": "Read')
+    [b'[worker 2] Ready.\n']
+    >>> lines.add(b'y."}\neddy: No broker answers.\n')
+    [b'{"worker": 2, "event": "Ready."}\n', b'[worker 2] eddy: No broker answers.\n']
+    >>> lines.last_words
+    'No broker answers.'
+    """
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self._rest = b""
+        self.last_words = ""
+
+    def add(self, written: bytes) -> list[bytes]:
+        """Return the lines that are complete by now."""
+        *lines, self._rest = (self._rest + written).split(b"\n")
+        if len(self._rest) > _LONGEST:
+            lines, self._rest = [*lines, self._rest], b""
+        return [self._marked(line) for line in lines]
+
+    def end(self) -> list[bytes]:
+        """Return what was written without an end of line."""
+        rest, self._rest = self._rest, b""
+        return [self._marked(rest)] if rest else []
+
+    def _marked(self, line: bytes) -> bytes:
+        if line.startswith(LAST_WORDS):
+            self.last_words = line.removeprefix(LAST_WORDS).decode(errors="replace")
+        if line.startswith(b'{"'):
+            return b'{"worker": %d, %s\n' % (self._number, line[1:])
+        return b"[worker %d] %s\n" % (self._number, line)
+
+
+_STDERR: Final = 2
+
+#: More than a pipe holds: what was written before the worker ended, and not what others write afterwards.
+_MOST_LEFT: Final = 1 << 20
+
+
+class Worker(asyncio.SubprocessProtocol):
+    """Passes on what a process writes until it ends.
+
+    The end of the process counts, not that of its standard error: a process that it leaves behind may keep
+    that open for as long as it likes. `asyncio.subprocess.Process.wait` waits for it in some Pythons.
+
+    Args:
+        lines: What its lines become.
+
+    Attributes:
+        ended: Its status, as `subprocess` gives it.
+    """
+
+    def __init__(self, lines: Lines) -> None:
+        self._lines = lines
+        self._loop = asyncio.get_running_loop()
+        self.ended: asyncio.Future[int] = self._loop.create_future()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take note of the process."""
+        self._transport = cast("asyncio.SubprocessTransport", transport)
+
+    def pipe_data_received(self, _fd: int, data: bytes) -> None:
+        """Pass on what it writes."""
+        _write(self._lines.add(data))
+
+    def process_exited(self) -> None:
+        """Read what is left, once what was read before is passed on."""
+        pipe = self._pipe()
+        if pipe is not None:
+            pipe.pause_reading()
+        self._loop.call_soon(self._finish, pipe)
+
+    def _pipe(self) -> asyncio.ReadTransport | None:
+        pipe = cast("asyncio.ReadTransport | None", self._transport.get_pipe_transport(_STDERR))
+        return None if pipe is None or pipe.is_closing() else pipe
+
+    def _finish(self, pipe: asyncio.ReadTransport | None) -> None:
+        if pipe is not None:
+            # asyncio has made it one that does not block.
+            with suppress(BlockingIOError):
+                _write(self._lines.add(os.read(pipe.get_extra_info("pipe").fileno(), _MOST_LEFT)))
+        _write(self._lines.end())
+        status = self._transport.get_returncode()
+        assert status is not None
+        self._transport.close()
+        self.ended.set_result(status)
+
+
+def _write(lines: Sequence[bytes]) -> None:
+    # If nobody reads the log any more, the workers go on without.
+    with suppress(OSError):
+        sys.stderr.buffer.writelines(lines)
+        sys.stderr.buffer.flush()
+
+
+#: Statuses of a worker (docs/operations.md) from bad to worse: the more a person has to do before a restart
+#: helps, the worse. A status that is not here is a signal: worse than a stall, since it may come again.
+_WAITING_HELPS: Final = (0, 3, 70)
+_A_PERSON_HELPS: Final = (1, 2)
+
+
+def worst(statuses: Mapping[int, int]) -> int:
+    """Return the number of the worker whose exit status is the worst; the first of several.
+
+    >>> worst({1: 0, 2: 3, 3: 137, 4: 70})
+    3
+    >>> worst({1: 137, 2: 2, 3: 2})
+    2
+    """
+    return max(statuses, key=lambda number: _badness(statuses[number]))
+
+
+def _badness(status: int) -> int:
+    if status in _WAITING_HELPS:
+        return _WAITING_HELPS.index(status)
+    if status in _A_PERSON_HELPS:
+        return 100 + _A_PERSON_HELPS.index(status)
+    return 50
+
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,10 @@
-"""Faust's recovery, with `restore` in the place of its per-record delivery path (70 µs a record)."""
+"""Faust's recovery, with `restore` in the place of its per-record delivery path (70 µs a record).
+
+Faust's assignor gives topics with the same number of partitions out together, by what the worker that leads
+the group knows of the topics at that moment. A topic it knows nothing of, since it asked a broker that has
+just started, is left out without a word; one that has another number is given out by itself. A worker would
+then process partitions whose changelog it has not restored, and overwrite their sessions with new ones.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +12,9 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 from aiokafka.errors import IllegalStateError
@@ -18,15 +25,57 @@ from faust.types.tables import CollectionT
 from mode import Service
 
 from streams.core.errors import DamagedStateError, InfrastructureError
-from streams.worker.faust.co_assignment import check_co_assigned
 from streams.worker.faust.job_app import job_app
-from streams.worker.faust.partition_names import partition_names
 from streams.worker.state.origin import Ids
 from streams.worker.state.restore import restore
 from streams.worker.state.restore_progress import RestoreProgress
 from streams.worker.state.standby import Standby
 from streams.worker.state.table import StateTable
 from streams.worker.state.tombstones import kept_ms
+
+
+def partition_names(partitions: Iterable[tuple[str, int]]) -> str:
+    """Return partitions by topic, those in a row as a range.
+
+    >>> partition_names([("b", 7), ("a", 0), ("a", 1), ("a", 2), ("a", 5)])
+    'a 0-2 and 5, b 7'
+    >>> partition_names([])
+    'none'
+    """
+    ordered = sorted(set(partitions))
+    by_topic = groupby(ordered, key=lambda partition: partition[0])
+    return ", ".join(f"{topic} {_ranges([number for _, number in of])}" for topic, of in by_topic) or "none"
+
+
+def _ranges(numbers: list[int]) -> str:
+    rows = groupby(enumerate(numbers), key=lambda item: item[1] - item[0])
+    ends = [(row[0][1], row[-1][1]) for row in (list(row) for _, row in rows)]
+    return " and ".join(str(first) if first == last else f"{first}-{last}" for first, last in ends)
+
+
+def check_co_assigned(
+    assigned: Collection[TP], active: Collection[TP], changelogs: Mapping[str, str]
+) -> None:
+    """Refuse source partitions whose changelog did not come with them.
+
+    Args:
+        assigned: The partitions of a new assignment.
+        active: Those of changelogs among them that are to be restored for the worker itself.
+        changelogs: By source, the topic that holds its state.
+
+    Raises:
+        InfrastructureError: says which, and what to do.
+    """
+    for tp in sorted(assigned):
+        changelog = changelogs.get(tp.topic)
+        if changelog is not None and TP(changelog, tp.partition) not in active:
+            raise InfrastructureError(
+                f"{tp.topic}[{tp.partition}] was assigned without {changelog}[{tp.partition}], which holds "
+                "its state: the worker that shared the partitions out did not see both topics with the same "
+                "number of partitions. Where a broker had just started, a restart is enough; where somebody "
+                f"has added partitions to {tp.topic}, the restart says what to do."
+            )
+
 
 log = logging.getLogger(__name__)
 

@@ -20,13 +20,15 @@ first that stays.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
+from enum import StrEnum
 from typing import Any, Protocol
 
 from streams.core.detectors.settings import DetectionSettings
-from streams.core.domain.session import Session
+from streams.core.domain.session import DamagedSessionError, Session
 from streams.core.errors import DamagedStateError, ProducerFencedError
 from streams.core.policy.lifetime import keeps_ms
 from streams.core.settings_document.version import follows
@@ -35,12 +37,45 @@ from streams.worker.batch import Job
 from streams.worker.effects import Effects, Outcome
 from streams.worker.epoch import InForce
 from streams.worker.lifetime.due import Due, due_of
-from streams.worker.lifetime.removal import Reason, Removal
 from streams.worker.lifetime.search_pass import NEVER, Next, SearchPass
 from streams.worker.lifetime.stubs import Stub, readable
+from streams.worker.run_result import RunResult
 from streams.worker.state.changelog import CLOCK_KEY, is_stub, session_id_of, session_key, session_source
 from streams.worker.state.table import SessionTable
 from streams.worker.state.view import View
+
+log = logging.getLogger(__name__)
+
+
+class Reason(StrEnum):
+    """Why a session was removed."""
+
+    EXPIRED = "expired"
+    ENDED = "ended"
+
+
+class Removal:
+    """An epoch of removals in the making."""
+
+    __slots__ = ("folded", "reason", "view")
+
+    def __init__(self, reason: Reason) -> None:
+        self.reason = reason
+        self.view: View[Session] = View({})
+        self.folded = RunResult()
+
+    def expire(self, name: str, due: Due, job: Job) -> None:
+        """Remove a session that is due, and tell what follows from that.
+
+        One whose state holds what cannot be told stays.
+        """
+        try:
+            job.expired(name, due.expired, due.until_ms, self.folded)
+        except DamagedSessionError as error:
+            log.warning("The state of session %r stays, however old it is: %s", name, error)
+            return
+        self.view.remove(due.session, name)
+
 
 #: Entries that a slice looks at and sessions that are closed there, at most: to close one takes 150 µs, and
 #: nothing else happens meanwhile. Between two slices other lanes go on.

@@ -1,8 +1,7 @@
 """Order, retry, supersede, rate, digest and repeats of one sink."""
 
-from streams.alerts.backoff import GIVE_UP_S, LONGEST_S
 from streams.alerts.episodes import Episodes
-from streams.alerts.outbox import DIGEST_S, Outbox
+from streams.alerts.outbox import DIGEST_S, GIVE_UP_S, LONGEST_S, Outbox
 from streams.alerts.progress import Beyond
 from streams.alerts.sinks.alert import Alert
 from streams.alerts.sinks.delivery import Digest

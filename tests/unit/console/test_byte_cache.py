@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.console.byte_cache import ByteCache
+from streams.console.timeline import ByteCache
 
 LIMIT = 100
 

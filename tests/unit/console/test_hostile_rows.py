@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from streams.cli.top.list_text import snapshot
 from streams.cli.top.picture import Reading, picture
 from streams.console.inbox import Query, SessionQuery, page, sessions
-from streams.console.read_model.fitting import check
+from streams.console.read_model.memory import check
 from streams.console.read_model.model import ReadModel
 from streams.core.domain.topic import Topic
 from streams.kafka.stored import Stored

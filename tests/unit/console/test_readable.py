@@ -12,9 +12,9 @@ from streams.console.lens.evidence import evidence
 from streams.console.lens.lens import lens
 from streams.console.lens.scores import scores
 from streams.console.lens.twin import twin
-from streams.console.readable import misfit
 from streams.console.session_facts import explanation, session_facts
 from streams.console.step import Step
+from streams.console.timeline import misfit
 from streams.console.views.session_content import saved, toned
 from streams.console.whatif import judge_again
 from streams.core.detectors.settings import DEFAULTS

@@ -23,7 +23,7 @@ from faust.transport.drivers.aiokafka import credentials_to_aiokafka_auth
 
 from streams.core.errors import ConfigurationError
 from streams.kafka.connection import Connection
-from streams.worker.faust.credentials import faust_credentials
+from streams.worker.faust.app_settings import faust_credentials
 from tests.certificates import signed_certificate
 
 PASSWORD = "correct-horse-battery"

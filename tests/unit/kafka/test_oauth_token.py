@@ -18,7 +18,7 @@ from streams.kafka.connection import Connection
 from streams.kafka.oauth_token import TokenProvider, TokenSource
 from streams.observe.settings import ConnectionSettings, load
 from streams.worker.endpoints import connection
-from streams.worker.faust.credentials import faust_credentials
+from streams.worker.faust.app_settings import faust_credentials
 
 SECRET = "header.claims.signature"
 

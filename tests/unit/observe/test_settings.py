@@ -21,7 +21,7 @@ from streams.kafka.job_topics import job_topics
 from streams.observe.settings import ConnectionSettings, WorkerSettings, load
 from streams.worker import wiring as composition
 from streams.worker.endpoints import connection
-from streams.worker.faust.credentials import faust_credentials
+from streams.worker.faust.app_settings import faust_credentials
 from streams.worker.wiring import build, engine_options
 
 FIELDS = WorkerSettings.model_fields

@@ -12,8 +12,7 @@ from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerialize
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from schemas.bundled import OUTPUT_SUBJECTS, latest
-from schemas.codec import Codec, RegistryAddress
-from schemas.decoder import Decoder
+from schemas.codec import Codec, Decoder, RegistryAddress
 from schemas.encoder import registered_encoder
 from schemas.registered import RegisteredSchema
 from tests.unit.schemas.fake_registry import FakeRegistry

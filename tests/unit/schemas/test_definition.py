@@ -7,7 +7,7 @@ import json
 import pytest
 
 from schemas.avro_cost import UnreadableSchemaError
-from schemas.definition import LONGEST_NAME, MOST_CHARACTERS, MOST_DEPTH, MOST_PARTS, definition
+from schemas.writer_schemas import LONGEST_NAME, MOST_CHARACTERS, MOST_DEPTH, MOST_PARTS, definition
 
 
 def test_a_definition_is_decoded():

@@ -7,8 +7,8 @@ import copy
 import pytest
 
 from schemas.bundled import latest, versions
+from schemas.codec import compatibility
 from schemas.numbers import INPUT_SUBJECTS, SUBJECT_NUMBERS
-from schemas.subjects import compatibility
 from tests.unit.schemas.compatibility import IncompatibleError, check_reads
 
 BACKWARD = [

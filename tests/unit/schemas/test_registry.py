@@ -15,8 +15,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from schemas.bundled import JOB_SUBJECTS, OUTPUT_SUBJECTS, latest
-from schemas.codec import Codec, OutputFormat, Reason, RegistryAddress, UndecodableError
-from schemas.decoder import Decoder
+from schemas.codec import Codec, Decoder, OutputFormat, Reason, RegistryAddress, UndecodableError
 from schemas.numbers import CONTROL_SUBJECTS
 from schemas.registered import AbsentSchema, RegisteredSchema
 from schemas.registry import Registry

@@ -19,7 +19,7 @@ from streams.core.pipeline import expire
 from streams.kafka.client import Stored
 from streams.worker.batch import Job
 from streams.worker.lifetime.due import Due
-from streams.worker.lifetime.removal import Reason, Removal
+from streams.worker.lifetime.housekeeping import Reason, Removal
 from streams.worker.run_result import RunResult
 from streams.worker.state.changelog import blaming_state, decode_session, encode_session
 from tests.fuzz.stored import Sessions

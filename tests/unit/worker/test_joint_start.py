@@ -2,7 +2,7 @@
 
 import asyncio
 
-from streams.worker.joint_start import JointStart
+from streams.worker.lanes import JointStart
 
 LONG, SHORT = 3600.0, 0.01
 

@@ -10,9 +10,8 @@ import pytest
 
 from streams.observe.settings import WorkerSettings
 from streams.worker.health.liveness import Answer
-from streams.worker.session_lookup import SessionLookup
 from streams.worker.state.changelog import encode_session, session_key
-from streams.worker.wiring import build
+from streams.worker.wiring import SessionLookup, build
 from tests.stream import Stream, repeated
 
 READY = Answer(True, "ready")

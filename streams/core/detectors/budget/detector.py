@@ -7,13 +7,52 @@ from dataclasses import dataclass
 from math import floor
 from typing import Any, ClassVar, NamedTuple
 
-from streams.core.detectors.budget.presentation import BudgetPresentation
 from streams.core.detectors.budget.settings import BudgetSettings
 from streams.core.detectors.detector import Block, Detector, Eddy, Observation
+from streams.core.detectors.presentation import Fields, Meaning, Presentation
 from streams.core.detectors.standing import DetectorStanding
 from streams.core.domain.decision import Decision
 from streams.core.domain.event import EventKind, Finding
 from streams.core.domain.number import added, r4, within_doubles
+
+
+class BudgetPresentation(Presentation):
+    """How a budget changed, and whether it is used up."""
+
+    __slots__ = ()
+
+    events: ClassVar[tuple[EventKind, ...]] = (EventKind.BUDGET,)
+
+    def meaning(self, fields: Fields) -> Meaning:
+        """Return that a budget is serious if a session that reports its progress has used it up."""
+        emergency = fields["emergency"]
+        return Meaning(
+            # Every session without progress that is long enough uses its first budget up.
+            serious=emergency is not None and fields["velocity"] is not None,
+            fired=None if emergency is None else ("A6", emergency),
+        )
+
+    def sentence(self, fields: Fields) -> str:
+        """Return what became of the budgets."""
+        steps, tokens = f"{fields['steps_budget']:,} steps", f"{fields['tokens_budget']:,.0f} tokens"
+        match fields:
+            case {"emergency": "approved"}:
+                return f"near its goal, the budget was used up; extended to {steps}, {tokens}"
+            case {"emergency": "denied"}:
+                spent = steps if fields["steps_remaining"] == 0 else tokens
+                return f"the budget of {spent} is used up after {fields['total_progress']:.0%} of the task"
+            case {"adjusted_by": None}:
+                return f"the budget is enough again: {steps}, {tokens}"
+            case _:
+                return f"budget x {fields['adjusted_by']:g}: {steps}, {tokens}"
+
+    def summary(self, block: Fields) -> str:
+        """Return what is left of the budgets."""
+        return (
+            f"{block['steps_remaining']:,} of {block['steps_budget']:,} steps left, "
+            f"{block['tokens_remaining']:,.0f} of {block['tokens_budget']:,.0f} tokens left"
+            f"{', exhausted' if block['exhausted'] else ''}"
+        )
 
 
 class BudgetState(NamedTuple):
@@ -91,7 +130,7 @@ class Budget(Detector[BudgetState, BudgetSettings]):
         self,
         state: BudgetState,
         decision: Decision,
-        eddy: Eddy,  # noqa: ARG002 - the record alone decides
+        eddy: Eddy,
         settings: BudgetSettings,
     ) -> Observation[BudgetState]:
         """Count what the record used and how far it came; adjust the budgets; tell a change."""
@@ -158,7 +197,7 @@ class Budget(Detector[BudgetState, BudgetSettings]):
         """Return the bound of its windows."""
         return settings.velocity_window * 26
 
-    def standing(self, state: BudgetState, settings: BudgetSettings) -> DetectorStanding:  # noqa: ARG002
+    def standing(self, state: BudgetState, settings: BudgetSettings) -> DetectorStanding:
         """Return the budgets, and what was used of them."""
         return DetectorStanding(
             {

@@ -2,23 +2,142 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from itertools import pairwise
+from typing import Any, ClassVar, Final, NamedTuple
 
 from streams.core.detectors.detector import Block, Detector, Eddy, Observation
 from streams.core.detectors.drift.goal import GoalState, follow
-from streams.core.detectors.drift.level import CONTINUE, SUGGESTIONS, drift_level, one_higher
+from streams.core.detectors.drift.level import (
+    CONTINUE,
+    LEVELS,
+    SUGGESTIONS,
+    THRESHOLDS,
+    drift_level,
+    one_higher,
+)
 from streams.core.detectors.drift.overall import Signals, clamped, contributions, drift_overall
-from streams.core.detectors.drift.presentation import DriftPresentation
-from streams.core.detectors.drift.rules import DriftRules
 from streams.core.detectors.drift.settings import DriftSettings
-from streams.core.detectors.drift.trend import drift_trend
+from streams.core.detectors.drift.witness import witness
+from streams.core.detectors.presentation import Fields, Meaning, Presentation
+from streams.core.detectors.rules import Rules
 from streams.core.detectors.standing import DetectorStanding
 from streams.core.domain.decision import Decision
 from streams.core.domain.event import EventKind, Finding
 from streams.core.domain.number import r4
+from streams.core.domain.reachability import Reachability
 from streams.core.domain.text.digest import COMPARED
+from streams.core.domain.witness import Obstacle, RecordMaker, Witness
+
+
+class Trend(NamedTuple):
+    """How the overall drift moves.
+
+    Attributes:
+        velocity: change per record, 4 decimals; None of a single record.
+        is_accelerating: it rises with each record, and by more at the end than at the start.
+    """
+
+    velocity: float | None
+    is_accelerating: bool
+
+
+def drift_trend(overalls: Sequence[float], window: int) -> Trend:
+    """Return the trend of the newest overall drifts.
+
+    Args:
+        overalls: what `drift_overall` gave, oldest first, at least one.
+        window: how many of the newest count, at least 2.
+
+    >>> drift_trend([0.25, 0.30, 0.38, 0.50], window=4)
+    Trend(velocity=0.0833, is_accelerating=True)
+    >>> drift_trend([0.1, 0.2, 0.3], window=4)
+    Trend(velocity=0.1, is_accelerating=False)
+    """
+    newest = overalls[-window:]
+    if len(newest) < 2:
+        return Trend(None, is_accelerating=False)
+    first, last = newest[0], newest[-1]
+    if last <= first:
+        # What rises with each record ends higher than it began.
+        return Trend(r4((last - first) / (len(newest) - 1)), is_accelerating=False)
+    steps = [r4(after - before) for before, after in pairwise(newest)]
+    accelerating = len(steps) >= 2 and min(steps) > 0 and steps[-1] > steps[0]
+    return Trend(r4((last - first) / len(steps)), accelerating)
+
+
+class DriftRules(Rules[DriftSettings]):
+    """A5 for each level above CONTINUE: can the signals add up to it?"""
+
+    __slots__ = ()
+
+    families: ClassVar[tuple[str, ...]] = ("A5",)
+
+    def reachability(self, settings: DriftSettings) -> Iterator[Reachability]:
+        """Yield a row for each level above CONTINUE, as if any record could have any signal."""
+        for level, name in THRESHOLDS.items():
+            yield Reachability.of("A5", level, 1 if getattr(settings, name) <= 1 else None, f"{name} > 1")
+
+    def witness(
+        self, row: Reachability, records: int, settings: DriftSettings, maker: RecordMaker
+    ) -> Witness | Obstacle:
+        """Make the signals add up to the level."""
+        return witness(row.level, settings, maker)
+
+    def fires(
+        self, row: Reachability, decision: Decision, block: Mapping[str, Any], settings: DriftSettings
+    ) -> bool:
+        """Tell whether the record stands at this level."""
+        return bool(block["level"] == row.level)
+
+
+_SIGNALS: Final = {
+    "goal_dna_drift": "away from its goal",
+    "loop_risk": "risk of a loop",
+    "budget_velocity": "little progress",
+    "quality_degradation": "worse context",
+    "stuck_time": "stuck",
+}
+_SERIOUS: Final = 2
+"""From the third of the five levels on: many a session that only begins reaches the second."""
+_REASONS: Final = 2
+
+
+class DriftPresentation(Presentation):
+    """The overall drift, the signals that add most to it, and the suggestion."""
+
+    __slots__ = ()
+
+    events: ClassVar[tuple[EventKind, ...]] = (EventKind.RESPONSE,)
+
+    def meaning(self, fields: Fields) -> Meaning:
+        """Return that drift is serious if it has become worse and asks for a new plan or more.
+
+        >>> DriftPresentation().meaning({"level": "INJECT_REMINDER", "previous_level": "CONTINUE"}).serious
+        False
+        """
+        level = LEVELS.index(fields["level"])
+        return Meaning(
+            serious=level >= _SERIOUS and level > LEVELS.index(fields["previous_level"]),
+            fired=None if fields["level"] == CONTINUE else ("A5", fields["level"]),
+        )
+
+    def sentence(self, fields: Fields) -> str:
+        """Return the drift and the suggestion."""
+        parts = sorted(fields["contributions"].items(), key=lambda part: part[1], reverse=True)
+        why = ", ".join(
+            f"{_SIGNALS.get(name, name)} {value:.2f}" for name, value in parts[:_REASONS] if value
+        )
+        return f"drift {fields['overall']:.2f}{f' ({why})' if why else ''}. {fields['suggestion']}"
+
+    def summary(self, block: Fields) -> str:
+        """Return the level and the signals that are known."""
+        signals = ", ".join(
+            f"{name} {value:g}" for name, value in block["signals"].items() if value is not None
+        )
+        return f"{block['overall']:g} {block['level']}: {signals}"
+
 
 #: The marks of the words of a goal.
 _MOST_GOAL_BYTES = 1_280
@@ -135,7 +254,7 @@ class Drift(Detector[DriftState, DriftSettings]):
         """Return the bound of its windows."""
         return settings.goal_window * (_MOST_GOAL_BYTES + 20) + settings.trend_window * 26
 
-    def standing(self, state: DriftState, settings: DriftSettings) -> DetectorStanding:  # noqa: ARG002
+    def standing(self, state: DriftState, settings: DriftSettings) -> DetectorStanding:
         """Return the newest drift."""
         overall = state.overalls[-1] if state.overalls else None
         return DetectorStanding({"overall": overall, "level": state.level, "context_quality": state.latest})

@@ -4,15 +4,53 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
 from streams.core.detectors.detector import Block, Detector, Eddy, Observation
 from streams.core.detectors.metrics.figures import figures_of
-from streams.core.detectors.metrics.groups import grouped
 from streams.core.detectors.metrics.settings import MetricsSettings
 from streams.core.domain.decision import Decision
-from streams.core.domain.shared_window import append
+from streams.core.domain.shared_window import FIRST, append, letter
 from streams.core.domain.text.bounded import MOST_JSON_BYTES, bounded
+from streams.core.domain.tool_group import ToolGroup, grouping
+
+_MOST_REMEMBERED = 16
+_BEFORE_THE_FIRST = " " * ord(FIRST)
+
+
+def grouped(names: Sequence[str | None], order: str, tool_groups: tuple[ToolGroup, ...]) -> tuple[str, str]:
+    """Return the group of the newest name, and the window with one letter for each group.
+
+    Args:
+        names: the different names of the window (`streams.core.domain.shared_window`).
+        order: its letters.
+        tool_groups: the setting.
+
+    >>> grouped(["call_v1", "read", "call_v2"], "ABC", ())
+    ('call', 'ABA')
+    """
+    look_up = _remembered if len(names) <= _MOST_REMEMBERED else _groups
+    groups, table = look_up(tuple(names), tool_groups)
+    group = groups[ord(order[-1]) - ord(FIRST)] or ""
+    return group, order if table is None else order.translate(table)
+
+
+def _groups(
+    names: tuple[str | None, ...], tool_groups: tuple[ToolGroup, ...]
+) -> tuple[tuple[str | None, ...], str | None]:
+    """The group of each name, and for each letter that of its group; None when no two names share one."""
+    group_of = grouping(tool_groups)
+    groups = tuple([None if name is None else group_of(name) for name in names])
+    named = [group for group in groups if group is not None]
+    if len(set(named)) == len(named):
+        return groups, None
+    # str.translate looks a letter up by its number, so the table is a text as well.
+    return groups, _BEFORE_THE_FIRST + "".join([letter(groups.index(group)) for group in groups])
+
+
+# The names of a session change seldom, and other sessions use the same tools.
+_remembered = lru_cache(maxsize=1_024)(_groups)
 
 
 class MetricsState(NamedTuple):
@@ -66,7 +104,7 @@ class Metrics(Detector[MetricsState, MetricsSettings]):
         self,
         state: MetricsState,
         decision: Decision,
-        eddy: Eddy,  # noqa: ARG002 - the record alone decides
+        eddy: Eddy,
         settings: MetricsSettings,
     ) -> Observation[MetricsState]:
         """Append the name of the tool; report what the window says."""

@@ -2,25 +2,202 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from math import floor
+from typing import Any, ClassVar, Final, NamedTuple
 
 from streams.core.detectors.detector import Block, Detector, Eddy, Observation
+from streams.core.detectors.patterns import edit_revert, fail_loop, read_loop
 from streams.core.detectors.patterns.action_kind import ActionKind
-from streams.core.detectors.patterns.duplicates import duplicates
 from streams.core.detectors.patterns.edit_revert import is_edit_revert
 from streams.core.detectors.patterns.fail_loop import is_fail_loop
-from streams.core.detectors.patterns.presentation import PatternsPresentation
 from streams.core.detectors.patterns.read_loop import is_read_loop
-from streams.core.detectors.patterns.rules import PatternsRules
 from streams.core.detectors.patterns.settings import PatternsSettings
 from streams.core.detectors.patterns.state import PatternsState, advance, upgraded
-from streams.core.detectors.patterns.trend import Trend, turn
+from streams.core.detectors.patterns.witness import witness
+from streams.core.detectors.presentation import Fields, Meaning, Presentation
+from streams.core.detectors.rules import Rules
 from streams.core.detectors.standing import DetectorStanding, score_rule
 from streams.core.domain.decision import Decision
 from streams.core.domain.event import EventKind, Finding
+from streams.core.domain.level import Level
 from streams.core.domain.number import r4
+from streams.core.domain.reachability import Reachability
+from streams.core.domain.shared_window import NOTHING
+from streams.core.domain.text.printable import printable
+from streams.core.domain.witness import Obstacle, RecordMaker, Witness
+
+
+class Trend(NamedTuple):
+    """What is kept of one pattern.
+
+    Attributes:
+        ema: exponential moving average of "this record completes the pattern", unrounded, 0 to 1.
+        alerted_at: step of the last alert, None before the first.
+        escalated: whether the pattern stands escalated.
+    """
+
+    ema: float = 0.0
+    alerted_at: int | None = None
+    escalated: bool = False
+
+
+class Turn(NamedTuple):
+    """What one record made of a trend; ``ema`` is the average as it is reported."""
+
+    trend: Trend
+    ema: float
+    alert: bool
+    escalation: bool
+
+
+def turn(trend: Trend, matched: bool, step: int, settings: PatternsSettings) -> Turn:
+    """Advance a trend by one record.
+
+    Args:
+        trend: the trend until now.
+        matched: whether this record completes the pattern.
+        step: number of the record among the scored ones of its session.
+        settings: `pattern_alpha`, `pattern_cooldown`, `pattern_saturation` and their kin.
+
+    >>> DEFAULTS = PatternsSettings()
+    >>> trend, alerts = Trend(), []
+    >>> for step in range(1, 10):
+    ...     trend, _, alert, _ = turn(trend, step >= 3, step, DEFAULTS)
+    ...     alerts += [step] if alert else []
+    >>> alerts
+    [3, 9]
+    """
+    ema, alerted_at, escalated = trend
+    alpha = settings.pattern_alpha
+    ema = alpha * matched + (1 - alpha) * ema
+    reported = r4(ema)
+
+    alert = matched and (alerted_at is None or step - alerted_at > _cooldown(reported, settings))
+    escalation = not escalated and reported > settings.pattern_saturation
+    escalated = escalation or (escalated and reported >= settings.pattern_clear)
+    return Turn(Trend(ema, step if alert else alerted_at, escalated), reported, alert, escalation)
+
+
+def _cooldown(ema: float, settings: PatternsSettings) -> int:
+    cooldown = settings.pattern_cooldown
+    return floor(cooldown * (1 + ema)) if settings.pattern_adaptive_cooldown else cooldown
+
+
+# Up to here the moving average is run record by record; beyond, its closed form is near enough.
+_LONGEST_RUN = 100_000
+# A double cannot climb further than this in steps that small.
+_STANDSTILL = 2**53
+
+
+class PatternsRules(Rules[PatternsSettings]):
+    """A3 for each pattern and for the escalation of one: can it be completed, can it escalate?"""
+
+    __slots__ = ()
+
+    families: ClassVar[tuple[str, ...]] = ("A3",)
+
+    def reachability(self, settings: PatternsSettings) -> Iterator[Reachability]:
+        """Yield a row for each pattern, and one for the escalation."""
+        theta, window = settings.pattern_theta, settings.pattern_window
+        for pattern, needed in (("read_loop", theta), ("edit_revert", 3), ("test_fail_loop", theta)):
+            shortest = needed if needed <= window else None
+            yield Reachability.of(f"A3:{pattern}", Level.WARNING, shortest, "pattern_theta > pattern_window")
+        shortest = _records_to_exceed(settings.pattern_saturation, settings.pattern_alpha)
+        why = "an average with pattern_alpha never exceeds pattern_saturation"
+        counted = f"is number {shortest} in a row to complete a pattern"
+        yield Reachability.of("A3:escalation", Level.WARNING, shortest, why, counted=counted)
+
+    def witness(
+        self, row: Reachability, records: int, settings: PatternsSettings, maker: RecordMaker
+    ) -> Witness | Obstacle:
+        """Complete the pattern, or escalate one."""
+        return witness(row.rule, records, settings, maker)
+
+    def fires(
+        self, row: Reachability, decision: Decision, block: Mapping[str, Any], settings: PatternsSettings
+    ) -> bool:
+        """Tell whether the record alerted the pattern, or escalated one."""
+        return bool(block["escalations"]) if row.part == "escalation" else row.part in block["alerts"]
+
+
+def _records_to_exceed(saturation: float, alpha: float) -> int | None:
+    """Return after how many ones the rounded moving average of specification 5.3 exceeds ``saturation``."""
+    if saturation >= 1:
+        return None
+    least = (math.floor(saturation * 10_000) + 1) / 10_000 - 0.00005
+    estimate = 1.0 if alpha == 1 else math.log1p(-least) / math.log1p(-alpha)
+    if estimate > _LONGEST_RUN:
+        return math.ceil(estimate) if estimate < _STANDSTILL else None
+    average, records = 0.0, 0
+    while r4(average) <= saturation:
+        average = alpha + (1 - alpha) * average
+        records += 1
+    return records
+
+
+_SENTENCES: Final = {
+    "read_loop": read_loop.SENTENCE,
+    "edit_revert": edit_revert.SENTENCE,
+    "test_fail_loop": fail_loop.SENTENCE,
+}
+
+
+class PatternsPresentation(Presentation):
+    """What was done once more, and to what."""
+
+    __slots__ = ()
+
+    events: ClassVar[tuple[EventKind, ...]] = (EventKind.DRIFT_PATTERN,)
+
+    def meaning(self, fields: Fields) -> Meaning:
+        """Return the pattern; all escalations count as one rule."""
+        rule = "escalation" if fields["phase"] == "escalation" else fields["pattern"]
+        return Meaning(alert=fields["pattern"], fired=(f"A3:{rule}", Level.WARNING.value))
+
+    def sentence(self, fields: Fields) -> str:
+        """Return what the pattern means here.
+
+        >>> alert = {
+        ...     "event_type": "drift_pattern",
+        ...     "phase": "alert",
+        ...     "pattern": "read_loop",
+        ...     "target": "a.py",
+        ... }
+        >>> PatternsPresentation().sentence(alert)
+        'read a.py once more, though nothing has changed it since'
+        """
+        if fields["phase"] == "escalation":
+            return f"this keeps coming back (moving average {fields['ema']:.2f})"
+        if fields["pattern"] not in _SENTENCES:
+            return super().sentence(fields)
+        return _SENTENCES[fields["pattern"]].format(target=printable(fields["target"] or "the file", 60))
+
+
+def duplicates(state: PatternsState) -> tuple[int, int]:
+    """Return the duplicate mass and the greatest multiplicity of the window.
+
+    The mass is the number of records with a target whose (tool, target, hash) occurs at least twice; the
+    multiplicity is the largest such count, 0 without any target.
+
+    >>> from streams.core.detectors.patterns.version_window import version
+    >>> versions = [version("cat", "a.py", "h0"), version("cat", "b.py", "h0")]
+    >>> duplicates(PatternsState("rrrr", versions, "AABB"))
+    (4, 2)
+    >>> duplicates(PatternsState("r", versions[:1], "A"))
+    (0, 1)
+    """
+    places, different = state.places, len(state.versions) - state.versions.count(None)
+    if different == 0:
+        return 0, 0
+    if different == len(places) - places.count(NOTHING):
+        return 0, 1
+    counted = map(places.count, {*places} - {NOTHING})
+    repeated = [count for count in counted if count > 1]
+    return sum(repeated), max(repeated)
+
 
 PATTERNS = ("read_loop", "edit_revert", "test_fail_loop")
 

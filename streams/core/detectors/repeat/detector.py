@@ -2,20 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from streams.core.detectors.detector import Detector, Eddy, Observation
-from streams.core.detectors.repeat.presentation import RepeatPresentation
-from streams.core.detectors.repeat.rules import RepeatRules
+from streams.core.detectors.presentation import Fields, Meaning, Presentation
 from streams.core.detectors.repeat.settings import RepeatDedup, RepeatSettings
+from streams.core.detectors.rules import Rules
 from streams.core.detectors.standing import DetectorStanding, score_rule
 from streams.core.domain.decision import Decision
 from streams.core.domain.event import EventKind, Finding
+from streams.core.domain.level import Level
+from streams.core.domain.reachability import Reachability
 from streams.core.domain.shared_window import append, as_letters, item_of
 from streams.core.domain.text.bounded import MOST_JSON_BYTES, bounded
 from streams.core.domain.text.digest import digest
+from streams.core.domain.text.printable import printable
+from streams.core.domain.witness import NOTHING_SCORED, Obstacle, RecordMaker, Witness, scored_status
+
+_NEVER = 999
+
+
+class RepeatRules(Rules[RepeatSettings]):
+    """A2 for each kind that has a threshold: can a run of equal calls be long enough?"""
+
+    __slots__ = ()
+
+    families: ClassVar[tuple[str, ...]] = ("A2",)
+
+    def reachability(self, settings: RepeatSettings) -> Iterator[Reachability]:
+        """Yield a row for each kind that has a threshold."""
+        for kind, threshold in settings.repeat_thresholds.items():
+            shortest = threshold if threshold <= settings.repeat_ring_size else None
+            why = f"repeat_thresholds.{kind} > repeat_ring_size"
+            yield Reachability.of(f"A2:{kind}", Level.WARNING, shortest, why, disabled=threshold == _NEVER)
+
+    def witness(
+        self, row: Reachability, records: int, settings: RepeatSettings, maker: RecordMaker
+    ) -> Witness | Obstacle:
+        """Do a step of the kind again and again; ``default`` is any kind without a threshold of its own."""
+        status = scored_status(settings)
+        if status is None:
+            return NOTHING_SCORED
+        kind = row.part
+        if not kind:
+            return Obstacle("a record whose kind is empty counts as tool or llm")
+        if kind == "default":
+            kind = next(name for n in count(1) if (name := f"kind_{n}") not in settings.repeat_thresholds)
+        action = {"status": status, "kind": kind}
+        if kind == "tool":
+            action["tool_call"] = "search"
+        return Witness(records, lambda number: maker.record(number, action))
+
+    def fires(
+        self, row: Reachability, decision: Decision, block: Mapping[str, Any], settings: RepeatSettings
+    ) -> bool:
+        """Tell whether the record is one of the kind, and diverged."""
+        kind = decision.kind if decision.kind in settings.repeat_thresholds else "default"
+        return bool(block["fired"]) and row.part == kind
+
+
+class RepeatPresentation(Presentation):
+    """What was called, and how many times in a row."""
+
+    __slots__ = ()
+
+    events: ClassVar[tuple[EventKind, ...]] = (EventKind.DIVERGENCE_SUSPECTED,)
+
+    def meaning(self, fields: Fields) -> Meaning:
+        """Return that the rule of its kind fired.
+
+        It goes by the name of a tool alone. Nearly every session calls one tool three times in a row, so
+        that marks no session.
+        """
+        rule = f"A2:{fields['signature'][0]}"
+        return Meaning(alert=fields["event_type"], fired=(rule, Level.WARNING.value), names_session=False)
+
+    def sentence(self, fields: Fields) -> str:
+        """Return the length of the run.
+
+        >>> RepeatPresentation().sentence({"signature": ["tool", "Read"], "repeat_count": 3})
+        'Read was called 3 times in a row'
+        """
+        kind, name = fields["signature"]
+        return f"{printable(name or kind, 40)} was called {fields['repeat_count']} times in a row"
+
+    def summary(self, block: Fields) -> str:
+        """Return the run and its limit."""
+        return f"run of {block['run_length']}, fires at {block['threshold']}"
+
 
 _MOST_EMITTED = 256
 _LONGEST_MARK = 64
@@ -92,7 +169,7 @@ class Repeat(Detector[RepeatState, RepeatSettings]):
         self,
         state: RepeatState,
         decision: Decision,
-        eddy: Eddy,  # noqa: ARG002 - the record alone decides
+        eddy: Eddy,
         settings: RepeatSettings,
     ) -> Observation[RepeatState]:
         """Count the record in; tell a run that reached its threshold."""

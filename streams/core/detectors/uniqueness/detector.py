@@ -2,25 +2,151 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import log2
 from typing import Any, ClassVar, NamedTuple
 
 from streams.core.detectors.detector import Block, Detector, Eddy, Observation
+from streams.core.detectors.presentation import Fields, Fired, Meaning, Presentation
+from streams.core.detectors.rules import Rules
 from streams.core.detectors.standing import DetectorStanding
-from streams.core.detectors.uniqueness.decided import decided, pattern_of
-from streams.core.detectors.uniqueness.presentation import UniquenessPresentation
-from streams.core.detectors.uniqueness.rules import UniquenessRules
 from streams.core.detectors.uniqueness.settings import UniquenessSettings
 from streams.core.domain.decision import Decision
 from streams.core.domain.entropy import shannon_bits
 from streams.core.domain.event import EventKind, Finding
 from streams.core.domain.level import Level
 from streams.core.domain.number import r4
+from streams.core.domain.reachability import Reachability
 from streams.core.domain.shared_window import append, as_letters, counts, item_of
+from streams.core.domain.status import LETTERS, STATUSES
 from streams.core.domain.text.bounded import MOST_JSON_BYTES, bounded
+from streams.core.domain.text.printable import printable
+from streams.core.domain.witness import (
+    NOTHING_SCORED,
+    DecisionLog,
+    Obstacle,
+    RecordMaker,
+    Witness,
+    scored_status,
+)
+
+
+class UniquenessRules(Rules[UniquenessSettings]):
+    """A1 for LOOP and for WARNING: can the uniqueness ratio fall low enough?"""
+
+    __slots__ = ()
+
+    families: ClassVar[tuple[str, ...]] = ("A1",)
+
+    def reachability(self, settings: UniquenessSettings) -> Iterator[Reachability]:
+        """Yield a row for LOOP and for WARNING."""
+        loop, warning = settings.entropy_loop_threshold, settings.entropy_warning_threshold
+        sizes = range(1, settings.entropy_window_size + 1)
+        shortest = next((n for n in sizes if r4(1 / n) < loop), None)
+        yield Reachability.of(
+            "A1", Level.LOOP, shortest, "entropy_window_size too small for entropy_loop_threshold"
+        )
+        shortest = next((n for n in sizes if _least_ratio(n, loop) < warning), None)
+        between = "between entropy_loop_threshold and entropy_warning_threshold in entropy_window_size"
+        yield Reachability.of("A1", Level.WARNING, shortest, f"no ratio lies {between}")
+
+    def witness(
+        self, row: Reachability, records: int, settings: UniquenessSettings, maker: RecordMaker
+    ) -> Witness | Obstacle:
+        """Decide as many different things as the level takes, the last of them again and again."""
+        status = scored_status(settings)
+        if status is None:
+            return NOTHING_SCORED
+        loop, warning = settings.entropy_loop_threshold, settings.entropy_warning_threshold
+        different = 1
+        if row.level == Level.WARNING:
+            different = next(u for u in range(1, records + 1) if loop <= r4(u / records) < warning)
+
+        def make(number: int) -> DecisionLog:
+            idea = f"try idea {min(number, different)}"
+            return maker.record(number, {"status": status, "tool_call": "search"}, intent=idea)
+
+        return Witness(records, make)
+
+    def fires(
+        self, row: Reachability, decision: Decision, block: Mapping[str, Any], settings: UniquenessSettings
+    ) -> bool:
+        """Tell whether the record stands at this level."""
+        return bool(block["severity"] == row.level)
+
+
+def _least_ratio(size: int, floor: float) -> float:
+    """Return the least r4(u / size), u = 1 .. size, that is not below ``floor``; 2.0 when none is."""
+    start = max(1, math.floor((floor - 1e-4) * size))
+    return next((ratio for u in range(start, size + 1) if (ratio := r4(u / size)) >= floor), 2.0)
+
+
+class UniquenessPresentation(Presentation):
+    """The most frequent decision of the window, and how often it occurs."""
+
+    __slots__ = ()
+
+    events: ClassVar[tuple[EventKind, ...]] = (EventKind.ENTROPY_ALERT,)
+
+    def meaning(self, fields: Fields) -> Meaning:
+        """Return that an alert is news unless `alert_every_record` is the only reason for it."""
+        return Meaning(alert=fields["event_type"], news=fields["reason"] != "every_record")
+
+    def sentence(self, fields: Fields) -> str:
+        """Return how many steps are the same, and which."""
+        pattern = fields["repeated_pattern"]
+        intent = printable(pattern["intent"], 60) or "no intent"
+        tool = printable(pattern["tool_call"], 40) or "no tool"
+        return (
+            f"{fields['occurrence_count']} of the last {fields['window_size']} steps are the same: "
+            f"“{intent}”, {tool}, {pattern['action_status']}"
+        )
+
+    def fired(self, block: Fields, tool: str) -> Iterator[Fired]:
+        """Yield A1 for each record below a threshold: it alerts only some of them."""
+        if block["severity"] != Level.NORMAL:
+            yield Fired("A1", block["severity"], self.sentence(block))
+
+    def summary(self, block: Fields) -> str:
+        """Return score and severity."""
+        return f"{block['score']:g} {block['severity']}"
+
+    def objection(self, block: Fields) -> str:
+        """Return that decisions repeat."""
+        if block["severity"] == Level.NORMAL:
+            return ""
+        score, severity = block["score"], block["severity"]
+        return f"its decisions repeat (uniqueness {score:g}, {severity}): calls or results differ"
+
+
+def decided(intent: str, tool: str | None, status: str) -> str:
+    """Return the text: the letter of the status, the length of the tool unless it is null, tool and intent.
+
+    Args:
+        intent: bounded, as the tool is.
+        tool: None is another tool than the empty one.
+        status: the status, or its letter already.
+
+    >>> decided("list files", "ls", "success"), decided("", "", "failure"), decided("think", None, "success")
+    ('s2:lslist files', 'f0:', 's:think')
+    """
+    letter = LETTERS.get(status, status)
+    return f"{letter}:{intent}" if tool is None else f"{letter}{len(tool)}:{tool}{intent}"
+
+
+def pattern_of(text: str) -> dict[str, str]:
+    """Return what was decided, with the names of a report; no tool is reported as the empty one.
+
+    >>> pattern_of("s2:lslist files")
+    {'intent': 'list files', 'tool_call': 'ls', 'action_status': 'success'}
+    """
+    at = text.index(":")
+    tool = at + 1 + int(text[1:at] or 0)
+    return {"intent": text[tool:], "tool_call": text[at + 1 : tool], "action_status": STATUSES[text[0]]}
+
 
 _NORMAL, _WARNING, _LOOP = (level.value for level in Level)
 _LEVELS = {level.value: level for level in Level}
@@ -31,7 +157,7 @@ class UniquenessState(NamedTuple):
 
     Attributes:
         tuples, order: the window (`streams.core.domain.shared_window`) of the newest decisions, each as one
-            text (`streams.core.detectors.uniqueness.decided`).
+            text (`streams.core.detectors.uniqueness.detector`).
         severity: level of the last scored record.
         alerted: whether the LOOP the session is in has been alerted.
         since: LOOP records with an agent after the one that was alerted as entered.
@@ -143,7 +269,7 @@ class Uniqueness(Detector[UniquenessState, UniquenessSettings]):
         """Return the bound of its windows."""
         return settings.entropy_window_size * (2 * MOST_JSON_BYTES + 30)
 
-    def standing(self, state: UniquenessState, settings: UniquenessSettings) -> DetectorStanding:  # noqa: ARG002
+    def standing(self, state: UniquenessState, settings: UniquenessSettings) -> DetectorStanding:
         """Return the score of the window."""
         size = len(state.order)
         different = len(state.tuples) - state.tuples.count(None)

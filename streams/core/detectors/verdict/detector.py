@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, ClassVar
 
 from streams.core.detectors.detector import Block, CloseReason, Detector, Eddy, Layer, Observation
@@ -12,25 +13,139 @@ from streams.core.detectors.verdict.act import act_of, asks_a_person
 from streams.core.detectors.verdict.advance import advanced, joined
 from streams.core.detectors.verdict.comparing import Seen, failure_in, has_progressed, step_of
 from streams.core.detectors.verdict.episode import Episode, Phase, followed, id_of, opened
+from streams.core.detectors.verdict.moments import EACH
 from streams.core.detectors.verdict.news import heard_mark, news_of, was_heard
 from streams.core.detectors.verdict.past import Past
 from streams.core.detectors.verdict.policy import policy_of
 from streams.core.detectors.verdict.presentation import VerdictPresentation
 from streams.core.detectors.verdict.rearm import key_of, remembering
-from streams.core.detectors.verdict.report import loop_episode
 from streams.core.detectors.verdict.rules import VerdictRules
 from streams.core.detectors.verdict.settings import VerdictSettings
 from streams.core.detectors.verdict.standing import Standing, fired, standings
 from streams.core.detectors.verdict.state import VerdictState
 from streams.core.detectors.verdict.step import Step
-from streams.core.detectors.verdict.upgrade import upgraded
-from streams.core.detectors.verdict.visibility import INFRASTRUCTURE, ROUND, Unseen, why_unseen
 from streams.core.domain.decision import Decision
-from streams.core.domain.event import Finding
+from streams.core.domain.event import EventKind, Finding
+from streams.core.domain.infrastructure import is_infrastructure
 from streams.core.domain.level import Level
-from streams.core.domain.number import within_doubles
+from streams.core.domain.number import r4, within_doubles
 from streams.core.domain.tool_class import ToolClass, tool_class
-from streams.core.domain.tool_policy import ToolPolicy
+from streams.core.domain.tool_policy import PolicyMode, ToolPolicy
+
+
+class Unseen(StrEnum):
+    """Why a record is not judged, in the order the reasons are asked for."""
+
+    disabled = "disabled"
+    system = "system"
+    status = "status"
+    empty = "empty"
+    exempt = "exempt"
+    refused = "refused"
+    infrastructure = "infrastructure"
+    round = "round"
+
+
+# Members of an enumeration cost a lookup each time.
+_DISABLED, _SYSTEM, _STATUS, _EMPTY, _EXEMPT, _REFUSED, INFRASTRUCTURE, ROUND = Unseen
+_EXEMPT_MODE = PolicyMode.exempt
+
+
+def why_unseen(decision: Decision, policy: ToolPolicy | None, settings: VerdictSettings) -> Unseen | None:
+    """Return why a record is not judged, the first reason that applies; None when it is.
+
+    Args:
+        decision: the record.
+        policy: what the operator says about its tool.
+        settings: the settings in force.
+    """
+    if not settings.verdict_enabled:
+        return _DISABLED
+    if decision.kind == "system":
+        return _SYSTEM
+    status = decision.status
+    if status not in settings.verdict_statuses:
+        return _STATUS
+    if not decision.tool_call and not decision.intent and not decision.result:
+        return _EMPTY
+    if policy is not None and policy.mode is _EXEMPT_MODE:
+        return _EXEMPT
+    if decision.known["meta"].get("user_turn") == "refusal":
+        return _REFUSED
+    if status == "failure" and is_infrastructure(status, decision.result_text):
+        return INFRASTRUCTURE
+    return None
+
+
+# Fields of the formats before this one, and where in them stands what is kept: judged, tokens,
+# infrastructure errors, the moments of the newest records, the keys, the open episode.
+_FORMATS = (20, 21, 25, 26)
+_MOMENTS, _KEYS, _EPISODE = 6, 18, 19
+
+
+def upgraded(stored: Sequence[Any]) -> VerdictState:
+    """Return a stored state in the form of this version.
+
+    Rows and scores of earlier formats count by other definitions: they begin anew. Open episodes stay open.
+
+    Raises:
+        ValueError: no version stored so many fields.
+    """
+    if len(stored) == len(VerdictState._fields):
+        return VerdictState(*stored)
+    if len(stored) not in _FORMATS:
+        raise ValueError(f"a state of the verdict has {len(stored)} fields")
+    judged, tokens, infra_streak = stored[:3]
+    moments = stored[_MOMENTS]
+    # Once they were lists of their own, oldest first.
+    newest = moments[-1] if moments and isinstance(moments[0], Sequence) else moments[:EACH]
+    return VerdictState(
+        judged=judged,
+        steps=judged,
+        tokens=tokens,
+        infra_streak=infra_streak,
+        moments=newest,
+        newest_place=newest[:2],
+        keys=stored[_KEYS],
+        episode=stored[_EPISODE],
+    )
+
+
+def loop_episode(episode: Episode, phase: Phase, state: VerdictState, reason: str | None = None) -> Finding:
+    """Return what is told of an episode at the newest judged record, which is its last so far.
+
+    Args:
+        episode: with that record.
+        phase: what became of it.
+        state: with that record.
+        reason: why it recovered, None in other phases.
+    """
+    first_offset, first_timestamp, first_tokens, first_cost = episode.onset
+    last_offset, last_timestamp, last_tokens, last_cost = state.newest
+    tokens = within_doubles(last_tokens - first_tokens)
+    unknown = first_cost is None or last_cost is None
+    fields = {
+        "phase": phase.value,
+        "level": episode.level,
+        "episode_id": episode.id,
+        "reopened": episode.reopened,
+        "reason": reason,
+        "rule": episode.rule,
+        "period": episode.period,
+        "count": episode.counted,
+        "tools": [*episode.tools],
+        "signatures": [*episode.signatures],
+        "stuck": None if episode.stuck is None else {**episode.stuck, "kinds": {**episode.stuck["kinds"]}},
+        "first_offset": first_offset,
+        "first_timestamp": first_timestamp,
+        "last_offset": last_offset,
+        "last_timestamp": last_timestamp,
+        "records": state.steps - episode.opened + 1,
+        "tokens_since_onset": tokens if type(tokens) is int else r4(tokens),
+        "cost_since_onset": None if unknown else r4(within_doubles(last_cost - first_cost)),
+    }
+    return Finding(EventKind.LOOP_EPISODE, fields)
+
 
 _NORMAL, _WARNING, _LOOP = (level.value for level in Level)
 _LEVELS = {level.value: level for level in Level}
@@ -93,7 +208,7 @@ class Verdict(Detector[VerdictState, VerdictSettings]):
         self,
         state: VerdictState,
         decision: Decision,
-        eddy: Eddy,  # noqa: ARG002 - the record alone decides
+        eddy: Eddy,
         settings: VerdictSettings,
     ) -> Observation[VerdictState]:
         """Judge a record, and follow the episode."""

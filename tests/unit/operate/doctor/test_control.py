@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streams.operate.doctor.check import Status
-from streams.operate.doctor.control import signing_check
+from streams.operate.doctor.examination import signing_check
 
 KEY = b"a key of sixteen"
 

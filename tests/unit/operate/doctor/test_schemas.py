@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from schemas.bundled import JOB_SUBJECTS, latest
+from schemas.codec import register_all
 from schemas.registered import RegistryAddress
 from schemas.registry import Registry
-from schemas.subjects import register_all
 from streams.observe.settings import WorkerSettings
 from streams.operate.doctor.check import Status
 from streams.operate.doctor.schemas import bundled_check, registry_check

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from streams.operate.doctor.check import Status
-from streams.operate.doctor.spans import span_checks
+from streams.operate.doctor.examination import span_checks
 from tests.unit.worker.bridge.partition import Message
 from tests.unit.worker.bridge.test_bridge import TRACE, at, request, span
 

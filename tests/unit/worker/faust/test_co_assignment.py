@@ -13,8 +13,7 @@ from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError
 from streams.observe.settings import WorkerSettings
 from streams.worker.app import RunApp
-from streams.worker.faust.co_assignment import check_co_assigned
-from streams.worker.faust.recovery import RunTableManager
+from streams.worker.faust.recovery import RunTableManager, check_co_assigned
 from streams.worker.wiring import build
 
 SOURCE, CHANGELOG = str(Topic.DECISION_LOGS), "eddy-sessions-changelog"

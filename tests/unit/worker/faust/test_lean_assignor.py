@@ -8,7 +8,7 @@ import pytest
 from faust.assignor.partition_assignor import PartitionAssignor
 
 from benchmarks.group import join
-from streams.worker.faust.lean_assignor import LeanAssignor
+from streams.worker.faust.app_settings import LeanAssignor
 
 SOURCES = {"decision-logs", "repartition"}
 CHANGELOGS = {"sessions-changelog", "aggregates-changelog"}

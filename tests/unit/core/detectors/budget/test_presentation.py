@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from streams.core.detectors.budget.presentation import BudgetPresentation
+from streams.core.detectors.budget.detector import BudgetPresentation
 
 
 def budget(**more: Any) -> dict[str, Any]:

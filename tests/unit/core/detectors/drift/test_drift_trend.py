@@ -1,6 +1,6 @@
 import pytest
 
-from streams.core.detectors.drift.trend import drift_trend
+from streams.core.detectors.drift.detector import drift_trend
 
 
 @pytest.mark.parametrize(

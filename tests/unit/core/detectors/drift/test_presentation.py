@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from streams.core.detectors.drift.presentation import DriftPresentation
+from streams.core.detectors.drift.detector import DriftPresentation
 
 
 def response(level: str, previous: str, **contributions: float) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.core.detectors.metrics.groups import grouped
+from streams.core.detectors.metrics.detector import grouped
 from streams.core.domain.shared_window import append, letter
 from streams.core.domain.tool_group import ToolGroup, grouping
 

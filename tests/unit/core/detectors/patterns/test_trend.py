@@ -1,6 +1,6 @@
 import pytest
 
-from streams.core.detectors.patterns.trend import Trend, turn
+from streams.core.detectors.patterns.detector import Trend, turn
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 
 
