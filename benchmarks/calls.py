@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from streams.core.errors import ConfigurationError
-from streams.formats.adapters.adapter import Problem, Reason, UnitKind
+from streams.formats.adapters.adapter import IntakeReason, Problem, UnitKind
 from streams.formats.adapters.registry import BY_NAME
 from streams.formats.adapters.sniffing import HEAD_BYTES, sniffed, sniffed_in_lines
 
@@ -113,7 +113,7 @@ def read(path: Path) -> Found:
     entries = [each for unit in units if unit.strip() for each in adapter.feed(unit)]
     entries += adapter.close()
     problems = [each for each in entries if isinstance(each, Problem)]
-    named = sum(each.reason is Reason.UNANSWERED for each in problems)
+    named = sum(each.reason is IntakeReason.UNANSWERED for each in problems)
     records = {
         each.value["event_id"]
         for each in entries

@@ -29,11 +29,11 @@ from streams.kafka.client import Stored
 from streams.kafka.clock import ClusterClock
 from streams.observe.settings import WorkerSettings, load
 from streams.worker.batch import Job
-from streams.worker.effects import Outcome, changes
+from streams.worker.effects import BatchOutput, changes
 from streams.worker.lifetime.housekeeping import Housekeeping
 from streams.worker.run_result import RunResult
 from streams.worker.state.table import SessionTable
-from streams.worker.state.view import View
+from streams.worker.state.view import StateView
 from streams.worker.wiring import build
 from tests.integration.load import as_json, decision
 
@@ -85,7 +85,7 @@ class _Passing:
     async def alone(self, _partition: int) -> AsyncIterator[None]:
         yield
 
-    async def carry_out(self, outcome: Outcome[Session]) -> None:
+    async def carry_out(self, outcome: BatchOutput[Session]) -> None:
         self.write(outcome.view)
 
     def searched(self, entries: int, seconds: float) -> None:
@@ -95,7 +95,7 @@ class _Passing:
     def removed(self, _reason: str, sessions: int, _events: Mapping[str, int]) -> None:
         self.gone += sessions
 
-    def write(self, view: View[Session]) -> None:
+    def write(self, view: StateView[Session]) -> None:
         items = list(changes(self.table, view))
         self.offset += len(items)
         self.table.write(_PARTITION, view, items, self.offset, self.clock_ms)
@@ -116,7 +116,7 @@ def _session() -> Session:
     messages = [
         Stored(_PARTITION, number, -1, b"s", as_json(decision("s", number)), ()) for number in range(3)
     ]
-    view = View[Session]({})
+    view = StateView[Session]({})
     _JOB.fold(Run("decision-logs", _PARTITION, messages), view, DEFAULTS, RunResult())
     found = view.get("s")
     assert found is not None

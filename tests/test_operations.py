@@ -16,9 +16,10 @@ from streams.console.file_board import FileBoard
 from streams.console.probes import ConsoleMetrics
 from streams.console.settings import ConsoleSettings
 from streams.core.detectors.settings import DEFAULTS
-from streams.observe import bridge_metrics, engine_counts, episode_counts, metrics
+from streams.observe import engine_counts, episode_counts
 from streams.observe.readings import Readings
 from streams.observe.settings import load
+from streams.worker import bridge_metrics
 from streams.worker.bridge_metrics import BridgeCounts
 from streams.worker.health.liveness import EXIT_STALLED
 from streams.worker.job_metrics import WorkerMetrics
@@ -100,7 +101,7 @@ def test_every_exit_status_of_a_worker_is_explained_and_no_other() -> None:
 def test_every_metric_is_listed_and_every_listed_one_is_emitted() -> None:
     listed = {name for cells in rows("Every metric") for name in METRIC.findall(cells[0])}
     assert listed == emitted()
-    modules = (metrics, engine_counts, episode_counts, bridge_metrics, probes, notify_metrics)
+    modules = (job_metrics, engine_counts, episode_counts, bridge_metrics, probes, notify_metrics)
     documented = set(METRIC.findall("".join(module.__doc__ or "" for module in modules)))
     assert documented - {"eddy_bridge", "eddy_console", "eddy_notify"} == emitted()  # for readers of the code
 

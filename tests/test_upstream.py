@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "docs" / "upstream.md").read_text()
 PATCHES = re.findall(r"```diff\n(.*?)```", TEXT, re.DOTALL)
-FIXES = ROOT / "streams" / "brokers" / "client_fixes"
+FIXES = ROOT / "streams" / "kafka" / "patches"
 
 
 def patched(patch: str) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from streams.alerts.memory import Marks, Memory
+from streams.alerts.memory import ProgressTopics, SinkOffsets
 from streams.alerts.settings import NotifySettings
 from streams.kafka.client import Brokers
 from streams.kafka.connection import Connection
@@ -28,7 +28,12 @@ class Beginning:
     """
 
     def __init__(
-        self, settings: NotifySettings, connection: Connection, brokers: Brokers, memory: Memory, topic: str
+        self,
+        settings: NotifySettings,
+        connection: Connection,
+        brokers: Brokers,
+        memory: ProgressTopics,
+        topic: str,
     ) -> None:
         self._settings = settings
         self._connection = connection
@@ -36,7 +41,7 @@ class Beginning:
         self._memory = memory
         self._topic = topic
 
-    async def marks(self, partition: int, known: Marks | None) -> Marks:
+    async def marks(self, partition: int, known: SinkOffsets | None) -> SinkOffsets:
         """Return the first marks of a partition.
 
         Args:
@@ -57,12 +62,12 @@ class Beginning:
                 partition,
                 start,
             )
-            return Marks(start, {}, partitions=known.partitions or await self.partitions())
+            return SinkOffsets(start, {}, partitions=known.partitions or await self.partitions())
         first = await self._memory.load(0) if partition else None
         if first is not None and first.partitions is not None and first.partitions <= partition:
             log.info("%s[%s] is new: its alerts are sent from its first one on.", self._topic, partition)
-            return Marks(0, {}, partitions=first.partitions)
-        return Marks(await self._start(partition), {}, partitions=await self.partitions())
+            return SinkOffsets(0, {}, partitions=first.partitions)
+        return SinkOffsets(await self._start(partition), {}, partitions=await self.partitions())
 
     async def partitions(self) -> int:
         """Return how many partitions the topic has.

@@ -8,10 +8,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from streams.alerts.memory import Memory
+from streams.alerts.memory import ProgressTopics
 from streams.alerts.outbox import Outbox
-from streams.alerts.sinks.delivery import Digest, Step
-from streams.alerts.sinks.request import Answer, Delivered, Outcome, Refused, Request, TryAgain, hidden
+from streams.alerts.sinks.delivery import DeliveryStep, Digest
+from streams.alerts.sinks.request import (
+    Delivered,
+    Outcome,
+    SinkAnswer,
+    SinkRefused,
+    SinkRequest,
+    TryAgain,
+    hidden,
+)
 from streams.alerts.sinks.sink import Chat, Sink
 from streams.alerts.transport import Transport
 from streams.alerts.waiting import Waiting
@@ -51,7 +59,7 @@ class Courier:
         self,
         sink: Sink,
         transport: Transport,
-        memory: Memory,
+        memory: ProgressTopics,
         clocks: Clocks,
         observe: Callable[[str, float], None],
     ) -> None:
@@ -125,7 +133,7 @@ class Courier:
         except Exception as error:
             log.exception("No request to %s can be built for %s.", self.sink.name, waiting.what.id)
             # One alert must not keep all others from people.
-            return Refused(f"a bug of Eddy: {error!r}", 0, b"")
+            return SinkRefused(f"a bug of Eddy: {error!r}", 0, b"")
         for request in requests[waiting.arrived :]:
             outcome = await self._post(request)
             if not isinstance(outcome, Delivered):
@@ -137,17 +145,17 @@ class Courier:
             waiting.arrived += 1
         return outcome
 
-    def _requests(self, waiting: Waiting, handle: str | None) -> Sequence[Request]:
+    def _requests(self, waiting: Waiting, handle: str | None) -> Sequence[SinkRequest]:
         if isinstance(waiting.what, Digest):
             assert isinstance(self.sink, Chat), "only chats get digests"
             return self.sink.digest(waiting.what)
         return self.sink.requests(waiting.what, handle, self._now_ms())
 
-    async def _post(self, request: Request) -> Outcome:
+    async def _post(self, request: SinkRequest) -> Outcome:
         began = self._clocks.elapsed_s()
         answer = await self._transport.send(request)
         self._observe(self.sink.name, self._clocks.elapsed_s() - began)
-        if not isinstance(answer, Answer):
+        if not isinstance(answer, SinkAnswer):
             return answer
         # A receiver may repeat what it was sent.
         said = hidden(answer.body.decode(errors="replace"), request.secrets).encode()
@@ -156,7 +164,7 @@ class Courier:
         except Exception as error:
             log.exception("%s cannot read what its receiver answers.", self.sink.name)
             # One odd answer must not keep alerts from the other receivers. It may have arrived: not again.
-            return Refused(f"a bug of Eddy: {error!r}", answer.status, said)
+            return SinkRefused(f"a bug of Eddy: {error!r}", answer.status, said)
 
     def _report(self, waiting: Waiting, outcome: Outcome) -> None:
         """Log what an operator has to know: dead letters, and once a minute that a sink does not answer."""
@@ -170,7 +178,7 @@ class Courier:
                 if self._complained_s is None or now - self._complained_s >= _QUIET_S:
                     self._complained_s = now
                     log.warning("%s does not take alerts (%s). They are sent again until it does.", name, why)
-            case Refused(why):
+            case SinkRefused(why):
                 log.error("%s refuses %s (%s). It went to alerts-dlq.", name, waiting.what.id, why)
             case _:
                 log.error(
@@ -185,4 +193,4 @@ class Courier:
 
 
 def _begins(waiting: Waiting) -> bool:
-    return not isinstance(waiting.what, Digest) and waiting.what.step is Step.TRIGGER
+    return not isinstance(waiting.what, Digest) and waiting.what.step is DeliveryStep.TRIGGER

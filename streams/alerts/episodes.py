@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from streams.alerts.sinks.alert import Alert
-from streams.alerts.sinks.delivery import Delivery, Step, Told
+from streams.alerts.sinks.delivery import Delivery, DeliveryStep, EpisodeReference
 from streams.core.detectors.verdict.episode import Phase
 from streams.core.domain.event import EventKind
 
@@ -51,12 +51,12 @@ class Episodes:
             del session.ids[next(iter(session.ids))]
         session.touched_ms = max(session.touched_ms, read_ms)
         if alert.kind != EventKind.LOOP_EPISODE or alert.episode_id is None:
-            return Delivery(Step.NOTICE, alert, Told(alert.timestamp, alert.rule, None))
+            return Delivery(DeliveryStep.NOTICE, alert, EpisodeReference(alert.timestamp, alert.rule, None))
         known = session.open
         if known is None or known.alert.episode_id != alert.episode_id:
             known = None
         delivery = _delivery(alert, known)
-        session.open = None if delivery.step is Step.RESOLVE else delivery
+        session.open = None if delivery.step is DeliveryStep.RESOLVE else delivery
         return delivery
 
     def open(self) -> Iterator[Delivery]:
@@ -75,12 +75,12 @@ class Episodes:
 
 def _delivery(alert: Alert, known: Delivery | None) -> Delivery:
     since, rule = (alert.timestamp, alert.rule) if known is None else known.told[:2]
-    told = Told(since, rule, None if known is None else known.alert.level)
+    told = EpisodeReference(since, rule, None if known is None else known.alert.level)
     match alert.phase:
         case Phase.RECOVERED:
-            return Delivery(Step.RESOLVE, alert, told)
+            return Delivery(DeliveryStep.RESOLVE, alert, told)
         case Phase.OPENED | Phase.ESCALATED:
-            return Delivery(Step.TRIGGER, alert, told)
+            return Delivery(DeliveryStep.TRIGGER, alert, told)
         case _:
             # The first news of an episode that opened before the reading began.
-            return Delivery(Step.TRIGGER if known is None else Step.UPDATE, alert, told)
+            return Delivery(DeliveryStep.TRIGGER if known is None else DeliveryStep.UPDATE, alert, told)

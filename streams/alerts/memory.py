@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol
 
 from streams.alerts.progress import Beyond
-from streams.alerts.waiting import DeadLetter
+from streams.alerts.waiting import AlertDeadLetter
 from streams.core.domain.outgoing import Headers, Outgoing
 from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError
@@ -25,7 +25,7 @@ _SAID: Final = 1_024
 """Bytes of an answer that a dead letter keeps."""
 
 
-class Brokers(Protocol):
+class ProgressBrokers(Protocol):
     """What the memory needs of `streams.kafka.client.Brokers`."""
 
     def topic(self, topic: Topic, /) -> str:
@@ -43,7 +43,7 @@ class Brokers(Protocol):
         ...
 
 
-class Marks(NamedTuple):
+class SinkOffsets(NamedTuple):
     """How far a partition was told.
 
     Attributes:
@@ -59,7 +59,7 @@ class Marks(NamedTuple):
     partitions: int | None = None
 
     @classmethod
-    def of(cls, document: Mapping[str, Any]) -> Marks | None:
+    def of(cls, document: Mapping[str, Any]) -> SinkOffsets | None:
         """Read what `document` returned, None if it is something else."""
         match document:
             case {"start": int(start), "sinks": dict(sinks)}:
@@ -89,7 +89,7 @@ class Marks(NamedTuple):
         }
 
 
-class Memory:
+class ProgressTopics:
     """The topics of one group of notifiers. What is written has arrived when the call returns.
 
     Brokers that are away are waited for: a message that nobody remembers would be sent twice.
@@ -99,7 +99,7 @@ class Memory:
         group: The consumer group.
     """
 
-    def __init__(self, brokers: Brokers, group: str) -> None:
+    def __init__(self, brokers: ProgressBrokers, group: str) -> None:
         self._brokers = brokers
         self._group = group
         self._handles: OrderedDict[tuple[str, str], str] = OrderedDict()
@@ -108,7 +108,7 @@ class Memory:
         """Return what a sink has left about an episode, such as the id of its message."""
         return self._handles.get((sink, key))
 
-    async def load(self, partition: int) -> Marks | None:
+    async def load(self, partition: int) -> SinkOffsets | None:
         """Read what is known of a partition; return how far it was told, None if nothing is known.
 
         Raises:
@@ -121,7 +121,7 @@ class Memory:
                 continue
             match key[1:], value:
                 case ["marks"], dict(document):
-                    marks = Marks.of(document)
+                    marks = SinkOffsets.of(document)
                 case ["handle", str(sink), str(about)], {"handle": str(handle)}:
                     self._remember(sink, about, handle)
         return marks
@@ -131,11 +131,11 @@ class Memory:
         self._remember(sink, key, handle)
         await self._keep(partition, ["handle", sink, key], {"handle": handle}, now_ms)
 
-    async def keep_marks(self, partition: int, marks: Marks, now_ms: int) -> None:
+    async def keep_marks(self, partition: int, marks: SinkOffsets, now_ms: int) -> None:
         """Remember how far a partition was told."""
         await self._keep(partition, ["marks"], marks.document(), now_ms)
 
-    async def bury(self, letters: Iterable[DeadLetter], sink: str, now_ms: int) -> None:
+    async def bury(self, letters: Iterable[AlertDeadLetter], sink: str, now_ms: int) -> None:
         """Write dead letters."""
         records = [_letter(letter, sink, self._group, now_ms) for letter in letters]
         await self._write(Topic.ALERT_DEAD_LETTERS, records)
@@ -162,7 +162,7 @@ class Memory:
                 return
 
 
-def _letter(letter: DeadLetter, sink: str, group: str, now_ms: int) -> tuple[int | None, Outgoing]:
+def _letter(letter: AlertDeadLetter, sink: str, group: str, now_ms: int) -> tuple[int | None, Outgoing]:
     alert = letter.delivery.alert
     headers: Headers = [
         ("content-type", b"application/json"),

@@ -26,7 +26,7 @@ from streams.alerts.courier import Courier
 from streams.alerts.outbox import RESULTS
 
 
-class Watched(Protocol):
+class WatchedNotifier(Protocol):
     """What the metrics ask a notifier at each scrape."""
 
     couriers: Sequence[Courier]
@@ -71,7 +71,7 @@ class NotifyMetrics:
         """Count a request."""
         self._requests.labels(sink).observe(seconds)
 
-    def watch(self, notifier: Watched) -> None:
+    def watch(self, notifier: WatchedNotifier) -> None:
         """Report at each scrape what waits."""
         self.registry.register(_Readings(notifier))
 
@@ -81,7 +81,7 @@ class NotifyMetrics:
 
 
 class _Readings(Collector):
-    def __init__(self, notifier: Watched) -> None:
+    def __init__(self, notifier: WatchedNotifier) -> None:
         self._notifier = notifier
 
     def collect(self) -> Iterable[Metric]:

@@ -12,7 +12,7 @@ from schemas.codec import Decoder, UndecodableError
 from streams.alerts.beginning import Beginning
 from streams.alerts.courier import Clocks, Courier
 from streams.alerts.episodes import Episodes
-from streams.alerts.memory import Marks, Memory
+from streams.alerts.memory import ProgressTopics, SinkOffsets
 from streams.alerts.metrics import NotifyMetrics
 from streams.alerts.settings import NotifySettings
 from streams.alerts.sinks.alert import Alert
@@ -44,7 +44,7 @@ class _Committed(NamedTuple):
     """What was committed of a partition last, and when its marks were written."""
 
     offset: int
-    marks: Marks
+    marks: SinkOffsets
     kept_s: float
 
 
@@ -79,14 +79,14 @@ class Notifier:
         self._decoder = decoder
         self._clocks = clocks
         self._metrics = metrics
-        self._memory = Memory(brokers, settings.group)
+        self._memory = ProgressTopics(brokers, settings.group)
         self._topic = brokers.topic(Topic.SESSION_ALERTS)
         self._beginning = Beginning(settings, connection, brokers, self._memory, self._topic)
         self.couriers: Sequence[Courier] = [
             Courier(sink, transport, self._memory, clocks, metrics.requested) for sink in sinks
         ]
         self._episodes: dict[int, Episodes] = {}
-        self._began: dict[int, Marks] = {}
+        self._began: dict[int, SinkOffsets] = {}
         self._committed: dict[int, _Committed] = {}
         self._committing = asyncio.Lock()
         self._reader: GroupReader | None = None
@@ -173,7 +173,7 @@ class Notifier:
                     marks = await self._beginning.marks(partition, marks)
                     await self._memory.keep_marks(partition, marks, self._now_ms())
                 elif marks is None:  # the group is older than what is remembered of it
-                    marks = Marks(0, {})
+                    marks = SinkOffsets(0, {})
                 if marks.partitions is None:
                     marks = marks._replace(partitions=await self._beginning.partitions())
                 start = marks.start if committed is None else committed
@@ -288,7 +288,7 @@ class Notifier:
 
     # -- how far it has come
 
-    def _marks(self, partition: int) -> tuple[int, Marks]:
+    def _marks(self, partition: int) -> tuple[int, SinkOffsets]:
         """Return the offset that all sinks have reached, and which of them have more."""
         reached = {each.sink.name: each.outbox.mark(partition) for each in self.couriers}
         offset = min(reached.values())

@@ -16,11 +16,11 @@ from collections.abc import Iterable
 from itertools import count
 from typing import Final
 
-from streams.alerts.progress import Beyond, Progress
-from streams.alerts.sinks.delivery import Delivery, Step
-from streams.alerts.sinks.request import Delivered, Gone, Outcome, Refused, TryAgain
+from streams.alerts.progress import Beyond, DeliveryProgress
+from streams.alerts.sinks.delivery import Delivery, DeliveryStep
+from streams.alerts.sinks.request import Delivered, Gone, Outcome, SinkRefused, TryAgain
 from streams.alerts.sinks.sink import Chat, Sink, Traits
-from streams.alerts.waiting import DeadLetter, Waiting, together
+from streams.alerts.waiting import AlertDeadLetter, Waiting, together
 
 
 class TokenBucket:
@@ -125,9 +125,9 @@ class Repeats:
 
     def begin(self, delivery: Delivery, now: float, *, at_once: bool = False) -> Waiting | None:
         """Repeat a delivery from now on; return what is to be sent when it is due, None if nothing is."""
-        if self._every_s is None or delivery.step is Step.NOTICE:
+        if self._every_s is None or delivery.step is DeliveryStep.NOTICE:
             return None
-        left = self._ends if delivery.step is Step.RESOLVE else _FOR_LIFE
+        left = self._ends if delivery.step is DeliveryStep.RESOLVE else _FOR_LIFE
         if not left:
             self._found.pop(_key(delivery), None)
             return None
@@ -149,7 +149,7 @@ class Repeats:
             return False
         if isinstance(outcome, Delivered) and repeat.repeats is not None and repeat.repeats > 0:
             repeat.repeats -= 1
-        if repeat.repeats == 0 or isinstance(outcome, Gone | Refused):
+        if repeat.repeats == 0 or isinstance(outcome, Gone | SinkRefused):
             del self._found[_key(repeat.first)]
             return False
         self.defer(repeat, now)
@@ -222,7 +222,7 @@ class Outbox:
         self._is_chat = isinstance(sink, Chat)
         self._bucket = TokenBucket(sink.traits.per_second, sink.traits.burst, now)
         self._repeats = Repeats(sink.traits)
-        self._progress: dict[int, Progress] = {}
+        self._progress: dict[int, DeliveryProgress] = {}
         self._queues: dict[str, deque[Waiting]] = {}
         self._due = Schedule()
         self._digest: list[Waiting] = []
@@ -254,7 +254,7 @@ class Outbox:
             now: The time.
             beyond: What behind the offset was delivered, too.
         """
-        self._progress[partition] = Progress(offset, beyond)
+        self._progress[partition] = DeliveryProgress(offset, beyond)
         for delivery in open_now:
             self._repeat(delivery, now, at_once=True)
 
@@ -320,9 +320,9 @@ class Outbox:
         before = old.first
         if old.in_flight or old.arrived or before.alert.key != new.alert.key:
             return False
-        if before.step is Step.UPDATE:
-            return new.step in {Step.UPDATE, Step.RESOLVE}
-        return self._is_chat and before.step is Step.TRIGGER and new.step is Step.RESOLVE
+        if before.step is DeliveryStep.UPDATE:
+            return new.step in {DeliveryStep.UPDATE, DeliveryStep.RESOLVE}
+        return self._is_chat and before.step is DeliveryStep.TRIGGER and new.step is DeliveryStep.RESOLVE
 
     def _replace(self, old: Waiting, new: Waiting) -> None:
         self.counts["replaced"] += 1
@@ -365,7 +365,7 @@ class Outbox:
             times.append(max(self._digest_at, self._bucket.next_at(now)))
         return max(self._paused_until, min(times)) if times else None
 
-    def settle(self, sent: Waiting, outcome: Outcome, now: float, chance: float) -> list[DeadLetter]:
+    def settle(self, sent: Waiting, outcome: Outcome, now: float, chance: float) -> list[AlertDeadLetter]:
         """Take note of what became of something that was sent.
 
         What it returns has to be written as dead letters, and ``sent`` then to be given to `finish`.
@@ -399,7 +399,7 @@ class Outbox:
             case Gone(why, status, body):
                 self.gone = outcome
                 return self._dead(sent, why, status, body)
-            case Refused(why, status, body):
+            case SinkRefused(why, status, body):
                 return self._dead(sent, why, status, body)
 
     def finish(self, sent: Waiting, now: float) -> None:
@@ -418,14 +418,14 @@ class Outbox:
                 del self._queues[part.session_id]
             self._repeat(part.first, now)
 
-    def _dead(self, sent: Waiting, why: str, status: int, body: bytes) -> list[DeadLetter]:
+    def _dead(self, sent: Waiting, why: str, status: int, body: bytes) -> list[AlertDeadLetter]:
         self.counts["dead"] += len(sent.deliveries)
-        return [DeadLetter(delivery, why, status, body) for delivery in sent.deliveries]
+        return [AlertDeadLetter(delivery, why, status, body) for delivery in sent.deliveries]
 
     def _schedule(self, waiting: Waiting) -> None:
         behind = self._queues.get(waiting.session_id, ())
         is_urgent = waiting.repeats is not None or any(
-            each.first.step is not Step.UPDATE for each in (waiting, *waiting.parts, *behind)
+            each.first.step is not DeliveryStep.UPDATE for each in (waiting, *waiting.parts, *behind)
         )
         self._due.put(waiting, is_urgent=is_urgent)
 
@@ -464,7 +464,7 @@ class Outbox:
     def _gathers(self, found: Waiting) -> bool:
         """Tell whether a digest takes it along, where there is no room for a message of its own."""
         plain = found.repeats is None and not found.parts and not found.tries
-        return self._is_chat and plain and found.first.step is not Step.UPDATE
+        return self._is_chat and plain and found.first.step is not DeliveryStep.UPDATE
 
     def _gather(self, found: Waiting, now: float) -> None:
         if not self._digest:

@@ -21,14 +21,14 @@ class Beyond(NamedTuple):
     waiting: tuple[int, ...]
 
 
-class Progress:
+class DeliveryProgress:
     """Deliveries end in any order; what counts is the first that has not.
 
     Args:
         start: What is before it was over before.
         beyond: What is over behind it.
 
-    >>> progress = Progress(5)
+    >>> progress = DeliveryProgress(5)
     >>> for offset in (7, 9):
     ...     progress.begin(offset)
     >>> progress.end(9)

@@ -10,7 +10,7 @@ from streams.alerts.episodes import Episodes
 from streams.alerts.settings import NotifySettings
 from streams.alerts.sinks.alert import Alert
 from streams.alerts.sinks.delivery import Delivery
-from streams.alerts.sinks.request import Answer, Delivered, Request, hidden
+from streams.alerts.sinks.request import Delivered, SinkAnswer, SinkRequest, hidden
 from streams.alerts.sinks.sink import Sink
 from streams.alerts.transport import Transport
 from streams.control.reading import MalformedError
@@ -22,7 +22,7 @@ from streams.worker.endpoints import connection
 
 async def rehearse(
     settings: NotifySettings, brokers: Brokers, decoder: Decoder, sinks: Sequence[Sink], clocks: Clocks
-) -> AsyncIterator[tuple[str, Delivery, Sequence[Request]]]:
+) -> AsyncIterator[tuple[str, Delivery, Sequence[SinkRequest]]]:
     """Follow the topic outside of the group, and yield sink, delivery and requests. Records are never marked.
 
     Args:
@@ -71,7 +71,7 @@ async def send(
     left = handle
     for request in sink.requests(delivery, handle, round(clocks.now_s() * 1000)):
         answer = await transport.send(request)
-        outcome = sink.judge(answer, clocks.now_s()) if isinstance(answer, Answer) else answer
+        outcome = sink.judge(answer, clocks.now_s()) if isinstance(answer, SinkAnswer) else answer
         if not isinstance(outcome, Delivered):
             return [*said, hidden(outcome.why, request.secrets)], left, False
         left = left or outcome.handle

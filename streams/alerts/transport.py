@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol, Self
 import aiohttp
 
 from streams.alerts.sinks.apprise import SCHEME
-from streams.alerts.sinks.request import Answer, Request, TryAgain
+from streams.alerts.sinks.request import SinkAnswer, SinkRequest, TryAgain
 from streams.core.errors import ConfigurationError
 
 _KEPT: Final = 4_096
@@ -24,7 +24,7 @@ _KEPT: Final = 4_096
 class Transport(Protocol):
     """Takes requests to where they go."""
 
-    async def send(self, request: Request) -> Answer | TryAgain:
+    async def send(self, request: SinkRequest) -> SinkAnswer | TryAgain:
         """Send a request, and return the answer, or why there is none."""
         ...
 
@@ -62,7 +62,7 @@ class HttpTransport:
         if self._session is not None:
             await self._session.close()
 
-    async def send(self, request: Request) -> Answer | TryAgain:
+    async def send(self, request: SinkRequest) -> SinkAnswer | TryAgain:
         """Send a request. What goes wrong is not told with the address, which may be a secret."""
         if request.url == SCHEME:
             return await self._send_by_apprise(request)
@@ -73,7 +73,7 @@ class HttpTransport:
             ) as answer:
                 body = await answer.content.read(_KEPT)
                 headers = {name.lower(): value for name, value in answer.headers.items()}
-                return Answer(answer.status, headers, body)
+                return SinkAnswer(answer.status, headers, body)
         except TimeoutError:
             return TryAgain(f"no answer within {self._timeout.total:g} s")
         except aiohttp.ClientConnectorError as error:
@@ -81,13 +81,13 @@ class HttpTransport:
         except (aiohttp.ClientError, OSError) as error:
             return TryAgain(f"the connection broke ({type(error).__name__})")
 
-    async def _send_by_apprise(self, request: Request) -> Answer | TryAgain:
+    async def _send_by_apprise(self, request: SinkRequest) -> SinkAnswer | TryAgain:
         assert self._apprise is not None, "it has no addresses"
         message = json.loads(request.body)
         told = await asyncio.to_thread(
             self._apprise.notify, title=message["title"], body=message["body"], notify_type=message["type"]
         )
-        return Answer(200, {}, b"") if told else TryAgain("Apprise could not deliver it to every address")
+        return SinkAnswer(200, {}, b"") if told else TryAgain("Apprise could not deliver it to every address")
 
 
 def _context(cafile: Path | None) -> ssl.SSLContext:

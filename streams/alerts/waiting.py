@@ -60,7 +60,7 @@ class Waiting:
         self.tries, self.first_s, self.due = replaced.tries, replaced.first_s, replaced.due
 
 
-class DeadLetter(NamedTuple):
+class AlertDeadLetter(NamedTuple):
     """A delivery that is given up: why, and the status and the beginning of the last answer."""
 
     delivery: Delivery

@@ -18,7 +18,7 @@ from streams.cli.text.screen import echo_json, echo_lines
 from streams.cli.text.witness_text import lines
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.domain.topic import Topic
-from streams.core.proof import Finding, Proof, prove
+from streams.core.proof import Proof, ProofFinding, prove
 from streams.operate.explain.settings_topic import in_force, read
 
 #: Records of a sequence that the proof runs, and that JSON shows, at most.
@@ -26,12 +26,12 @@ RUN_AT_MOST = 2_000
 
 
 _FOUND = {
-    Finding.PROVEN: "can fire",
-    Finding.TOO_LONG: "not run",
-    Finding.OFF: "off on purpose",
-    Finding.IMPOSSIBLE: "cannot fire",
-    Finding.NOT_FOUND: "not known to fire",
-    Finding.REFUTED: "did not fire as they should",
+    ProofFinding.PROVEN: "can fire",
+    ProofFinding.TOO_LONG: "not run",
+    ProofFinding.OFF: "off on purpose",
+    ProofFinding.IMPOSSIBLE: "cannot fire",
+    ProofFinding.NOT_FOUND: "not known to fire",
+    ProofFinding.REFUTED: "did not fire as they should",
 }
 
 
@@ -109,12 +109,12 @@ def heading(proof: Proof) -> str:
     row, witness = proof.row, proof.witness
     name = f"{row.rule} {row.level}"
     if witness is None:
-        found = "is off" if proof.finding is Finding.OFF else _FOUND[proof.finding]
+        found = "is off" if proof.finding is ProofFinding.OFF else _FOUND[proof.finding]
         return f"{name} {found}: {proof.why}"
     at = f"{name} fires at record {witness.records}"
     if row.counted:
         at += f", which {row.counted}"
-    return at if proof.finding is Finding.PROVEN else f"{at}; not proven: {proof.why}"
+    return at if proof.finding is ProofFinding.PROVEN else f"{at}; not proven: {proof.why}"
 
 
 def _fields(proof: Proof) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from streams.cli.input_options import format_option, map_option
 from streams.cli.text.alert_style import mark, style
 from streams.cli.text.counting import count
 from streams.cli.text.intake_report import report_intake
-from streams.cli.text.line import Line, Span
+from streams.cli.text.line import Line, TextSpan
 from streams.cli.text.screen import echo_json, standard_error, standard_output
 from streams.core.domain.event import EventKind
 from streams.core.domain.level import Level
@@ -24,12 +24,12 @@ from streams.core.domain.text.printable import printable
 from streams.core.errors import ConfigurationError
 from streams.formats.adapters.adapter import Format
 from streams.formats.intake import Intake
-from streams.formats.message import Message
+from streams.formats.message import TopicMessage
 from streams.formats.reading import messages as read
 from streams.formats.recordings.replay import messages as recorded
-from streams.operate.demo.account import Account
+from streams.operate.demo.account import DemoAccount
 from streams.operate.demo.cluster import cluster
-from streams.operate.demo.performance import Outcome, perform
+from streams.operate.demo.performance import PerformanceOutcome, perform
 from streams.operate.explain.presentation import meaning, sentence
 
 Write = Callable[[Line], None]
@@ -38,7 +38,7 @@ _PROGRESS_SECONDS = 1.0
 _REASONS_SHOWN = 40
 
 
-class Screen:
+class DemoScreen:
     """Tells alerts as they come, and once a second how far it is."""
 
     def __init__(self, write: Write) -> None:
@@ -47,9 +47,9 @@ class Screen:
 
     def say(self, text: str) -> None:
         """Write one line of what happens."""
-        self._write(Line.of(Span(f"{time.monotonic() - self._started:5.1f} s  ", "dim"), Span(text)))
+        self._write(Line.of(TextSpan(f"{time.monotonic() - self._started:5.1f} s  ", "dim"), TextSpan(text)))
 
-    def scored(self, account: Account) -> None:
+    def scored(self, account: DemoAccount) -> None:
         """Tell now and then how far it is."""
         now = time.monotonic()
         if now - self._told >= _PROGRESS_SECONDS:
@@ -66,15 +66,15 @@ class Screen:
             shown = style(found)
             self._write(
                 Line.of(
-                    Span(f"{time.monotonic() - self._started:5.1f} s  ", "dim"),
-                    Span(f"{mark(found)} ", shown),
-                    Span(printable(fields["session_id"], 40), shown),
-                    Span(f"  {found.alert}: {sentence(fields)}"),
+                    TextSpan(f"{time.monotonic() - self._started:5.1f} s  ", "dim"),
+                    TextSpan(f"{mark(found)} ", shown),
+                    TextSpan(printable(fields["session_id"], 40), shown),
+                    TextSpan(f"  {found.alert}: {sentence(fields)}"),
                 )
             )
 
 
-def numbers(outcome: Outcome) -> dict[str, float]:
+def numbers(outcome: PerformanceOutcome) -> dict[str, float]:
     """Return the summary for machines."""
     account = outcome.account
     return {
@@ -88,34 +88,34 @@ def numbers(outcome: Outcome) -> dict[str, float]:
     }
 
 
-def summary(outcome: Outcome) -> Iterator[Line]:
+def summary(outcome: PerformanceOutcome) -> Iterator[Line]:
     """Yield the last lines: counts, then each session with its alerts by rule and the first reason."""
     account = outcome.account
     yield Line()
     yield Line.of(
-        Span(f"{count(len(account.sent), 'record')}: ", "bold"),
-        Span(f"{len(account.scored):,} scored, {len(account.dead):,} dead-lettered"),
-        Span(_reasons(account)),
+        TextSpan(f"{count(len(account.sent), 'record')}: ", "bold"),
+        TextSpan(f"{len(account.scored):,} scored, {len(account.dead):,} dead-lettered"),
+        TextSpan(_reasons(account)),
     )
     alerts, advised = _by_session(account.alerts), _by_session(account.advice)
     loops = {session_id for session_id, told in alerts.items() if any(map(_is_loop, told))}
     yield Line.of(
-        Span(f"{count(len(account.sessions), 'session')}: ", "bold"),
-        Span(f"{len(loops):,} in a loop, {len(alerts) - len(loops):,} suspicious; "),
-        Span(f"{len(account.alerts):,} alerts, {_advice_counted(account)}"),
+        TextSpan(f"{count(len(account.sessions), 'session')}: ", "bold"),
+        TextSpan(f"{len(loops):,} in a loop, {len(alerts) - len(loops):,} suspicious; "),
+        TextSpan(f"{len(account.alerts):,} alerts, {_advice_counted(account)}"),
     )
     ordered = sorted(alerts, key=lambda session_id: (session_id not in loops, session_id))
     for session_id in ordered[:_REASONS_SHOWN]:
         yield from _session(session_id, alerts[session_id], advised.get(session_id, []))
     if len(ordered) > _REASONS_SHOWN:
-        yield Line.of(Span(f"  … and {len(ordered) - _REASONS_SHOWN:,} more sessions"))
+        yield Line.of(TextSpan(f"  … and {len(ordered) - _REASONS_SHOWN:,} more sessions"))
     rate = len(account.sent) / outcome.seconds if outcome.seconds else 0.0
     yield Line.of(
-        Span(f"{rate:,.0f} events/s", "bold"),
-        Span(f" in {outcome.seconds:.1f} s, through Kafka and back"),
+        TextSpan(f"{rate:,.0f} events/s", "bold"),
+        TextSpan(f" in {outcome.seconds:.1f} s, through Kafka and back"),
     )
     yield Line.of(
-        Span(f"{account.lost:,} records unaccounted for", "bold red" if account.lost else "bold green")
+        TextSpan(f"{account.lost:,} records unaccounted for", "bold red" if account.lost else "bold green")
     )
 
 
@@ -127,7 +127,7 @@ def _by_session(events: Mapping[str, Mapping[str, Any]]) -> dict[str, list[Mappi
     return found
 
 
-def _advice_counted(account: Account) -> str:
+def _advice_counted(account: DemoAccount) -> str:
     kinds = Counter(fields["event_type"] for fields in account.advice.values())
     return f"{kinds[EventKind.RESPONSE]:,} responses, {kinds[EventKind.BUDGET]:,} budget changes"
 
@@ -137,7 +137,7 @@ def _session(
 ) -> Iterator[Line]:
     """Name a session with its alerts by rule, and the newest response and budget that are serious."""
     shown = "bold red" if any(map(_is_loop, alerts)) else "yellow"
-    yield Line.of(Span("  ▲ ", shown), Span(printable(session_id, 60), shown))
+    yield Line.of(TextSpan("  ▲ ", shown), TextSpan(printable(session_id, 60), shown))
     by_rule: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for fields in sorted(alerts, key=lambda fields: meaning(fields).level is None):
         by_rule[str(meaning(fields).alert)].append(fields)
@@ -145,17 +145,17 @@ def _session(
         times = "" if len(found) == 1 else f" ({len(found)} times)"
         # The newest event of an episode says how it ended and what it has cost.
         which = found[0 if meaning(found[0]).level is None else -1]
-        yield Line.of(Span(f"      {name}{times}: {sentence(which)}"))
+        yield Line.of(TextSpan(f"      {name}{times}: {sentence(which)}"))
     newest = {fields["event_type"]: fields for fields in advised if meaning(fields).serious}
     for fields in newest.values():
-        yield Line.of(Span(f"      ▷ {sentence(fields)}", "cyan"))
+        yield Line.of(TextSpan(f"      ▷ {sentence(fields)}", "cyan"))
 
 
 def _is_loop(fields: Mapping[str, Any]) -> bool:
     return meaning(fields).level is Level.LOOP
 
 
-def _reasons(account: Account) -> str:
+def _reasons(account: DemoAccount) -> str:
     if not account.dead:
         return ""
     counted = sorted(Counter(account.dead.values()).items())
@@ -164,7 +164,7 @@ def _reasons(account: Account) -> str:
 
 def _messages(
     files: tuple[str, ...], input_format: str, mapped: Format | None, intake: Intake
-) -> Iterable[Message]:
+) -> Iterable[TopicMessage]:
     if files:
         messages = read(files, input_format, intake, mapped)
         # A file that cannot be read is reported before anything starts.
@@ -172,7 +172,7 @@ def _messages(
     return recorded(first_timestamp=int(time.time() * 1000) - 3_600_000)
 
 
-async def _run(messages: Iterable[Message], screen: Screen) -> Outcome:
+async def _run(messages: Iterable[TopicMessage], screen: DemoScreen) -> PerformanceOutcome:
     async with cluster(screen.say) as stage:
         await stage.ready(screen.say)
         outcome = await perform(stage, messages, screen)
@@ -211,7 +211,7 @@ def demo(
     Nothing is left behind: no process, no file. Exit status 0 when every record is accounted for.
     """
     with _lines(quiet=as_json) as write:
-        screen = Screen(write)
+        screen = DemoScreen(write)
         intake = Intake()
         outcome = asyncio.run(_run(_messages((*files, *more), input_format, mapped, intake), screen))
         for line in summary(outcome):

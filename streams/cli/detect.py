@@ -15,13 +15,13 @@ from streams.cli.text.overview import Overview
 from streams.cli.text.progress import watched
 from streams.cli.text.record_line import record_fields
 from streams.cli.text.rejections import reported
-from streams.cli.text.report import Report, Tally, is_at_loop
+from streams.cli.text.report import ReportTally, SessionReport, is_at_loop
 from streams.cli.text.screen import echo, echo_json, standard_output
 from streams.core.errors import ConfigurationError
 from streams.core.offline import Judgement, judge
 from streams.formats.adapters.adapter import Format
 from streams.formats.input_file import STANDARD_INPUT
-from streams.formats.input_names import Place, known_places
+from streams.formats.input_names import LogFolder, known_places
 from streams.formats.intake import Intake
 from streams.formats.reading import entries
 
@@ -97,7 +97,9 @@ def detect(
         view = Overview(standard_output(), intake, named, given_options(), only_loops=only_loops)
         tally = _write_all(judgements, view)
     else:
-        tally = _write_all(judgements, Report(standard_output(), every_step=all_steps, only_loops=only_loops))
+        tally = _write_all(
+            judgements, SessionReport(standard_output(), every_step=all_steps, only_loops=only_loops)
+        )
     report_intake(intake)
     if not tally.scored:
         raise ConfigurationError(
@@ -108,9 +110,9 @@ def detect(
         click.get_current_context().exit(PROBLEM_FOUND)
 
 
-def _write_lines(judgements: Iterator[Judgement], *, only_loops: bool) -> Tally:
+def _write_lines(judgements: Iterator[Judgement], *, only_loops: bool) -> ReportTally:
     """Write one JSON line per record, at once."""
-    tally = Tally()
+    tally = ReportTally()
     for judgement in judgements:
         if not only_loops or is_at_loop(judgement.outcome):
             echo_json(record_fields(judgement))
@@ -118,7 +120,7 @@ def _write_lines(judgements: Iterator[Judgement], *, only_loops: bool) -> Tally:
     return tally
 
 
-def _write_all(judgements: Iterator[Judgement], view: Report | Overview) -> Tally:
+def _write_all(judgements: Iterator[Judgement], view: SessionReport | Overview) -> ReportTally:
     try:
         for judgement in judgements:
             view.add(judgement)
@@ -127,7 +129,7 @@ def _write_all(judgements: Iterator[Judgement], view: Report | Overview) -> Tall
     return tally
 
 
-def _places() -> list[Place]:
+def _places() -> list[LogFolder]:
     """Return the known places that have logs."""
     return [each for each in known_places(Path.home()) if each.files]
 

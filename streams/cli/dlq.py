@@ -36,7 +36,7 @@ from streams.operate.redrive.trial import Trial
 from streams.worker.endpoints import connection, open_codec
 
 
-class Place(click.ParamType):
+class LetterPlace(click.ParamType):
     """A dead letter on the command line."""
 
     name = "place"
@@ -86,7 +86,7 @@ class Asked(NamedTuple):
             yield stored
 
 
-class Post(NamedTuple):
+class LetterPost(NamedTuple):
     """What the commands work with."""
 
     brokers: Brokers
@@ -186,7 +186,7 @@ def list_command(
 
 
 @dlq.command("show")
-@click.argument("place", type=Place(), metavar="PARTITION:OFFSET")
+@click.argument("place", type=LetterPlace(), metavar="PARTITION:OFFSET")
 @click.option(
     "--save",
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
@@ -225,7 +225,7 @@ def show_command(
 
 
 @dlq.command("redrive")
-@click.argument("places", type=Place(), metavar="[PARTITION:OFFSET]...", nargs=-1)
+@click.argument("places", type=LetterPlace(), metavar="[PARTITION:OFFSET]...", nargs=-1)
 @_asking
 @click.option("--all", "everything", is_flag=True, help="Every dead letter there is.")
 @click.option("--dry-run", is_flag=True, help="Print what would become of each letter; send nothing.")
@@ -303,7 +303,7 @@ def redrive_command(
 
 
 async def _redriven(
-    post: Post, asked: Asked, request: RedriveRequest, report: Callable[[LetterResult], None]
+    post: LetterPost, asked: Asked, request: RedriveRequest, report: Callable[[LetterResult], None]
 ) -> Counter[LetterOutcome]:
     redrive = Redrive(post.brokers, post.trial, await target(post.brokers), request, report)
     await redrive.send(asked.letters(*post))
@@ -345,14 +345,14 @@ def _summarise(outcomes: Counter[LetterOutcome], *, dry_run: bool, as_json: bool
 
 
 @asynccontextmanager
-async def _post(bootstrap_servers: str | None) -> AsyncIterator[Post]:
+async def _post(bootstrap_servers: str | None) -> AsyncIterator[LetterPost]:
     settings = load(WorkerSettings, bootstrap_servers=bootstrap_servers)
     # Only reading is asked of the codec: nothing is registered, and the schemas of outputs need not be there.
     reading = settings.model_copy(update={"output_format": "json", "schema_registry_register": False})
     async with connect(connection(settings)) as brokers:
         codec = await open_codec(reading)
         try:
-            yield Post(brokers, Trial(codec, in_force(await records(brokers))))
+            yield LetterPost(brokers, Trial(codec, in_force(await records(brokers))))
         finally:
             await codec.close()
 

@@ -13,19 +13,19 @@ import click
 
 from streams.cli.lazy_group import PROBLEM_FOUND
 from streams.cli.settings_change import AS_JSON, BOOTSTRAP
-from streams.cli.text.line import Line, Span
+from streams.cli.text.line import Line, TextSpan
 from streams.cli.text.screen import echo, echo_json
 from streams.core.domain.text.printable import printable
 from streams.core.errors import ConfigurationError
 from streams.observe.settings import WorkerSettings, load
-from streams.operate.doctor.check import Check, Status, fail
+from streams.operate.doctor.check import Check, CheckStatus, fail
 from streams.operate.doctor.examination import examine
 from streams.operate.doctor.schemas import bundled_check
 from streams.operate.doctor.versions import version_checks
 
 _LONGEST = 2_000
 _SAID_AT = 26
-_COLOURS = {Status.OK: "green", Status.WARN: "yellow", Status.FAIL: "red"}
+_COLOURS = {CheckStatus.OK: "green", CheckStatus.WARN: "yellow", CheckStatus.FAIL: "red"}
 
 
 @click.command()
@@ -72,10 +72,10 @@ def doctor(*, data_dir: Path | None, timeout: float, as_json: bool, bootstrap_se
         asyncio.run(_examined(settings, timeout, tell))
     counted = Counter(check.status for check in found)
     if as_json:
-        echo_json({"healthy": not counted[Status.FAIL], "checks": [c._asdict() for c in found]})
+        echo_json({"healthy": not counted[CheckStatus.FAIL], "checks": [c._asdict() for c in found]})
     else:
-        echo(", ".join(f"{counted[status]} {status}" for status in Status))
-    if counted[Status.FAIL]:
+        echo(", ".join(f"{counted[status]} {status}" for status in CheckStatus))
+    if counted[CheckStatus.FAIL]:
         raise click.exceptions.Exit(PROBLEM_FOUND)
 
 
@@ -85,8 +85,8 @@ async def _examined(settings: WorkerSettings, within: float, tell: Callable[[Che
 
 
 def _print(check: Check) -> None:
-    status = Span(f"{check.status:<4}", _COLOURS[check.status])
-    said = Span(f"  {check.name:<18}  {printable(check.said, _LONGEST)}")
+    status = TextSpan(f"{check.status:<4}", _COLOURS[check.status])
+    said = TextSpan(f"  {check.name:<18}  {printable(check.said, _LONGEST)}")
     echo(Line.of(status, said, hang=_SAID_AT))
     if check.advice:
-        echo(Line.of(Span(f"{'':<{_SAID_AT}}→ {printable(check.advice, _LONGEST)}")))
+        echo(Line.of(TextSpan(f"{'':<{_SAID_AT}}→ {printable(check.advice, _LONGEST)}")))

@@ -18,10 +18,10 @@ from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.text.printable import printable
 from streams.core.errors import ConfigurationError
 from streams.core.evaluation.alarms import DETECTORS
-from streams.core.evaluation.difference import Difference, differences
+from streams.core.evaluation.difference import ScoreDifference, differences
 from streams.core.evaluation.document import difference_document, part_document
 from streams.core.evaluation.estimate import DRAWS, SEED
-from streams.core.evaluation.evaluation import Part
+from streams.core.evaluation.evaluation import SourceRows
 from streams.core.evaluation.evaluation import evaluate as compare
 from streams.core.evaluation.sessions import Gathered, gather
 from streams.core.offline import judge
@@ -128,7 +128,7 @@ def evaluate(
         return any(fnmatch.fnmatchcase(source, pattern) for pattern in loop_free)
 
     parts = compare(gathered.sessions, names, is_loop_free, least)
-    changes: tuple[Difference, ...] = ()
+    changes: tuple[ScoreDifference, ...] = ()
     if chosen is not None:
         others = _gathered(found, chosen.settings).sessions
         changes = differences(gathered.sessions, others, names, is_loop_free, least)
@@ -147,7 +147,10 @@ def _gathered(found: Labelled, settings: DetectionSettings) -> Gathered:
 
 
 def _write_document(
-    parts: tuple[Part, ...], changes: tuple[Difference, ...], least: int, loop_free: tuple[str, ...]
+    parts: tuple[SourceRows, ...],
+    changes: tuple[ScoreDifference, ...],
+    least: int,
+    loop_free: tuple[str, ...],
 ) -> None:
     document = {
         "method": {

@@ -15,7 +15,7 @@ from streams.cli.settings_file import settings_in_force
 from streams.cli.text.explanation_text import explanation_lines
 from streams.cli.text.intake_report import report_intake
 from streams.cli.text.screen import echo, echo_json, standard_output
-from streams.cli.text.timeline import COLUMNS, Timeline
+from streams.cli.text.timeline import COLUMNS, SessionTimeline
 from streams.core.domain.outcome import Scored
 from streams.core.offline import Judgement
 from streams.core.policy.standing import standing
@@ -139,7 +139,7 @@ def _write(
             part = f"The last {len(shown):,} of {told.scored:,} records; --all shows every one."
             echo(f"{part} What stands below them is about all.")
         spent = 0.0 if told.before is None else told.before.decision.cumulative_cost or 0.0
-        timeline = Timeline(shown[0].decision, every_step=every_step, spent=spent)
+        timeline = SessionTimeline(shown[0].decision, every_step=every_step, spent=spent)
         for scored in shown:
             timeline.add(scored)
         steps = timeline.end()

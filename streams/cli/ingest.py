@@ -21,20 +21,20 @@ from streams.cli.lazy_group import PROBLEM_FOUND
 from streams.cli.settings_file import settings_in_force
 from streams.cli.text.counting import count
 from streams.cli.text.ingest_summary import summary
-from streams.cli.text.live import Live
+from streams.cli.text.live import LiveAlerts
 from streams.cli.text.screen import echo, echo_json, standard_error, standard_output, status
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
 from streams.formats.adapters.adapter import Format
 from streams.formats.adapters.sniffing import NAMES
 from streams.formats.content import Content
-from streams.formats.ingest.account import Account
+from streams.formats.ingest.account import IngestAccount
 from streams.formats.ingest.alone import alone
-from streams.formats.ingest.ingestion import Ingestion, Request
+from streams.formats.ingest.ingestion import Ingestion, IngestRequest
 from streams.formats.ingest.opening import Opening
 from streams.formats.ingest.own_formats import EVERY, choice
 from streams.formats.ingest.places import candidates, known_folders
-from streams.formats.ingest.sink import FileSink, LineSink, NoSink, Several, Sink
+from streams.formats.ingest.sink import FileSink, LineSink, NoSink, RecordSink, Several
 from streams.formats.ingest.standard_input import spooled
 from streams.formats.ingest.store import IN_MEMORY, Store
 from streams.formats.ingest.system_clock import SystemClock
@@ -72,7 +72,7 @@ class SinceType(click.ParamType):
         return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
-class Address(NamedTuple):
+class ListenAddress(NamedTuple):
     """Where to listen."""
 
     host: str
@@ -84,14 +84,16 @@ class AddressType(click.ParamType):
 
     name = "address"
 
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Address:
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> ListenAddress:
         """Read it, or say what it may be."""
-        if isinstance(value, Address):
+        if isinstance(value, ListenAddress):
             return value
         host, _, port = str(value).rpartition(":")
         if not host or not port.isdecimal() or int(port) > _LARGEST_PORT:
             self.fail(f"{value!r} is no HOST:PORT such as 127.0.0.1:4318.", param, ctx)
-        return Address(host.strip("[]"), int(port))
+        return ListenAddress(host.strip("[]"), int(port))
 
 
 class IngestSettings(ConnectionSettings):
@@ -114,7 +116,7 @@ class Goal(NamedTuple):
     """
 
     name: str | None
-    sink: Sink
+    sink: RecordSink
     is_new: bool = False
     is_remote: bool = False
     file: Path | None = None
@@ -168,7 +170,7 @@ def ingest(
     mapped: Format | None,
     content: str | None,
     since: int | None,
-    otlp: Address | None,
+    otlp: ListenAddress | None,
     strict: bool,
     state: Path | None,
     settings_path: Path | None,
@@ -202,7 +204,7 @@ def ingest(
         raise click.UsageError("--to, --out and --dry-run exclude one another.")
     if STANDARD_INPUT in paths and (follow or otlp is not None):
         raise click.UsageError("Standard input is read to its end: it excludes --follow and --otlp.")
-    live = Live(standard_output(), settings_in_force(settings_path)) if judge else None
+    live = LiveAlerts(standard_output(), settings_in_force(settings_path)) if judge else None
     if judge and out == STANDARD_OUTPUT:
         raise click.UsageError("--judge and --out - both write to standard output.")
     with ExitStack() as stack:
@@ -231,7 +233,7 @@ def ingest(
                 Opening(store, formats, since=since or 0, follow=follow),
                 store,
                 goal.sink if live is None else Several(goal.sink, live),
-                Request(_content(content, goal, store), follow),
+                IngestRequest(_content(content, goal, store), follow),
                 live,
                 otlp,
                 goal.file,
@@ -285,12 +287,12 @@ async def _run(
     paths: list[str],
     opening: Opening,
     store: Store,
-    sink: Sink,
-    request: Request,
-    live: Live | None,
-    otlp: Address | None,
+    sink: RecordSink,
+    request: IngestRequest,
+    live: LiveAlerts | None,
+    otlp: ListenAddress | None,
     written: Path | None,
-) -> Account:
+) -> IngestAccount:
     ingestion: Ingestion
 
     def caught_up() -> None:
@@ -322,7 +324,7 @@ async def _run(
     return ingestion.account
 
 
-async def _run_with_spans(ingestion: Ingestion, store: Store, address: Address) -> None:
+async def _run_with_spans(ingestion: Ingestion, store: Store, address: ListenAddress) -> None:
     """Read files, and take spans meanwhile."""
     from streams.formats.ingest.otlp_door import HOLD_SECONDS, OtlpDoor  # noqa: PLC0415 - needs aiohttp, which is slow
 
@@ -358,7 +360,7 @@ def _stopping(task: asyncio.Future[Any], *, follow: bool) -> Iterator[None]:
             loop.remove_signal_handler(each)
 
 
-def _watching(account: Account, live: Live | None) -> str:
+def _watching(account: IngestAccount, live: LiveAlerts | None) -> str:
     files = sum(len(each.paths) for each in account.sources.values())
     records = sum(each.records for each in account.sources.values())
     judged = ""
@@ -367,7 +369,7 @@ def _watching(account: Account, live: Live | None) -> str:
     return f"following {count(files, 'file')}: {count(records, 'record')}{judged}"
 
 
-def _check(account: Account, asked: tuple[str, ...], *, follow: bool, strict: bool) -> None:
+def _check(account: IngestAccount, asked: tuple[str, ...], *, follow: bool, strict: bool) -> None:
     """Say how it ended.
 
     Raises:

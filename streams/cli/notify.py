@@ -19,8 +19,8 @@ from streams.alerts.notifier import Notifier
 from streams.alerts.rehearsal import rehearse, send
 from streams.alerts.settings import NotifySettings
 from streams.alerts.sink_kinds import sinks
-from streams.alerts.sinks.delivery import Step
-from streams.alerts.sinks.request import Request
+from streams.alerts.sinks.delivery import DeliveryStep
+from streams.alerts.sinks.request import SinkRequest
 from streams.alerts.sinks.sink import Sink
 from streams.alerts.transport import HttpTransport
 from streams.alerts.trial import trial
@@ -126,7 +126,7 @@ async def _try(settings: NotifySettings, found: Sequence[Sink], *, dry_run: bool
         for sink in found:
             handle = None
             for delivery in trial(_now_ms()):
-                if delivery.step is Step.RESOLVE and sink.traits.refresh_s is not None:
+                if delivery.step is DeliveryStep.RESOLVE and sink.traits.refresh_s is not None:
                     # At once, its end would be there before anybody was called.
                     echo(f"{sink.name}: not resolved; it ends by itself, since nothing repeats it")
                     continue
@@ -230,7 +230,7 @@ def _transport(settings: NotifySettings) -> HttpTransport:
     return HttpTransport(settings.notify_timeout_s, settings.notify_cafile, settings.secret("apprise_urls"))
 
 
-def _show(request: Request) -> None:
+def _show(request: SinkRequest) -> None:
     for line in request.shown():
         echo(f"  {line}" if line else "")
 

@@ -22,9 +22,9 @@ from streams.control.identity import uuid7
 from streams.control.issuing import audit_of, issued
 from streams.control.outcome import (
     PRESENT_MS,
-    Answer,
+    CommandPhase,
     Guard,
-    Phase,
+    GuardAnswer,
     answers,
     departed,
     furthest,
@@ -40,7 +40,7 @@ _POLL_SECONDS: Final = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Post:
+class CommandPost:
     """What the commands work with."""
 
     desk: ControlDesk
@@ -48,7 +48,7 @@ class Post:
 
 
 @asynccontextmanager
-async def open_post(bootstrap_servers: str | None) -> AsyncIterator[Post]:
+async def open_post(bootstrap_servers: str | None) -> AsyncIterator[CommandPost]:
     """Connect to the brokers, and to the registry if there is one.
 
     Raises:
@@ -60,7 +60,7 @@ async def open_post(bootstrap_servers: str | None) -> AsyncIterator[Post]:
         codec = await open_codec(settings, CONTROL_SUBJECTS)
         try:
             desk = ControlDesk(brokers, codec, settings.command_key_bytes)
-            yield Post(desk=desk, trail=Trail(brokers, codec))
+            yield CommandPost(desk=desk, trail=Trail(brokers, codec))
         finally:
             await codec.close()
 
@@ -95,7 +95,7 @@ async def issue(command: Command, *, wait_s: float, as_json: bool, bootstrap_ser
         [place] = await issued(post.desk, [command], record)
         if not as_json:
             echo(asked_line(command, place))
-        found: Mapping[Guard, Answer] = {}
+        found: Mapping[Guard, GuardAnswer] = {}
         gone: Mapping[Guard, Ack] = {}
         until = time.monotonic() + wait_s
         while wait_s:
@@ -116,7 +116,7 @@ async def issue(command: Command, *, wait_s: float, as_json: bool, bootstrap_ser
         echo_json(fields(command, place, found.values(), guards))
     elif wait_s:
         echo_lines(silence_lines(command, wait_s, found, guards, gone.values()))
-    return not wait_s or furthest(found.values()) not in {Phase.ASKED, Phase.REFUSED}
+    return not wait_s or furthest(found.values()) not in {CommandPhase.ASKED, CommandPhase.REFUSED}
 
 
 def _covered(command: Command, acks: Iterable[Ack]) -> frozenset[Guard]:
@@ -132,11 +132,11 @@ def _gone(command: Command, acks: Iterable[Ack]) -> dict[Guard, Ack]:
     return {guard: each for guard, each in gone.items() if command.concerns(guard[0], each.agent_id)}
 
 
-def _settled(answer: Answer | None) -> bool:
-    return answer is not None and answer.phase is not Phase.RECEIVED
+def _settled(answer: GuardAnswer | None) -> bool:
+    return answer is not None and answer.phase is not CommandPhase.RECEIVED
 
 
-def _tell(command: Command, before: Mapping[Guard, Answer], found: Mapping[Guard, Answer]) -> None:
+def _tell(command: Command, before: Mapping[Guard, GuardAnswer], found: Mapping[Guard, GuardAnswer]) -> None:
     """Write a line for each guard whose newest answer is another one."""
     for guard, answer in found.items():
         if before.get(guard) != answer:

@@ -20,7 +20,7 @@ _LONGEST = 80
 _MOST_REFUSED = 20
 
 
-class Record(Protocol):
+class SettingsRecord(Protocol):
     """A record of the settings topic."""
 
     @property
@@ -32,7 +32,7 @@ class Record(Protocol):
         """The document."""
 
 
-def history(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
+def history(records: Iterable[SettingsRecord]) -> Iterator[dict[str, Any]]:
     """Yield what became of each record, oldest first, as a worker that reads them sees it.
 
     ``problem`` says why a record is ignored as a whole, ``refused`` which of its settings are.
@@ -52,7 +52,7 @@ def history(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
         yield entry | _refused(warnings)
 
 
-def shadow_history(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
+def shadow_history(records: Iterable[SettingsRecord]) -> Iterator[dict[str, Any]]:
     """Yield what became of each record of the shadow topic, as `history` for the settings.
 
     ``ended`` says that from there on nothing is tried out.

@@ -16,7 +16,7 @@ from streams.console.asked import Form, Who, form_of
 from streams.console.auth import Identity
 from streams.console.auth.exchange import own_path
 from streams.console.console import Console, wants_json
-from streams.console.known import Known
+from streams.console.known import SessionQueries
 from streams.control.command import Issuer, IssuerKind
 from streams.control.desk import ControlDesk, Place
 from streams.control.identity import uuid7
@@ -45,7 +45,7 @@ class Acting:
     """
 
     desk: ControlDesk
-    known: Known
+    known: SessionQueries
     passed: Passed
     chance: Callable[[int], bytes] = os.urandom
 

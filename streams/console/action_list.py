@@ -11,12 +11,12 @@ from streams.console.inbox.terms import duration_of
 from streams.console.paging import newest_first
 from streams.console.read_model.model import ReadModel
 from streams.console.read_model.rows import ActionRow
-from streams.control.audit import Kind
+from streams.control.audit import AuditKind
 from streams.core.domain.text.printable import printable
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
 
-KINDS: Final = tuple(map(str, Kind))
+KINDS: Final = tuple(map(str, AuditKind))
 
 
 def action_list(model: ReadModel, query: Mapping[str, str], now: int) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from aiohttp.typedefs import Handler, Middleware
 
 from streams.console import probes
 from streams.console.console import Console, wants_json
-from streams.console.live import Live
+from streams.console.live import LiveStreams
 from streams.core.errors import ConfigurationError, ConflictError, InfrastructureError, NotFoundError
 
 log = logging.getLogger(__name__)
@@ -31,10 +31,10 @@ def application(console: Console, beside: Iterable[web.RouteDef] = ()) -> web.Ap
     app = web.Application(middlewares=[_problems(console), _compressed], client_max_size=256 * 1024)
     for screen in console.screens:
         app.add_routes(screen.routes(console))
-    live: Live | None = None
+    live: LiveStreams | None = None
     if console.board.live:
         views = {screen.path: screen.live for screen in console.screens if screen.live is not None}
-        live = Live(console, views)
+        live = LiveStreams(console, views)
         app.add_routes(live.routes())
         app.cleanup_ctx.append(live.running)
         app.on_shutdown.append(live.end)

@@ -9,8 +9,8 @@ from typing import Final
 
 import orjson
 
-from streams.console.read_model.triage import Seen, request_of
-from streams.control.audit import AuditRecord, Kind, Result
+from streams.console.read_model.triage import EpisodeSeen, request_of
+from streams.control.audit import AuditKind, AuditRecord, Result
 from streams.control.command import MINUTE_MS, Action, Cause, Command, Issuer, OnTimeout, Scope
 from streams.control.reading import MalformedError
 from streams.control.rules import checked
@@ -125,7 +125,7 @@ def commands_of(form: Form, who: Who, live: Callable[[str | None], int]) -> list
     ]
 
 
-def triage_of(form: Form, who: Who, seen: Callable[[str], Seen]) -> list[AuditRecord]:
+def triage_of(form: Form, who: Who, seen: Callable[[str], EpisodeSeen]) -> list[AuditRecord]:
     """Return the audit records of a triage action, one for each episode. They are the action itself.
 
     Args:
@@ -149,7 +149,7 @@ def triage_of(form: Form, who: Who, seen: Callable[[str], Seen]) -> list[AuditRe
             who=who.issuer.name,
             role=who.issuer.role,
             via=who.issuer.via,
-            kind=Kind.TRIAGE,
+            kind=AuditKind.TRIAGE,
             target=episode,
             why=_short(form, "note", _LONGEST_TEXT) or None,
             request=request_of(do, seen(episode), **more),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from streams.console.intake import Intake
-from streams.console.marks import Marks
+from streams.console.intake import ReadModelIntake
+from streams.console.marks import ReadMarks
 from streams.console.ways import WAYS, Way
 from streams.core.domain.topic import Topic
 from streams.kafka.client import Brokers
@@ -33,8 +33,8 @@ class Backfill:
     def __init__(
         self,
         brokers: Brokers,
-        intake: Intake,
-        marks: Marks,
+        intake: ReadModelIntake,
+        marks: ReadMarks,
         topics: dict[str, Topic],
         reached: Callable[[int | None], None],
     ) -> None:

@@ -32,7 +32,7 @@ _LONGEST_PROBLEM: Final = 1_000
 
 
 @dataclass(slots=True)
-class Backtest:
+class BacktestJob:
     """A backtest, under way or ended.
 
     Attributes:
@@ -77,9 +77,9 @@ class Backtests:
         self._brokers, self._servers, self._clock = brokers, servers, clock
         self._numbers = 0
         self._running: asyncio.Task[None] | None = None
-        self.kept: dict[str, Backtest] = {}
+        self.kept: dict[str, BacktestJob] = {}
 
-    async def begin(self, proposed: Proposal, hours: int, by: str) -> Backtest:
+    async def begin(self, proposed: Proposal, hours: int, by: str) -> BacktestJob:
         """Begin a backtest and return it.
 
         Raises:
@@ -103,7 +103,7 @@ class Backtests:
                 f"{topic} holds no record of the last {hours} hours. Take more hours, or wait for agents."
             )
         self._numbers += 1
-        begun = Backtest(
+        begun = BacktestJob(
             str(self._numbers),
             by,
             now,
@@ -126,7 +126,7 @@ class Backtests:
             await asyncio.gather(self._running, return_exceptions=True)
 
     async def _run(
-        self, begun: Backtest, proposed: Proposal, topic: str, spans: Mapping[int, tuple[int, int]]
+        self, begun: BacktestJob, proposed: Proposal, topic: str, spans: Mapping[int, tuple[int, int]]
     ) -> None:
         try:
             with tempfile.TemporaryDirectory(prefix="eddy-backtest-") as folder:
@@ -150,7 +150,7 @@ class Backtests:
         of_topic = ["--topic", topic, *bounds, "--json", "--bootstrap-servers", self._servers]
         return [sys.executable, "-m", "streams", "backtest", "--a", a, "--b", b, *of_topic]
 
-    async def _follow(self, begun: Backtest, command: list[str]) -> None:
+    async def _follow(self, begun: BacktestJob, command: list[str]) -> None:
         process = await asyncio.create_subprocess_exec(
             *command,
             stdin=asyncio.subprocess.DEVNULL,
@@ -190,7 +190,7 @@ def newest(spans: Mapping[int, tuple[int, int]], most: int = MOST_RECORDS) -> di
     }
 
 
-def _take(begun: Backtest, told: Mapping[str, Any]) -> None:
+def _take(begun: BacktestJob, told: Mapping[str, Any]) -> None:
     if (summary := told.get("summary")) is not None:
         begun.summary = summary
         return

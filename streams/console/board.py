@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from streams.console.step import Step
-from streams.console.workers import Standing
+from streams.console.step import RecordStep
+from streams.console.workers import SessionStanding
 from streams.core.detectors.settings import DetectionSettings
 
 
@@ -24,7 +24,7 @@ class Steps:
         from_topic: whether the topic was searched, because the index does not know the steps.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[RecordStep, ...]
     lost_before: int | None = None
     why_lost: str = ""
     earlier: bool = False
@@ -118,7 +118,7 @@ class Board(Protocol):
     def first_page(self) -> str:
         """The page to begin with."""
 
-    async def standing(self, session_id: str) -> Standing:
+    async def standing(self, session_id: str) -> SessionStanding:
         """Return where a session stands, by the worker that has it."""
 
     def missing(self, session_id: str) -> str:

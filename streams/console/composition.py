@@ -7,11 +7,11 @@ from typing import Final
 
 from streams.console.assets import Assets
 from streams.console.auth import Access
-from streams.console.auth.refusal import Refusal
+from streams.console.auth.refusal import AuthRefusal
 from streams.console.auth.trail import Audit
 from streams.console.board import Board
-from streams.console.console import Console, Screen
-from streams.console.health.ranking import Scope
+from streams.console.console import Console, NavigationScreen
+from streams.console.health.ranking import RankingScope
 from streams.console.pages import Pages
 from streams.console.redaction import Redaction
 from streams.console.settings import ConsoleSettings
@@ -32,20 +32,20 @@ from streams.console.views import (
 )
 
 SCREENS: Final = (
-    Screen("alerts", "Alerts", "/alerts", "alerts", alerts.routes, alerts.live, needs_broker=True),
-    Screen("sessions", "Sessions", "/sessions", "sessions", sessions.routes, sessions.live),
-    Screen("map", "Map", "/map", "map", session_map.routes, session_map.live, needs_broker=True),
-    Screen("health", "Health", "/health", "health", health.routes, health.live, needs_broker=True),
-    Screen("settings", "Settings", "/settings", "settings", settings.routes, needs_broker=True),
-    Screen(
+    NavigationScreen("alerts", "Alerts", "/alerts", "alerts", alerts.routes, alerts.live, needs_broker=True),
+    NavigationScreen("sessions", "Sessions", "/sessions", "sessions", sessions.routes, sessions.live),
+    NavigationScreen("map", "Map", "/map", "map", session_map.routes, session_map.live, needs_broker=True),
+    NavigationScreen("health", "Health", "/health", "health", health.routes, health.live, needs_broker=True),
+    NavigationScreen("settings", "Settings", "/settings", "settings", settings.routes, needs_broker=True),
+    NavigationScreen(
         "dead-letters", "Dead letters", "/dead-letters", "letters", dead_letters.routes, needs_broker=True
     ),
-    Screen("policy", "Policy", "/policy", "policy", policy.routes, needs_broker=True),
-    Screen("job", "Job", "/job", "job", job.routes, needs_broker=True),
-    Screen("commands", "Commands", "/commands", "commands", commands.routes, needs_broker=True),
-    Screen("audit", "Audit", "/audit", "audit", audit.routes, needs_broker=True),
+    NavigationScreen("policy", "Policy", "/policy", "policy", policy.routes, needs_broker=True),
+    NavigationScreen("job", "Job", "/job", "job", job.routes, needs_broker=True),
+    NavigationScreen("commands", "Commands", "/commands", "commands", commands.routes, needs_broker=True),
+    NavigationScreen("audit", "Audit", "/audit", "audit", audit.routes, needs_broker=True),
     *(
-        Screen(
+        NavigationScreen(
             f"health-{scope}",
             "",
             f"/health/{scope}",
@@ -54,10 +54,10 @@ SCREENS: Final = (
             health_detail.live_of(scope),
             needs_broker=True,
         )
-        for scope in Scope
+        for scope in RankingScope
     ),
-    Screen("licenses", "", "/licenses", "", licenses.routes),
-    Screen("session", "", "/session", "", session.routes, session.live),
+    NavigationScreen("licenses", "", "/licenses", "", licenses.routes),
+    NavigationScreen("session", "", "/session", "", session.routes, session.live),
 )
 """Those without a title are reached from others only."""
 
@@ -72,12 +72,12 @@ class DoorPages:
     def __init__(self, pages: Pages) -> None:
         self._pages = pages
 
-    def login(self, continue_at: str, refusal: Refusal | None) -> str:
+    def login(self, continue_at: str, refusal: AuthRefusal | None) -> str:
         """Return the form that takes a token."""
         detail = "" if refusal is None else f"{refusal.title}. {refusal.do}"
         return self._page("Log in", detail=detail, form=True, continue_at=continue_at)
 
-    def refused(self, refusal: Refusal) -> str:
+    def refused(self, refusal: AuthRefusal) -> str:
         """Return a page that says why, and what to do."""
         return self._page(refusal.title, detail=refusal.detail, do=refusal.do)
 
@@ -96,7 +96,7 @@ def console_on(
     clock: Callable[[], int],
     *,
     audit: Audit | None = None,
-    beside: Sequence[Screen] = (),
+    beside: Sequence[NavigationScreen] = (),
 ) -> Console:
     """Return a console.
 

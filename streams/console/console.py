@@ -16,13 +16,13 @@ from streams.console.board import Board
 from streams.console.pages import Pages
 from streams.console.redaction import Redaction
 from streams.console.settings import ConsoleSettings
-from streams.console.view import View
+from streams.console.view import PageView
 from streams.console.wording import ago
 from streams.core.domain.text.clock import duration
 
 
 @dataclass(frozen=True, slots=True)
-class Screen:
+class NavigationScreen:
     """A screen as the navigation shows it.
 
     Attributes:
@@ -40,7 +40,7 @@ class Screen:
     path: str
     icon: str
     routes: Callable[[Console], Sequence[web.RouteDef]]
-    live: Callable[[Console, Mapping[str, str], Identity, int], Awaitable[View | None]] | None = None
+    live: Callable[[Console, Mapping[str, str], Identity, int], Awaitable[PageView | None]] | None = None
     needs_broker: bool = False
 
 
@@ -66,8 +66,8 @@ class Console:
     access: Access
     redaction: Redaction
     clock: Callable[[], int]
-    screens: tuple[Screen, ...]
-    memo: dict[object, tuple[object, View]] = field(default_factory=dict)
+    screens: tuple[NavigationScreen, ...]
+    memo: dict[object, tuple[object, PageView]] = field(default_factory=dict)
     judging: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def answer(
@@ -101,7 +101,7 @@ class Console:
         frame = {"shell": self.shell(request, screen), "now": self.clock()}
         return self.pages.render(template, {**self.redaction.applied(content, who.role), **frame})
 
-    def remember(self, key: object, version: object, view: View) -> None:
+    def remember(self, key: object, version: object, view: PageView) -> None:
         """Keep a view as it was made; of many, the newest."""
         self.memo[key] = version, view
         while len(self.memo) > MOST_REMEMBERED:

@@ -14,11 +14,11 @@ from streams.console.archive.archive import ArchiveDamagedError
 from streams.console.archive.restoring import restored
 from streams.console.archive.row_store import RowStore
 from streams.console.backfill import Backfill
-from streams.console.intake import Fold, Intake
+from streams.console.intake import Fold, ReadModelIntake
 from streams.console.keeping import Keeping
-from streams.console.marks import Marks
+from streams.console.marks import ReadMarks
 from streams.console.read_model.rows import Row, WatermarkRow
-from streams.console.read_model.table import Table
+from streams.console.read_model.table import RowTable
 from streams.console.read_model.tables import WATERMARK
 from streams.console.ways import SOURCES, WAYS, Way
 from streams.core.domain.topic import Topic
@@ -42,7 +42,7 @@ _SILENT_MS: Final = 10_000
 class Model(Fold, Protocol):
     """The part of the read model that the feed needs."""
 
-    def draining(self) -> Iterator[tuple[Table, Row]]:
+    def draining(self) -> Iterator[tuple[RowTable, Row]]:
         """Return the rows that changed since the last time."""
 
     def restore(self, rows: Iterable[Row]) -> None:
@@ -118,10 +118,10 @@ class Feed:
         self._clock = clock
         self._topics = {brokers.topic(topic): topic for topic in WAYS if self._reads(topic)}
         self._names = {topic: name for name, topic in self._topics.items()}
-        self._marks = Marks()
+        self._marks = ReadMarks()
         self._restored = False
         self._recent = 0
-        self.intake = Intake(model, codec, self._topics)
+        self.intake = ReadModelIntake(model, codec, self._topics)
         self._keeping = Keeping(model, archive, lambda: list(self._marks.rows(self._names)), settings, clock)
         self.history_from: int | None = None
         self.listeners: list[Callable[[], None]] = []
@@ -218,7 +218,7 @@ class Feed:
                 if not self._restored:
                     watermarks = self.archive.rows(WATERMARK)
                     kept = (row for row in watermarks if isinstance(row, WatermarkRow))
-                    self._marks = Marks.of(kept, self._topics)
+                    self._marks = ReadMarks.of(kept, self._topics)
                 await self._drop_old(layout)
                 await self._restore()
                 await self._choose(layout)
@@ -347,7 +347,7 @@ class Feed:
         """Begin with an empty archive: what is in memory is written, and history is read again."""
         self.archive.rebuild(error)
         self._keeping.start_over()
-        self._marks = Marks()
+        self._marks = ReadMarks()
 
     def _tell(self) -> None:
         self._advanced.set()

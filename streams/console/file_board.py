@@ -11,8 +11,8 @@ import orjson
 
 from streams.console.board import Facts, FeedReadings, Steps
 from streams.console.session_facts import session_facts
-from streams.console.step import Step
-from streams.console.workers import Standing
+from streams.console.step import RecordStep
+from streams.console.workers import SessionStanding
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.level import Level
 from streams.core.domain.outcome import Scored
@@ -29,16 +29,16 @@ _GRAVITY: Final = {Level.LOOP.value: 0, Level.WARNING.value: 1}
 class _Session:
     """A session: its newest step, and its records packed, since they are 3 kB each and files are long."""
 
-    newest: Step
+    newest: RecordStep
     first_ts: int | None
     worst: str | None = None
     packed: list[tuple[int, bytes]] = field(default_factory=list)
 
-    def steps(self, before: int | None, limit: int) -> tuple[Step, ...]:
+    def steps(self, before: int | None, limit: int) -> tuple[RecordStep, ...]:
         end = len(self.packed) if before is None else min(before - 1, len(self.packed))
         begin = max(0, end - limit)
         return tuple(
-            Step(0, offset, None, orjson.loads(zlib.decompress(packed)), number)
+            RecordStep(0, offset, None, orjson.loads(zlib.decompress(packed)), number)
             for number, (offset, packed) in enumerate(self.packed[begin:end], begin + 1)
         )
 
@@ -68,7 +68,7 @@ class FileBoard:
         if not isinstance(outcome, Scored):
             self._rejected += 1
             return
-        step = Step(0, judgement.offset, None, outcome.enriched, 1)
+        step = RecordStep(0, judgement.offset, None, outcome.enriched, 1)
         session = self._sessions.get(outcome.decision.session_id)
         if session is None:
             session = _Session(step, _at(step))
@@ -149,10 +149,10 @@ class FileBoard:
         found = session.steps(before, limit)
         return Steps(found, earlier=bool(found) and found[0].number > 1)
 
-    async def standing(self, session_id: str) -> Standing:
+    async def standing(self, session_id: str) -> SessionStanding:
         """Return nothing: no worker has the sessions of files."""
         del session_id
-        return Standing()
+        return SessionStanding()
 
     def missing(self, session_id: str) -> str:
         """Say that there is no such session."""
@@ -183,5 +183,5 @@ def _matches(word: str, session_id: str, session: _Session) -> bool:
     raise ConfigurationError(f"The filter does not know {name}:. It knows agent: and level:.")
 
 
-def _at(step: Step) -> int | None:
+def _at(step: RecordStep) -> int | None:
     return (step.record.get("meta") or {}).get("timestamp")

@@ -119,7 +119,7 @@ class ReadCommands:
             self.feed.listeners.remove(wake)
 
 
-class Watched(NamedTuple):
+class WatchedSession(NamedTuple):
     """A session that a guard listens for, and the agent it says it is."""
 
     session_id: str
@@ -168,13 +168,13 @@ class GuardDoor:
         headers = [(HEADER, row.mac)] if row.mac is not None else []
         return _REFUSALS[verified(row.value, headers, [self._key])]
 
-    def may(self, agent: AgentToken, watched: Watched) -> bool:
+    def may(self, agent: AgentToken, watched: WatchedSession) -> bool:
         """Tell whether a token may watch over a session: as far as it is known, and as the guard says."""
         known = self.commanded.agent_of(watched.session_id)
         names = {each for each in (known, watched.agent_id) if each is not None} or {""}
         return all(agent.may_be(name) for name in names)
 
-    def news(self, watched: Sequence[Watched], sent: set[str], *, is_live: bool) -> bytes:
+    def news(self, watched: Sequence[WatchedSession], sent: set[str], *, is_live: bool) -> bytes:
         """Return the commands that were not sent yet as events, and note them as sent."""
         rows = {
             row.command_id: row
@@ -216,7 +216,7 @@ def routes(console: Console, door: GuardDoor) -> Sequence[web.RouteDef]:
     async def acks(request: web.Request) -> web.StreamResponse:
         agent, found = _agent(console, request), _acks(await request.read())
         for each in found:
-            if not door.may(agent, Watched(each.session_id, each.agent_id)):
+            if not door.may(agent, WatchedSession(each.session_id, each.agent_id)):
                 return _foreign(console, request, each.session_id)
         await door.take(found)
         return web.Response(status=204)
@@ -229,7 +229,7 @@ async def _follow(
     request: web.Request,
     response: web.StreamResponse,
     door: GuardDoor,
-    watched: Sequence[Watched],
+    watched: Sequence[WatchedSession],
 ) -> None:
     """Send what is in force, then what comes, until the guard leaves, its token ends or brokers are silent.
 
@@ -285,7 +285,7 @@ def _agent(console: Console, request: web.Request) -> AgentToken:
     return agent
 
 
-def _watched(request: web.Request) -> list[Watched]:
+def _watched(request: web.Request) -> list[WatchedSession]:
     """Return the sessions of a request.
 
     Raises:
@@ -297,7 +297,7 @@ def _watched(request: web.Request) -> list[Watched]:
             f"Name 1 to {MOST_SESSIONS:,} sessions, and for each in the same order its agent: "
             "?session=s-17&agent=coder-7. Leave the agent empty if there is none."
         )
-    return [Watched(*each) for each in zip(sessions, (agent or None for agent in agents), strict=True)]
+    return [WatchedSession(*each) for each in zip(sessions, (agent or None for agent in agents), strict=True)]
 
 
 def _acks(body: bytes) -> list[Ack]:

@@ -57,7 +57,7 @@ class UnreadRecord(NamedTuple):
     why: str
 
 
-class Intake:
+class ReadModelIntake:
     """Folds records of every topic.
 
     Args:

@@ -15,7 +15,7 @@ from streams.console.archive.damage import is_damage
 from streams.console.archive.row_store import RowStore
 from streams.console.read_model.ledger import table_of
 from streams.console.read_model.rows import Row, WatermarkRow
-from streams.console.read_model.table import Table
+from streams.console.read_model.table import RowTable
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ _LOOK_EVERY: Final = 64
 class Kept(Protocol):
     """The part of the read model that is written."""
 
-    def draining(self) -> Iterator[tuple[Table, Row]]:
+    def draining(self) -> Iterator[tuple[RowTable, Row]]:
         """Return the rows that changed since the last time."""
 
     def rows(self) -> Iterator[Row]:
@@ -71,8 +71,8 @@ class Keeping:
         self._marks = marks
         self._lives = lives
         self._clock = clock
-        self._source: Iterator[tuple[Table, Row]] = iter(())
-        self._collected: list[tuple[Table, Row]] = []
+        self._source: Iterator[tuple[RowTable, Row]] = iter(())
+        self._collected: list[tuple[RowTable, Row]] = []
         self._reached: list[WatermarkRow] = []
         self._written: list[WatermarkRow] = []
         #: Rows that were written since the start.
@@ -110,7 +110,7 @@ class Keeping:
             self._is_pending = True
             await self._finish()
 
-    async def drop(self, tables: Iterable[Table], topics: Iterable[str]) -> None:
+    async def drop(self, tables: Iterable[RowTable], topics: Iterable[str]) -> None:
         """Delete all rows of some tables, and how far some topics were read."""
         await self.flush()
         async with self._lock:

@@ -8,13 +8,13 @@ from typing import Protocol
 
 from streams.console.read_model.hold import Hold
 from streams.console.read_model.model import ReadModel
-from streams.console.read_model.triage import Seen
+from streams.console.read_model.triage import EpisodeSeen
 
 
-class Known(Protocol):
+class SessionQueries(Protocol):
     """The part of the read model that actions ask."""
 
-    def seen(self, subject: str) -> Seen:
+    def seen(self, subject: str) -> EpisodeSeen:
         """Return how an episode is now; one that is not known as if nothing had happened."""
 
     def live(self, agent_id: str | None) -> int:
@@ -36,9 +36,9 @@ class ModelKnown:
     model: ReadModel
     clock: Callable[[], int]
 
-    def seen(self, subject: str) -> Seen:
+    def seen(self, subject: str) -> EpisodeSeen:
         """Return how an episode is now."""
-        return Seen.of(self.model.episode(subject))
+        return EpisodeSeen.of(self.model.episode(subject))
 
     def live(self, agent_id: str | None) -> int:
         """Return how many sessions are live."""

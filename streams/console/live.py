@@ -19,7 +19,7 @@ from aiohttp import web
 
 from streams.console.auth import Identity
 from streams.console.console import Console
-from streams.console.view import View
+from streams.console.view import PageView
 from streams.core.errors import EddyError
 
 log = logging.getLogger(__name__)
@@ -33,10 +33,10 @@ _LONGEST_QUERY: Final = 4_000
 _ROW, _PART = "row", "part"
 
 _Place = tuple[str, str]
-Compute = Callable[[Console, Mapping[str, str], Identity, int], Awaitable[View | None]]
+Compute = Callable[[Console, Mapping[str, str], Identity, int], Awaitable[PageView | None]]
 
 
-class Address(NamedTuple):
+class PageAddress(NamedTuple):
     """The address of a page, as a browser named it, and its path and query."""
 
     url: str
@@ -44,7 +44,7 @@ class Address(NamedTuple):
     query: tuple[tuple[str, str], ...]
 
     @classmethod
-    def of(cls, url: str) -> Address | None:
+    def of(cls, url: str) -> PageAddress | None:
         """Return an address, or nothing for what is none, such as one bracket."""
         try:
             parts = urlsplit(url[:_LONGEST_QUERY])
@@ -56,18 +56,18 @@ class Address(NamedTuple):
 class Shown(NamedTuple):
     """A view, and the digest of each of its rows and parts: made once for all who look."""
 
-    view: View
+    view: PageView
     digests: Mapping[_Place, str]
 
     @classmethod
-    def of(cls, view: View) -> Shown:
+    def of(cls, view: PageView) -> Shown:
         """Return a view with its digests."""
         rows = {(_ROW, key): digest(html) for key, html in view.rows.items()}
         return cls(view, rows | {(_PART, name): digest(html) for name, html in view.parts.items()})
 
 
 @dataclass(slots=True)
-class Sent:
+class SentView:
     """What a browser was sent of a view: the digest of each row and part, and the order of the rows."""
 
     digests: dict[_Place, str] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class Sent:
         return changed
 
 
-_Computed = dict[tuple[Address, Identity], Shown | None]
+_Computed = dict[tuple[PageAddress, Identity], Shown | None]
 
 
 @dataclass(slots=True, eq=False)
@@ -109,14 +109,14 @@ class _Connection:
     response: web.StreamResponse
     request: web.Request
     who: Identity
-    sent: dict[Address, Sent]
+    sent: dict[PageAddress, SentView]
     writing: asyncio.Task[None] | None = None
     begun: float = 0.0
     heard: float = 0.0
     gone: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-class Live:
+class LiveStreams:
     """The streams of all browsers.
 
     Args:
@@ -175,9 +175,9 @@ class Live:
             headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"}
         )
         await response.prepare(request)
-        addresses = [address for view in views if (address := Address.of(view)) is not None]
+        addresses = [address for view in views if (address := PageAddress.of(view)) is not None]
         connection = _Connection(
-            response, request, request["who"], {address: Sent() for address in addresses}
+            response, request, request["who"], {address: SentView() for address in addresses}
         )
         hello = {"build": self._console.pages.assets.build, "views": views}
         await response.write(b"retry: 1000\n" + frame("hello", hello))
@@ -238,7 +238,7 @@ class Live:
                 frames += frame("rows", {"view": address.url, **changed})
         return frames
 
-    async def _compute(self, address: Address, who: Identity) -> View | None:
+    async def _compute(self, address: PageAddress, who: Identity) -> PageView | None:
         compute = self._views.get(address.path)
         if compute is None:
             return None

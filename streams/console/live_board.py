@@ -20,10 +20,10 @@ from streams.console.read_model.case import Case
 from streams.console.read_model.model import ReadModel
 from streams.console.read_model.triage import subject_of
 from streams.console.settings_versions import Settings, settings_of
-from streams.console.timeline import Timeline
-from streams.console.watch.watch import Watch
+from streams.console.timeline import StepReader
+from streams.console.watch.watch import WorkerWatch
 from streams.console.wording import moment, money
-from streams.console.workers import Standing
+from streams.console.workers import SessionStanding
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.text.printable import printable
@@ -63,8 +63,8 @@ class LiveBoard:
         self,
         model: ReadModel,
         feed: Feed,
-        timeline: Timeline,
-        watch: Watch,
+        timeline: StepReader,
+        watch: WorkerWatch,
         cluster: str,
         currency: str = "$",
     ) -> None:
@@ -253,7 +253,7 @@ class LiveBoard:
         """Return steps of a session, read from the topic of enriched records."""
         return await self._timeline.steps(session_id, before=before, limit=limit)
 
-    async def standing(self, session_id: str) -> Standing:
+    async def standing(self, session_id: str) -> SessionStanding:
         """Return where a session stands, by the worker that has it."""
         return await self.watch.standing(session_id)
 

@@ -25,10 +25,10 @@ from streams.console.raw_records import RawRecords
 from streams.console.read_model.model import ReadModel
 from streams.console.settings import ConsoleSettings
 from streams.console.settings_actions import Changing
-from streams.console.timeline import Timeline
+from streams.console.timeline import StepReader
 from streams.console.views import backtest, dead_letter, policy, record
 from streams.console.views.redrive import Redriving
-from streams.console.watch.watch import Watch
+from streams.console.watch.watch import WorkerWatch
 from streams.control.audit import AuditRecord
 from streams.control.desk import ControlDesk
 from streams.core.domain.topic import Topic
@@ -75,7 +75,7 @@ async def live_console(
             from_beginning=from_beginning,
         )
         feed = Feed(brokers, codec, model, archive, read, clock)
-        timeline = Timeline(
+        timeline = StepReader(
             brokers,
             codec,
             model,
@@ -84,7 +84,7 @@ async def live_console(
             from_beginning=from_beginning,
         )
         token = settings.web_token.get_secret_value() if settings.web_token else None
-        watch = Watch(archive, brokers, settings.job, settings.worker_urls, clock, token)
+        watch = WorkerWatch(archive, brokers, settings.job, settings.worker_urls, clock, token)
         board = LiveBoard(model, feed, timeline, watch, cluster, settings.console_currency)
         desk = _desk(settings, brokers, codec)
 

@@ -9,17 +9,17 @@ from streams.console.read_model.rows import WatermarkRow
 from streams.core.domain.topic import Topic
 
 
-class Span(NamedTuple):
+class ReadSpan(NamedTuple):
     """What was read of a partition: from ``back_to`` up to ``next``, without that."""
 
     next: int
     back_to: int
 
 
-class Marks:
+class ReadMarks:
     """What was read of each partition, and of which topic: one that is created again has another id.
 
-    >>> marks = Marks()
+    >>> marks = ReadMarks()
     >>> marks.begin(Topic.ENRICHED, "id-1", {0: 500, 1: 70})
     >>> marks.advance({(Topic.ENRICHED, 0): 512})
     >>> marks.went_back({(Topic.ENRICHED, 0): 300})
@@ -30,16 +30,16 @@ class Marks:
     """
 
     def __init__(self) -> None:
-        self.spans: dict[tuple[Topic, int], Span] = {}
+        self.spans: dict[tuple[Topic, int], ReadSpan] = {}
         self._ids: dict[Topic, str] = {}
 
     @classmethod
-    def of(cls, rows: Iterable[WatermarkRow], topics: Mapping[str, Topic]) -> Marks:
+    def of(cls, rows: Iterable[WatermarkRow], topics: Mapping[str, Topic]) -> ReadMarks:
         """Return the marks that an archive holds, of topics by their names."""
         marks = cls()
         for row in rows:
             if (topic := topics.get(row.topic)) is not None:
-                marks.spans[topic, row.partition] = Span(row.next, row.back_to)
+                marks.spans[topic, row.partition] = ReadSpan(row.next, row.back_to)
                 marks._ids[topic] = row.topic_id
         return marks
 
@@ -51,13 +51,13 @@ class Marks:
     def begin(self, topic: Topic, topic_id: str, offsets: Mapping[int, int]) -> None:
         """Begin to read partitions of a topic at these offsets."""
         self._ids[topic] = topic_id
-        self.spans |= {(topic, partition): Span(offset, offset) for partition, offset in offsets.items()}
+        self.spans |= {(topic, partition): ReadSpan(offset, offset) for partition, offset in offsets.items()}
 
     def advance(self, positions: Mapping[tuple[Topic, int], int]) -> None:
         """Take in how far partitions were read."""
         for place, position in positions.items():
             span = self.spans[place]
-            self.spans[place] = Span(position, min(span.back_to, position))
+            self.spans[place] = ReadSpan(position, min(span.back_to, position))
 
     def went_back(self, positions: Mapping[tuple[Topic, int], int]) -> None:
         """Take in from which offset on history was read."""
@@ -67,7 +67,7 @@ class Marks:
     def are_at(self, ends: Mapping[tuple[Topic, int], int], topic: Topic) -> bool:
         """Tell whether each partition of a topic is read to its end; not where one of the ends is unknown.
 
-        >>> marks = Marks()
+        >>> marks = ReadMarks()
         >>> marks.begin(Topic.SESSION_COMMANDS, "id-1", {0: 5, 1: 7})
         >>> marks.are_at({(Topic.SESSION_COMMANDS, 0): 5}, Topic.SESSION_COMMANDS)
         False

@@ -23,7 +23,7 @@ from prometheus_client.registry import Collector
 
 from streams.console.board import FeedReadings
 from streams.console.console import Console
-from streams.console.live import Live
+from streams.console.live import LiveStreams
 from streams.console.wording import duration
 
 #: A console that is so far behind shows what was, not what is.
@@ -38,7 +38,7 @@ class ConsoleMetrics(Collector):
         live: Its streams; None if it has none.
     """
 
-    def __init__(self, console: Console, live: Live | None) -> None:
+    def __init__(self, console: Console, live: LiveStreams | None) -> None:
         self._console, self._live = console, live
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
@@ -77,7 +77,7 @@ def unready(found: FeedReadings) -> str | None:
     return f"{behind:,} records behind" if behind > READY_LAG else None
 
 
-def routes(console: Console, live: Live | None) -> Sequence[web.RouteDef]:
+def routes(console: Console, live: LiveStreams | None) -> Sequence[web.RouteDef]:
     """Return the routes of the probes, which need no login."""
     metrics = ConsoleMetrics(console, live)
 

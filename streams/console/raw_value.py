@@ -17,7 +17,7 @@ from streams.console.auth import Identity
 from streams.console.auth.headers import SANDBOXED
 from streams.console.console import Console
 from streams.console.raw_records import PAGE_BYTES, RawRecords, hex_dump
-from streams.control.audit import AuditRecord, Kind, Result
+from streams.control.audit import AuditKind, AuditRecord, Result
 from streams.control.identity import uuid7
 from streams.core.domain.text.printable import printable
 from streams.core.domain.topic import Topic
@@ -30,7 +30,7 @@ WAYS: Final = ("text", "hex", "json", "file")
 _CHANCE_BYTES: Final = 10
 
 
-class Raw(NamedTuple):
+class RawView(NamedTuple):
     """A value that is looked at.
 
     Attributes:
@@ -47,7 +47,7 @@ class Raw(NamedTuple):
 
 
 async def shown_value(
-    console: Console, request: web.Request, records: RawRecords, raw: Raw, audited: Audited
+    console: Console, request: web.Request, records: RawRecords, raw: RawView, audited: Audited
 ) -> dict[str, Any] | web.Response:
     """Return what a page shows of a value, or the file that was asked for.
 
@@ -84,7 +84,7 @@ def _look(who: Identity, now: int, place: str, way: str) -> AuditRecord:
         who=who.name,
         role=who.role,
         via=who.via,
-        kind=Kind.VIEW_RAW,
+        kind=AuditKind.VIEW_RAW,
         target=place,
         request=orjson.dumps({"as": way}).decode(),
         result=Result.ACCEPTED,
@@ -97,7 +97,7 @@ def _without_hidden(console: Console, value: bytes) -> bytes:
     return console.redaction.text(text).encode("utf-8", "surrogateescape")
 
 
-async def _decoded(console: Console, records: RawRecords, raw: Raw) -> str:
+async def _decoded(console: Console, records: RawRecords, raw: RawView) -> str:
     try:
         fields = await records.decoded(raw.topic, raw.stored)
     except UndecodableError as error:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from streams.console.auth.identity import Role
 from streams.console.settings import ConsoleSettings
-from streams.console.step import Step
+from streams.console.step import RecordStep
 from streams.core.detectors.patterns import edit_revert, fail_loop, read_loop
 
 REDACTED: Final = "[redacted]"
@@ -88,7 +88,7 @@ class Redaction:
         # The cursor of a list leads to its next page.
         return {**seen, "next": content["next"]} if "next" in content else seen
 
-    def steps(self, steps: Sequence[Step], role: str) -> tuple[Step, ...]:
+    def steps(self, steps: Sequence[RecordStep], role: str) -> tuple[RecordStep, ...]:
         """Return the steps of a session as someone of a role may compare them."""
         if not self.hides(role) and not self.patterns:
             return tuple(steps)

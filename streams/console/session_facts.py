@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from streams.console.step import Step
+from streams.console.step import RecordStep
 from streams.core.offline import Judgement
 from streams.operate.explain.enriched_record import scored_again
 from streams.operate.explain.explanation import Explanation
 from streams.operate.explain.verdict import verdict_sentence
 
 
-def session_facts(session_id: str, steps: Sequence[Step]) -> dict[str, Any]:
+def session_facts(session_id: str, steps: Sequence[RecordStep]) -> dict[str, Any]:
     """Return what the head of the page shows.
 
     Args:
@@ -65,7 +65,7 @@ def session_facts(session_id: str, steps: Sequence[Step]) -> dict[str, Any]:
     }
 
 
-def explanation(session_id: str, steps: Sequence[Step]) -> Explanation:
+def explanation(session_id: str, steps: Sequence[RecordStep]) -> Explanation:
     """Return what `eddy explain` would gather from the steps."""
     told = Explanation(session_id)
     for step in steps:
@@ -79,7 +79,7 @@ def _spent(budget: Mapping[str, Any]) -> int | None:
     return None if whole is None or left is None else whole - left
 
 
-def _newest(steps: Sequence[Step], block: str, name: str) -> Any:
+def _newest(steps: Sequence[RecordStep], block: str, name: str) -> Any:
     for step in reversed(steps):
         value = (step.record.get(block) or {}).get(name)
         if value is not None:

@@ -16,7 +16,7 @@ from streams.console.console import Console
 from streams.console.proposal import proposal, sent
 from streams.console.views.following import board_of
 from streams.console.views.settings import proposed
-from streams.control.audit import AuditRecord, Kind
+from streams.control.audit import AuditKind, AuditRecord
 from streams.control.issuing import recorded
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError, ConflictError
@@ -84,7 +84,7 @@ class Changing:
             request,
             form,
             Topic.DETECTOR_CONFIG,
-            _audit(who, Kind.SETTINGS, f"version {document['version']}", why, steps),
+            _audit(who, AuditKind.SETTINGS, f"version {document['version']}", why, steps),
             lambda: publish(self.brokers, document),
             f"Version {document['version']} is published. The workers follow it from their next run on.",
             "/settings",
@@ -111,7 +111,7 @@ class Changing:
             request,
             form,
             Topic.SHADOW_CONFIG,
-            _audit(who, Kind.SHADOW, f"version {document['version']}", why, {"changes": changes}),
+            _audit(who, AuditKind.SHADOW, f"version {document['version']}", why, {"changes": changes}),
             lambda: publish_shadow(self.brokers, document),
             "Tried out from the next records on." if changes else "Nothing is tried out any more.",
             "/settings/history",
@@ -137,7 +137,7 @@ def _changed(who: Who, why: str) -> dict[str, Any]:
     return {"at": who.now, "by": who.issuer.name, "why": why}
 
 
-def _audit(who: Who, kind: Kind, target: str, why: str, request: Mapping[str, Any]) -> AuditRecord:
+def _audit(who: Who, kind: AuditKind, target: str, why: str, request: Mapping[str, Any]) -> AuditRecord:
     return AuditRecord(
         id=who.new_id(),
         at=who.now,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 
-class Step(NamedTuple):
+class RecordStep(NamedTuple):
     """An enriched record.
 
     Attributes:

@@ -28,7 +28,7 @@ from streams.console.read_model.rows import SessionRow
 from streams.console.read_model.session import KEPT_PLACES, enriched_place
 from streams.console.read_model.tables import SESSION
 from streams.console.session_facts import explanation
-from streams.console.step import Step
+from streams.console.step import RecordStep
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.decision import Decision
 from streams.core.domain.record import Record
@@ -37,7 +37,7 @@ from streams.core.domain.topic import Topic
 from streams.core.errors import EddyError, InfrastructureError
 from streams.core.pipeline import admit
 from streams.kafka.client import Brokers, Stored
-from streams.kafka.runs import Run, runs
+from streams.kafka.runs import OffsetRun, runs
 
 #: What reading a value raises that is not what the schema promises.
 MISFITS: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, EddyError)
@@ -45,7 +45,7 @@ MISFITS: Final = (ArithmeticError, AttributeError, LookupError, TypeError, Value
 _ENCODER: Final = bundled_encoder(f"{Topic.ENRICHED}-value")
 
 
-def misfit(step: Step) -> str | None:
+def misfit(step: RecordStep) -> str | None:
     """Return why a step cannot be shown, None if it can."""
     try:
         _ENCODER.encode(step.record)
@@ -60,7 +60,7 @@ def misfit(step: Step) -> str | None:
     return None
 
 
-def _admitted(step: Step) -> object:
+def _admitted(step: RecordStep) -> object:
     known: Mapping[str, Any] = {name: value for name, value in step.record.items() if name != "eddy"}
     record = Record(step.partition, step.offset, known["session_id"], None, dict(known))
     return admit(record, DEFAULTS)
@@ -129,7 +129,7 @@ _BREATHE_EVERY: Final = 16
 _LOST: Final = "retention.ms of {}"
 
 
-class Progress(NamedTuple):
+class ReadProgress(NamedTuple):
     """How far steps are read: records of a partition while it is searched, else stretches of the topic."""
 
     partition: int
@@ -137,7 +137,7 @@ class Progress(NamedTuple):
     of: int
 
 
-def silent(progress: Progress) -> None:
+def silent(progress: ReadProgress) -> None:
     """Tell nobody."""
 
 
@@ -145,10 +145,10 @@ class _Decoded(NamedTuple):
     """A record as a step, None if it cannot be shown, and the bytes that it is counted as."""
 
     size: int
-    step: Step | None
+    step: RecordStep | None
 
 
-class Known(NamedTuple):
+class KnownSession(NamedTuple):
     """What is known of a session before it is read: places of its enriched records, its times, its number."""
 
     places: Sequence[tuple[int, int]]
@@ -166,7 +166,7 @@ class _Found:
     searching: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
-class Timeline:
+class StepReader:
     """Reads steps.
 
     Args:
@@ -206,7 +206,7 @@ class Timeline:
         *,
         before: int | None = None,
         limit: int = 200,
-        progress: Callable[[Progress], None] = silent,
+        progress: Callable[[ReadProgress], None] = silent,
     ) -> Steps:
         """Return steps of a session, oldest first; cancel it if nobody waits any more.
 
@@ -242,19 +242,19 @@ class Timeline:
             from_topic=from_topic,
         )
 
-    async def _known(self, session_id: str) -> Known | None:
+    async def _known(self, session_id: str) -> KnownSession | None:
         case = self._model.cases.get(session_id)
         if case is not None:
             state = case.session
-            return Known(tuple(state.places), state.first_ts, state.last_ts, state.records)
+            return KnownSession(tuple(state.places), state.first_ts, state.last_ts, state.records)
         for row in await self._archive.select(SESSION, "WHERE session_id = ?", (session_id,)):
             if isinstance(row, SessionRow):
                 places = tuple(Places.of(row.offsets, KEPT_PLACES))
-                return Known(places, row.first_ts, row.last_ts, row.records)
+                return KnownSession(places, row.first_ts, row.last_ts, row.records)
         return None
 
     async def _read(
-        self, session_id: str, places: Sequence[tuple[int, int]], progress: Callable[[Progress], None]
+        self, session_id: str, places: Sequence[tuple[int, int]], progress: Callable[[ReadProgress], None]
     ) -> dict[tuple[int, int], Stored]:
         """Return the records at these places that the topic still holds."""
         found = {place: stored for place in places if (stored := self._held.get(place)) is not None}
@@ -262,10 +262,10 @@ class Timeline:
         stretches = runs(missing, _CLOSE)
         read = 0
 
-        def done(run: Run) -> None:
+        def done(run: OffsetRun) -> None:
             nonlocal read
             read += 1
-            progress(Progress(run.partition, read, len(stretches)))
+            progress(ReadProgress(run.partition, read, len(stretches)))
 
         key = session_id.encode("utf-8", "surrogateescape")
         if stretches:
@@ -277,7 +277,10 @@ class Timeline:
         return found
 
     async def _patiently(
-        self, stretches: Sequence[Run], keep: Callable[[Stored], bool], done: Callable[[Run], None]
+        self,
+        stretches: Sequence[OffsetRun],
+        keep: Callable[[Stored], bool],
+        done: Callable[[OffsetRun], None],
     ) -> list[Stored]:
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
@@ -295,14 +298,14 @@ class Timeline:
         places: Sequence[tuple[int, int]],
         stored: dict[tuple[int, int], Stored],
         number: int,
-    ) -> tuple[tuple[Step, ...], int]:
+    ) -> tuple[tuple[RecordStep, ...], int]:
         """Return the records as steps, and how many are none.
 
         Each is returned once: after a crash of the job one may stand there twice.
         """
         fresh = {place: each for place, each in stored.items() if self._steps.get(place) is None}
         await self._decoder.prepare([(each.value, each.headers) for each in fresh.values()])
-        steps: dict[str, Step] = {}
+        steps: dict[str, RecordStep] = {}
         unreadable = 0
         for count, (at, place) in enumerate(
             (at, place) for at, place in enumerate(places, number) if place in stored
@@ -326,7 +329,7 @@ class Timeline:
             source = enriched_place(record)
         except (UndecodableError, KeyError, TypeError, ValueError, AttributeError) as error:
             return self._passed_over(stored, size, str(error))
-        step = Step(partition_of(source), offset_of(source), stored.offset, record)
+        step = RecordStep(partition_of(source), offset_of(source), stored.offset, record)
         if (why := misfit(step)) is not None:
             return self._passed_over(stored, size, why)
         return _Decoded(size, step)
@@ -343,7 +346,7 @@ class Timeline:
 
     @staticmethod
     def _lost_before(
-        known: Known, chosen: Sequence[tuple[int, int]], stored: dict[tuple[int, int], Stored]
+        known: KnownSession, chosen: Sequence[tuple[int, int]], stored: dict[tuple[int, int], Stored]
     ) -> int | None:
         """Return the time before which no step is held any more, None if the oldest is there."""
         if not chosen or chosen[0] in stored:
@@ -354,8 +357,8 @@ class Timeline:
     # -- without an index
 
     async def _search(
-        self, session_id: str, known: Known | None, progress: Callable[[Progress], None]
-    ) -> Known:
+        self, session_id: str, known: KnownSession | None, progress: Callable[[ReadProgress], None]
+    ) -> KnownSession:
         """Look through the partition that the session's key belongs to, then through the others."""
         found = self._found.pop(session_id, None) or _Found()
         self._found[session_id] = found  # as the newest
@@ -370,9 +373,9 @@ class Timeline:
                     break
                 await self._look_through(partition, key, found, found.next, progress)
         first_ts, last_ts = (known.first_ts, known.last_ts) if known else (None, None)
-        return Known(tuple(found.places), first_ts, last_ts, len(found.places))
+        return KnownSession(tuple(found.places), first_ts, last_ts, len(found.places))
 
-    async def _begin(self, known: Known | None) -> dict[int, int]:
+    async def _begin(self, known: KnownSession | None) -> dict[int, int]:
         if self._from_beginning or known is None or known.first_ts is None:
             return {}
         return await self._brokers.offsets_at(self._topic, known.first_ts - _MARGIN_MS)
@@ -383,7 +386,7 @@ class Timeline:
         key: bytes,
         found: _Found,
         following: dict[int, int],
-        progress: Callable[[Progress], None],
+        progress: Callable[[ReadProgress], None],
     ) -> None:
         """Search a partition from where the last search has ended to its end."""
         start, end = following.get(partition, 0), (await self._brokers.ends(self._topic))[partition]
@@ -394,7 +397,7 @@ class Timeline:
                 self._held.put((partition, stored.offset), stored)
             if stored.offset % _PROGRESS_EVERY == 0:
                 read = stored.offset - start
-                progress(Progress(partition, read, max(end - start, read)))
+                progress(ReadProgress(partition, read, max(end - start, read)))
                 await asyncio.sleep(0)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class PageView:
     """The changing part of a page.
 
     Attributes:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from streams.console.read_model import tables
-from streams.console.read_model.table import Table
+from streams.console.read_model.table import RowTable
 from streams.core.domain.topic import Topic
 
 
@@ -53,15 +53,15 @@ WAYS: Final[Mapping[Topic, Way]] = MappingProxyType(
 )
 
 
-class Source(NamedTuple):
+class TopicGroup(NamedTuple):
     """Topics whose records are folded into the same tables: if one is created again, all are read again."""
 
     topics: frozenset[Topic]
-    tables: tuple[Table, ...]
+    tables: tuple[RowTable, ...]
 
 
 SOURCES: Final = (
-    Source(
+    TopicGroup(
         frozenset(
             {
                 Topic.ENRICHED,
@@ -76,12 +76,12 @@ SOURCES: Final = (
         ),
         (tables.SESSION, tables.EPISODE, tables.FINDING, tables.COMMAND, tables.ACK, tables.GUARD),
     ),
-    Source(frozenset({Topic.CONSOLE_ACTIONS}), (tables.ACTION, tables.TRIAGE)),
-    Source(frozenset({Topic.DEAD_LETTERS, Topic.REDRIVEN}), (tables.LETTER, tables.REDRIVEN)),
-    Source(frozenset({Topic.AGENT_HEALTH}), (tables.HEALTH,)),
-    Source(frozenset({Topic.TASK_PROFILES}), (tables.PROFILE,)),
-    Source(frozenset({Topic.SHADOW_DIFFERENCES}), (tables.DIFFERENCE, tables.SHADOW)),
-    Source(
+    TopicGroup(frozenset({Topic.CONSOLE_ACTIONS}), (tables.ACTION, tables.TRIAGE)),
+    TopicGroup(frozenset({Topic.DEAD_LETTERS, Topic.REDRIVEN}), (tables.LETTER, tables.REDRIVEN)),
+    TopicGroup(frozenset({Topic.AGENT_HEALTH}), (tables.HEALTH,)),
+    TopicGroup(frozenset({Topic.TASK_PROFILES}), (tables.PROFILE,)),
+    TopicGroup(frozenset({Topic.SHADOW_DIFFERENCES}), (tables.DIFFERENCE, tables.SHADOW)),
+    TopicGroup(
         frozenset({Topic.DETECTOR_CONFIG, Topic.SHADOW_CONFIG, Topic.INTERVENTION_POLICY}), (tables.VERSION,)
     ),
 )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from streams.console.step import Step
+from streams.console.step import RecordStep
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.decision import Decision
 from streams.core.domain.event import EventKind
@@ -106,7 +106,7 @@ def changed(settings: DetectionSettings, changes: Mapping[str, object]) -> Detec
     return resolved
 
 
-def judge_again(steps: Sequence[Step], settings: DetectionSettings) -> WhatIf:
+def judge_again(steps: Sequence[RecordStep], settings: DetectionSettings) -> WhatIf:
     """Judge the steps of a session from the first one at hand.
 
     Args:

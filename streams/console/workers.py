@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import orjson
 
-from streams.console.watch.metrics import Metrics, metrics_of
+from streams.console.watch.metrics import WorkerSample, metrics_of
 from streams.core.errors import ConfigurationError, InfrastructureError
 from streams.operate.explain.worker_request import standing_at
 
@@ -35,17 +35,17 @@ class WorkerState(NamedTuple):
     live: bool | None = None
     ready: bool | None = None
     detail: str = ""
-    metrics: Metrics | None = None
+    metrics: WorkerSample | None = None
 
 
-class Standing(NamedTuple):
+class SessionStanding(NamedTuple):
     """Where a session stands (`streams.core.policy.standing`), or why that is not known."""
 
     fields: Mapping[str, Any] | None = None
     missing: str = ""
 
 
-async def standing_of(named: Iterable[str], session_id: str, token: str | None) -> Standing:
+async def standing_of(named: Iterable[str], session_id: str, token: str | None) -> SessionStanding:
     """Ask every worker for a session; the one that has it answers.
 
     Args:
@@ -56,9 +56,9 @@ async def standing_of(named: Iterable[str], session_id: str, token: str | None) 
     try:
         urls = await _all_urls(named)
     except ConfigurationError as error:
-        return Standing(missing=str(error))
+        return SessionStanding(missing=str(error))
     if not urls:
-        return Standing(missing="No worker is known: set EDDY_CONSOLE_WORKERS.")
+        return SessionStanding(missing="No worker is known: set EDDY_CONSOLE_WORKERS.")
     told = await asyncio.gather(
         *(standing_at(url, session_id, token, _TIMEOUT) for url in urls), return_exceptions=True
     )
@@ -70,8 +70,8 @@ async def standing_of(named: Iterable[str], session_id: str, token: str | None) 
             case BaseException():
                 raise each
             case _:
-                return Standing(each)
-    return Standing(missing=why)
+                return SessionStanding(each)
+    return SessionStanding(missing=why)
 
 
 async def workers(named: Iterable[str]) -> list[WorkerState]:

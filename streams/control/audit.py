@@ -11,7 +11,7 @@ from streams.control.reading import number, optional_text, text
 
 
 @unique
-class Kind(StrEnum):
+class AuditKind(StrEnum):
     """What was done."""
 
     LOGIN = "login"
@@ -57,7 +57,7 @@ class AuditRecord:
     @property
     def key(self) -> bytes:
         """The Kafka key: the episode of triage, so that its records have one order; else the kind."""
-        return (self.target if self.kind == Kind.TRIAGE and self.target else self.kind).encode()
+        return (self.target if self.kind == AuditKind.TRIAGE and self.target else self.kind).encode()
 
     def ended(self, result: Result, place: str | None = None) -> Self:
         """Return the record that replaces this one after the action."""

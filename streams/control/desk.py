@@ -23,7 +23,7 @@ Place = tuple[int, int]
 """Partition and offset."""
 
 
-class Brokers(Protocol):
+class PublisherBrokers(Protocol):
     """What the desk needs of `streams.kafka.client.Brokers`."""
 
     def topic(self, topic: Topic, /) -> str:
@@ -48,7 +48,7 @@ class ControlDesk:
         key: `EDDY_COMMAND_KEY`: commands are signed with it; None leaves them unsigned.
     """
 
-    def __init__(self, brokers: Brokers, codec: Codec, key: bytes | None) -> None:
+    def __init__(self, brokers: PublisherBrokers, codec: Codec, key: bytes | None) -> None:
         self._brokers = brokers
         self._codec = codec
         self._key = key

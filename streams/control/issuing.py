@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import orjson
 
-from streams.control.audit import AuditRecord, Kind, Result
+from streams.control.audit import AuditKind, AuditRecord, Result
 from streams.control.command import Command
 from streams.control.desk import ControlDesk, Place
 from streams.core.domain.topic import Topic
@@ -34,7 +34,7 @@ def audit_of(commands: Sequence[Command], audit_id: str) -> AuditRecord:
         who=first.issuer.name,
         role=first.issuer.role,
         via=first.issuer.via,
-        kind=Kind.COMMAND,
+        kind=AuditKind.COMMAND,
         target=f"{len(commands)} sessions" if others else first.key.decode(),
         why=first.reason,
         request=orjson.dumps(alike or first.fields()).decode(),

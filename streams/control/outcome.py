@@ -15,7 +15,7 @@ PRESENT_MS: Final = 10 * 60_000
 
 
 @unique
-class Phase(StrEnum):
+class CommandPhase(StrEnum):
     """How far a command has come with one guard."""
 
     ASKED = "asked"
@@ -27,16 +27,16 @@ class Phase(StrEnum):
     """The guard will not or cannot do it."""
 
 
-_PHASES: Final[Mapping[str, Phase]] = MappingProxyType(
+_PHASES: Final[Mapping[str, CommandPhase]] = MappingProxyType(
     {
-        Status.RECEIVED: Phase.RECEIVED,
-        Status.APPLIED: Phase.IN_EFFECT,
-        Status.RELEASED: Phase.OVER,
-        Status.EXPIRED: Phase.OVER,
-        Status.SUPERSEDED: Phase.OVER,
-        Status.REJECTED: Phase.REFUSED,
-        Status.UNSUPPORTED: Phase.REFUSED,
-        Status.FAILED: Phase.REFUSED,
+        Status.RECEIVED: CommandPhase.RECEIVED,
+        Status.APPLIED: CommandPhase.IN_EFFECT,
+        Status.RELEASED: CommandPhase.OVER,
+        Status.EXPIRED: CommandPhase.OVER,
+        Status.SUPERSEDED: CommandPhase.OVER,
+        Status.REJECTED: CommandPhase.REFUSED,
+        Status.UNSUPPORTED: CommandPhase.REFUSED,
+        Status.FAILED: CommandPhase.REFUSED,
     }
 )
 
@@ -45,21 +45,21 @@ Guard = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class GuardAnswer:
     """The newest that a guard said of a command, and when it first received it (ms)."""
 
     ack: Ack
-    phase: Phase
+    phase: CommandPhase
     received_at: int | None
 
 
-def answers(command_id: str, acks: Iterable[Ack]) -> dict[Guard, Answer]:
+def answers(command_id: str, acks: Iterable[Ack]) -> dict[Guard, GuardAnswer]:
     """Return the newest answer of each guard to a command, for acks in the order of their partition.
 
     A guard repeats an answer if a command comes again; the first of them counts.
     """
     seen: set[str] = set()
-    newest: dict[Guard, Answer] = {}
+    newest: dict[Guard, GuardAnswer] = {}
     for ack in acks:
         phase = _PHASES.get(ack.status)
         if ack.command_id != command_id or phase is None or ack.id in seen:
@@ -68,7 +68,7 @@ def answers(command_id: str, acks: Iterable[Ack]) -> dict[Guard, Answer]:
         guard = (ack.session_id, ack.guard_id)
         before = newest.get(guard)
         received = ack.at if before is None else before.received_at
-        newest[guard] = Answer(ack=ack, phase=phase, received_at=received)
+        newest[guard] = GuardAnswer(ack=ack, phase=phase, received_at=received)
     return newest
 
 
@@ -113,8 +113,8 @@ class Presence:
     guard: GuardFacts | None
 
 
-def furthest(found: Iterable[Answer]) -> Phase:
+def furthest(found: Iterable[GuardAnswer]) -> CommandPhase:
     """Return how far a command has come with the guard that is furthest; asked without any answer."""
-    order = (Phase.IN_EFFECT, Phase.OVER, Phase.RECEIVED, Phase.REFUSED)
+    order = (CommandPhase.IN_EFFECT, CommandPhase.OVER, CommandPhase.RECEIVED, CommandPhase.REFUSED)
     phases = {each.phase for each in found}
-    return next((phase for phase in order if phase in phases), Phase.ASKED)
+    return next((phase for phase in order if phase in phases), CommandPhase.ASKED)

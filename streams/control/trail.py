@@ -17,7 +17,7 @@ from streams.kafka.stored import Stored
 R = TypeVar("R")
 
 
-class Brokers(Protocol):
+class TrailBrokers(Protocol):
     """What a trail needs of `streams.kafka.client.Brokers`."""
 
     def topic(self, topic: Topic, /) -> str:
@@ -57,7 +57,7 @@ class Trail:
         unreadable: how many records were left out because they could not be read.
     """
 
-    def __init__(self, brokers: Brokers, codec: Codec) -> None:
+    def __init__(self, brokers: TrailBrokers, codec: Codec) -> None:
         self.unreadable = 0
         self._brokers = brokers
         self._decoders = {

@@ -1,7 +1,7 @@
 """What follows once the detectors have looked at a record: node, activity, events, enriched record. Pure.
 
-A `Row` is a record on its way through the detectors. Rows are concluded in the order of the records, since
-the node and the activity of a session continue from one record to its next.
+A `Evaluation` is a record on its way through the detectors. Rows are concluded in the order of the records,
+since the node and the activity of a session continue from one record to its next.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from streams.core.policy.topology import is_told, node_after, node_finding
 States = Mapping[str, Sequence[Any]]
 
 
-class Row:
+class Evaluation:
     """A record while it is judged. To the next record of its session in the run it stands for the session.
 
     Attributes:
@@ -98,7 +98,7 @@ _BY_NAME = {detector.name: detector for detector in DETECTORS}
 _KIND_ORDER = {kind: rank for rank, kind in enumerate(EventKind)}
 
 
-def concluded(before: Session | None, row: Row, settings: DetectionSettings) -> tuple[Session, Scored]:
+def concluded(before: Session | None, row: Evaluation, settings: DetectionSettings) -> tuple[Session, Scored]:
     """Return the session after a record that all detectors have looked at, and what became of the record.
 
     Args:
@@ -151,7 +151,7 @@ def concluded(before: Session | None, row: Row, settings: DetectionSettings) -> 
     return session, _scored(row, session, findings, changes, handed, settings)
 
 
-def _node(row: Row, before: NodeState, settings: DetectionSettings) -> NodeState:
+def _node(row: Evaluation, before: NodeState, settings: DetectionSettings) -> NodeState:
     verdict = row.eddy["verdict"]
     scored = row.scoring is _OK
     judged = verdict is not None and verdict["visible"]
@@ -164,7 +164,7 @@ def _node(row: Row, before: NodeState, settings: DetectionSettings) -> NodeState
 
 
 def _scored(
-    row: Row,
+    row: Evaluation,
     session: Session,
     findings: Sequence[Finding],
     changes: Changes,

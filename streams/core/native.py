@@ -26,7 +26,7 @@ REVISION: Final = 3
 _INSTALL: Final = "Install it with `make setup`, where cargo is, or from its wheel (docs/native.md)"
 
 
-class Choice(NamedTuple):
+class NativeChoice(NamedTuple):
     """Whether the native core is in use.
 
     Attributes:
@@ -40,13 +40,13 @@ class Choice(NamedTuple):
     def __str__(self) -> str:
         """Say both.
 
-        >>> str(Choice(False, "eddy-native is not installed"))
+        >>> str(NativeChoice(False, "eddy-native is not installed"))
         'not in use: eddy-native is not installed'
         """
         return f"{'in use' if self.in_use else 'not in use'}: {self.why}"
 
 
-def choose(wanted: str, name: str = "eddy_native") -> Choice:
+def choose(wanted: str, name: str = "eddy_native") -> NativeChoice:
     """Decide by the value of the variable, and by what is installed.
 
     Raises:
@@ -55,7 +55,7 @@ def choose(wanted: str, name: str = "eddy_native") -> Choice:
     if wanted not in {"", "auto", "on", "off"}:
         raise ConfigurationError(f"{VARIABLE} is {wanted!r}. It can be auto, on or off.")
     if wanted == "off":
-        return Choice(False, f"{VARIABLE} is off")
+        return NativeChoice(False, f"{VARIABLE} is off")
     choice = _found(name)
     if wanted == "on" and not choice.in_use:
         raise ConfigurationError(
@@ -64,17 +64,19 @@ def choose(wanted: str, name: str = "eddy_native") -> Choice:
     return choice
 
 
-def _found(name: str) -> Choice:
+def _found(name: str) -> NativeChoice:
     try:
         core = import_module(name)
     except ModuleNotFoundError:
-        return Choice(False, "eddy-native is not installed")
+        return NativeChoice(False, "eddy-native is not installed")
     except ImportError as error:
-        return Choice(False, f"eddy-native cannot be loaded ({error})")
+        return NativeChoice(False, f"eddy-native cannot be loaded ({error})")
     revision, version = getattr(core, "REVISION", None), getattr(core, "VERSION", "?")
     if revision != REVISION:
-        return Choice(False, f"eddy-native {version} has revision {revision}, this Eddy needs {REVISION}")
-    return Choice(True, f"eddy-native {version}")
+        return NativeChoice(
+            False, f"eddy-native {version} has revision {revision}, this Eddy needs {REVISION}"
+        )
+    return NativeChoice(True, f"eddy-native {version}")
 
 
 NATIVE: Final = choose(os.environ.get(VARIABLE, ""))

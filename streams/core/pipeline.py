@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from streams.core.conclusion import Coordinates, Row, States, closing, concluded, event, live
+from streams.core.conclusion import Coordinates, Evaluation, States, closing, concluded, event, live
 from streams.core.detectors.detector import CloseReason, Layer
 from streams.core.detectors.registry import DETECTORS
 from streams.core.detectors.settings import DetectionSettings
@@ -130,8 +130,8 @@ def _steps(
     held: Callable[[str], Session | None], decisions: Sequence[Decision], settings: DetectionSettings
 ) -> list[Step]:
     sessions = {name: held(name) for name in dict.fromkeys([each.session_id for each in decisions])}
-    newest: dict[str, Session | Row | None] = {**sessions}
-    rows: list[Row | None] = []
+    newest: dict[str, Session | Evaluation | None] = {**sessions}
+    rows: list[Evaluation | None] = []
     for decision in decisions:
         name = decision.session_id
         row = _opened(newest[name], decision, settings)
@@ -168,7 +168,9 @@ _JUDGES = Layer.JUDGES
 _NO_STATES: States = {}
 
 
-def _opened(before: Session | Row | None, decision: Decision, settings: DetectionSettings) -> Row | None:
+def _opened(
+    before: Session | Evaluation | None, decision: Decision, settings: DetectionSettings
+) -> Evaluation | None:
     """Return the row of a record, None for a duplicate: by its position, or sent again by its producer.
 
     Args:
@@ -197,12 +199,12 @@ def _opened(before: Session | Row | None, decision: Decision, settings: Detectio
     }
     if scoring is not _NOT_SCORED:
         eddy["step"] = number = number + 1
-    row = Row(decision, scoring, held, latest, number, eddy, begins=begins)
+    row = Evaluation(decision, scoring, held, latest, number, eddy, begins=begins)
     row.states[RECENT] = recent.with_one_more(digest)
     return row
 
 
-def _show(rows: Sequence[Row], settings: DetectionSettings) -> None:
+def _show(rows: Sequence[Evaluation], settings: DetectionSettings) -> None:
     """Let each detector look at the records: blocks, states and findings go into the rows."""
     for detector in DETECTORS:
         name, judges = detector.name, detector.layer is _JUDGES

@@ -22,7 +22,7 @@ from streams.core.policy.witness.sequence import witness
 RUN_AT_MOST = 100
 
 
-class Finding(StrEnum):
+class ProofFinding(StrEnum):
     """What became of the proof."""
 
     PROVEN = "proven"
@@ -47,14 +47,14 @@ class Proof:
     """
 
     row: Reachability
-    finding: Finding
+    finding: ProofFinding
     witness: Witness | None = None
     why: str = ""
 
     @property
     def is_dead(self) -> bool:
         """Whether the rule ought to fire and cannot, or is not known to."""
-        return self.finding in {Finding.IMPOSSIBLE, Finding.NOT_FOUND, Finding.REFUTED}
+        return self.finding in {ProofFinding.IMPOSSIBLE, ProofFinding.NOT_FOUND, ProofFinding.REFUTED}
 
 
 def prove(settings: DetectionSettings, run_at_most: int = RUN_AT_MOST) -> tuple[Proof, ...]:
@@ -72,13 +72,13 @@ def sentence(proof: Proof) -> str:
     """Return what there is to say about a rule that is not proven."""
     rule, level = proof.row.rule, proof.row.level
     match proof.finding:
-        case Finding.PROVEN:
+        case ProofFinding.PROVEN:
             return f"{rule} can reach {level}"
-        case Finding.TOO_LONG:
+        case ProofFinding.TOO_LONG:
             return f"{rule} is not proven to reach {level}: {proof.why}"
-        case Finding.NOT_FOUND:
+        case ProofFinding.NOT_FOUND:
             return f"{rule} is not known to reach {level}: {proof.why}"
-        case Finding.REFUTED:
+        case ProofFinding.REFUTED:
             return f"{rule} did not reach {level}: {proof.why}"
         case _:
             return f"{rule} can never reach {level}: {proof.why}"
@@ -116,18 +116,18 @@ def fired(row: Reachability, record: Scored, settings: DetectionSettings) -> boo
 
 def _proof(row: Reachability, settings: DetectionSettings, run_at_most: int) -> Proof:
     if not row.reachable:
-        return Proof(row, Finding.OFF if row.disabled else Finding.IMPOSSIBLE, None, row.why)
+        return Proof(row, ProofFinding.OFF if row.disabled else ProofFinding.IMPOSSIBLE, None, row.why)
     found = witness(row, settings)
     if isinstance(found, Obstacle):
-        finding = Finding.IMPOSSIBLE if found.certain else Finding.NOT_FOUND
+        finding = ProofFinding.IMPOSSIBLE if found.certain else ProofFinding.NOT_FOUND
         return Proof(row, finding, None, found.why)
     if found.records > run_at_most:
         why = f"{found.records} records are more than the {run_at_most} that are run"
-        return Proof(row, Finding.TOO_LONG, found, why)
+        return Proof(row, ProofFinding.TOO_LONG, found, why)
     numbered = enumerate(scored(found, settings), start=1)
     at = next((number for number, record in numbered if fired(row, record, settings)), None)
     if at == found.records:
-        return Proof(row, Finding.PROVEN, found)
+        return Proof(row, ProofFinding.PROVEN, found)
     instead = "does not make it fire" if at is None else f"makes it fire at record {at} already"
     why = f"its sequence of {found.records} records {instead}; please report this with the settings"
-    return Proof(row, Finding.REFUTED, found, why)
+    return Proof(row, ProofFinding.REFUTED, found, why)

@@ -20,7 +20,7 @@ class InputName(NamedTuple):
     listed: bool
 
 
-class Place(NamedTuple):
+class LogFolder(NamedTuple):
     """A folder in which a program keeps its logs, and the logs in it."""
 
     format: Format
@@ -63,10 +63,10 @@ def below(folder: str, *, hidden: bool = False) -> Iterator[str]:
             yield str(path)  # opening it says what is wrong
 
 
-def known_places(home: Path) -> list[Place]:
+def known_places(home: Path) -> list[LogFolder]:
     """Return where logs are known to be, and which there are below a home folder."""
     return [
-        Place(each, _fixed(folder), sorted(str(path) for path in home.glob(folder)))
+        LogFolder(each, _fixed(folder), sorted(str(path) for path in home.glob(folder)))
         for each in FORMATS
         for folder in each.folders
     ]

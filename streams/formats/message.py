@@ -10,7 +10,7 @@ from streams.core.entry import Entry
 from streams.core.errors import ConfigurationError
 
 
-class Message(NamedTuple):
+class TopicMessage(NamedTuple):
     """What goes to the topic. ``timestamp`` in ms; None leaves it to the producer's clock."""
 
     key: bytes | None
@@ -18,7 +18,7 @@ class Message(NamedTuple):
     timestamp: int | None
 
 
-def message(entry: Entry) -> Message:
+def message(entry: Entry) -> TopicMessage:
     """The message of one entry: its own bytes where it has some, else its value as JSON.
 
     Raises:
@@ -33,4 +33,4 @@ def message(entry: Entry) -> Message:
         value = orjson.dumps(entry.value, default=list) if entry.raw is None else entry.raw
     except orjson.JSONEncodeError as error:
         raise ConfigurationError(f"a record cannot be written as JSON ({error}). Correct the file") from error
-    return Message(key, value, entry.timestamp)
+    return TopicMessage(key, value, entry.timestamp)

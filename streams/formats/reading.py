@@ -18,8 +18,8 @@ from streams.formats.adapters.adapter import (
     LONGEST_UNIT,
     Adapter,
     Format,
+    IntakeReason,
     Problem,
-    Reason,
     UnitKind,
 )
 from streams.formats.adapters.known_programs import what_it_is
@@ -35,7 +35,7 @@ from streams.formats.adapters.sniffing import (
 from streams.formats.input_file import DAMAGE, STANDARD_INPUT, lines_at_the_head, open_input
 from streams.formats.input_names import InputName, by_place, files_of
 from streams.formats.intake import Intake, Share
-from streams.formats.message import Message, message
+from streams.formats.message import TopicMessage, message
 
 RECORDS_AT_ONCE: Final = 256
 """Records of a file that are read before the first of them is passed on: a tenth less CPU than one by one.
@@ -92,7 +92,7 @@ def messages(
     input_format: str = InputFormat.AUTO,
     intake: Intake | None = None,
     mapped: Format | None = None,
-) -> Iterator[Message]:
+) -> Iterator[TopicMessage]:
     """The same records as messages to publish: bytes that are not a record are passed on as they are.
 
     Raises:
@@ -121,7 +121,7 @@ class _Reader:
             except ConfigurationError as error:
                 if each.listed:
                     raise
-                problem = Problem(each.name, Reason.UNREADABLE, str(error))
+                problem = Problem(each.name, IntakeReason.UNREADABLE, str(error))
                 self._intake.damaged.add(problem, each.name)
         yield from self._end()
         if self._intake.strangers and not self._intake.shares:
@@ -320,6 +320,8 @@ def _lines(stream: BufferedReader, share: Share, name: str) -> Iterator[bytes]:
         if len(line) > LONGEST_UNIT + 1 and not line.endswith(b"\n"):
             while (more := stream.readline(HEAD_BYTES)) and not more.endswith(b"\n"):
                 pass
-            share.add(Problem(f"{name}, line {number:,}", Reason.UNREADABLE, "longer than is read"), name)
+            share.add(
+                Problem(f"{name}, line {number:,}", IntakeReason.UNREADABLE, "longer than is read"), name
+            )
         elif line.strip():
             yield line.rstrip(b"\r\n")

@@ -31,7 +31,7 @@ from streams.kafka.answers import answered
 from streams.kafka.connection import Connection
 from streams.kafka.patches.admin_client import admin_client
 from streams.kafka.patches.redating import Redating
-from streams.kafka.reading import Reading
+from streams.kafka.reading import TopicReading
 from streams.kafka.refusal import refusal
 from streams.kafka.stored import Stored as Stored  # noqa: PLC0414 - what this module returns
 from streams.kafka.topic_identity import topic_ids
@@ -87,7 +87,7 @@ class BrokerUnreachableError(InfrastructureError):
     """No broker answers. Check EDDY_BOOTSTRAP_SERVERS and the network, then try again."""
 
 
-class Brokers(Reading):
+class Brokers(TopicReading):
     """A connection for tools. Use `connect`."""
 
     def __init__(self, connection: Connection, admin: AIOKafkaAdminClient) -> None:

@@ -16,7 +16,7 @@ from streams.kafka.groupless import groupless_consumer
 from streams.kafka.partition import partition_of
 from streams.kafka.patches.careful_fetch import CarefulConsumer
 from streams.kafka.readable import readable
-from streams.kafka.runs import Run, read_runs
+from streams.kafka.runs import OffsetRun, read_runs
 from streams.kafka.stored import Stored
 from streams.kafka.tail import Tail
 
@@ -26,7 +26,7 @@ _POLL_MS = 500
 PartitionCounts: TypeAlias = Callable[[Iterable[str]], Awaitable[dict[str, int]]]
 
 
-class Reading:
+class TopicReading:
     """The half of `Brokers` that reads.
 
     Args:
@@ -111,11 +111,11 @@ class Reading:
     async def read_runs(
         self,
         topic: str,
-        wanted: Sequence[Run],
+        wanted: Sequence[OffsetRun],
         keep: Callable[[Stored], bool],
         *,
         seats: asyncio.Semaphore,
-        done: Callable[[Run], None],
+        done: Callable[[OffsetRun], None],
     ) -> list[Stored]:
         """Return some records of short stretches of a topic, see `streams.kafka.runs.read_runs`.
 

@@ -21,7 +21,7 @@ _READERS: Final = 4
 _FETCH_BYTES: Final = 256 << 10
 
 
-class Run(NamedTuple):
+class OffsetRun(NamedTuple):
     """A stretch of a partition: from ``start`` to before ``stop``."""
 
     partition: int
@@ -29,28 +29,28 @@ class Run(NamedTuple):
     stop: int
 
 
-def runs(places: Iterable[tuple[int, int]], closer: int) -> list[Run]:
+def runs(places: Iterable[tuple[int, int]], closer: int) -> list[OffsetRun]:
     """Return the stretches that hold places; those closer than so many records to one another share one.
 
     >>> [tuple(run) for run in runs([(0, 5), (0, 7), (0, 900), (1, 901)], closer=200)]
     [(0, 5, 8), (0, 900, 901), (1, 901, 902)]
     """
-    found: list[Run] = []
+    found: list[OffsetRun] = []
     for partition, offset in sorted(places):
         if found and found[-1].partition == partition and offset - found[-1].stop < closer:
             found[-1] = found[-1]._replace(stop=offset + 1)
         else:
-            found.append(Run(partition, offset, offset + 1))
+            found.append(OffsetRun(partition, offset, offset + 1))
     return found
 
 
 async def read_runs(
     connection: Connection,
     topic: str,
-    wanted: Sequence[Run],
+    wanted: Sequence[OffsetRun],
     keep: Callable[[Stored], bool],
     seats: asyncio.Semaphore,
-    done: Callable[[Run], None],
+    done: Callable[[OffsetRun], None],
 ) -> list[Stored]:
     """Return the records of some stretches that are to be kept, in any order.
 
@@ -90,7 +90,7 @@ async def read_runs(
     return found
 
 
-async def _read(consumer: CarefulConsumer, topic: str, run: Run) -> list[Stored]:
+async def _read(consumer: CarefulConsumer, topic: str, run: OffsetRun) -> list[Stored]:
     tp = TopicPartition(topic, run.partition)
     consumer.assign([tp])
     consumer.seek(tp, run.start)

@@ -18,7 +18,7 @@ from aiokafka.errors import KafkaError
 
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.errors import InfrastructureError
-from streams.core.proof import Finding, prove, sentence
+from streams.core.proof import ProofFinding, prove, sentence
 from streams.core.settings_document.document import is_empty, resolve
 from streams.core.settings_document.shadow import ShadowDocument
 from streams.core.settings_document.version import LARGEST_VERSION, follows
@@ -133,12 +133,12 @@ async def announce_proofs(settings: DetectionSettings, about: str = "") -> None:
     Each rule proves itself by its shortest sequence; that takes some 50 ms, so it happens in a thread.
     """
     proofs = await asyncio.to_thread(prove, settings)
-    proven = [proof for proof in proofs if proof.finding is Finding.PROVEN]
+    proven = [proof for proof in proofs if proof.finding is ProofFinding.PROVEN]
     log.debug("%s%s of %s rules and levels proved that they can fire.", about, len(proven), len(proofs))
     for proof in proofs:
         if proof.is_dead:
             log.warning("%s%s. Change the settings, or switch it off.", about, sentence(proof))
-        elif proof.finding is Finding.TOO_LONG:
+        elif proof.finding is ProofFinding.TOO_LONG:
             log.debug("%s%s.", about, sentence(proof))
 
 

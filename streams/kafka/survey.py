@@ -24,7 +24,7 @@ _POLL_MS = 500
 _LOOK_BACK = 4
 
 
-class Answer(NamedTuple):
+class ServerAnswer(NamedTuple):
     """Whether a bootstrap server lets us in; ``problem`` is None where it does, ``advice`` what to do."""
 
     server: str
@@ -40,7 +40,7 @@ class Ends(NamedTuple):
     newest: int | None = None
 
 
-class Group(NamedTuple):
+class GroupOffsets(NamedTuple):
     """A consumer group, its offsets by topic and partition.
 
     ``members`` is None where the brokers do not report them.
@@ -51,7 +51,7 @@ class Group(NamedTuple):
     committed: Mapping[tuple[str, int], int]
 
 
-async def answers(connection: Connection, within: float) -> list[Answer]:
+async def answers(connection: Connection, within: float) -> list[ServerAnswer]:
     """Ask each bootstrap server for its cluster, with TLS and login as every client does it.
 
     Raises:
@@ -63,7 +63,9 @@ async def answers(connection: Connection, within: float) -> list[Answer]:
     return list(await asyncio.gather(*asked))
 
 
-async def _answer(server: str, connection: Connection, options: dict[str, Any], within: float) -> Answer:
+async def _answer(
+    server: str, connection: Connection, options: dict[str, Any], within: float
+) -> ServerAnswer:
     host, _, port = server.rpartition(":") if ":" in server.rpartition("]")[2] else (server, "", "9092")
     try:
         async with asyncio.timeout(within):
@@ -75,8 +77,8 @@ async def _answer(server: str, connection: Connection, options: dict[str, Any], 
             finally:
                 asked.close()
     except (OSError, KafkaError, TimeoutError) as error:
-        return Answer(server, _problem(error, within), _advice(error, connection))
-    return Answer(server)
+        return ServerAnswer(server, _problem(error, within), _advice(error, connection))
+    return ServerAnswer(server)
 
 
 def _problem(error: BaseException, within: float) -> str:
@@ -145,7 +147,7 @@ async def broker_setting(connection: Connection, name: str) -> str | None:
     return next((entry[1] for entry in entries if entry[0] == name), None)
 
 
-async def group(connection: Connection, name: str, partitions: Iterable[tuple[str, int]]) -> Group:
+async def group(connection: Connection, name: str, partitions: Iterable[tuple[str, int]]) -> GroupOffsets:
     """Return a consumer group and what it has committed; partitions without a commit are left out.
 
     Raises:
@@ -159,7 +161,7 @@ async def group(connection: Connection, name: str, partitions: Iterable[tuple[st
         found = await admin.list_consumer_group_offsets(name, partitions=asked)
         committed = {(tp.topic, tp.partition): each.offset for tp, each in found.items() if each.offset >= 0}
         state, members = await _members(admin, name)
-        return Group(state, members, committed)
+        return GroupOffsets(state, members, committed)
     except GroupCoordinatorNotAvailableError as error:
         raise InfrastructureError(
             f"No broker keeps the offsets of {name} yet. A new cluster takes some seconds for it: wait, and "

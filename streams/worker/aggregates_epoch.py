@@ -26,7 +26,7 @@ from streams.worker.aggregation import (
     parts,
 )
 from streams.worker.crash_point import CrashPoint
-from streams.worker.effects import Consumed, Effects, Outcome
+from streams.worker.effects import BatchOutput, Consumed, Effects
 from streams.worker.state.changelog import TableFormat, restoring
 from streams.worker.state.origin import SOURCES_KEY, encode_sources
 from streams.worker.state.table import StateTable
@@ -97,7 +97,7 @@ class AggregatesEpoch:
         view = self._table.view(run.partition, {part.name for part in read})
         tallied = self._aggregation.fold(read, view)
         self._on_crash_point(CrashPoint.FOLDED)
-        outcome = Outcome(
+        outcome = BatchOutput(
             run.partition,
             view,
             tallied.outputs,

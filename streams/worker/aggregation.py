@@ -43,7 +43,7 @@ class Aggregates(Protocol):
         """Set the aggregate."""
 
 
-class Part(NamedTuple):
+class RunContribution(NamedTuple):
     """One contribution of a run: the name of its aggregate, what it adds, when it was sent (ms)."""
 
     name: str
@@ -69,7 +69,7 @@ class Tallied:
     """Contributions that had been counted before."""
 
 
-def parts(run: Run) -> list[Part]:
+def parts(run: Run) -> list[RunContribution]:
     """Return the contributions of a run.
 
     Raises:
@@ -85,7 +85,7 @@ def parts(run: Run) -> list[Part]:
                 "another EDDY_APPLICATION_ID."
             )
         adds = read(message)
-        found.append(Part(_name(adds), adds, message.timestamp))
+        found.append(RunContribution(_name(adds), adds, message.timestamp))
     return found
 
 
@@ -117,7 +117,7 @@ class Aggregation:
         self._alert = alerts.encode
         self._cloud_events = CloudEvents.of_session_alerts(group, topic_prefix, list(alerts.headers))
 
-    def fold(self, run: list[Part], aggregates: Aggregates) -> Tallied:
+    def fold(self, run: list[RunContribution], aggregates: Aggregates) -> Tallied:
         """Add the contributions of a run, in their order, to the aggregates."""
         tallied = Tallied()
         changed: dict[str, int] = {}

@@ -23,7 +23,7 @@ from streams.kafka.connection import READ_COMMITTED
 from streams.kafka.patches.bootstrap import close_cancelled_bootstraps
 from streams.kafka.patches.careful_fetch import CarefulConsumer
 from streams.worker.delivery.guarantee import Guarantee
-from streams.worker.delivery.lease import Lease
+from streams.worker.delivery.lease import WorkerLease
 from streams.worker.delivery.producer import RunProducer
 from streams.worker.faust import transport
 from streams.worker.faust.app_settings import app_settings
@@ -74,7 +74,7 @@ class RunApp(faust.App):
         self.options = options
         self.metrics = metrics
         #: The lease on the partitions: the consumer's heartbeats renew it; it counts without transactions.
-        self.lease = Lease(options.session_timeout_s, options.rebalance_timeout_s)
+        self.lease = WorkerLease(options.session_timeout_s, options.rebalance_timeout_s)
         #: The clock by which state is removed.
         self.clock = ClusterClock()
         self.settings_ready = asyncio.Event()

@@ -31,7 +31,7 @@ from streams.worker.cloud_event import CloudEvents
 from streams.worker.contribution_record import handover_record, health_record, task_record
 from streams.worker.dead_letter import (
     Headers,
-    Source,
+    LetterSource,
     cut_to_fit,
     dead_letter_headers,
     reason_for,
@@ -218,7 +218,7 @@ class Job:
     def _refuse(
         self, folded: RunResult, run: Run, message: Message, why: Rejected | UndecodableError
     ) -> None:
-        source = Source(run.topic, run.partition, message.offset, message.headers)
+        source = LetterSource(run.topic, run.partition, message.offset, message.headers)
         if isinstance(why, UndecodableError):
             headers = undecodable_headers(source, why, group=self._group, version=self._version)
             self._dead_letter(folded, message, why.reason, why.detail, headers)
@@ -317,7 +317,7 @@ class Job:
         return f"what becomes of it is larger than {name} takes ({self._largest[topic]} bytes)"
 
     def _set_aside_too_large(self, folded: RunResult, run: Run, message: Message, detail: str) -> None:
-        source = Source(run.topic, run.partition, message.offset, message.headers)
+        source = LetterSource(run.topic, run.partition, message.offset, message.headers)
         headers = dead_letter_headers(
             source, Reason.OVERSIZE, detail, (), group=self._group, version=self._version
         )
@@ -328,7 +328,7 @@ class Job:
         if not message.told:
             folded.dead_lettered[reason] += 1  # another letter represents it
             return
-        source = Source(run.topic, run.partition, message.offset, message.headers)
+        source = LetterSource(run.topic, run.partition, message.offset, message.headers)
         headers = unreadable_headers(source, message, group=self._group, version=self._version)
         self._dead_letter(folded, message, reason, message.detail, headers)
 

@@ -16,7 +16,7 @@ from streams.worker.delivery.guarantee import Guarantee
 from streams.worker.faust.job_app import JobApp
 from streams.worker.lanes import Lanes, Process
 from streams.worker.lifetime.housekeeper import WorkerInCharge
-from streams.worker.lifetime.rounds import Rounds
+from streams.worker.lifetime.rounds import PeriodicRounds
 from streams.worker.metrics import BridgeEngineMetrics
 from streams.worker.options import TRACES, EngineOptions
 from streams.worker.state.table import StateTable
@@ -32,7 +32,7 @@ class _Silence(NamedTuple):
     since_s: float
 
 
-class SilenceWatch(Rounds):
+class SilenceWatch(PeriodicRounds):
     """Moves the clock of silent partitions on.
 
     A partition is silent if everything in it is processed and nothing comes. Only then a replay may give the
@@ -41,7 +41,7 @@ class SilenceWatch(Rounds):
     Args:
         app: The worker's app.
         worker: What the worker knows of its partitions.
-        late_s: As `Rounds` takes it.
+        late_s: As `PeriodicRounds` takes it.
     """
 
     def __init__(self, app: JobApp, worker: WorkerInCharge, *, late_s: float) -> None:

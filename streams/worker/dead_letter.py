@@ -48,7 +48,7 @@ class Stage(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class LetterSource:
     """Where the message came from, with the headers it had."""
 
     topic: str
@@ -77,13 +77,15 @@ def reason_for(problems: Sequence[str]) -> Reason:
             return Reason.SCHEMA_VIOLATION
 
 
-def undecodable_headers(source: Source, error: UndecodableError, *, group: str, version: str) -> Headers:
+def undecodable_headers(
+    source: LetterSource, error: UndecodableError, *, group: str, version: str
+) -> Headers:
     """Return the headers of a message that could not be read."""
     return dead_letter_headers(source, error.reason, error.detail, (), group=group, version=version)
 
 
 def rejected_headers(
-    source: Source, problems: Sequence[str], detail: str, *, group: str, version: str
+    source: LetterSource, problems: Sequence[str], detail: str, *, group: str, version: str
 ) -> Headers:
     """Return the headers of a record that was read but is not valid.
 
@@ -98,11 +100,11 @@ def unreadable_reason(record: Unreadable) -> Reason:
     return Reason.OVERSIZE if record.batch_bytes else Reason.UNREADABLE
 
 
-def unreadable_headers(source: Source, record: Unreadable, *, group: str, version: str) -> Headers:
+def unreadable_headers(source: LetterSource, record: Unreadable, *, group: str, version: str) -> Headers:
     """Return the headers of a record that the Kafka client cannot read, and of what its value is.
 
     >>> source, record = (
-    ...     Source("decision-logs", 0, 7),
+    ...     LetterSource("decision-logs", 0, 7),
     ...     Unreadable(7, 0, "?", value=b"", raw=Raw.BATCH, last=9),
     ... )
     >>> unreadable_headers(source, record, group="eddy", version="1")[-2:]
@@ -119,7 +121,7 @@ def unreadable_headers(source: Source, record: Unreadable, *, group: str, versio
 
 
 def dead_letter_headers(
-    source: Source, reason: Reason, detail: str, problems: Sequence[str], *, group: str, version: str
+    source: LetterSource, reason: Reason, detail: str, problems: Sequence[str], *, group: str, version: str
 ) -> Headers:
     """Return the message's own headers, then what was wrong, as UTF-8 text.
 
@@ -127,7 +129,7 @@ def dead_letter_headers(
     ``version`` the version of Eddy that set the message aside. ``x-dlq-problems`` is there only when
     there are ``problems``.
 
-    >>> source = Source("decision-logs", 3, 17)
+    >>> source = LetterSource("decision-logs", 3, 17)
     >>> dict(dead_letter_headers(source, Reason.KEY, "?", ["key"], group="eddy", version="1"))["x-dlq-stage"]
     b'validate'
     """

@@ -14,9 +14,9 @@ from aiokafka.partitioner import murmur2
 
 from streams.core.domain.outgoing import Headers, Outgoing
 from streams.core.domain.run import Run
-from streams.worker.delivery.producer import Written
+from streams.worker.delivery.producer import WrittenBatch
 from streams.worker.state.table import StateTable
-from streams.worker.state.view import View
+from streams.worker.state.view import StateView
 
 V = TypeVar("V")
 
@@ -38,7 +38,7 @@ class Consumed(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Generic[V]):
+class BatchOutput(Generic[V]):
     """The outcome of an epoch; nothing of it is done yet.
 
     Attributes:
@@ -52,7 +52,7 @@ class Outcome(Generic[V]):
     """
 
     partition: int
-    view: View[V]
+    view: StateView[V]
     outputs: Mapping[str, Sequence[Outgoing]] = field(default_factory=dict)
     settings: Sequence[tuple[bytes, bytes | None]] = ()
     consumed: Consumed | None = None
@@ -62,7 +62,7 @@ class Outcome(Generic[V]):
 class Effects(Protocol[V]):
     """Carries outcomes out under one processing guarantee."""
 
-    async def carry_out(self, outcome: Outcome[V]) -> None:
+    async def carry_out(self, outcome: BatchOutput[V]) -> None:
         """Do all of it; returns when the run may be acknowledged.
 
         Raises:
@@ -93,7 +93,7 @@ class Routes:
         self._topic_prefix = topic_prefix
         self._counts: dict[str, int] = {}
 
-    async def of_outcome(self, outcome: Outcome[V]) -> list[tuple[str, int, Sequence[Outgoing]]]:
+    async def of_outcome(self, outcome: BatchOutput[V]) -> list[tuple[str, int, Sequence[Outgoing]]]:
         """Return the outputs of an epoch by topic and partition, in their order."""
         routed = await self.of(outcome.partition, outcome.outputs)
         for partition, outputs in outcome.elsewhere.items():
@@ -124,7 +124,7 @@ class Routes:
         return count
 
 
-def changes(table: StateTable[V], view: View[V]) -> Iterator[tuple[bytes, bytes | None]]:
+def changes(table: StateTable[V], view: StateView[V]) -> Iterator[tuple[bytes, bytes | None]]:
     """Yield the changelog items: changes in the order of the source (`TableFormat.order`), then removals."""
     key, encode, order = table.form.key, table.form.encode, table.form.order
     for name, value in sorted(view.changed.items(), key=lambda item: order(item[1])):
@@ -133,13 +133,15 @@ def changes(table: StateTable[V], view: View[V]) -> Iterator[tuple[bytes, bytes 
         yield key(name), None
 
 
-def tombstone_headers(table: StateTable[V], view: View[V]) -> dict[bytes, Headers]:
+def tombstone_headers(table: StateTable[V], view: StateView[V]) -> dict[bytes, Headers]:
     """Return the headers of the tombstones of what went, by key (`TableFormat.tombstone_headers`)."""
     key, grave = table.form.key, table.form.tombstone_headers
     return {key(name): grave(value) for name, value in view.removed.items()}
 
 
-def in_batches(items: Items, batches: Sequence[Written], sent_ms: int) -> Iterator[tuple[Items, int, int]]:
+def in_batches(
+    items: Items, batches: Sequence[WrittenBatch], sent_ms: int
+) -> Iterator[tuple[Items, int, int]]:
     """Yield changelog items by the batch they were written in, with its last offset and its time (ms).
 
     State that no record touches expires by that time, so the database has to have the very one that a restore
@@ -150,7 +152,7 @@ def in_batches(items: Items, batches: Sequence[Written], sent_ms: int) -> Iterat
         batches: Where they stand; the first may have begun with records of others.
         sent_ms: The time of the records themselves, where the changelog goes by that.
     """
-    ends: list[tuple[int, int, Written]] = []
+    ends: list[tuple[int, int, WrittenBatch]] = []
     end = len(items)
     for batch in reversed(batches):
         begin = max(0, end - batch.records)
@@ -162,7 +164,7 @@ def in_batches(items: Items, batches: Sequence[Written], sent_ms: int) -> Iterat
 
 
 def store(
-    table: StateTable[V], outcome: Outcome[V], items: Items, batches: Sequence[Written], sent_ms: int
+    table: StateTable[V], outcome: BatchOutput[V], items: Items, batches: Sequence[WrittenBatch], sent_ms: int
 ) -> None:
     """Store what an epoch has written to the changelog; arguments as `in_batches` takes them.
 

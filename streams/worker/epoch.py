@@ -3,7 +3,7 @@
     settings    which settings each offset of the run is processed under, by the partition's ledger
     fold        decode, judge, encode: pure, in memory
     effects     settings, enriched records, alerts, topology, dead letters, changed sessions: all of it leaves
-                as one `Outcome`, in the order of the processing guarantee (`at_least_once`, `exactly_once`)
+                as one `BatchOutput`, in the order of the guarantee (`at_least_once`, `exactly_once`)
     (ack)       the lane acknowledges the run
 
 The order of the effects decides what a crash leaves behind. What a replay of the run comes to does not depend
@@ -28,7 +28,7 @@ from streams.core.settings_document.shadow import ShadowDocument
 from streams.core.settings_document.version import follows, next_version
 from streams.worker.batch import Job
 from streams.worker.crash_point import CrashPoint
-from streams.worker.effects import Consumed, Effects, Outcome
+from streams.worker.effects import BatchOutput, Consumed, Effects
 from streams.worker.refused_records import RefusedRecords
 from streams.worker.run_result import RunResult
 from streams.worker.settings_ledger import SettingsLedger
@@ -45,7 +45,7 @@ class EpochMetrics(Protocol):
         """Take note of a finished epoch."""
 
 
-class Offsets(Protocol):
+class PartitionOffsets(Protocol):
     """What this worker knows of a source partition."""
 
     def committed(self, topic: str, partition: int) -> int | None:
@@ -91,7 +91,7 @@ class SessionsEpoch:
         table: SessionTable,
         effects: Effects[Session],
         settings: InForce,
-        offsets: Offsets,
+        offsets: PartitionOffsets,
         metrics: EpochMetrics,
         on_crash_point: Callable[[CrashPoint], None],
         progress: Callable[[Run], None],
@@ -130,7 +130,7 @@ class SessionsEpoch:
         self._on_crash_point(CrashPoint.FOLDED)
 
         changed = [] if ledger is before else [(SETTINGS_KEY, ledger.encode())]
-        outcome = Outcome(run.partition, view, folded.outputs, changed, Consumed.by(run))
+        outcome = BatchOutput(run.partition, view, folded.outputs, changed, Consumed.by(run))
         await self._effects.carry_out(outcome)
         self._table.adopt(run.partition, ledger)
         self._refused.add(run.topic, run.partition, folded.violations)

@@ -20,7 +20,7 @@ from streams.worker.batch import Job
 from streams.worker.crash_point import crash_point
 from streams.worker.delivery.guarantee import Guarantee
 from streams.worker.effects import Effects
-from streams.worker.epoch import Offsets, SessionsEpoch
+from streams.worker.epoch import PartitionOffsets, SessionsEpoch
 from streams.worker.lanes import Lanes, Process
 from streams.worker.metrics import JobMetrics
 from streams.worker.options import AGGREGATES, SESSIONS, EngineOptions
@@ -115,7 +115,7 @@ class WorkerParts(NamedTuple):
     tables: JobTables
     guarantee: Guarantee
     feed: ConfigFeed
-    offsets: Offsets
+    offsets: PartitionOffsets
     metrics: JobMetrics
 
 

@@ -74,7 +74,7 @@ Process = Callable[[Run], Awaitable[None]]
 """Carries a run out; returns when it may be acknowledged."""
 
 
-class Delivery(Protocol):
+class LaneDelivery(Protocol):
     """A run on its way, as Faust delivered it."""
 
     @property
@@ -92,27 +92,27 @@ class Delivery(Protocol):
         """Tell the consumer that the run was not begun and will be read again."""
 
 
-class _Waiting(asyncio.Queue[Delivery]):
+class _Waiting(asyncio.Queue[LaneDelivery]):
     """The runs that wait in a lane; ``urgent`` while they take up half of it."""
 
-    _queue: deque[Delivery]
+    _queue: deque[LaneDelivery]
 
     def __init__(self, maxsize: int) -> None:
         super().__init__(maxsize)
         self.urgent = asyncio.Event()
 
-    def _put(self, item: Delivery) -> None:
+    def _put(self, item: LaneDelivery) -> None:
         super()._put(item)
         if 2 * self.qsize() >= self.maxsize:
             self.urgent.set()
 
-    def _get(self) -> Delivery:
+    def _get(self) -> LaneDelivery:
         item = super()._get()
         if 2 * self.qsize() < self.maxsize:
             self.urgent.clear()
         return item
 
-    def take_fitting(self, records: int, size: int) -> Delivery | None:
+    def take_fitting(self, records: int, size: int) -> LaneDelivery | None:
         """Take the next run if it has at most so many records and bytes of values."""
         if not self._queue:
             return None
@@ -169,7 +169,7 @@ class Lanes:
         self._stopping = False
         self._last_words: asyncio.Future[None] | None = None
 
-    async def put(self, delivery: Delivery) -> None:
+    async def put(self, delivery: LaneDelivery) -> None:
         """Queue a run; waits while its lane is full. One that is stale is dropped: a drain waits for it."""
         if _is_stale(delivery):
             delivery.abandon()
@@ -211,7 +211,7 @@ class Lanes:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(queue.urgent.wait(), self._pause_s)
 
-    async def _finish(self, joined: deque[Delivery]) -> bool:
+    async def _finish(self, joined: deque[LaneDelivery]) -> bool:
         """Process deliveries as one run; False when that failed and the lane has to end."""
         try:
             await self._process(Run.joined([delivery.run for delivery in joined]))
@@ -237,7 +237,7 @@ class Lanes:
     def _is_full(self, run: Run, queue: _Waiting) -> bool:
         return queue.urgent.is_set() or 2 * len(run) >= self._max_records or 2 * run.size >= self._max_bytes
 
-    def _join(self, first: Delivery, queue: _Waiting) -> deque[Delivery]:
+    def _join(self, first: LaneDelivery, queue: _Waiting) -> deque[LaneDelivery]:
         """Take what waits behind ``first`` and fits into one run with it."""
         joined = deque([first])
         records, size = self._max_records - len(first.run), self._max_bytes - first.run.size
@@ -298,6 +298,6 @@ class Lanes:
         self._queues.clear()
 
 
-def _is_stale(delivery: Delivery) -> bool:
+def _is_stale(delivery: LaneDelivery) -> bool:
     """Ask each time: the answer changes while a delivery waits."""
     return delivery.stale

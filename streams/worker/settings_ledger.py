@@ -49,7 +49,7 @@ E = TypeVar("E", bound=_FromOffset)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LedgerEntry:
     """Settings in force from ``first_offset`` on."""
 
     first_offset: int
@@ -79,15 +79,15 @@ class SettingsLedger:
     are, None when no worker has known it yet.
     """
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[LedgerEntry, ...] = ()
     reserved: int = 0
     shadows: tuple[ShadowEntry, ...] = ()
     source: str | None = None
 
     @property
-    def newest(self) -> Entry:
+    def newest(self) -> LedgerEntry:
         """The entry that holds for records still to come."""
-        return self.entries[-1] if self.entries else Entry(0, DEFAULTS)
+        return self.entries[-1] if self.entries else LedgerEntry(0, DEFAULTS)
 
     @property
     def newest_shadow(self) -> ShadowDocument:
@@ -117,7 +117,7 @@ class SettingsLedger:
         newest, entries, shadows, reserved = self.newest, self.entries, self.shadows, self.reserved
         if follows(in_force.version, newest.settings.version):
             first_offset = max(run.first_offset, unseen, newest.first_offset)
-            entries = _after((*entries, Entry(first_offset, in_force)), committed)
+            entries = _after((*entries, LedgerEntry(first_offset, in_force)), committed)
         known = self.newest_shadow
         if shadow.position > known.position and shadow.settings != known.settings:
             shadows = _after((*shadows, self._begun(shadow, max(run.first_offset, unseen))), committed)
@@ -182,7 +182,7 @@ class SettingsLedger:
             reserved, entries, shadows, source = [*content, *_ADDED[version]]
             return cls(
                 tuple(
-                    Entry(first_offset, resolve(document, DEFAULTS, settings_version)[0])
+                    LedgerEntry(first_offset, resolve(document, DEFAULTS, settings_version)[0])
                     for first_offset, settings_version, document in entries
                 ),
                 reserved,

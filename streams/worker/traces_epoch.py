@@ -1,7 +1,7 @@
 """The epoch of the bridge: what happens to one run of spans, in the order that makes it safe.
 
     fold        decode, hold, put in order: pure, in memory
-    effects     the records of spans that go out, dead letters, changed traces: all of it as one `Outcome`
+    effects     the records of spans that go out, dead letters, changed traces: all of it as one `BatchOutput`
 
 A replay of a run finds how far its partition was processed and passes over what stands before. Where that was
 not stored yet, it gives the same records with the same ids again.
@@ -17,15 +17,15 @@ from streams.core.domain.outgoing import NO_HEADERS, Headers
 from streams.core.domain.run import Run
 from streams.kafka.clock import ClusterClock
 from streams.worker.bridge.bridge import Bridge, Bridged
-from streams.worker.bridge.request import Request
-from streams.worker.bridge.rows import PROGRESS, Progress, Row, TraceRow, decode, encode, touched_ms
+from streams.worker.bridge.request import TraceRequest
+from streams.worker.bridge.rows import PROGRESS, BridgeProgress, Row, TraceRow, decode, encode, touched_ms
 from streams.worker.crash_point import CrashPoint
-from streams.worker.effects import Consumed, Effects, Outcome
+from streams.worker.effects import BatchOutput, Consumed, Effects
 from streams.worker.refused_records import RefusedRecords
 from streams.worker.state.changelog import TableFormat, buried, is_before, position, restoring
 from streams.worker.state.origin import SOURCES_KEY, encode_sources
 from streams.worker.state.table import StateTable
-from streams.worker.state.view import View
+from streams.worker.state.view import StateView
 
 PROGRESS_KEY: Final = b"mprogress"
 _TRACE: Final = b"t"
@@ -127,7 +127,10 @@ class TracesEpoch:
         started = time.perf_counter()
         found = self._bridge.read(run)
         ids = {
-            span.trace_id for _, request in found if isinstance(request, Request) for span in request.spans
+            span.trace_id
+            for _, request in found
+            if isinstance(request, TraceRequest)
+            for span in request.spans
         }
         view = self._view(run.partition, ids)
         bridged = Bridged()
@@ -137,16 +140,16 @@ class TracesEpoch:
         folding = time.perf_counter() - started
         self._on_crash_point(CrashPoint.FOLDED)
         origin = self._origin(run.partition)
-        outcome = Outcome(run.partition, view, bridged.outputs, origin, Consumed.by(run))
+        outcome = BatchOutput(run.partition, view, bridged.outputs, origin, Consumed.by(run))
         await self._effects.carry_out(outcome)
         self._refused.add(run.topic, run.partition, bridged.violations)
         self._metrics.bridged(bridged, len(run), folding, time.perf_counter() - started)
         self._metrics.forgotten(removed)
 
-    def progress(self, partition: int) -> Progress | None:
+    def progress(self, partition: int) -> BridgeProgress | None:
         """Return how far a partition is processed, None before its first record."""
         row = self._table.view(partition, (PROGRESS,)).get(PROGRESS)
-        return row if isinstance(row, Progress) else None
+        return row if isinstance(row, BridgeProgress) else None
 
     async def release_due(self, topic: str, partition: int, time_ms: int) -> None:
         """Let go what is due at a time that no record has told; raises as a run does."""
@@ -158,22 +161,22 @@ class TracesEpoch:
             return
         folding = time.perf_counter() - started
         self._on_crash_point(CrashPoint.FOLDED)
-        await self._effects.carry_out(Outcome(partition, view, bridged.outputs))
+        await self._effects.carry_out(BatchOutput(partition, view, bridged.outputs))
         self._metrics.bridged(bridged, 0, folding, time.perf_counter() - started)
 
-    def _view(self, partition: int, trace_ids: Iterable[str]) -> View[Row]:
+    def _view(self, partition: int, trace_ids: Iterable[str]) -> StateView[Row]:
         """Return the rows of these traces, and of those with spans that wait."""
         progress = self.progress(partition)
         waiting = () if progress is None else progress.waiting
         return self._table.view(partition, {PROGRESS, *waiting, *trace_ids})
 
-    def _remove_old(self, partition: int, view: View[Row]) -> int:
+    def _remove_old(self, partition: int, view: StateView[Row]) -> int:
         """Remove traces that are forgotten, as far as the next slice of the database has any.
 
         The fold takes them for gone already, so nothing hangs on when they are removed.
         """
         progress = view.get(PROGRESS)
-        if not isinstance(progress, Progress):
+        if not isinstance(progress, BridgeProgress):
             return 0
         ttl_ms, now_ms = self._bridge.options.trace_ttl_ms, progress.time_ms
         if now_ms < self._rests_until.get(partition, 0):

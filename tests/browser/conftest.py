@@ -16,7 +16,7 @@ from tests.browser.watched import Trouble, violations, watched
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
-RECORDINGS = Path(__file__).parents[2] / "streams" / "recordings"
+RECORDINGS = Path(__file__).parents[2] / "streams" / "formats" / "recordings"
 #: For one thing to appear; only what fails waits for so long.
 PATIENCE_MS = 60_000
 

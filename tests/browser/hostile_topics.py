@@ -11,7 +11,7 @@ from schemas.reason import Reason
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
 from streams.kafka.clock import now_ms
-from streams.worker.dead_letter import Source, dead_letter_headers
+from streams.worker.dead_letter import LetterSource, dead_letter_headers
 from tests.unit.console.told import everything
 
 #: The session of the recordings with the most alerts, and what is about no session.
@@ -82,6 +82,6 @@ def _documents(text: str, number: int) -> Iterator[Written]:
     }
     for topic, document in documents.items():
         yield topic, Outgoing(b"settings", orjson.dumps(document), at, [])
-    source = Source("decision-logs", 0, number)
+    source = LetterSource("decision-logs", 0, number)
     headers = dead_letter_headers(source, Reason.KEY, text, [text], group=text, version=text)
     yield Topic.DEAD_LETTERS, Outgoing(text.encode(), text.encode(), at, list(headers))

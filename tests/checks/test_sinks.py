@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.alerts.sinks.delivery import Delivery, Digest, Step
-from streams.alerts.sinks.request import Answer, Outcome
+from streams.alerts.sinks.delivery import Delivery, DeliveryStep, Digest
+from streams.alerts.sinks.request import Outcome, SinkAnswer
 from streams.alerts.sinks.sink import Chat, Sink
 from tests.unit.alerts.sinks.alerts import CASES, NOW_MS, SECRET, SECRETS, SINKS, alert, told
 
@@ -74,7 +74,7 @@ def test_the_same_delivery_is_the_same_bytes(name: str, case: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_beginning_and_every_end_is_wanted(name: str) -> None:
     for delivery in CASES.values():
-        if delivery.step in {Step.TRIGGER, Step.RESOLVE}:
+        if delivery.step in {DeliveryStep.TRIGGER, DeliveryStep.RESOLVE}:
             assert SINKS[name].wants(delivery)
             assert all_of(SINKS[name], delivery)
 
@@ -101,7 +101,7 @@ def test_no_secret_is_shown(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @given(status=st.integers(100, 599), body=st.binary(max_size=200), after=st.text(max_size=30))
 def test_no_answer_stops_a_sink(name: str, status: int, body: bytes, after: str) -> None:
-    judged: Outcome = SINKS[name].judge(Answer(status, {"retry-after": after}, body), NOW_MS / 1000)
+    judged: Outcome = SINKS[name].judge(SinkAnswer(status, {"retry-after": after}, body), NOW_MS / 1000)
     assert judged is not None
 
 

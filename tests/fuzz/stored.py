@@ -25,7 +25,7 @@ from streams.worker.aggregation import Aggregation, decode_aggregate, encode_agg
 from streams.worker.batch import Job
 from streams.worker.contribution_record import handover_record
 from streams.worker.run_result import RunResult
-from streams.worker.settings_ledger import Entry, SettingsLedger, ShadowEntry
+from streams.worker.settings_ledger import LedgerEntry, SettingsLedger, ShadowEntry
 from streams.worker.state.changelog import decode_session, encode_session
 from tests.fuzz.target import Target
 from tests.integration.load import decision
@@ -137,7 +137,7 @@ def _states() -> Iterable[bytes]:
         yield encode_session(session)
         yield encode_session(session._replace(shadow=Session(0, 3)))
     shadow = ShadowEntry(3, 2, ShadowDocument(5, 1, DEFAULTS))
-    yield SettingsLedger((Entry(3, DEFAULTS),), 9000, (shadow,)).encode()
+    yield SettingsLedger((LedgerEntry(3, DEFAULTS),), 9000, (shadow,)).encode()
     yield b"[1, 5, []]"
     health = AgentHealth().plus(Contribution("a", 0, 7, 900_000, {"sessions": {3: 1}}, {3: {"ab": 1}}))
     yield encode_aggregate(health)

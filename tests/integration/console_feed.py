@@ -14,7 +14,7 @@ from streams.console.archive.archive import Archive
 from streams.console.archive.restoring import recall
 from streams.console.archive.writer import WritePoint, going_on
 from streams.console.feed import Feed, FeedSettings
-from streams.console.intake import Intake
+from streams.console.intake import ReadModelIntake
 from streams.console.read_model.model import ReadModel
 from streams.console.read_model.rows import Row
 from streams.console.read_model.tables import TABLES, WATERMARK
@@ -119,7 +119,7 @@ async def reference(brokers: Brokers) -> set[tuple[str, Row]]:
     """Return the rows of all that the topics hold, folded partition by partition."""
     names = {brokers.topic(topic): topic for topic in WAYS}
     model = EveryValue()
-    intake = Intake(model, Codec.bundled(), names)
+    intake = ReadModelIntake(model, Codec.bundled(), names)
     for name in names:
         await intake.take([(name, stored) async for stored in brokers.read(name)])
     return comparable(model.rows())

@@ -29,7 +29,7 @@ from streams.kafka.client import Stored
 from streams.kafka.settings_feed import apply_document, apply_shadow
 from streams.worker.batch import Job, key_text
 from streams.worker.run_result import RunResult
-from streams.worker.settings_ledger import Entry, SettingsLedger, ShadowEntry
+from streams.worker.settings_ledger import LedgerEntry, SettingsLedger, ShadowEntry
 from streams.worker.state.changelog import SETTINGS_KEY, encode_session, is_stub, session_key
 from tests.integration.removals import LetGo, Removals, is_told_end
 
@@ -116,13 +116,13 @@ def identity(topic: str, stored: Stored) -> str:
     return str(value["eddy"]["id"] if topic == Topic.ENRICHED else value["id"])
 
 
-def settings_history(changelog: Iterable[Stored]) -> dict[int, tuple[Entry, ...]]:
+def settings_history(changelog: Iterable[Stored]) -> dict[int, tuple[LedgerEntry, ...]]:
     """Return each partition's settings by first offset: what all the ledgers it ever had say together.
 
     Raises:
         AssertionError: two ledgers of a partition contradict one another.
     """
-    found: dict[int, dict[int, Entry]] = defaultdict(dict)
+    found: dict[int, dict[int, LedgerEntry]] = defaultdict(dict)
     for stored in changelog:
         if stored.key != SETTINGS_KEY:
             continue
@@ -179,7 +179,7 @@ def published_shadows(documents: Iterable[Stored]) -> dict[int, ShadowDocument]:
 def fold(
     job: Job,
     inputs: Iterable[Stored],
-    history: Mapping[int, Sequence[Entry]],
+    history: Mapping[int, Sequence[LedgerEntry]],
     tried: Mapping[int, Sequence[ShadowEntry]] = MappingProxyType({}),
     removals: Removals | None = None,
 ) -> Expected:
@@ -216,7 +216,7 @@ def fold(
     return found.expected(sessions)
 
 
-def _in_force(history: Mapping[int, Sequence[Entry]], partition: int, offset: int) -> DetectionSettings:
+def _in_force(history: Mapping[int, Sequence[LedgerEntry]], partition: int, offset: int) -> DetectionSettings:
     settings = DEFAULTS
     for entry in history.get(partition, ()):
         if entry.first_offset <= offset:

@@ -16,7 +16,7 @@ from schemas.codec import Codec
 from streams.console.archive.archive import Archive
 from streams.console.read_model.model import ReadModel
 from streams.console.read_model.tables import SESSION
-from streams.console.timeline import Progress, Timeline
+from streams.console.timeline import ReadProgress, StepReader
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
 from streams.kafka.client import Brokers, connect
@@ -81,7 +81,7 @@ async def test_steps_are_read_from_their_places_in_pages(
     stage: Stage, brokers: Brokers, archive: Archive
 ) -> None:
     places = await write(brokers, stage, ["a", "b", "c"], 30)
-    timeline = Timeline(brokers, Codec.bundled(), indexed(places), archive)
+    timeline = StepReader(brokers, Codec.bundled(), indexed(places), archive)
     newest = await timeline.steps("b", limit=10)
     assert [step.number for step in newest.steps] == list(range(21, 31))
     assert [(step.partition, step.offset) for step in newest.steps] == [(1, n) for n in range(20, 30)]
@@ -111,7 +111,7 @@ async def test_a_record_of_another_shape_is_a_gap_and_not_the_end_of_the_page(
         for value in (*map(orjson.dumps, [good, *odd]), b"no JSON", b"")
     ]
     places = {"a": await brokers.write(Topic.ENRICHED, records)}
-    steps = await Timeline(brokers, Codec.bundled(), indexed(places), archive).steps("a")
+    steps = await StepReader(brokers, Codec.bundled(), indexed(places), archive).steps("a")
     assert [step.record["eddy"]["id"] for step in steps.steps] == [good["eddy"]["id"]]
     assert steps.gaps == len(records) - 1
 
@@ -123,11 +123,11 @@ async def test_scattered_places_are_read_by_few_seeks_and_what_was_read_is_not_r
         name for name in map(str, range(1_000)) if partition_of(name.encode(), stage.partitions) == 1
     ]
     places = await write(brokers, stage, one_partition[:210], 12)
-    timeline = Timeline(brokers, Codec.bundled(), indexed(places), archive)
-    told: list[Progress] = []
+    timeline = StepReader(brokers, Codec.bundled(), indexed(places), archive)
+    told: list[ReadProgress] = []
     steps = await timeline.steps(one_partition[7], progress=told.append)
     assert len(steps.steps) == 12
-    assert sorted(told) == [Progress(1, number, 12) for number in range(1, 13)]
+    assert sorted(told) == [ReadProgress(1, number, 12) for number in range(1, 13)]
     told.clear()
     assert (await timeline.steps(one_partition[7], progress=told.append)).steps == steps.steps
     assert told == []
@@ -138,7 +138,7 @@ async def test_a_record_that_stands_there_twice_is_one_step(
 ) -> None:
     first, again = await write(brokers, stage, ["a"], 3), await write(brokers, stage, ["a"], 4)
     model = indexed({"a": [*first["a"], *again["a"]]})
-    steps = await Timeline(brokers, Codec.bundled(), model, archive).steps("a")
+    steps = await StepReader(brokers, Codec.bundled(), model, archive).steps("a")
     assert [step.offset for step in steps.steps] == [0, 1, 2, 3]
 
 
@@ -147,7 +147,7 @@ async def test_a_session_that_is_not_in_memory_is_known_by_the_archive(
 ) -> None:
     places = await write(brokers, stage, ["a", "b"], 5)
     archive.save([(SESSION, case.session.row()) for case in indexed(places).cases.values()], []).result()
-    steps = await Timeline(brokers, Codec.bundled(), ReadModel(), archive).steps("a")
+    steps = await StepReader(brokers, Codec.bundled(), ReadModel(), archive).steps("a")
     assert (len(steps.steps), steps.from_topic) == (5, False)
 
 
@@ -159,7 +159,7 @@ async def test_without_an_index_the_topic_is_searched_and_again_only_what_is_new
     wrong = (partition_of(b"elsewhere", stage.partitions) + 1) % stage.partitions
     value = orjson.dumps(step_of("elsewhere", 0))
     await brokers.write(Topic.ENRICHED, [(wrong, Outgoing(b"elsewhere", value, now_ms()))])
-    timeline = Timeline(brokers, Codec.bundled(), ReadModel(), archive, from_beginning=True)
+    timeline = StepReader(brokers, Codec.bundled(), ReadModel(), archive, from_beginning=True)
     found = await timeline.steps(session_id)
     assert (len(found.steps), found.from_topic) == ({"a": 20, "elsewhere": 1}[session_id], True)
     await write(brokers, stage, ["a"], 21)
@@ -172,10 +172,10 @@ async def test_a_search_can_be_given_up_and_taken_up_again(
     stage: Stage, brokers: Brokers, archive: Archive
 ) -> None:
     await write(brokers, stage, ["a"], 50)
-    timeline = Timeline(brokers, Codec.bundled(), ReadModel(), archive, from_beginning=True)
+    timeline = StepReader(brokers, Codec.bundled(), ReadModel(), archive, from_beginning=True)
     begun = asyncio.Event()
 
-    def told(progress: Progress) -> None:
+    def told(progress: ReadProgress) -> None:
         begun.set()
 
     search = asyncio.create_task(timeline.steps("a", progress=told))
@@ -188,7 +188,7 @@ async def test_a_search_can_be_given_up_and_taken_up_again(
 
 
 async def test_where_steps_are_not_searched_for_there_are_none(brokers: Brokers, archive: Archive) -> None:
-    timeline = Timeline(brokers, Codec.bundled(), ReadModel(), archive, searches=False)
+    timeline = StepReader(brokers, Codec.bundled(), ReadModel(), archive, searches=False)
     assert not (await timeline.steps("a")).steps
 
 
@@ -205,7 +205,7 @@ async def test_steps_that_the_topic_no_longer_holds_are_told(
         await admin.delete_records({tp: RecordsToDelete(before_offset=offset)})
     finally:
         await admin.close()
-    timeline = Timeline(brokers, Codec.bundled(), indexed(places), archive)
+    timeline = StepReader(brokers, Codec.bundled(), indexed(places), archive)
     steps = await timeline.steps("a")
     assert (len(steps.steps), steps.gaps, steps.earlier) == (18, 12, False)
     assert steps.steps[0].number == 13

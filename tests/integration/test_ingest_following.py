@@ -12,7 +12,7 @@ import orjson
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from streams.formats.ingest.ingestion import Ingestion, Request
+from streams.formats.ingest.ingestion import Ingestion, IngestRequest
 from streams.formats.ingest.opening import Opening
 from streams.formats.ingest.own_formats import AUTO, EVERY, choice
 from streams.formats.ingest.places import candidates
@@ -99,7 +99,7 @@ async def test_brokers_that_go_away_and_come_back_get_each_record_in_order(
         store,
         TopicSink(sender, lambda: 1_000_000_000_000),
         Cable({2: cut, 4: mend_and_grow}, lambda: ingestion.account.sources["claude-code"].records == 7),
-        Request(follow=True),
+        IngestRequest(follow=True),
         notice=notices.append,
     )
     await ingestion.run()

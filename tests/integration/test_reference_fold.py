@@ -17,7 +17,7 @@ from streams.kafka.client import Stored
 from streams.worker.aggregation import Aggregation, encode_aggregate, parts
 from streams.worker.batch import Job
 from streams.worker.effects import key_partition
-from streams.worker.settings_ledger import Entry, SettingsLedger, ShadowEntry
+from streams.worker.settings_ledger import LedgerEntry, SettingsLedger, ShadowEntry
 from streams.worker.state.changelog import SETTINGS_KEY
 from tests.integration.load import load
 from tests.integration.reference_aggregates import judge_aggregates
@@ -254,7 +254,7 @@ def test_it_finds_in_the_aggregates(
 def ledger(*entries: tuple[int, int]) -> Stored:
     built = SettingsLedger(
         tuple(
-            Entry(first, resolve({"entropy_window_size": 5 + version}, DEFAULTS, version)[0])
+            LedgerEntry(first, resolve({"entropy_window_size": 5 + version}, DEFAULTS, version)[0])
             for first, version in entries
         )
     )
@@ -278,7 +278,7 @@ def test_ledgers_that_contradict_one_another_are_found(second: Stored) -> None:
 
 def test_the_settings_of_the_history_are_those_of_the_fold(inputs: list[Stored], expected: Expected) -> None:
     settings = resolve({"entropy_window_size": 2}, DEFAULTS, 1)[0]
-    changed = fold(JOB, inputs, {0: (Entry(100, settings),)})
+    changed = fold(JOB, inputs, {0: (LedgerEntry(100, settings),)})
     for name, written in expected.outputs[Topic.ENRICHED].items():
         partition, offset = map(int, name.split("/")[-3:-1])
         same = changed.outputs[Topic.ENRICHED][name] == written

@@ -18,7 +18,7 @@ from streams.core.policy.lifetime import kept_until
 from streams.kafka.client import Stored
 from streams.worker.batch import Job
 from streams.worker.run_result import RunResult
-from streams.worker.settings_ledger import Entry
+from streams.worker.settings_ledger import LedgerEntry
 from streams.worker.state.changelog import encode_session, session_key, tombstone_headers_of
 from tests.integration.load import as_json, decision
 from tests.integration.reference_fold import OUTPUT_TOPICS, Expected, Verdict, fold, judge, value_of
@@ -116,7 +116,7 @@ class World:
             for stored in self.outputs[topic]
         ]
         removals = Removals(Lives(REST_MS, self.seen, fenced), self.changelog, told_ends(events))
-        expected = fold(JOB, self.inputs, {0: (Entry(0, SETTINGS),)}, removals=removals)
+        expected = fold(JOB, self.inputs, {0: (LedgerEntry(0, SETTINGS),)}, removals=removals)
         verdict = judge(expected, self.outputs, self.changelog)
         verdict.add(removals)
         return verdict, expected
@@ -356,5 +356,5 @@ def test_nothing_is_removed_where_sessions_live_for_ever() -> None:
     world.talk("s")
     world.bury("s", DUE_MS)
     removals = Removals(Lives(REST_MS, world.seen, fenced=True), world.changelog)
-    fold(JOB, world.inputs, {0: (Entry(0, replace(SETTINGS, session_ttl_ms=0)),)}, removals=removals)
+    fold(JOB, world.inputs, {0: (LedgerEntry(0, replace(SETTINGS, session_ttl_ms=0)),)}, removals=removals)
     assert "removed, though sessions live for ever" in removals.problems

@@ -16,7 +16,7 @@ from streams.core.errors import InfrastructureError, ProducerFencedError
 from streams.kafka.client import connect
 from streams.kafka.connection import Connection
 from streams.worker.delivery.producer import RunProducer
-from streams.worker.delivery.transactions import Batch, Transactions
+from streams.worker.delivery.transactions import TransactionBatch, Transactions
 from streams.worker.effects import Consumed
 from streams.worker.options import SESSIONS
 from streams.worker.state.changelog import SESSION_FORMAT
@@ -56,8 +56,8 @@ async def owner(
             await transactions.close()
 
 
-def batch(topic: Topic, *records: tuple[bytes, bytes | None]) -> Batch:
-    return Batch(topic, 0, [(key, value, 1_700_000_000_000, NO_HEADERS) for key, value in records])
+def batch(topic: Topic, *records: tuple[bytes, bytes | None]) -> TransactionBatch:
+    return TransactionBatch(topic, 0, [(key, value, 1_700_000_000_000, NO_HEADERS) for key, value in records])
 
 
 async def committed_values(broker: Broker, topic: Topic) -> list[bytes | None]:
@@ -122,7 +122,7 @@ async def test_a_record_that_the_broker_refuses_takes_everything_with_it(
         producer = transactions.producer(SESSIONS, 0)
         batches = [
             batch(topic, (b"a", b"1")),
-            Batch(topic, 1, [(b"b", too_large, 1_700_000_000_000, NO_HEADERS)]),
+            TransactionBatch(topic, 1, [(b"b", too_large, 1_700_000_000_000, NO_HEADERS)]),
         ]
         with pytest.raises(InfrastructureError, match="MessageSizeTooLarge"):
             await producer.transact(batches, Consumed(topic, 0, 1), lambda _: None)

@@ -26,7 +26,7 @@ from streams.kafka.client import Stored
 from streams.worker.batch import Job, key_text
 from streams.worker.options import changelog_topic
 from streams.worker.run_result import RunResult
-from streams.worker.settings_ledger import Entry
+from streams.worker.settings_ledger import LedgerEntry
 from streams.worker.state.changelog import decode_session, encode_session, session_key
 from tests.integration.first_version import FirstVersion, Folded
 from tests.integration.judgement import judge_aggregates_of
@@ -94,7 +94,7 @@ def _handover(enriched: Sequence[Stored]) -> Handover:
     return Handover(places[True], places[False])
 
 
-def _documents(history: Mapping[int, Sequence[Entry]]) -> dict[int, list[tuple[int, int, object]]]:
+def _documents(history: Mapping[int, Sequence[LedgerEntry]]) -> dict[int, list[tuple[int, int, object]]]:
     return {
         partition: [
             (entry.first_offset, entry.settings.version, to_document(entry.settings)) for entry in entries
@@ -108,7 +108,7 @@ class _Relay:
     """Folds records with the version that judged each."""
 
     job: Job
-    history: Mapping[int, Sequence[Entry]]
+    history: Mapping[int, Sequence[LedgerEntry]]
     handover: Handover
     outputs: dict[Topic, list[Stored]]
     _wanted: dict[str, dict[str, Written]] = field(

@@ -10,7 +10,7 @@ from typing import Any
 
 import aiohttp
 
-from streams.alerts.sinks.request import Answer, Request
+from streams.alerts.sinks.request import SinkAnswer, SinkRequest
 from streams.alerts.transport import HttpTransport
 from streams.kafka.embedded.child import Child
 from tests.integration.receiver import Receiver
@@ -40,18 +40,18 @@ class Alertmanager:
         self.url = url
         self.phone = phone
 
-    async def send(self, requests: Sequence[Request]) -> list[int]:
+    async def send(self, requests: Sequence[SinkRequest]) -> list[int]:
         """Send what a sink returned, and return the statuses."""
         async with HttpTransport(PATIENCE_SECONDS) as transport:
             answers = [await transport.send(each) for each in requests]
-        assert all(isinstance(each, Answer) for each in answers), answers
-        return [each.status for each in answers if isinstance(each, Answer)]
+        assert all(isinstance(each, SinkAnswer) for each in answers), answers
+        return [each.status for each in answers if isinstance(each, SinkAnswer)]
 
     async def post(self, *alerts: dict[str, Any]) -> int:
         """Send alerts as they are, and return the status."""
         body = json.dumps(alerts).encode()
         headers = {"Content-Type": "application/json"}
-        [status] = await self.send([Request(f"{self.url}/api/v2/alerts", headers, body)])
+        [status] = await self.send([SinkRequest(f"{self.url}/api/v2/alerts", headers, body)])
         return status
 
     async def alerts(self) -> list[dict[str, Any]]:

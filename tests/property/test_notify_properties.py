@@ -15,8 +15,8 @@ from streams.alerts.episodes import Episodes
 from streams.alerts.outbox import Outbox
 from streams.alerts.progress import Beyond
 from streams.alerts.sinks.alert import Alert
-from streams.alerts.sinks.delivery import Delivery, Step
-from streams.alerts.sinks.request import Delivered, Outcome, Refused, TryAgain
+from streams.alerts.sinks.delivery import Delivery, DeliveryStep
+from streams.alerts.sinks.request import Delivered, Outcome, SinkRefused, TryAgain
 from streams.alerts.sinks.sink import Chat, Sink, Traits
 from tests.unit.alerts.receivers import ChatReceiver, Receiver
 from tests.unit.alerts.sinks.alerts import NOW_MS, alert
@@ -136,7 +136,7 @@ class World:
             after = self.random.choice([None, None, 3.0])
             return TryAgain("HTTP 503", after)
         if not is_repeat and self.random.random() < self.dead:
-            return Refused("HTTP 400", 400, b"")
+            return SinkRefused("HTTP 400", 400, b"")
         return Delivered()
 
     def _arrived(self, deliveries: tuple[Delivery, ...], *, is_repeat: bool) -> None:
@@ -213,7 +213,7 @@ def test_the_last_word_on_an_episode_is_that_of_the_topic(
     last_told = {each.delivery.alert.key: each.delivery for each in world.received}
     for key, written in last_written.items():
         is_over = written.phase == "recovered"
-        assert (last_told[key].step is Step.RESOLVE) is is_over
+        assert (last_told[key].step is DeliveryStep.RESOLVE) is is_over
 
 
 @each_sink

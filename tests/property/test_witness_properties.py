@@ -10,7 +10,7 @@ from streams.core.domain.tool_policy import PolicyMode
 from streams.core.domain.witness import Witness
 from streams.core.policy.reachability import reachability
 from streams.core.policy.witness.sequence import witness
-from streams.core.proof import Finding, fired, prove, scored
+from streams.core.proof import ProofFinding, fired, prove, scored
 from tests.settings_strategy import settings
 
 # specification 4.3 counts these differently: matching records only; as if any record could have any signal;
@@ -36,7 +36,7 @@ def test_a_sequence_fires_at_its_last_record_and_is_as_long_as_the_table_says(in
     refuted, longer = [], []
     for proof in prove(in_force, LONGEST):
         about = f"{proof.row.rule} {proof.row.level} {proof.why}"
-        if proof.finding is Finding.REFUTED:
+        if proof.finding is ProofFinding.REFUTED:
             refuted.append(about)
         if proof.witness is not None and proof.row.rule not in COUNTED_DIFFERENTLY:
             longer += [about] if proof.witness.records != proof.row.shortest else []
@@ -46,7 +46,9 @@ def test_a_sequence_fires_at_its_last_record_and_is_as_long_as_the_table_says(in
 @SLOW
 @given(settings())
 def test_what_cannot_fire_does_not_fire_on_what_others_fire_on(in_force):
-    dead = [proof for proof in prove(in_force, 0) if proof.finding in {Finding.OFF, Finding.IMPOSSIBLE}]
+    dead = [
+        proof for proof in prove(in_force, 0) if proof.finding in {ProofFinding.OFF, ProofFinding.IMPOSSIBLE}
+    ]
     # For a tool with a policy R1 counts to the policy's limits; the table is about those of the settings.
     has_own_limits = any(policy.mode is not PolicyMode.exempt for policy in in_force.tool_policies)
     woken = {

@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
-from streams.alerts.sinks.delivery import Delivery, Step
-from streams.alerts.sinks.request import Answer, Outcome, Request, json_request, judged, login
+from streams.alerts.sinks.delivery import Delivery, DeliveryStep
+from streams.alerts.sinks.request import Outcome, SinkAnswer, SinkRequest, json_request, judged, login
 from streams.alerts.sinks.rfc3339 import rfc3339
 from streams.alerts.sinks.sink import Traits
 from streams.alerts.sinks.wording import Wording
@@ -56,20 +56,20 @@ class Alertmanager:
         del delivery
         return True
 
-    def requests(self, delivery: Delivery, handle: str | None, now_ms: int) -> Sequence[Request]:
+    def requests(self, delivery: Delivery, handle: str | None, now_ms: int) -> Sequence[SinkRequest]:
         """Return the alert, and before it the end of the one that it replaces."""
         del handle
         alert, before = delivery.alert, delivery.told.before
-        stale = delivery.step is not Step.RESOLVE and before is not None and before is not alert.level
+        stale = delivery.step is not DeliveryStep.RESOLVE and before is not None and before is not alert.level
         replaced = [self._request(delivery, before, now_ms, over=True)] if stale and before else []
-        level = before if delivery.step is Step.RESOLVE and before is not None else alert.level
-        return [*replaced, self._request(delivery, level, now_ms, over=delivery.step is Step.RESOLVE)]
+        level = before if delivery.step is DeliveryStep.RESOLVE and before is not None else alert.level
+        return [*replaced, self._request(delivery, level, now_ms, over=delivery.step is DeliveryStep.RESOLVE)]
 
-    def judge(self, answer: Answer, now_s: float) -> Outcome:
+    def judge(self, answer: SinkAnswer, now_s: float) -> Outcome:
         """Go by the status."""
         return judged(answer, now_s)
 
-    def _request(self, delivery: Delivery, level: Level, now_ms: int, *, over: bool) -> Request:
+    def _request(self, delivery: Delivery, level: Level, now_ms: int, *, over: bool) -> SinkRequest:
         ends = now_ms if over else now_ms + self.holds_ms
         # Without one, or with one in the future, Alertmanager takes the end for the start. It is when the
         # loop was noticed, not when it began: a start in the past would pass over `group_wait`.

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from streams.alerts.sinks.delivery import Delivery, Digest, Step
-from streams.alerts.sinks.request import Answer, Outcome, Request, as_json, judged
+from streams.alerts.sinks.delivery import Delivery, DeliveryStep, Digest
+from streams.alerts.sinks.request import Outcome, SinkAnswer, SinkRequest, as_json, judged
 from streams.alerts.sinks.sink import Traits
 from streams.alerts.sinks.wording import Wording, tally
 from streams.core.domain.level import Level
@@ -34,32 +34,32 @@ class Apprise:
 
     def wants(self, delivery: Delivery) -> bool:
         """Want no updates: each would be another message."""
-        return delivery.step is not Step.UPDATE
+        return delivery.step is not DeliveryStep.UPDATE
 
-    def requests(self, delivery: Delivery, handle: str | None, now_ms: int) -> Sequence[Request]:
+    def requests(self, delivery: Delivery, handle: str | None, now_ms: int) -> Sequence[SinkRequest]:
         """Return one message."""
         del handle, now_ms
         link = self.wording.link(delivery.alert.session_id)
         lines = [self.wording.facts(delivery), f"session {delivery.alert.session_id}"]
         if link is not None:
             lines.append(link)
-        if delivery.step is Step.RESOLVE:
+        if delivery.step is DeliveryStep.RESOLVE:
             kind = "success"
         else:
             kind = "failure" if delivery.alert.level is Level.LOOP else "warning"
         return [_message(self.wording.headline(delivery), lines, kind)]
 
-    def digest(self, digest: Digest) -> Sequence[Request]:
+    def digest(self, digest: Digest) -> Sequence[SinkRequest]:
         """Return one message."""
         inbox = self.wording.inbox
         return [_message(tally(digest.deliveries), [inbox] if inbox else [], "warning")]
 
-    def judge(self, answer: Answer, now_s: float) -> Outcome:
+    def judge(self, answer: SinkAnswer, now_s: float) -> Outcome:
         """Go by the status that the shell gives success and failure."""
         return judged(answer, now_s)
 
 
-def _message(title: str, lines: Sequence[str], kind: str) -> Request:
+def _message(title: str, lines: Sequence[str], kind: str) -> SinkRequest:
     # A receiver that shows no titles gets both; an empty body is refused by some.
     document = {"title": title, "body": "\n".join(lines) or title, "type": kind}
-    return Request(SCHEME, {}, as_json(document))
+    return SinkRequest(SCHEME, {}, as_json(document))

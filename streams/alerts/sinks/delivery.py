@@ -10,7 +10,7 @@ from streams.core.domain.level import Level
 
 
 @unique
-class Step(StrEnum):
+class DeliveryStep(StrEnum):
     """What a delivery means for the one who gets it."""
 
     TRIGGER = "trigger"
@@ -23,7 +23,7 @@ class Step(StrEnum):
     """An event without an episode: nothing follows it."""
 
 
-class Told(NamedTuple):
+class EpisodeReference(NamedTuple):
     """What stays the same in all deliveries of an episode, so that a receiver knows them as one.
 
     Attributes:
@@ -40,9 +40,9 @@ class Told(NamedTuple):
 class Delivery(NamedTuple):
     """One alert on its way to the sinks. Its id is that of the alert, however often it is sent."""
 
-    step: Step
+    step: DeliveryStep
     alert: Alert
-    told: Told
+    told: EpisodeReference
 
     @property
     def id(self) -> str:

@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
-from streams.alerts.sinks.delivery import Delivery, Step
+from streams.alerts.sinks.delivery import Delivery, DeliveryStep
 from streams.alerts.sinks.request import (
-    Answer,
     Delivered,
     Outcome,
-    Refused,
-    Request,
+    SinkAnswer,
+    SinkRefused,
+    SinkRequest,
     json_request,
     judged,
     login,
@@ -66,7 +66,7 @@ class OtlpLogs:
         del delivery
         return True
 
-    def requests(self, delivery: Delivery, handle: str | None, now_ms: int) -> Sequence[Request]:
+    def requests(self, delivery: Delivery, handle: str | None, now_ms: int) -> Sequence[SinkRequest]:
         """Return one log record."""
         del handle
         document = {
@@ -85,18 +85,18 @@ class OtlpLogs:
         secrets = (*self.headers.values(), *login(self.url))
         return [json_request(f"{self.url}/v1/logs", document, self.headers, secrets)]
 
-    def judge(self, answer: Answer, now_s: float) -> Outcome:
+    def judge(self, answer: SinkAnswer, now_s: float) -> Outcome:
         """Go by the status, and by what a success leaves out."""
         outcome = judged(answer, now_s)
         if isinstance(outcome, Delivered):
             partial = answer.document().get("partialSuccess")
             if isinstance(partial, Mapping) and str(partial.get("rejectedLogRecords", 0)) != "0":
-                return Refused(f"rejected: {partial.get('errorMessage', '')}", answer.status, answer.body)
+                return SinkRefused(f"rejected: {partial.get('errorMessage', '')}", answer.status, answer.body)
         return outcome
 
     def _record(self, delivery: Delivery, now_ms: int) -> Mapping[str, Any]:
         alert = delivery.alert
-        level = Level.NORMAL if delivery.step is Step.RESOLVE else alert.level
+        level = Level.NORMAL if delivery.step is DeliveryStep.RESOLVE else alert.level
         number, text = _SEVERITIES[level]
         context = span_context(alert.event_id)
         is_loop = alert.kind == EventKind.LOOP_EPISODE

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
 from streams.alerts.sinks.alert import Alert
-from streams.alerts.sinks.delivery import Delivery, Step
-from streams.alerts.sinks.request import Answer, Outcome, Request, json_request, judged
+from streams.alerts.sinks.delivery import Delivery, DeliveryStep
+from streams.alerts.sinks.request import Outcome, SinkAnswer, SinkRequest, json_request, judged
 from streams.alerts.sinks.rfc3339 import rfc3339
 from streams.alerts.sinks.sink import Traits
 from streams.alerts.sinks.wording import Wording
@@ -39,15 +39,15 @@ class PagerDuty:
 
     def wants(self, delivery: Delivery) -> bool:
         """Want no updates: one after a person has resolved the incident would open another one."""
-        return delivery.step is not Step.UPDATE
+        return delivery.step is not DeliveryStep.UPDATE
 
-    def requests(self, delivery: Delivery, handle: str | None, now_ms: int) -> Sequence[Request]:
+    def requests(self, delivery: Delivery, handle: str | None, now_ms: int) -> Sequence[SinkRequest]:
         """Return one event."""
         del handle, now_ms
         alert = delivery.alert
         event: dict[str, object] = {
             "routing_key": self.routing_key,
-            "event_action": "resolve" if delivery.step is Step.RESOLVE else "trigger",
+            "event_action": "resolve" if delivery.step is DeliveryStep.RESOLVE else "trigger",
             # After a resolve, a trigger opens a new incident under this key: right for a loop that is back.
             "dedup_key": alert.key[-_KEY:],
             "client": "Eddy",
@@ -66,7 +66,7 @@ class PagerDuty:
             event |= {"client_url": link, "links": [{"href": link, "text": "The session in Eddy's console"}]}
         return [json_request(self.url, event, secrets=(self.routing_key,))]
 
-    def judge(self, answer: Answer, now_s: float) -> Outcome:
+    def judge(self, answer: SinkAnswer, now_s: float) -> Outcome:
         """Go by the status: 202 is success."""
         return judged(answer, now_s)
 

@@ -19,7 +19,7 @@ _SAID: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class SinkRequest:
     """One POST. ``repr`` shows no secret; `shown` is for people.
 
     Attributes:
@@ -75,9 +75,11 @@ def hidden(text: str, secrets: tuple[str, ...]) -> str:
 
 def json_request(
     url: str, document: object, headers: Mapping[str, str] | None = None, secrets: tuple[str, ...] = ()
-) -> Request:
+) -> SinkRequest:
     """Return a request with a JSON document, always the same bytes for the same document."""
-    return Request(url, {"Content-Type": "application/json", **(headers or {})}, as_json(document), secrets)
+    return SinkRequest(
+        url, {"Content-Type": "application/json", **(headers or {})}, as_json(document), secrets
+    )
 
 
 def as_json(document: object) -> bytes:
@@ -102,7 +104,7 @@ def _finite(value: Any) -> Any:
             return value
 
 
-class Answer(NamedTuple):
+class SinkAnswer(NamedTuple):
     """What came back. Names of headers are in lower case; of the body only the beginning is kept."""
 
     status: int
@@ -137,7 +139,7 @@ class TryAgain(NamedTuple):
     after_s: float | None = None
 
 
-class Refused(NamedTuple):
+class SinkRefused(NamedTuple):
     """It never will be: a dead letter. ``body`` is the beginning of the answer."""
 
     why: str
@@ -153,26 +155,26 @@ class Gone(NamedTuple):
     body: bytes
 
 
-Outcome = Delivered | TryAgain | Refused | Gone
+Outcome = Delivered | TryAgain | SinkRefused | Gone
 
 
-def judged(answer: Answer, now_s: float) -> Outcome:
+def judged(answer: SinkAnswer, now_s: float) -> Outcome:
     """Return what an answer means by its status alone.
 
     Args:
         answer: The answer.
         now_s: Seconds since 1970, for a `Retry-After` that is a date.
 
-    >>> judged(Answer(429, {"retry-after": "7"}, b""), 0)
+    >>> judged(SinkAnswer(429, {"retry-after": "7"}, b""), 0)
     TryAgain(why='HTTP 429', after_s=7.0)
-    >>> judged(Answer(400, {}, b"no"), 0)
+    >>> judged(SinkAnswer(400, {}, b"no"), 0)
     Refused(why='HTTP 400: no', status=400, body=b'no')
     """
     if 200 <= answer.status < 300:
         return Delivered()
     if answer.status in _AGAIN or answer.status >= 500:
         return TryAgain(answer.said, retry_after(answer.headers.get("retry-after"), now_s))
-    return Refused(answer.said, answer.status, answer.body)
+    return SinkRefused(answer.said, answer.status, answer.body)
 
 
 def retry_after(value: str | None, now_s: float) -> float | None:

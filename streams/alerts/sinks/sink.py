@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from streams.alerts.sinks.delivery import Delivery, Digest
-from streams.alerts.sinks.request import Answer, Outcome, Request
+from streams.alerts.sinks.request import Outcome, SinkAnswer, SinkRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class Sink(Protocol):
         """Tell whether it has anything to say of a delivery. It wants every trigger and every resolve."""
         ...
 
-    def requests(self, delivery: Delivery, handle: str | None, now_ms: int) -> Sequence[Request]:
+    def requests(self, delivery: Delivery, handle: str | None, now_ms: int) -> Sequence[SinkRequest]:
         """Return what to send, in order; each is sent once the one before has arrived.
 
         Args:
@@ -57,7 +57,7 @@ class Sink(Protocol):
         """
         ...
 
-    def judge(self, answer: Answer, now_s: float) -> Outcome:
+    def judge(self, answer: SinkAnswer, now_s: float) -> Outcome:
         """Return what an answer means; the time in s since 1970."""
         ...
 
@@ -70,6 +70,6 @@ class Chat(Sink, Protocol):
     pair triggers with resolves, so they get each of them.
     """
 
-    def digest(self, digest: Digest) -> Sequence[Request]:
+    def digest(self, digest: Digest) -> Sequence[SinkRequest]:
         """Return what to send for several deliveries at once."""
         ...

@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
-from streams.alerts.sinks.delivery import Delivery, Digest, Step
+from streams.alerts.sinks.delivery import Delivery, DeliveryStep, Digest
 from streams.alerts.sinks.request import (
-    Answer,
     Delivered,
     Outcome,
-    Refused,
-    Request,
+    SinkAnswer,
+    SinkRefused,
+    SinkRequest,
     TryAgain,
     json_request,
     judged,
@@ -59,29 +59,29 @@ class SlackBot:
         del delivery
         return True
 
-    def requests(self, delivery: Delivery, handle: str | None, now_ms: int) -> Sequence[Request]:
+    def requests(self, delivery: Delivery, handle: str | None, now_ms: int) -> Sequence[SinkRequest]:
         """Return a new message, or how the first one changes and what its thread gets."""
         del now_ms
         shown = message(delivery, self.wording)
         first = _first(handle)
         if first is None:
             # There is nothing to change: the episode was part of a digest.
-            return [] if delivery.step is Step.UPDATE else [self._post(shown, delivery)]
+            return [] if delivery.step is DeliveryStep.UPDATE else [self._post(shown, delivery)]
         match delivery.step:
-            case Step.RESOLVE:
+            case DeliveryStep.RESOLVE:
                 struck = message(delivery, self.wording, struck=True)
                 return [self._post(shown, delivery, thread=first), self._change(struck, first)]
-            case Step.TRIGGER:  # it is back, or worse
+            case DeliveryStep.TRIGGER:  # it is back, or worse
                 reply = self._post(shown, delivery, thread=first, broadcast=True)
                 return [reply, self._change(shown, first)]
             case _:
                 return [self._change(shown, first)]
 
-    def digest(self, digest: Digest) -> Sequence[Request]:
+    def digest(self, digest: Digest) -> Sequence[SinkRequest]:
         """Return one message."""
         return [self._call("chat.postMessage", digest_message(digest, self.wording))]
 
-    def judge(self, answer: Answer, now_s: float) -> Outcome:
+    def judge(self, answer: SinkAnswer, now_s: float) -> Outcome:
         """Go by `ok` and `error`; remember the first message."""
         by_status = judged(answer, now_s)
         if not isinstance(by_status, Delivered):
@@ -94,7 +94,7 @@ class SlackBot:
             return TryAgain(f"Slack says {error}", retry_after(answer.headers.get("retry-after"), now_s))
         if error in _NOTHING_TO_CHANGE:
             return Delivered()
-        return Refused(f"Slack says {error}", answer.status, answer.body)
+        return SinkRefused(f"Slack says {error}", answer.status, answer.body)
 
     def _post(
         self,
@@ -103,7 +103,7 @@ class SlackBot:
         thread: Mapping[str, str] | None = None,
         *,
         broadcast: bool = False,
-    ) -> Request:
+    ) -> SinkRequest:
         of_eddy = {"id": delivery.id, "key": delivery.alert.key, "step": delivery.step}
         call = {**shown, "metadata": {"event_type": "eddy_alert", "event_payload": of_eddy}}
         if thread is not None:
@@ -112,10 +112,10 @@ class SlackBot:
                 call["reply_broadcast"] = True
         return self._call("chat.postMessage", call)
 
-    def _change(self, shown: Mapping[str, Any], first: Mapping[str, str]) -> Request:
+    def _change(self, shown: Mapping[str, Any], first: Mapping[str, str]) -> SinkRequest:
         return self._call("chat.update", {**shown, **first})
 
-    def _call(self, method: str, arguments: Mapping[str, Any]) -> Request:
+    def _call(self, method: str, arguments: Mapping[str, Any]) -> SinkRequest:
         document = {"channel": self.channel, "unfurl_links": False, **arguments}
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json; charset=utf-8"}
         return json_request(f"{self.url}/{method}", document, headers, (self.token,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from streams.alerts.sinks.delivery import Delivery, Digest, Step
+from streams.alerts.sinks.delivery import Delivery, DeliveryStep, Digest
 from streams.alerts.sinks.wording import Wording, tally
 from streams.core.domain.level import Level
 from streams.core.domain.text.printable import printable
@@ -27,7 +27,7 @@ def message(delivery: Delivery, wording: Wording, *, struck: bool = False) -> Ma
         struck: Whether it is over, and its first message is to show that.
     """
     headline, facts = wording.headline(delivery), wording.facts(delivery)
-    is_over = struck or delivery.step is Step.RESOLVE
+    is_over = struck or delivery.step is DeliveryStep.RESOLVE
     mark = _OVER if is_over else _MARKS.get(delivery.alert.level, _MARKS[Level.WARNING])
     elements = [
         _emoji(mark),

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import ClassVar, Final
 
 from streams.alerts.sinks.delivery import Delivery
-from streams.alerts.sinks.request import Answer, Gone, Outcome, Request, as_json, judged
+from streams.alerts.sinks.request import Gone, Outcome, SinkAnswer, SinkRequest, as_json, judged
 from streams.alerts.sinks.rfc3339 import rfc3339
 from streams.alerts.sinks.sink import Traits
 from streams.alerts.sinks.span_context import span_context
@@ -44,7 +44,7 @@ class Webhook:
         del delivery
         return True
 
-    def requests(self, delivery: Delivery, handle: str | None, now_ms: int) -> Sequence[Request]:
+    def requests(self, delivery: Delivery, handle: str | None, now_ms: int) -> Sequence[SinkRequest]:
         """Return one event."""
         del handle
         alert = delivery.alert
@@ -66,9 +66,9 @@ class Webhook:
         headers = {"Content-Type": _MEDIA_TYPE}
         if self.keys:
             headers |= signed(self.keys, message_id(delivery.id), now_ms // 1000, body)
-        return [Request(self.url, headers, body, (self.url,))]
+        return [SinkRequest(self.url, headers, body, (self.url,))]
 
-    def judge(self, answer: Answer, now_s: float) -> Outcome:
+    def judge(self, answer: SinkAnswer, now_s: float) -> Outcome:
         """Go by the status; 410 says that nothing more is wanted."""
         if answer.status == HTTPStatus.GONE:
             return Gone(answer.said, answer.status, answer.body)

@@ -9,7 +9,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from streams.alerts.sinks.alert import Alert
-from streams.alerts.sinks.delivery import Delivery, Step
+from streams.alerts.sinks.delivery import Delivery, DeliveryStep
 from streams.core.detectors.verdict.episode import Phase
 from streams.core.detectors.verdict.presentation import pattern
 from streams.core.domain.event import EventKind
@@ -57,7 +57,7 @@ class Wording:
         state, what = _state(delivery), _what(alert)
         if not what.startswith(_STUCK):
             return printable(f"{agent} {state}. {what}", _LONGEST)
-        if delivery.step is Step.RESOLVE:
+        if delivery.step is DeliveryStep.RESOLVE:
             return printable(f"{agent} {state}. It was {what}", _LONGEST)
         state = state.replace("looping", _STUCK)
         return printable(f"{agent} {state}{what.removeprefix(_STUCK)}", _LONGEST)
@@ -114,8 +114,8 @@ def tally(deliveries: Sequence[Delivery]) -> str:
 
     It does not say which session is worst: the console does.
     """
-    over = [each for each in deliveries if each.step is Step.RESOLVE]
-    looping = [each for each in deliveries if each.step is not Step.RESOLVE]
+    over = [each for each in deliveries if each.step is DeliveryStep.RESOLVE]
+    looping = [each for each in deliveries if each.step is not DeliveryStep.RESOLVE]
     parts = []
     if looping:
         parts.append(f"{_sessions(len(looping))} {'loops' if len(looping) == 1 else 'loop'}")
@@ -137,9 +137,9 @@ def _state(delivery: Delivery) -> str:
     alert = delivery.alert
     does = "waiting in vain" if alert.fields.get("rule") == _WAITING else "looping"
     match delivery.step:
-        case Step.RESOLVE:
+        case DeliveryStep.RESOLVE:
             return _ENDS.get(str(alert.fields.get("reason")), "is out of the loop")
-        case Step.UPDATE:
+        case DeliveryStep.UPDATE:
             return f"is still {does}"
         case _:
             does = f"is {does}" if alert.level.at_least(Level.LOOP) else f"may be {does}"

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from streams.cli.settings_choice import Chosen
 from streams.cli.text.counting import count
-from streams.cli.text.line import Line, Span
+from streams.cli.text.line import Line, TextSpan
 from streams.core.backtest import Totals
 from streams.core.domain.text.printable import printable
 from streams.core.policy.comparison import DifferenceKind
-from streams.core.policy.session_comparison import Detection, FoundBy, SessionComparison, Side
+from streams.core.policy.session_comparison import Detection, FoundBy, PublishedSide, SessionComparison
 from streams.core.settings_document.document import to_document
 
 _STYLES: Final = {
@@ -26,15 +26,15 @@ _STYLES: Final = {
 
 def heading_lines(a: Chosen, b: Chosen) -> Iterator[Line]:
     """What is compared: the two documents, and the settings in which they differ."""
-    yield Line.of(Span("A  ", "bold"), Span(printable(a.name, 200)))
-    yield Line.of(Span("B  ", "bold"), Span(printable(b.name, 200)))
+    yield Line.of(TextSpan("A  ", "bold"), TextSpan(printable(a.name, 200)))
+    yield Line.of(TextSpan("B  ", "bold"), TextSpan(printable(b.name, 200)))
     in_a, in_b = to_document(a.settings), to_document(b.settings)
     differing = [name for name in in_a if in_a[name] != in_b[name]]
     for name in differing:
         values = f"{json.dumps(in_a[name])} → {json.dumps(in_b[name])}"
-        yield Line.of(Span(f"   {name}: {printable(values, 200)}"))
+        yield Line.of(TextSpan(f"   {name}: {printable(values, 200)}"))
     if not differing:
-        yield Line.of(Span("   They do not differ.", "dim"))
+        yield Line.of(TextSpan("   They do not differ.", "dim"))
     yield Line()
 
 
@@ -42,46 +42,48 @@ def session_lines(session: SessionComparison) -> Iterator[Line]:
     """What would have changed for a session."""
     name = f"{printable(session.session_id, 80)} · {printable(session.agent_id, 40) or 'no agent'}"
     counts = f" · {count(session.records, 'record')}, {session.differing:,} would differ"
-    yield Line.of(Span("● ", _STYLES[session.found_by]), Span(name, "bold"), Span(counts))
+    yield Line.of(TextSpan("● ", _STYLES[session.found_by]), TextSpan(name, "bold"), TextSpan(counts))
     loop = _loop(session)
     if loop:
-        yield Line.of(Span(f"    loop {loop}", _STYLES[session.found_by]))
+        yield Line.of(TextSpan(f"    loop {loop}", _STYLES[session.found_by]))
     changed = _changed(session.a.alerts, session.b.alerts)
     if changed:
-        yield Line.of(Span(f"    alerts {changed}"))
-    yield Line.of(Span(f"    differs in {_counted(session.kinds)}"))
+        yield Line.of(TextSpan(f"    alerts {changed}"))
+    yield Line.of(TextSpan(f"    differs in {_counted(session.kinds)}"))
 
 
 def summary_lines(totals: Totals) -> Iterator[Line]:
     """The last lines: how much would have changed."""
     yield Line.of(
-        Span(f"{count(totals.records, 'record')}: ", "bold"),
-        Span(f"{totals.differing:,} would differ" + (f" ({_counted(totals.kinds)})" if totals.kinds else "")),
+        TextSpan(f"{count(totals.records, 'record')}: ", "bold"),
+        TextSpan(
+            f"{totals.differing:,} would differ" + (f" ({_counted(totals.kinds)})" if totals.kinds else "")
+        ),
     )
     if totals.rejected or totals.unreadable:
         yield Line.of(
-            Span(
+            TextSpan(
                 f"  left out: {totals.rejected:,} rejected under both, {totals.unreadable:,} unreadable",
                 "yellow",
             )
         )
     yield Line.of(
-        Span(f"{count(totals.sessions, 'session')}: ", "bold"),
-        Span(f"{totals.differing_sessions:,} would differ"),
+        TextSpan(f"{count(totals.sessions, 'session')}: ", "bold"),
+        TextSpan(f"{totals.differing_sessions:,} would differ"),
     )
     loops = totals.loops
     both = loops[FoundBy.BOTH]
     when = f" ({totals.earlier:,} earlier under B, {totals.later:,} later)" if both else ""
     yield Line.of(
-        Span("loops: ", "bold"),
-        Span(f"{both:,} under both{when}, {loops[FoundBy.ONLY_A]:,} only under A, "),
-        Span(f"{loops[FoundBy.ONLY_B]:,} only under B"),
+        TextSpan("loops: ", "bold"),
+        TextSpan(f"{both:,} under both{when}, {loops[FoundBy.ONLY_A]:,} only under A, "),
+        TextSpan(f"{loops[FoundBy.ONLY_B]:,} only under B"),
     )
     alerts_a, alerts_b = totals.alerts_a, totals.alerts_b
     changed = _changed(alerts_a, alerts_b)
     yield Line.of(
-        Span("alerts: ", "bold"),
-        Span(f"{alerts_a.total():,} → {alerts_b.total():,}" + (f" ({changed})" if changed else "")),
+        TextSpan("alerts: ", "bold"),
+        TextSpan(f"{alerts_a.total():,} → {alerts_b.total():,}" + (f" ({changed})" if changed else "")),
     )
 
 
@@ -160,6 +162,6 @@ def _in_order(kinds: Counter[DifferenceKind]) -> dict[str, int]:
     return {str(kind): kinds[kind] for kind in DifferenceKind if kinds[kind]}
 
 
-def _side(side: Side) -> dict[str, Any]:
+def _side(side: PublishedSide) -> dict[str, Any]:
     loop = None if side.loop is None else side.loop._asdict()
     return {"loop": loop, "alerts": dict(sorted(side.alerts.items()))}

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from streams.cli.text.line import Line, Span
+from streams.cli.text.line import Line, TextSpan
 from streams.control.ack import Ack, GuardFacts, Status
 from streams.control.command import Action, Command, Scope
-from streams.control.outcome import Answer, Guard, Phase, Presence, furthest
+from streams.control.outcome import CommandPhase, Guard, GuardAnswer, Presence, furthest
 from streams.core.domain.text.clock import clock, day, duration
 from streams.core.domain.text.printable import printable
 
@@ -17,13 +17,13 @@ _LONGEST_ID: Final = 120
 _LONGEST_TEXT: Final = 300
 _PHASE_AT: Final = 11
 
-_STYLES: Final[Mapping[Phase, str]] = MappingProxyType(
+_STYLES: Final[Mapping[CommandPhase, str]] = MappingProxyType(
     {
-        Phase.ASKED: "cyan",
-        Phase.RECEIVED: "yellow",
-        Phase.IN_EFFECT: "bold green",
-        Phase.OVER: "dim",
-        Phase.REFUSED: "bold red",
+        CommandPhase.ASKED: "cyan",
+        CommandPhase.RECEIVED: "yellow",
+        CommandPhase.IN_EFFECT: "bold green",
+        CommandPhase.OVER: "dim",
+        CommandPhase.REFUSED: "bold red",
     }
 )
 
@@ -77,10 +77,10 @@ def what(command: Command) -> str:
 def asked_line(command: Command, place: tuple[int, int] | None) -> Line:
     """Return the line of a command that was just issued; without a place, of one that is not."""
     where = "not sent (dry run)" if place is None else f"{place[0]}:{place[1]} of session-commands"
-    return _line(Phase.ASKED, f"{whom(command)}: {what(command)} ({where})")
+    return _line(CommandPhase.ASKED, f"{whom(command)}: {what(command)} ({where})")
 
 
-def answer_line(command: Command, answer: Answer, *, with_session: bool = False) -> Line:
+def answer_line(command: Command, answer: GuardAnswer, *, with_session: bool = False) -> Line:
     """Return what a guard said of a command."""
     ack = answer.ack
     who = guard_name(ack.guard_id, ack.guard)
@@ -89,9 +89,9 @@ def answer_line(command: Command, answer: Answer, *, with_session: bool = False)
     when = moment(ack.effective_at or ack.at)
     detail = f": {printable(ack.detail, _LONGEST_TEXT)}" if ack.detail else ""
     match answer.phase:
-        case Phase.RECEIVED:
+        case CommandPhase.RECEIVED:
             said = f"by {who}; it takes effect before the next step{detail}"
-        case Phase.IN_EFFECT:
+        case CommandPhase.IN_EFFECT:
             said = f"since {when}, {_EFFECTS.get(command.action, 'done')} ({who}){detail}"
         case _:
             said = f"{printable(ack.status, 40)} at {when} ({who}){detail}"
@@ -137,7 +137,7 @@ def silence_lines(
 
 
 def history_lines(
-    command: Command, place: tuple[int, int], found: Iterable[Answer], now: int
+    command: Command, place: tuple[int, int], found: Iterable[GuardAnswer], now: int
 ) -> Iterator[Line]:
     """Yield the lines of one command in the past, and of what was answered."""
     answers = tuple(found)
@@ -145,13 +145,13 @@ def history_lines(
     why = printable(command.reason, _LONGEST_TEXT)
     scope = f"{whom(command)}: " if command.is_hold else ""
     head = f"{moment(command.issued_at)}  {scope}{what(command)}, by {by}: {why}  [{place[0]}:{place[1]}]"
-    yield Line.of(Span(head, "bold"))
+    yield Line.of(TextSpan(head, "bold"))
     for answer in answers:
         line = answer_line(command, answer)
-        yield Line.of(Span("    "), *line.spans)
+        yield Line.of(TextSpan("    "), *line.spans)
     if not answers:
         over = "it has expired" if command.expires_at <= now else "it stands"
-        yield Line.of(Span("    "), *_line(Phase.ASKED, f"no guard answered; {over}").spans)
+        yield Line.of(TextSpan("    "), *_line(CommandPhase.ASKED, f"no guard answered; {over}").spans)
 
 
 def presence_lines(
@@ -193,7 +193,7 @@ def moment(at: int) -> str:
 
 
 def fields(
-    command: Command, place: tuple[int, int] | None, found: Iterable[Answer], guards: Collection[Guard]
+    command: Command, place: tuple[int, int] | None, found: Iterable[GuardAnswer], guards: Collection[Guard]
 ) -> dict[str, Any]:
     """Return a command and what became of it, for machines."""
     answers = tuple(found)
@@ -206,5 +206,5 @@ def fields(
     }
 
 
-def _line(phase: Phase, said: str) -> Line:
-    return Line.of(Span(f"{phase:<{_PHASE_AT}}", _STYLES[phase]), Span(said))
+def _line(phase: CommandPhase, said: str) -> Line:
+    return Line.of(TextSpan(f"{phase:<{_PHASE_AT}}", _STYLES[phase]), TextSpan(said))

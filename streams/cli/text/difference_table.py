@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from streams.cli.text.estimate_text import estimate_text
-from streams.cli.text.line import Table
-from streams.core.evaluation.difference import Difference, StuckChange
+from streams.cli.text.line import TextTable
+from streams.core.evaluation.difference import ScoreDifference, StuckChange
 
 _STUCK = ("detector", "found", "false", "precision", "median delay", "stuck records after the alarm")
 _LABELLED = (
@@ -20,13 +20,13 @@ _LABELLED = (
 )
 
 
-def difference_lines(found: Sequence[Difference], name: str) -> Iterator[str | Table]:
+def difference_lines(found: Sequence[ScoreDifference], name: str) -> Iterator[str | TextTable]:
     """Write what changes against the settings of this name, piece by piece."""
     yield f"## all, less the same under {name}"
     stuck = [(each.detector, each.stuck) for each in found if each.stuck is not None]
     if any(change.found.value is not None for _, change in stuck):
-        yield Table("Stuck sessions", _STUCK, [_stuck(*each) for each in stuck])
-    yield Table("Records and sessions", _LABELLED, [_labelled(each) for each in found])
+        yield TextTable("Stuck sessions", _STUCK, [_stuck(*each) for each in stuck])
+    yield TextTable("Records and sessions", _LABELLED, [_labelled(each) for each in found])
     yield ""
 
 
@@ -39,7 +39,7 @@ def _stuck(detector: str, change: StuckChange) -> list[str]:
     ]
 
 
-def _labelled(each: Difference) -> list[str]:
+def _labelled(each: ScoreDifference) -> list[str]:
     return [
         each.detector,
         *(estimate_text(one, "+.2f") for one in (each.precision, each.recall, each.f1, each.sessions_f1)),

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from streams.cli.text.estimate_text import DELAY, counted, delay_texts, estimate_text
-from streams.cli.text.line import Table
+from streams.cli.text.line import TextTable
 from streams.cli.text.stuck_table import ended_tables, stuck_tables
 from streams.core.evaluation.estimate import Estimate
-from streams.core.evaluation.evaluation import AlarmRate, Part, Row
+from streams.core.evaluation.evaluation import AlarmRate, DetectorRow, SourceRows
 from streams.core.evaluation.scores import Scores
-from streams.core.evaluation.watch import Kind
+from streams.core.evaluation.watch import CallKind
 
 _SCORES = ("detector", "hits", "false", "missed", "precision", "recall", "F1")
 # The first record of a session repeats nothing.
-_KINDS = [kind for kind in Kind if kind is not Kind.FIRST]
+_KINDS = [kind for kind in CallKind if kind is not CallKind.FIRST]
 _BY_KIND = "Records by kind: found, and false"
 _DELAY = ("detector", "noticed", "unnoticed", *DELAY)
 _ALARMS = ("detector", "sessions with alarm", "per 100 sessions", "alarms per 100 sessions")
 _RULES = ("detector", "rule", "finds", "false", "only it finds", "only it, false", "healthy sessions")
 
 
-def part_lines(part: Part, *, with_rules: bool) -> Iterator[str | Table]:
+def part_lines(part: SourceRows, *, with_rules: bool) -> Iterator[str | TextTable]:
     """Write one source, or all of them, piece by piece. ``with_rules`` adds what each rule contributes."""
     yield f"## {part.source}"
     yield ""
@@ -29,20 +29,20 @@ def part_lines(part: Part, *, with_rules: bool) -> Iterator[str | Table]:
     yield from stuck_tables(part, with_rules=with_rules)
     yield from ended_tables(part)
     if part.labelled:
-        yield Table("Records", _SCORES, [_scores(row.detector, row.steps) for row in part.rows])
-        yield Table("Sessions", _SCORES, [_scores(row.detector, row.sessions) for row in part.rows])
+        yield TextTable("Records", _SCORES, [_scores(row.detector, row.steps) for row in part.rows])
+        yield TextTable("Sessions", _SCORES, [_scores(row.detector, row.sessions) for row in part.rows])
         header = ("detector", *(kind.value for kind in _KINDS))
-        yield Table(_BY_KIND, header, [_kinds(row) for row in part.rows])
-        yield Table("Delay, in records and seconds", _DELAY, [_delay(row) for row in part.rows])
+        yield TextTable(_BY_KIND, header, [_kinds(row) for row in part.rows])
+        yield TextTable("Delay, in records and seconds", _DELAY, [_delay(row) for row in part.rows])
     if part.healthy:
-        yield Table("Alarms, healthy sessions", _ALARMS, [_rate(row, row.healthy) for row in part.rows])
-    yield Table("Alarms, all sessions", _ALARMS, [_rate(row, row.every) for row in part.rows])
+        yield TextTable("Alarms, healthy sessions", _ALARMS, [_rate(row, row.healthy) for row in part.rows])
+    yield TextTable("Alarms, all sessions", _ALARMS, [_rate(row, row.every) for row in part.rows])
     if with_rules and (rules := [line for row in part.rows for line in _rules(row)]):
-        yield Table("Rules", _RULES, rules)
+        yield TextTable("Rules", _RULES, rules)
     yield ""
 
 
-def _content(part: Part) -> Iterator[str]:
+def _content(part: SourceRows) -> Iterator[str]:
     """Say how many sessions there are, and of how many something is known."""
     yield f"{part.sessions} sessions, {part.records} records."
     known = []
@@ -78,7 +78,7 @@ def _scores(detector: str, scores: Scores) -> list[str]:
     ]
 
 
-def _kinds(row: Row) -> list[str]:
+def _kinds(row: DetectorRow) -> list[str]:
     return [row.detector, *(_kind(row.kinds[kind]) for kind in _KINDS)]
 
 
@@ -87,7 +87,7 @@ def _kind(scores: Scores) -> str:
     return f"{found}, {scores.counts.false} false"
 
 
-def _delay(row: Row) -> list[str]:
+def _delay(row: DetectorRow) -> list[str]:
     delay = row.delay
     return [
         row.detector,
@@ -97,7 +97,7 @@ def _delay(row: Row) -> list[str]:
     ]
 
 
-def _rate(row: Row, rate: AlarmRate) -> list[str]:
+def _rate(row: DetectorRow, rate: AlarmRate) -> list[str]:
     return [
         row.detector,
         f"{rate.alarmed} of {rate.sessions}",
@@ -106,7 +106,7 @@ def _rate(row: Row, rate: AlarmRate) -> list[str]:
     ]
 
 
-def _rules(row: Row) -> Iterator[list[str]]:
+def _rules(row: DetectorRow) -> Iterator[list[str]]:
     for each in row.rules:
         numbers = (each.alone.hits, each.alone.false, each.only.hits, each.only.false, each.healthy)
         yield [row.detector, each.rule, *map(str, numbers)]

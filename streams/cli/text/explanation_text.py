@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from streams.cli.text.line import Line, Span
+from streams.cli.text.line import Line, TextSpan
 from streams.core.domain.text.clock import clock
 from streams.core.domain.text.printable import printable
 from streams.operate.explain.explanation import Explanation
@@ -29,8 +29,8 @@ def explanation_lines(told: Explanation, standing: Fields | None) -> Iterator[Li
             times = "" if firing.times == 1 else f", {firing.times:,} times"
             name = f"  {printable(firing.rule, 60)} {firing.level}"
             yield Line.of(
-                Span(name, _STYLES.get(firing.level, "")),
-                Span(f"  {at}{times}: {firing.evidence}"),
+                TextSpan(name, _STYLES.get(firing.level, "")),
+                TextSpan(f"  {at}{times}: {firing.evidence}"),
                 hang=_HANG,
             )
     if told.course:
@@ -38,33 +38,33 @@ def explanation_lines(told: Explanation, standing: Fields | None) -> Iterator[Li
         for event in told.course:
             about = f"  {clock(event['timestamp'])}  offset {event['offset']}  {event['phase']}"
             yield Line.of(
-                Span(f"{about}, {event['level']}", _STYLES.get(event["level"], "")),
-                Span(f": {sentence(event)}"),
+                TextSpan(f"{about}, {event['level']}", _STYLES.get(event["level"], "")),
+                TextSpan(f": {sentence(event)}"),
                 hang=_HANG,
             )
     where = [*_scores(told), *_standing(standing)]
     if where:
         yield from _heading("Where it stands")
-        yield from (Line.of(Span(f"  {text}"), hang=_COLUMN) for text in where)
+        yield from (Line.of(TextSpan(f"  {text}"), hang=_COLUMN) for text in where)
     yield Line()
-    yield Line.of(Span(verdict_sentence(told, standing), "bold"))
+    yield Line.of(TextSpan(verdict_sentence(told, standing), "bold"))
 
 
 def _heading(text: str) -> Iterator[Line]:
     yield Line()
-    yield Line.of(Span(text, "bold"))
+    yield Line.of(TextSpan(text, "bold"))
 
 
 def _refused(told: Explanation) -> Iterator[Line]:
     if told.duplicates:
-        yield Line.of(Span(f"{told.duplicates:,} duplicate records changed nothing", "dim"))
+        yield Line.of(TextSpan(f"{told.duplicates:,} duplicate records changed nothing", "dim"))
     if not told.rejected:
         return
-    yield Line.of(Span(f"{told.rejected:,} rejected, no part of what follows", "yellow"))
+    yield Line.of(TextSpan(f"{told.rejected:,} rejected, no part of what follows", "yellow"))
     if told.rejected > len(told.refusals):
-        yield Line.of(Span(f"  … the last {len(told.refusals)}:"))
+        yield Line.of(TextSpan(f"  … the last {len(told.refusals)}:"))
     for offset, problems in told.refusals:
-        yield Line.of(Span(f"  offset {offset}: {', '.join(problems)}"))
+        yield Line.of(TextSpan(f"  offset {offset}: {', '.join(problems)}"))
 
 
 def _scores(told: Explanation) -> Iterator[str]:

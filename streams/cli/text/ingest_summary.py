@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from streams.cli.text.counting import count
-from streams.cli.text.line import Line, Span
+from streams.cli.text.line import Line, TextSpan
 from streams.core.domain.text.printable import printable
-from streams.formats.ingest.account import Account, Source
+from streams.formats.ingest.account import FormatAccount, IngestAccount
 
 _MOST_NAMED: Final = 5
 _REASONS: Final = {
@@ -20,7 +20,7 @@ _REASONS: Final = {
 }
 
 
-def summary(account: Account) -> Iterator[Line]:
+def summary(account: IngestAccount) -> Iterator[Line]:
     """Yield the lines."""
     for name, source in sorted(account.sources.items()):
         if source.paths:
@@ -33,7 +33,7 @@ def summary(account: Account) -> Iterator[Line]:
         yield from _left_out("of no known format left out", sorted(account.unknown), [])
 
 
-def _source(name: str, source: Source) -> Iterator[Line]:
+def _source(name: str, source: FormatAccount) -> Iterator[Line]:
     problems = source.all_problems
     counts = [
         count(len(source.paths), "file"),
@@ -43,16 +43,16 @@ def _source(name: str, source: Source) -> Iterator[Line]:
         f"{count(source.all_ignored, 'line')} ignored",
         count(problems.total(), "problem"),
     ]
-    yield Line.of(Span(f"{name}: ", "bold"), Span(", ".join(filter(None, counts))))
+    yield Line.of(TextSpan(f"{name}: ", "bold"), TextSpan(", ".join(filter(None, counts))))
     for reason, number in problems.most_common():
         first = source.first[reason]
         where = printable(f"{first.where}: {first.detail}", 120)
         text = f"  {number:,} {_REASONS.get(reason, reason)}, first {where}"
-        yield Line.of(Span(text, "yellow"))
+        yield Line.of(TextSpan(text, "yellow"))
 
 
 def _left_out(what: str, paths: Sequence[str], why: Sequence[str]) -> Iterator[Line]:
     named = ", ".join(printable(path, 80) for path in paths[:_MOST_NAMED])
     more = f" and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else ""
     reason = f" ({printable(why[0], 120)})" if why else ""
-    yield Line.of(Span(f"{count(len(paths), 'file')} {what}: {named}{more}{reason}", "yellow"))
+    yield Line.of(TextSpan(f"{count(len(paths), 'file')} {what}: {named}{more}{reason}", "yellow"))

@@ -7,18 +7,18 @@ from typing import Final
 
 from streams.cli.text.screen import echo
 from streams.core.domain.text.printable import printable
-from streams.formats.adapters.adapter import Reason
+from streams.formats.adapters.adapter import IntakeReason
 from streams.formats.intake import Intake, Share
 from streams.formats.reading import InputFormat
 
 MOST_TYPES_NAMED: Final = 6
 _DETAIL: Final = 200
 _PROBLEMS: Final = {
-    Reason.UNREADABLE: "could not be read",
-    Reason.UNKNOWN_SHAPE: "shape unknown to this format",
-    Reason.ORPHAN_RESULT: "results without their call",
-    Reason.UNANSWERED: "calls without a result, not judged",
-    Reason.NO_CONTENT: "calls without captured arguments, which can raise scores and no verdict",
+    IntakeReason.UNREADABLE: "could not be read",
+    IntakeReason.UNKNOWN_SHAPE: "shape unknown to this format",
+    IntakeReason.ORPHAN_RESULT: "results without their call",
+    IntakeReason.UNANSWERED: "calls without a result, not judged",
+    IntakeReason.NO_CONTENT: "calls without captured arguments, which can raise scores and no verdict",
 }
 _OWN: Final = frozenset(InputFormat)
 
@@ -61,7 +61,7 @@ def _problems(share: Share) -> Iterator[str]:
         where, _, detail = trouble.first
         place = printable(where, _DETAIL)
         file = "" if where == trouble.file else f" in {printable(trouble.file, _DETAIL)}"
-        words = _PROBLEMS[Reason(reason)]
+        words = _PROBLEMS[IntakeReason(reason)]
         yield f"  {words}: {trouble.count:,}; the first: {place}{file}: {printable(detail, _DETAIL)}"
 
 

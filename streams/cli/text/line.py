@@ -12,14 +12,14 @@ _INDENTED: Final = re.compile(r"[^\w\"“'(\[/\\-]*")
 _LEAST_HANG: Final = 2
 
 
-class Span(NamedTuple):
+class TextSpan(NamedTuple):
     """A piece of a line, and how a terminal shows it."""
 
     text: str
     style: str = ""
 
 
-class Table(NamedTuple):
+class TextTable(NamedTuple):
     """Rows below a header, with a title. As text it is Markdown, which documents take as it is."""
 
     title: str
@@ -47,12 +47,12 @@ class Line(NamedTuple):
         hang: columns by which a terminal indents what it wraps; None for where the first word begins.
     """
 
-    spans: tuple[Span, ...] = ()
+    spans: tuple[TextSpan, ...] = ()
     cut: bool = False
     hang: int | None = None
 
     @classmethod
-    def of(cls, *spans: Span, hang: int | None = None) -> Line:
+    def of(cls, *spans: TextSpan, hang: int | None = None) -> Line:
         """Make a line that is shown whole."""
         return cls(spans, hang=hang)
 
@@ -64,7 +64,7 @@ class Line(NamedTuple):
     def indent(self) -> int:
         """Return the columns by which a terminal indents what it wraps.
 
-        >>> Line.of(Span("  ▲ s-1: a loop")).indent(), Line.of(Span("5 records")).indent()
+        >>> Line.of(TextSpan("  ▲ s-1: a loop")).indent(), Line.of(Span("5 records")).indent()
         (4, 2)
         """
         if self.hang is not None:

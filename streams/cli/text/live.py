@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from streams.cli.text.alert_style import mark, style
-from streams.cli.text.line import Line, Span
+from streams.cli.text.line import Line, TextSpan
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.level import Level
 from streams.core.domain.outcome import Scored
@@ -14,14 +14,14 @@ from streams.core.domain.text.clock import clock
 from streams.core.domain.text.printable import printable
 from streams.core.entry import Entry, session_key
 from streams.core.offline import MOST_FOLLOWED, Judge, Judgement
-from streams.formats.ingest.sink import Sent
+from streams.formats.ingest.sink import SentRecord
 from streams.operate.explain.presentation import meaning, sentence
 
 MOST_NAMED: Final = 10
 """Sessions named that were in a loop before anything was followed; it counts the others."""
 
 
-class Live:
+class LiveAlerts:
     """A sink that judges records and writes alerts that say something new.
 
     Until `catch_up` is called, records are the past: then only sessions that are in a loop are named.
@@ -39,7 +39,7 @@ class Live:
         self.sessions: set[str] = set()
         self.loops: set[str] = set()
 
-    async def write(self, records: Sequence[Sent]) -> None:
+    async def write(self, records: Sequence[SentRecord]) -> None:
         """Judge records."""
         for each in records:
             self._add(self._judge.judge(Entry(session_key(each.value), None, each.value, None)))
@@ -55,7 +55,7 @@ class Live:
         for line in list(self._past.values())[-MOST_NAMED:]:
             self._write(line)
         if len(self._past) > MOST_NAMED:
-            self._write(Line.of(Span(f"  … and {len(self._past) - MOST_NAMED:,} more in a loop")))
+            self._write(Line.of(TextSpan(f"  … and {len(self._past) - MOST_NAMED:,} more in a loop")))
         self._past.clear()
 
     def _add(self, judgement: Judgement) -> None:
@@ -83,9 +83,9 @@ def _line(outcome: Scored, fields: Mapping[str, Any]) -> Line:
     found, decision = meaning(fields), outcome.decision
     shown = style(found)
     return Line.of(
-        Span(f"{clock(decision.timestamp)}  ", "dim"),
-        Span(f"{mark(found)} ", shown),
-        Span(printable(decision.session_id, 40), shown),
-        Span(f" · {printable(decision.agent_id, 24)}" if decision.agent_id else ""),
-        Span(f"  {found.alert}: {sentence(fields)}"),
+        TextSpan(f"{clock(decision.timestamp)}  ", "dim"),
+        TextSpan(f"{mark(found)} ", shown),
+        TextSpan(printable(decision.session_id, 40), shown),
+        TextSpan(f" · {printable(decision.agent_id, 24)}" if decision.agent_id else ""),
+        TextSpan(f"  {found.alert}: {sentence(fields)}"),
     )

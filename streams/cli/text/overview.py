@@ -9,8 +9,8 @@ from typing import Any, Final
 import orjson
 
 from streams.cli.text.intake_report import count
-from streams.cli.text.line import Line, Span
-from streams.cli.text.report import Tally
+from streams.cli.text.line import Line, TextSpan
+from streams.cli.text.report import ReportTally
 from streams.core.detectors.verdict.presentation import pattern
 from streams.core.domain.decision import Decision
 from streams.core.domain.level import Level
@@ -29,7 +29,7 @@ _CALL: Final = 80
 _SAYS_MOST: Final = ("command", "cmd", "file_path", "path", "query", "pattern", "url")
 
 
-class Loop:
+class LoopOverview:
     """One episode at LOOP of a session.
 
     Attributes:
@@ -75,7 +75,7 @@ class Course:
         self.began = began
         self.file = file
         self.tokens = 0.0
-        self.loops: list[Loop] = []
+        self.loops: list[LoopOverview] = []
         self.open = False
         """Whether the newest loop is under way."""
         self.alerted = False
@@ -105,7 +105,7 @@ class Course:
                 self.open = False
             elif found.level is Level.LOOP and not self.open:
                 self.open = True
-                self.loops.append(Loop(event.fields, decision))
+                self.loops.append(LoopOverview(event.fields, decision))
 
 
 class Overview:
@@ -132,7 +132,7 @@ class Overview:
         self._intake = intake
         self._paths, self._options = paths, options
         self._only_loops = only_loops
-        self._tally = Tally()
+        self._tally = ReportTally()
         self._courses: dict[str, Course] = {}
 
     def add(self, judgement: Judgement) -> None:
@@ -146,7 +146,7 @@ class Overview:
                 self._courses[decision.session_id] = course
             course.add(judgement.outcome)
 
-    def finish(self) -> Tally:
+    def finish(self) -> ReportTally:
         """Write the table and the sums; return what was counted."""
         for line in self.lines():
             self._write(line)
@@ -161,15 +161,15 @@ class Overview:
         sessions = count(len(self._courses), "session")
         if looped:
             yield Line.of(
-                Span(f"{len(looped):,} of {sessions} went in circles", "bold red"),
-                Span(_spent(looped)),
+                TextSpan(f"{len(looped):,} of {sessions} went in circles", "bold red"),
+                TextSpan(_spent(looped)),
             )
             yield Line()
-            yield Line.of(Span(_HEADING, "dim"))
+            yield Line.of(TextSpan(_HEADING, "dim"))
             for name, course in looped[:MOST_SESSIONS_SHOWN]:
                 yield from _session(name, course)
             if len(looped) > MOST_SESSIONS_SHOWN:
-                yield Line.of(Span(f"  … and {len(looped) - MOST_SESSIONS_SHOWN:,} more"))
+                yield Line.of(TextSpan(f"  … and {len(looped) - MOST_SESSIONS_SHOWN:,} more"))
         if looped and len(looped) < len(self._courses) and not self._only_loops:
             yield Line()
         if not self._only_loops:
@@ -184,24 +184,26 @@ class Overview:
             named = ", ".join(printable(name, _NAME) for name in suspicious[:MOST_SUSPICIOUS_NAMED])
             more = len(suspicious) - MOST_SUSPICIOUS_NAMED
             yield Line.of(
-                Span(f"{count(len(suspicious), 'session')} suspicious, in no loop: ", "yellow"),
-                Span(named + (f" and {more:,} more" if more > 0 else "")),
+                TextSpan(f"{count(len(suspicious), 'session')} suspicious, in no loop: ", "yellow"),
+                TextSpan(named + (f" and {more:,} more" if more > 0 else "")),
             )
         healthy = len(calm) - len(suspicious)
         if healthy:
             tokens = sum(course.tokens for course in calm.values() if not course.alerted)
             spent = f", {tokens:,.0f} tokens" if tokens else ""
-            yield Line.of(Span(f"{count(healthy, 'session')} healthy", "green"), Span(spent))
+            yield Line.of(TextSpan(f"{count(healthy, 'session')} healthy", "green"), TextSpan(spent))
 
     def _commands(self, looped: list[tuple[str, Course]]) -> Iterator[Line]:
         """Recommend how to look at a session."""
         if looped:
             name, course = looped[0]
             yield Line()
-            yield Line.of(Span("Step by step: ", "bold"), Span(_command(name, (*self._options, course.file))))
+            yield Line.of(
+                TextSpan("Step by step: ", "bold"), TextSpan(_command(name, (*self._options, course.file)))
+            )
             if len(looped) > 1:
                 others = shlex.join((*self._options, *self._paths))
-                yield Line.of(Span(f"Any other one: eddy explain SESSION {others}"))
+                yield Line.of(TextSpan(f"Any other one: eddy explain SESSION {others}"))
 
 
 _HEADING: Final = "  tokens in loop  began, UTC           lasted     session"
@@ -214,15 +216,15 @@ def _session(name: str, course: Course) -> Iterator[Line]:
     tokens = f"{course.wasted:,.0f}" if course.tokens else "unknown"
     cost = "" if course.cost is None else f"  {dollars(course.cost)}"
     yield Line.of(
-        Span(f"▲ {tokens:>14}  ", "bold red"),
-        Span(f"{day(began)} {clock(began)}  {lasted:<9}  "),
-        Span(printable(name, _NAME), "bold"),
-        Span(cost),
+        TextSpan(f"▲ {tokens:>14}  ", "bold red"),
+        TextSpan(f"{day(began)} {clock(began)}  {lasted:<9}  "),
+        TextSpan(printable(name, _NAME), "bold"),
+        TextSpan(cost),
     )
     call = f": {dearest.call}" if dearest.call else ""
     others = len(course.loops) - 1
     more = f"; and {count(others, 'more loop')}" if others else ""
-    yield Line.of(Span(f"{'':18}{pattern(dearest.fields)}{call}{more}"))
+    yield Line.of(TextSpan(f"{'':18}{pattern(dearest.fields)}{call}{more}"))
 
 
 def _spent(looped: list[tuple[str, Course]]) -> str:

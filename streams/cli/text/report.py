@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from streams.cli.text.counting import count
-from streams.cli.text.line import Line, Span
-from streams.cli.text.timeline import COLUMNS, Timeline
+from streams.cli.text.line import Line, TextSpan
+from streams.cli.text.timeline import COLUMNS, SessionTimeline
 from streams.core.domain.level import Level
 from streams.core.domain.outcome import Duplicate, Rejected, Scored
 from streams.core.domain.text.printable import printable
@@ -25,7 +25,7 @@ MOST_SESSIONS_NAMED: Final = 25
 
 
 @dataclass(slots=True)
-class Tally:
+class ReportTally:
     """What is counted over all records."""
 
     scored: int = 0
@@ -66,7 +66,7 @@ def is_at_loop(outcome: Scored | Duplicate | Rejected) -> bool:
     return isinstance(outcome, Scored) and outcome.enriched["eddy"]["verdict"]["level"] == Level.LOOP
 
 
-class Report:
+class SessionReport:
     """Writes the timelines of sessions that run side by side, each as soon as there is something to say.
 
     What is known of a session is written under a heading with its name, once more whenever another session
@@ -83,13 +83,13 @@ class Report:
         self._write = write
         self._every_step = every_step
         self._only_loops = only_loops
-        self._open: OrderedDict[str, Timeline] = OrderedDict()
+        self._open: OrderedDict[str, SessionTimeline] = OrderedDict()
         self._begun: set[str] = set()
         """Open sessions of which something was written."""
         self._newest: str | None = None
         """The session that the last written line is about."""
         self._wrote = self._wrote_columns = False
-        self._tally = Tally()
+        self._tally = ReportTally()
 
     def add(self, judgement: Judgement) -> None:
         """Take in one record."""
@@ -100,7 +100,7 @@ class Report:
         session_id = decision.session_id
         timeline = self._open.get(session_id)
         if timeline is None:
-            timeline = self._open[session_id] = Timeline(decision, every_step=self._every_step)
+            timeline = self._open[session_id] = SessionTimeline(decision, every_step=self._every_step)
         timeline.add(judgement.outcome)
         self._open.move_to_end(session_id)
         if decision.is_terminal:
@@ -110,7 +110,7 @@ class Report:
         if len(self._open) > MOST_OPEN:
             self._close(next(iter(self._open)), goes_on=True)
 
-    def finish(self) -> Tally:
+    def finish(self) -> ReportTally:
         """Write what is held back and the summary; return what was counted."""
         for session_id in sorted(self._open, key=lambda name: name != self._newest):
             self._close(session_id)
@@ -119,7 +119,7 @@ class Report:
             self._write(line)
         return self._tally
 
-    def _show(self, session_id: str, timeline: Timeline) -> None:
+    def _show(self, session_id: str, timeline: SessionTimeline) -> None:
         if self._only_loops and not timeline.in_a_loop:
             del timeline.lines[:-MOST_LINES_BEFORE_A_LOOP]
             return
@@ -138,7 +138,7 @@ class Report:
         totals = timeline.totals() + (", goes on below" if goes_on else "")
         if self._newest == session_id:
             self._write_steps(lines)
-            self._write(Line.of(Span(f"         {totals}", "dim")))
+            self._write(Line.of(TextSpan(f"         {totals}", "dim")))
         else:
             self._separate()
             self._write(timeline.heading(totals))
@@ -159,7 +159,7 @@ class Report:
         self._wrote = True
 
 
-def summary(tally: Tally, *, only_loops: bool = False) -> list[Line]:
+def summary(tally: ReportTally, *, only_loops: bool = False) -> list[Line]:
     """The last lines: how many records and sessions there were, and which sessions to look at."""
     records = tally.scored + tally.duplicates + tally.rejected
     loops = [(name, rules) for name, rules in tally.sessions.items() if name in tally.loops]
@@ -172,17 +172,19 @@ def summary(tally: Tally, *, only_loops: bool = False) -> list[Line]:
     counts = f"{tally.scored:,} scored, {tally.duplicates:,} duplicate, {tally.rejected:,} rejected"
     verdicts = f"{len(loops):,} in a loop, {len(suspicious):,} suspicious"
     lines = [
-        Line.of(Span(f"{count(records, 'record')}: ", "bold"), Span(counts)),
-        Line.of(Span(f"{count(len(tally.sessions), 'session')}: ", "bold"), Span(verdicts)),
+        Line.of(TextSpan(f"{count(records, 'record')}: ", "bold"), TextSpan(counts)),
+        Line.of(TextSpan(f"{count(len(tally.sessions), 'session')}: ", "bold"), TextSpan(verdicts)),
     ]
     if tally.problems:
-        lines.insert(1, Line.of(Span(f"  rejected for {_counted(tally.problems)}", "yellow")))
+        lines.insert(1, Line.of(TextSpan(f"  rejected for {_counted(tally.problems)}", "yellow")))
     for session_id, rules in ordered[:MOST_SESSIONS_NAMED]:
         style = "bold red" if session_id in tally.loops else "yellow"
-        name = Span(printable(session_id, 80), style)
-        lines.append(Line.of(Span("  ▲ ", style), name, Span(f"  {_counted(rules) or 'no alert published'}")))
+        name = TextSpan(printable(session_id, 80), style)
+        lines.append(
+            Line.of(TextSpan("  ▲ ", style), name, TextSpan(f"  {_counted(rules) or 'no alert published'}"))
+        )
     if len(ordered) > MOST_SESSIONS_NAMED:
-        lines.append(Line.of(Span(f"  … and {len(ordered) - MOST_SESSIONS_NAMED:,} more")))
+        lines.append(Line.of(TextSpan(f"  … and {len(ordered) - MOST_SESSIONS_NAMED:,} more")))
     return lines
 
 

@@ -17,7 +17,7 @@ import click
 import orjson
 
 from streams.cli.text.encodable import encodable
-from streams.cli.text.line import Line, Span, Table
+from streams.cli.text.line import Line, TextSpan, TextTable
 from streams.core.domain.text.printable import escaped, escaped_json
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 def echo(line: Line | str = "", *, err: bool = False) -> None:
     """Write one line to standard output, or to standard error, at once."""
     stream = sys.stderr if err else sys.stdout
-    line_writer(stream)(line if isinstance(line, Line) else Line.of(Span(line)))
+    line_writer(stream)(line if isinstance(line, Line) else Line.of(TextSpan(line)))
 
 
-def echo_lines(lines: Iterable[str | Table], *, err: bool = False) -> None:
+def echo_lines(lines: Iterable[str | TextTable], *, err: bool = False) -> None:
     """Write several lines; a table fits its cells into the width of a terminal, and is Markdown elsewhere."""
     for line in lines:
         if isinstance(line, str):
@@ -41,7 +41,7 @@ def echo_lines(lines: Iterable[str | Table], *, err: bool = False) -> None:
             echo_lines(line.markdown(), err=err)
 
 
-def _show_table(table: Table) -> None:
+def _show_table(table: TextTable) -> None:
     from rich import box  # noqa: PLC0415
     from rich.console import Console  # noqa: PLC0415
     from rich.table import Table as Grid  # noqa: PLC0415

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from streams.cli.text.estimate_text import DELAY, NOTHING, counted, delay_texts, estimate_text, known_text
-from streams.cli.text.line import Table
-from streams.core.evaluation.evaluation import Part, Row
+from streams.cli.text.line import TextTable
+from streams.core.evaluation.evaluation import DetectorRow, SourceRows
 from streams.core.evaluation.first_alarm import RightToStop
 from streams.core.evaluation.stuck import StuckScores
 
@@ -23,7 +23,7 @@ _ENDED = (
 _REWARDED = ("detector", "right", "wrong", "unknown", "share right", "share without a new best")
 
 
-def stuck_tables(part: Part, *, with_rules: bool) -> Iterator[Table]:
+def stuck_tables(part: SourceRows, *, with_rules: bool) -> Iterator[TextTable]:
     """Write how stuck sessions fare. ``with_rules`` adds each rule of a detector that has several."""
     rows = [(row.detector, row.stuck) for row in part.rows if row.stuck is not None]
     if part.stuck + part.free:
@@ -38,19 +38,19 @@ def stuck_tables(part: Part, *, with_rules: bool) -> Iterator[Table]:
             yield from _tables("Stuck sessions, by rule", by_rule)
 
 
-def ended_tables(part: Part) -> Iterator[Table]:
+def ended_tables(part: SourceRows) -> Iterator[TextTable]:
     """Write how sessions fare whose end is known, and those with rewards."""
     if part.solved + part.failed:
-        yield Table("Solved and failed sessions", _ENDED, [_ended(row) for row in part.rows])
+        yield TextTable("Solved and failed sessions", _ENDED, [_ended(row) for row in part.rows])
     if part.rewarded:
         told = [(row.detector, row.right_to_stop) for row in part.rows if row.right_to_stop is not None]
-        yield Table("Right to stop at the first alarm", _REWARDED, [_right(*each) for each in told])
+        yield TextTable("Right to stop at the first alarm", _REWARDED, [_right(*each) for each in told])
 
 
-def _tables(title: str, rows: list[tuple[str, StuckScores]]) -> Iterator[Table]:
-    yield Table(title, _STUCK, [_stuck(name, scores) for name, scores in rows])
+def _tables(title: str, rows: list[tuple[str, StuckScores]]) -> Iterator[TextTable]:
+    yield TextTable(title, _STUCK, [_stuck(name, scores) for name, scores in rows])
     delays = [_delay(*each) for each in rows]
-    yield Table(f"{title}: delay from the onset, in records and seconds", _DELAY, delays)
+    yield TextTable(f"{title}: delay from the onset, in records and seconds", _DELAY, delays)
 
 
 def _stuck(name: str, scores: StuckScores) -> list[str]:
@@ -73,7 +73,7 @@ def _delay(name: str, scores: StuckScores) -> list[str]:
     ]
 
 
-def _ended(row: Row) -> list[str]:
+def _ended(row: DetectorRow) -> list[str]:
     return [
         row.detector,
         str(row.solved.alarmed),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from streams.cli.text.alert_style import mark, style
-from streams.cli.text.line import Line, Span
+from streams.cli.text.line import Line, TextSpan
 from streams.core.detectors.presentation import Meaning
 from streams.core.domain.decision import Decision
 from streams.core.domain.event import Event
@@ -26,7 +26,7 @@ _STATUS_STYLES: Final = {"failure": "red", "pending": "cyan", "skipped": "dim"}
 
 
 COLUMNS: Final = Line.of(
-    Span("   step  time UTC  uniq verdict  status   tool · intent · target or input", "dim")
+    TextSpan("   step  time UTC  uniq verdict  status   tool · intent · target or input", "dim")
 )
 """The heading of the steps."""
 
@@ -37,7 +37,7 @@ class _Row(NamedTuple):
     day: str
 
 
-class Timeline:
+class SessionTimeline:
     """The lines about one session, gathered while its records come in.
 
     Args:
@@ -105,7 +105,7 @@ class Timeline:
         elif found.alert is not None:
             shown = event.topic is not None
         elif self._every_step or (self._worst is not Level.NORMAL and found.serious):
-            return Line.of(Span("         ▷ ", "cyan"), Span(sentence(event.fields)))
+            return Line.of(TextSpan("         ▷ ", "cyan"), TextSpan(sentence(event.fields)))
         else:
             return None
         return _alert_line(event.fields, found) if shown else None
@@ -128,7 +128,7 @@ class Timeline:
     def heading(self, note: str = "") -> Line:
         """Return whose timeline it is, and the day on which it begins."""
         about = "".join(f" · {part}" for part in (self._first_day, note) if part)
-        return Line.of(Span("● ", _STYLES[self._worst]), Span(self._name, "bold"), Span(about))
+        return Line.of(TextSpan("● ", _STYLES[self._worst]), TextSpan(self._name, "bold"), TextSpan(about))
 
     def totals(self) -> str:
         """Return how many steps there were, how long they took, and what they cost."""
@@ -143,7 +143,7 @@ class Timeline:
     def _show(self, row: _Row) -> None:
         if row.day != self._day:
             self._day = row.day
-            self.lines.append(Line.of(Span(f"         {row.day}", "dim")))
+            self.lines.append(Line.of(TextSpan(f"         {row.day}", "dim")))
         self.lines.append(row.line)
 
     def _hide_all_but(self, newest: int) -> None:
@@ -160,7 +160,9 @@ class Timeline:
     def _show_context(self) -> None:
         if self._hidden:
             steps = "step" if self._hidden == 1 else "steps"
-            self.lines.append(Line.of(Span(f"       … {self._hidden} {steps}, {self._hidden_worst}", "dim")))
+            self.lines.append(
+                Line.of(TextSpan(f"       … {self._hidden} {steps}, {self._hidden_worst}", "dim"))
+            )
         for row in self._quiet:
             self._show(row)
         self._hidden, self._hidden_worst = 0, Level.NORMAL
@@ -177,11 +179,11 @@ def step_line(decision: Decision, eddy: Mapping[str, Any]) -> Line:
     about = decision.target or decision.action.get("tool_input") or ""
     did = [decision.tool or decision.kind, decision.intent or "", about]
     spans = (
-        Span(f"{step:>7}  {clock(decision.timestamp)}  "),
-        Span(f"{score:>4} ", _STYLES[severity]),
-        Span(f"{level:<7}  ", _STYLES[level]),
-        Span(f"{decision.status:<7}  ", _STATUS_STYLES.get(decision.status, "")),
-        Span(" · ".join(printable(text, 60) for text in did if text)),
+        TextSpan(f"{step:>7}  {clock(decision.timestamp)}  "),
+        TextSpan(f"{score:>4} ", _STYLES[severity]),
+        TextSpan(f"{level:<7}  ", _STYLES[level]),
+        TextSpan(f"{decision.status:<7}  ", _STATUS_STYLES.get(decision.status, "")),
+        TextSpan(" · ".join(printable(text, 60) for text in did if text)),
     )
     return Line(spans, cut=True)
 
@@ -189,5 +191,7 @@ def step_line(decision: Decision, eddy: Mapping[str, Any]) -> Line:
 def _alert_line(fields: Mapping[str, Any], found: Meaning) -> Line:
     shown = style(found)
     return Line.of(
-        Span(f"         {mark(found)} ", shown), Span(f"{found.alert}: ", shown), Span(sentence(fields))
+        TextSpan(f"         {mark(found)} ", shown),
+        TextSpan(f"{found.alert}: ", shown),
+        TextSpan(sentence(fields)),
     )

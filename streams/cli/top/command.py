@@ -17,7 +17,7 @@ from streams.cli.settings_file import settings_in_force
 from streams.cli.text.screen import echo_json, standard_output, terminal
 from streams.cli.top.list_text import snapshot
 from streams.cli.top.picture import Picture, picture
-from streams.cli.top.source import Source
+from streams.cli.top.source import TopSource
 from streams.core.errors import ConfigurationError
 from streams.formats.adapters.adapter import Format
 
@@ -29,7 +29,7 @@ _HOUR_MS: Final = 3_600_000
 
 Explain = Callable[[str], str]
 """Returns the command that explains a session, which is quoted for a shell."""
-Show = Callable[[Source, Explain], Coroutine[Any, Any, None]]
+Show = Callable[[TopSource, Explain], Coroutine[Any, Any, None]]
 
 
 @click.command()
@@ -89,7 +89,7 @@ def top(
     if paths and not follow:
         raise click.UsageError("PATHs are read with --follow.")
 
-    async def show(source: Source, explain: Explain) -> None:
+    async def show(source: TopSource, explain: Explain) -> None:
         screen = None if once or as_json else terminal()
         if screen is None:
             found = await _caught_up(source, within_ms)
@@ -166,7 +166,7 @@ def _folders() -> list[str]:
     return sorted({_absolute(each.folder) for each in known_places(Path.home()) if each.files})
 
 
-async def _caught_up(source: Source, within_ms: int) -> Picture:
+async def _caught_up(source: TopSource, within_ms: int) -> Picture:
     """Return what is so once all that was there is read, or a minute later."""
     reading = asyncio.create_task(source.run())
     caught_up = asyncio.create_task(source.caught_up())

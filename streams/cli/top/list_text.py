@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from rich.cells import cell_len, set_cell_size
 
-from streams.cli.text.line import Line, Span
+from streams.cli.text.line import Line, TextSpan
 from streams.cli.top.picture import Picture
-from streams.cli.top.view import View
+from streams.cli.top.view import TopView
 from streams.console.read_model.attention import SILENT_MS
 from streams.console.wording import ago, compact
 from streams.core.domain.text.clock import clock
@@ -45,7 +45,7 @@ def rows_that_fit(height: int) -> int:
     return max(1, (height - _AROUND) // LINES_OF_A_ROW)
 
 
-def list_lines(picture: Picture, view: View, width: int, height: int) -> list[Line]:
+def list_lines(picture: Picture, view: TopView, width: int, height: int) -> list[Line]:
     """Return the lines of a screen, as many as it has.
 
     Args:
@@ -60,7 +60,7 @@ def list_lines(picture: Picture, view: View, width: int, height: int) -> list[Li
     for each in shown:
         lines += row_lines(each, picture.as_of, width, is_chosen=each["session_id"] == view.chosen)
     if not picture.rows:
-        lines += [Line(), Line.of(Span(f"  {picture.empty}"))]
+        lines += [Line(), Line.of(TextSpan(f"  {picture.empty}"))]
     lines = lines[: height - 1]
     lines += [Line()] * (height - 1 - len(lines))
     return [*lines, footer(KEYS, _place(picture, view.first, len(shown)), width)]
@@ -73,50 +73,50 @@ def snapshot(picture: Picture, width: int) -> Iterator[Line]:
     for each in picture.rows:
         yield from row_lines(each, picture.as_of, width, is_chosen=False)
     if not picture.rows:
-        yield Line.of(Span(f"  {picture.empty}"))
+        yield Line.of(TextSpan(f"  {picture.empty}"))
 
 
 def heading(picture: Picture, width: int) -> list[Line]:
     """Return the three lines of what is read, how many sessions loop, and how fresh that is."""
-    name = Span("eddy top", "bold")
+    name = TextSpan("eddy top", "bold")
     source = f"  {printable(picture.reading.source, 200)}"
     at = f"{clock(picture.as_of)} UTC"
     room = max(0, width - len(name.text) - len(at) - 1)
-    first = Line((name, Span(set_cell_size(source, room)), Span(f" {at}", "dim")), cut=True)
+    first = Line((name, TextSpan(set_cell_size(source, room)), TextSpan(f" {at}", "dim")), cut=True)
     return [first, Line(tuple(_counts(picture)), cut=True), Line(tuple(_freshness(picture)), cut=True)]
 
 
-def _counts(picture: Picture) -> Iterator[Span]:
-    yield Span(f"{picture.loop:,} in a loop", _LEVELS["LOOP"] if picture.loop else "bold green")
+def _counts(picture: Picture) -> Iterator[TextSpan]:
+    yield TextSpan(f"{picture.loop:,} in a loop", _LEVELS["LOOP"] if picture.loop else "bold green")
     if picture.may_loop:
-        yield Span(f", {picture.may_loop:,} may loop", _LEVELS["WARNING"])
+        yield TextSpan(f", {picture.may_loop:,} may loop", _LEVELS["WARNING"])
     if picture.other:
-        yield Span(f", {picture.other:,} need a look for another reason")
+        yield TextSpan(f", {picture.other:,} need a look for another reason")
     if picture.handled:
-        yield Span(f", {picture.handled:,} handled", _HANDLED[1])
+        yield TextSpan(f", {picture.handled:,} handled", _HANDLED[1])
     spent = [f"{compact(round(picture.tokens))} tokens"] if picture.tokens else []
     spent += [dollars(picture.cost)] if picture.cost else []
     if spent:
-        yield Span(f" · {', '.join(spent)} since the loops began")
+        yield TextSpan(f" · {', '.join(spent)} since the loops began")
     if picture.live is not None:
-        yield Span(f" · {picture.live:,} {'session' if picture.live == 1 else 'sessions'} live")
+        yield TextSpan(f" · {picture.live:,} {'session' if picture.live == 1 else 'sessions'} live")
 
 
-def _freshness(picture: Picture) -> Iterator[Span]:
+def _freshness(picture: Picture) -> Iterator[TextSpan]:
     behind, newest = picture.reading.behind, picture.newest
     if behind is None:
-        yield Span("reading ...", "yellow")
+        yield TextSpan("reading ...", "yellow")
     elif behind:
-        yield Span(f"{behind:,} records behind", "yellow")
+        yield TextSpan(f"{behind:,} records behind", "yellow")
     else:
-        yield Span("up to date", "dim")
+        yield TextSpan("up to date", "dim")
     if newest is not None:
         is_old = picture.as_of - newest > SILENT_MS
-        yield Span(f" · newest record {ago(newest, picture.as_of)}", "yellow" if is_old else "dim")
+        yield TextSpan(f" · newest record {ago(newest, picture.as_of)}", "yellow" if is_old else "dim")
     if picture.silent:
-        yield Span(f" · {picture.silent:,} silent for long, left out", "dim")
+        yield TextSpan(f" · {picture.silent:,} silent for long, left out", "dim")
     if picture.reading.notices:
-        yield Span(f" · {printable(picture.reading.notices[-1], 300)}", "yellow")
+        yield TextSpan(f" · {printable(picture.reading.notices[-1], 300)}", "yellow")
 
 
 def titles(width: int) -> Line:
@@ -126,7 +126,7 @@ def titles(width: int) -> Line:
         f"{'SESSION':<{session}} {'AGENT':<{agent}} {'VERDICT':<{_VERDICT}} {'SINCE':>{_SINCE}} "
         f"{'RECORDS':>{_RECORDS}} {'TOKENS':>{_TOKENS}} {'COST':>{_COST}} {'SEEN':>{_SEEN}}"
     )
-    return Line((Span(f"{'':<{_MARK}}{words}", "dim"),), cut=True)
+    return Line((TextSpan(f"{'':<{_MARK}}{words}", "dim"),), cut=True)
 
 
 def row_lines(row: Content, now: int, width: int, *, is_chosen: bool) -> list[Line]:
@@ -141,32 +141,34 @@ def row_lines(row: Content, now: int, width: int, *, is_chosen: bool) -> list[Li
         f"{dollars(row['cost']) if row['cost'] else '':>{_COST}} {age(now - row['newest']):>{_SEEN}}"
     )
     about = (
-        Span(f"{sign:<{_MARK}}", style),
-        Span(fitted(row["session_id"], session), f"bold {chosen}".strip()),
-        Span(f" {fitted(row['agent_id'] or '', agent)} ", chosen),
-        Span(f"{level:<{_VERDICT}}", f"{_LEVELS.get(level, 'dim')} {chosen}".strip()),
-        Span(figures, chosen),
+        TextSpan(f"{sign:<{_MARK}}", style),
+        TextSpan(fitted(row["session_id"], session), f"bold {chosen}".strip()),
+        TextSpan(f" {fitted(row['agent_id'] or '', agent)} ", chosen),
+        TextSpan(f"{level:<{_VERDICT}}", f"{_LEVELS.get(level, 'dim')} {chosen}".strip()),
+        TextSpan(figures, chosen),
     )
-    stopped = (Span(f"{each.text} · ", each.style) for each in control(row))
-    says = (Span(f"{'':<{_MARK}}  "), *stopped, Span(row["what"]))
+    stopped = (TextSpan(f"{each.text} · ", each.style) for each in control(row))
+    says = (TextSpan(f"{'':<{_MARK}}  "), *stopped, TextSpan(row["what"]))
     return [Line(about, cut=True), Line(says)]
 
 
-def control(row: Content) -> Iterator[Span]:
+def control(row: Content) -> Iterator[TextSpan]:
     """Yield what became of a command to the agent, if there was one, and what people decided."""
     state, label = row["control"]["state"], row["control"]["label"]
     if row["control"]["after_pause"]:
-        yield Span(label, _LEVELS["LOOP"])
+        yield TextSpan(label, _LEVELS["LOOP"])
     elif state != "none":
-        yield Span(label, _HANDLED[1])
+        yield TextSpan(label, _HANDLED[1])
     if row["triage"]["state"] != "open":
-        yield Span(f"{row['triage']['state']} by {printable(row['triage']['by'] or '?', 40)}", _HANDLED[1])
+        yield TextSpan(
+            f"{row['triage']['state']} by {printable(row['triage']['by'] or '?', 40)}", _HANDLED[1]
+        )
 
 
 def footer(keys: str, place: str, width: int) -> Line:
     """Return the last line of a screen: what keys do, and which part is shown."""
     room = max(0, width - cell_len(place) - 1)
-    return Line((Span(set_cell_size(keys, room), "dim"), Span(f" {place}", "dim")), cut=True)
+    return Line((TextSpan(set_cell_size(keys, room), "dim"), TextSpan(f" {place}", "dim")), cut=True)
 
 
 def _place(picture: Picture, first: int, shown: int) -> str:

@@ -16,8 +16,8 @@ from streams.cli.top.keys import Key, keys
 from streams.cli.top.list_text import list_lines, rows_that_fit
 from streams.cli.top.picture import Picture, picture, row_of
 from streams.cli.top.session_text import furthest, page, screenful
-from streams.cli.top.source import Source
-from streams.cli.top.view import View
+from streams.cli.top.source import TopSource
+from streams.cli.top.view import TopView
 from streams.observe.notices import Notices
 
 _TICK_SECONDS: Final = 1.0
@@ -43,7 +43,7 @@ class LiveTop:
 
     def __init__(
         self,
-        source: Source,
+        source: TopSource,
         screen: FullScreen,
         clock: Callable[[], int],
         within_ms: int,
@@ -51,7 +51,7 @@ class LiveTop:
     ) -> None:
         self._source, self._screen, self._clock = source, screen, clock
         self._within_ms, self._explain = within_ms, explain
-        self._view = View()
+        self._view = TopView()
         self._shown: Picture | None = None
         self._left: asyncio.Future[_Leave] | None = None
         self._woken = asyncio.Event()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from streams.cli.top.newest_steps import NewestSteps
-from streams.cli.top.picture import LIVE_MINUTES, Reading
+from streams.cli.top.picture import LIVE_MINUTES, ReadingProgress
 from streams.console.read_model.model import ReadModel
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.outcome import Scored
@@ -18,11 +18,11 @@ from streams.core.domain.text.clock import duration
 from streams.core.domain.topic import Topic
 from streams.core.entry import Entry, session_key
 from streams.core.offline import MOST_FOLLOWED, PARTITION, Judge
-from streams.formats.ingest.ingestion import MADE_UP_TIMES, Ingestion, Request
+from streams.formats.ingest.ingestion import MADE_UP_TIMES, Ingestion, IngestRequest
 from streams.formats.ingest.opening import Opening
-from streams.formats.ingest.own_formats import EVERY, Choice
+from streams.formats.ingest.own_formats import EVERY, FormatChoice
 from streams.formats.ingest.places import candidates
-from streams.formats.ingest.sink import Sent
+from streams.formats.ingest.sink import SentRecord
 from streams.formats.ingest.store import IN_MEMORY, Store
 from streams.formats.ingest.system_clock import SystemClock
 from streams.kafka.stored import Stored
@@ -46,7 +46,7 @@ class Judging:
         self._model, self._steps, self._clock = model, steps, clock
         self._judge = Judge(settings, MOST_FOLLOWED)
 
-    async def write(self, records: Sequence[Sent]) -> None:
+    async def write(self, records: Sequence[SentRecord]) -> None:
         """Judge records."""
         for each in records:
             judgement = self._judge.judge(Entry(session_key(each.value), None, each.value, None))
@@ -84,7 +84,7 @@ class LogSource:
     def __init__(
         self,
         paths: Sequence[str],
-        formats: Choice,
+        formats: FormatChoice,
         settings: DetectionSettings,
         clock: Callable[[], int],
         within_ms: int,
@@ -102,7 +102,7 @@ class LogSource:
             self._store,
             Judging(self.model, self.steps, settings, clock),
             SystemClock(),
-            Request(follow=True),
+            IngestRequest(follow=True),
             notice=self._notices.append,
             caught_up=self._has_caught_up,
         )
@@ -118,7 +118,7 @@ class LogSource:
         """Wait until all that stands in the files is judged."""
         await self._caught_up.wait()
 
-    def reading(self) -> Reading:
+    def reading(self) -> ReadingProgress:
         """Return how far the reading is."""
         account = self._ingestion.account
         names = [name for name, each in sorted(account.sources.items()) if each.paths]
@@ -129,7 +129,7 @@ class LogSource:
             unread += (self._why_none(),)
         behind = 0 if self._caught_up.is_set() else None
         said = "1 log" if files == 1 else f"{files:,} logs"
-        return Reading(f"{said}{of}", behind, (*unread, *self._notices))
+        return ReadingProgress(f"{said}{of}", behind, (*unread, *self._notices))
 
     def _why_none(self) -> str:
         """Return why no log is read."""

@@ -26,7 +26,7 @@ _LEFT_OUT: Final = frozenset({Class.LOW, Class.RECOVERED})
 _ORDER: Final = {Tab.NEEDS_YOU: 0, Tab.WATCHING: 1, Tab.HANDLED: 2}
 
 
-class Reading(NamedTuple):
+class ReadingProgress(NamedTuple):
     """How far the reading is.
 
     Attributes:
@@ -58,7 +58,7 @@ class Picture:
             time of the newest record, and ``records`` and ``tokens`` count up to that.
     """
 
-    reading: Reading
+    reading: ReadingProgress
     as_of: int
     newest: int | None
     live: int | None
@@ -83,7 +83,7 @@ class Picture:
         return {**self.reading._asdict(), **fields}
 
 
-def picture(model: ReadModel, reading: Reading, now: int, within_ms: int) -> Picture:
+def picture(model: ReadModel, reading: ReadingProgress, now: int, within_ms: int) -> Picture:
     """Return what is so now.
 
     Args:

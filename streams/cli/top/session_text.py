@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from rich.text import Text
 
-from streams.cli.text.line import Line, Span
+from streams.cli.text.line import Line, TextSpan
 from streams.cli.text.timeline import COLUMNS, step_line
 from streams.cli.top.list_text import control, footer, since
 from streams.console.wording import ago, compact
@@ -61,28 +61,28 @@ def page(
     """
     name = printable(session_id, _LONGEST)
     if row is None:
-        yield Line.of(Span(name, "bold"), Span("  nothing is known against it any more"))
+        yield Line.of(TextSpan(name, "bold"), TextSpan("  nothing is known against it any more"))
     else:
         yield from _about(name, row, now, can_pause=can_pause)
     yield Line()
     yield from _commands(session_id, explain, can_pause=can_pause)
     yield Line()
-    yield Line.of(Span("The newest steps that were read", "bold"))
+    yield Line.of(TextSpan("The newest steps that were read", "bold"))
     yield COLUMNS
     number: int | None = None
     for record in steps:
         before, number = number, (record.get("eddy") or {}).get("step")
         if before is not None and number is not None and number > before + 1:
-            yield Line.of(Span(f"       … {number - before - 1:,} that were not read", "dim"))
+            yield Line.of(TextSpan(f"       … {number - before - 1:,} that were not read", "dim"))
         yield _step(record)
     if not steps:
-        yield Line.of(Span("   none yet"))
+        yield Line.of(TextSpan("   none yet"))
 
 
 def _about(name: str, row: Content, now: int, *, can_pause: bool) -> Iterator[Line]:
     is_over = row["tab"] == "recovered"
     state = "out of the loop" if is_over else f"{row['level'] or 'NORMAL'} for {since(row, now)}"
-    yield Line.of(Span(name, "bold"), Span(f"  {state}", "green" if is_over else "bold red"))
+    yield Line.of(TextSpan(name, "bold"), TextSpan(f"  {state}", "green" if is_over else "bold red"))
     who = (row["agent_id"], row["agent_type"], row["task_type"])
     yield _fact("agent", " · ".join(dict.fromkeys(printable(each, 80) for each in who if each)))
     if row["goal"]:
@@ -97,8 +97,8 @@ def _about(name: str, row: Content, now: int, *, can_pause: bool) -> Iterator[Li
         left = "exhausted" if budget["exhausted"] else f"{compact(budget['tokens_left'])} tokens left"
         yield _fact("budget", left)
     if can_pause:
-        for each in tuple(control(row)) or (Span(_unasked(row)),):
-            yield Line.of(Span(f"{'guard':<{_LABEL}}", "dim"), each, hang=_LABEL)
+        for each in tuple(control(row)) or (TextSpan(_unasked(row)),):
+            yield Line.of(TextSpan(f"{'guard':<{_LABEL}}", "dim"), each, hang=_LABEL)
     yield _fact("seen", f"{clock(row['newest'])} UTC, {ago(row['newest'], now)}")
     for each in row["besides"]:
         yield _fact("also", f"{each['what']}, {ago(each['at'], now)}")
@@ -121,7 +121,7 @@ def _commands(session_id: str, explain: Callable[[str], str], *, can_pause: bool
 
 
 def _fact(name: str, text: str) -> Line:
-    return Line.of(Span(f"{name:<{_LABEL}}", "dim"), Span(text), hang=_LABEL)
+    return Line.of(TextSpan(f"{name:<{_LABEL}}", "dim"), TextSpan(text), hang=_LABEL)
 
 
 def _step(record: Mapping[str, Any]) -> Line:
@@ -129,4 +129,4 @@ def _step(record: Mapping[str, Any]) -> Line:
         scored = scored_again(dict(record))
         return step_line(scored.decision, scored.enriched["eddy"])
     except _MISFITS:
-        return Line.of(Span("   a step that this version of Eddy cannot show", "dim"))
+        return Line.of(TextSpan("   a step that this version of Eddy cannot show", "dim"))

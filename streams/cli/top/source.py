@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Protocol
 
 from streams.cli.top.newest_steps import NewestSteps
-from streams.cli.top.picture import Reading
+from streams.cli.top.picture import ReadingProgress
 from streams.console.read_model.model import ReadModel
 
 
-class Source(Protocol):
+class TopSource(Protocol):
     """Reads until it is cancelled.
 
     Attributes:
@@ -32,5 +32,5 @@ class Source(Protocol):
     async def caught_up(self) -> None:
         """Wait until all that there is by now is read."""
 
-    def reading(self) -> Reading:
+    def reading(self) -> ReadingProgress:
         """Return how far the reading is."""

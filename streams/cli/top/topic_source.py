@@ -7,7 +7,7 @@ from typing import Final
 
 from schemas.codec import Codec
 from streams.cli.top.newest_steps import NewestSteps
-from streams.cli.top.picture import LIVE_MINUTES, Reading
+from streams.cli.top.picture import LIVE_MINUTES, ReadingProgress
 from streams.console.archive.row_store import NothingKept
 from streams.console.feed import Feed, FeedSettings
 from streams.console.read_model.model import ReadModel
@@ -74,9 +74,9 @@ class TopicSource:
         there = await self._brokers.partition_counts(names)
         await self._feed.caught_up(names[name] for name in there)
 
-    def reading(self) -> Reading:
+    def reading(self) -> ReadingProgress:
         """Return how far the reading is."""
         lag = self._feed.lag()
         unread = self._feed.intake.unread.total()
         notices = (f"{unread:,} records could not be read and are left out.",) if unread else ()
-        return Reading(self._brokers.servers, sum(lag.values()) if lag else None, notices)
+        return ReadingProgress(self._brokers.servers, sum(lag.values()) if lag else None, notices)

@@ -10,7 +10,7 @@ from streams.cli.top.keys import Key
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class TopView:
     """What is looked at.
 
     The choice is a session, not a place in the list: rows move while somebody reads.
@@ -27,7 +27,7 @@ class View:
     is_open: bool = False
     first: int = 0
 
-    def settled(self, ids: Sequence[str], rows: int) -> View:
+    def settled(self, ids: Sequence[str], rows: int) -> TopView:
         """Return the view on a list that may have changed.
 
         A session that has left the list hands the choice to the one in its place; its page stays open.
@@ -44,7 +44,7 @@ class View:
         first = max(at - max(1, rows) + 1, min(self.first, at))
         return replace(self, chosen=ids[at], at=at, first=max(0, min(first, len(ids) - max(1, rows))))
 
-    def pressed(self, key: Key, ids: Sequence[str], rows: int) -> View:
+    def pressed(self, key: Key, ids: Sequence[str], rows: int) -> TopView:
         """Return the view after a key. Quitting is not its business.
 
         Args:
@@ -55,13 +55,13 @@ class View:
         if self.is_open:
             return self._read(key, rows)
         if key is Key.BACK:
-            return View()
+            return TopView()
         if not ids:
             return self
         if key is Key.OPEN:
             chosen = self.chosen or ids[0]
             at = ids.index(chosen) if chosen in ids else self.at
-            return View(chosen, at, is_open=True)
+            return TopView(chosen, at, is_open=True)
         step = _STEPS.get(key)
         if step is None:
             at = 0 if key is Key.FIRST else len(ids) - 1
@@ -72,11 +72,11 @@ class View:
         at = max(0, min(at, len(ids) - 1))
         return replace(self, chosen=ids[at], at=at).settled(ids, rows)
 
-    def scrolled_to(self, first: int) -> View:
+    def scrolled_to(self, first: int) -> TopView:
         """Return the view with its page at this line."""
         return replace(self, first=first)
 
-    def _read(self, key: Key, rows: int) -> View:
+    def _read(self, key: Key, rows: int) -> TopView:
         if key is Key.BACK:
             return replace(self, is_open=False, first=0)
         if key is Key.FIRST:

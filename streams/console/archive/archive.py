@@ -16,7 +16,7 @@ from streams.console.archive.schema import selection, upsert
 from streams.console.archive.writer import WritePoint, Writer, going_on
 from streams.console.read_model import tables
 from streams.console.read_model.rows import Row, WatermarkRow
-from streams.console.read_model.table import Table, Value
+from streams.console.read_model.table import RowTable, Value
 from streams.console.read_model.tables import TABLES, WATERMARK
 
 _DAY_MS: Final = 86_400_000
@@ -28,7 +28,7 @@ _AT_ONCE: Final = 5_000
 class Age(NamedTuple):
     """What tells how old a row is, and the days it is kept; None for as long as history goes."""
 
-    table: Table
+    table: RowTable
     column: str
     days: int | None = None
 
@@ -126,13 +126,13 @@ class Archive:
 
     # -- writing
 
-    def save(self, rows: Iterable[tuple[Table, Row]], marks: Iterable[WatermarkRow]) -> Future[int]:
+    def save(self, rows: Iterable[tuple[RowTable, Row]], marks: Iterable[WatermarkRow]) -> Future[int]:
         """Write rows, and with them how far each partition was read: all or nothing.
 
         Returns:
             When it is done, the number of rows. Or the error: `sqlite3.DatabaseError` of a damaged file.
         """
-        by_table: dict[Table, list[Row]] = {}
+        by_table: dict[RowTable, list[Row]] = {}
         for table, row in rows:
             by_table.setdefault(table, []).append(row)
         marks = list(marks)
@@ -147,7 +147,7 @@ class Archive:
 
         return self._writer.submit(work)
 
-    def drop(self, tables: Iterable[Table], topics: Iterable[str]) -> Future[int]:
+    def drop(self, tables: Iterable[RowTable], topics: Iterable[str]) -> Future[int]:
         """Delete all rows of some tables, and how far some topics were read."""
         tables, topics = list(tables), list(topics)
 
@@ -168,7 +168,7 @@ class Archive:
 
     # -- reading
 
-    def rows(self, table: Table, rest: str = "", values: Sequence[Value] = ()) -> list[Row]:
+    def rows(self, table: RowTable, rest: str = "", values: Sequence[Value] = ()) -> list[Row]:
         """Return rows of a table, here and now; for few rows, or at the start.
 
         Args:
@@ -181,11 +181,11 @@ class Archive:
         """
         return _read(self._own, table, rest, values)
 
-    async def select(self, table: Table, rest: str = "", values: Sequence[Value] = ()) -> list[Row]:
+    async def select(self, table: RowTable, rest: str = "", values: Sequence[Value] = ()) -> list[Row]:
         """Return rows of a table as `rows`, read by a thread."""
         return await self._in_thread(lambda connection: _read(connection, table, rest, values))
 
-    async def starting_with(self, table: Table, column: str, prefix: str, limit: int) -> list[Row]:
+    async def starting_with(self, table: RowTable, column: str, prefix: str, limit: int) -> list[Row]:
         """Return rows whose column begins with a text, in the order of that column."""
         # The last character there is stands behind everything that begins with the prefix.
         rest = f'WHERE "{column}" >= ? AND "{column}" < ? ORDER BY "{column}" LIMIT ?'
@@ -205,7 +205,7 @@ class Archive:
 _TABLE_OF: Final = {table.row: table for table in TABLES}
 
 
-def _read(connection: sqlite3.Connection, table: Table, rest: str, values: Sequence[Value]) -> list[Row]:
+def _read(connection: sqlite3.Connection, table: RowTable, rest: str, values: Sequence[Value]) -> list[Row]:
     make = table.row
     try:
         return [make(*row) for row in connection.execute(f"{selection(table)} {rest}", values)]  # type: ignore[misc]

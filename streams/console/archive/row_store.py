@@ -7,25 +7,25 @@ from concurrent.futures import Future
 from typing import Protocol
 
 from streams.console.read_model.rows import Row, WatermarkRow
-from streams.console.read_model.table import Table, Value
+from streams.console.read_model.table import RowTable, Value
 
 
 class RowStore(Protocol):
     """The part of `streams.console.archive.archive.Archive` that a feed, and what asks for samples, need."""
 
-    def save(self, rows: Iterable[tuple[Table, Row]], marks: Iterable[WatermarkRow]) -> Future[int]:
+    def save(self, rows: Iterable[tuple[RowTable, Row]], marks: Iterable[WatermarkRow]) -> Future[int]:
         """Write rows and how far each partition was read, all or nothing; return the number of rows."""
 
-    def drop(self, tables: Iterable[Table], topics: Iterable[str]) -> Future[int]:
+    def drop(self, tables: Iterable[RowTable], topics: Iterable[str]) -> Future[int]:
         """Delete all rows of some tables, and how far some topics were read."""
 
     def remove_old(self, now: int, history_days: int) -> Future[int]:
         """Delete some rows that are older than they are kept; return how many."""
 
-    def rows(self, table: Table, rest: str = "", values: Sequence[Value] = ()) -> list[Row]:
+    def rows(self, table: RowTable, rest: str = "", values: Sequence[Value] = ()) -> list[Row]:
         """Return rows of a table."""
 
-    async def select(self, table: Table, rest: str = "", values: Sequence[Value] = ()) -> list[Row]:
+    async def select(self, table: RowTable, rest: str = "", values: Sequence[Value] = ()) -> list[Row]:
         """Return rows of a table without keeping the event loop."""
 
     def rebuild(self, problem: Exception) -> None:
@@ -35,12 +35,12 @@ class RowStore(Protocol):
 class NothingKept:
     """Keeps no row: for a reading that shows what is so now, and begins again at each start."""
 
-    def save(self, rows: Iterable[tuple[Table, Row]], marks: Iterable[WatermarkRow]) -> Future[int]:
+    def save(self, rows: Iterable[tuple[RowTable, Row]], marks: Iterable[WatermarkRow]) -> Future[int]:
         """Do nothing."""
         del rows, marks
         return _none()
 
-    def drop(self, tables: Iterable[Table], topics: Iterable[str]) -> Future[int]:
+    def drop(self, tables: Iterable[RowTable], topics: Iterable[str]) -> Future[int]:
         """Do nothing."""
         del tables, topics
         return _none()
@@ -50,12 +50,12 @@ class NothingKept:
         del now, history_days
         return _none()
 
-    def rows(self, table: Table, rest: str = "", values: Sequence[Value] = ()) -> list[Row]:
+    def rows(self, table: RowTable, rest: str = "", values: Sequence[Value] = ()) -> list[Row]:
         """Return no row."""
         del table, rest, values
         return []
 
-    async def select(self, table: Table, rest: str = "", values: Sequence[Value] = ()) -> list[Row]:
+    async def select(self, table: RowTable, rest: str = "", values: Sequence[Value] = ()) -> list[Row]:
         """Return no row."""
         return self.rows(table, rest, values)
 

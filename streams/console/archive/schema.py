@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Final
 
-from streams.console.read_model.table import Column, Table
+from streams.console.read_model.table import Column, RowTable
 from streams.console.read_model.tables import TABLES
 
 _TYPES: Final = {int: "INTEGER", float: "REAL", str: "TEXT", bytes: "BLOB"}
@@ -41,7 +41,7 @@ def version() -> int:
 
 
 @cache
-def upsert(table: Table) -> str:
+def upsert(table: RowTable) -> str:
     """Return the statement that writes a row, whether there is one with its key or not.
 
     >>> from streams.console.read_model.tables import DIFFERENCE
@@ -56,7 +56,7 @@ def upsert(table: Table) -> str:
 
 
 @cache
-def selection(table: Table) -> str:
+def selection(table: RowTable) -> str:
     """Return the beginning of a statement that reads whole rows."""
     return f'SELECT {quoted(column.name for column in table.columns())} FROM "{table.name}"'  # noqa: S608
 

@@ -3,8 +3,8 @@
 from streams.console.auth.door import Access
 from streams.console.auth.identity import Identity, Role
 from streams.console.auth.pages import AccessPages
-from streams.console.auth.refusal import Refusal
+from streams.console.auth.refusal import AuthRefusal
 from streams.console.auth.tokens import AgentToken
 from streams.console.auth.trail import Audit
 
-__all__ = ["Access", "AccessPages", "AgentToken", "Audit", "Identity", "Refusal", "Role"]
+__all__ = ["Access", "AccessPages", "AgentToken", "Audit", "AuthRefusal", "Identity", "Role"]

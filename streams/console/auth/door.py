@@ -24,7 +24,7 @@ from streams.console.auth.pages import AccessPages, PlainPages
 from streams.console.auth.policy import AccessPolicy
 from streams.console.auth.proxy import Through, through
 from streams.console.auth.rates import ACTIONS, AUDITED, COMMANDS, LOGINS, WHAT_IF, Rate, Rates, place_of
-from streams.console.auth.refusal import Refusal, wrong_host, wrong_origin
+from streams.console.auth.refusal import AuthRefusal, wrong_host, wrong_origin
 from streams.console.auth.token_file import TokenFile
 from streams.console.auth.tokens import AgentToken, agents_of, people_of, whose
 from streams.console.auth.trail import Audit, login_record, refusal_record
@@ -37,7 +37,7 @@ from streams.observe.access import is_loopback
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-def host_refusal(policy: AccessPolicy, peer: str, host: str) -> Refusal | None:
+def host_refusal(policy: AccessPolicy, peer: str, host: str) -> AuthRefusal | None:
     """Refuse a request whose name for a console of this machine is another machine's.
 
     A web page can point its own name at 127.0.0.1 (DNS rebinding): its requests then reach the console, and
@@ -60,7 +60,7 @@ def host_refusal(policy: AccessPolicy, peer: str, host: str) -> Refusal | None:
     return None if name is not None and is_loopback(name) else wrong_host(host)
 
 
-def origin_refusal(*, secure: bool, host: str, origin: str | None, site: str | None) -> Refusal | None:
+def origin_refusal(*, secure: bool, host: str, origin: str | None, site: str | None) -> AuthRefusal | None:
     """Refuse an action that a page of another site started.
 
     Browsers send Sec-Fetch-Site over TLS and to this machine, and Origin with every POST. Programs that send
@@ -265,11 +265,11 @@ class Access:
         """Return the agent that has a token."""
         return whose(token, self._agents.listed().agents) if self._agents is not None else None
 
-    def commands(self, count: int) -> Refusal | None:
+    def commands(self, count: int) -> AuthRefusal | None:
         """Count commands that an action is about to issue; refuse them if there were too many."""
         return self._too_many(COMMANDS, "", count)
 
-    def judges(self, request: web.Request, records: int) -> Refusal | None:
+    def judges(self, request: web.Request, records: int) -> AuthRefusal | None:
         """Count records that are about to be judged again for someone; refuse it if there were too many."""
         who: Identity = request["who"]
         return self._too_many(WHAT_IF, _user(who), records)
@@ -306,7 +306,9 @@ class Access:
         for name, value in headers.ALWAYS.items():
             response.headers.setdefault(name, value)
 
-    async def refuse(self, request: web.Request, refused: Refusal, page: str | None = None) -> web.Response:
+    async def refuse(
+        self, request: web.Request, refused: AuthRefusal, page: str | None = None
+    ) -> web.Response:
         """Answer with a refusal, and audit it.
 
         Args:
@@ -334,7 +336,7 @@ class Access:
             answer.headers["WWW-Authenticate"] = "Bearer"
         return answer
 
-    async def login(self, request: web.Request, token: str) -> str | Refusal:
+    async def login(self, request: web.Request, token: str) -> str | AuthRefusal:
         """Take a token; return the value of a cookie."""
         if refused := self._too_many(LOGINS, place_of(peer_of(request))):
             return refused
@@ -365,7 +367,7 @@ class Access:
     def _cookie(self, request: web.Request) -> str | None:
         return request.cookies.get(self.cookie_name(request))
 
-    async def _refusal(self, request: web.Request, need: Need) -> Refusal | None:
+    async def _refusal(self, request: web.Request, need: Need) -> AuthRefusal | None:
         if refused := self._origin_refusal(request, need):
             return refused
         if need.role is Role.AGENT:
@@ -377,7 +379,7 @@ class Access:
             return None
         return refusal.not_logged_in(self.policy) if who is None else await self._denial(request, need, who)
 
-    def _origin_refusal(self, request: web.Request, need: Need) -> Refusal | None:
+    def _origin_refusal(self, request: web.Request, need: Need) -> AuthRefusal | None:
         host = request.headers.get("Host", "")
         if refused := host_refusal(self.policy, peer_of(request), host):
             return refused
@@ -390,7 +392,7 @@ class Access:
             site=request.headers.get("Sec-Fetch-Site"),
         )
 
-    async def _denial(self, request: web.Request, need: Need, who: Identity) -> Refusal | None:
+    async def _denial(self, request: web.Request, need: Need, who: Identity) -> AuthRefusal | None:
         if need.role is Role.OPERATOR and who.role is not Role.OPERATOR:
             return refusal.wrong_role(who.role, Role.OPERATOR)
         if need.acts and self.policy.read_only:
@@ -401,7 +403,7 @@ class Access:
                 return refusal.wrong_csrf()
         return self._too_many(need.rate, _user(who)) if need.rate else None
 
-    def _agent_refusal(self, request: web.Request, need: Need) -> Refusal | None:
+    def _agent_refusal(self, request: web.Request, need: Need) -> AuthRefusal | None:
         agent = self.agent(request)
         if agent is None:
             return refusal.wrong_agent_token()
@@ -413,7 +415,7 @@ class Access:
         kind, _, token = request.headers.get("Authorization", "").partition(" ")
         return self.agent_of(token.strip()) if kind.lower() == "bearer" else None
 
-    def _too_many(self, rate: Rate, key: str, count: int = 1) -> Refusal | None:
+    def _too_many(self, rate: Rate, key: str, count: int = 1) -> AuthRefusal | None:
         wait = self._rates.take(rate, key, self._clock(), count)
         return refusal.too_many(rate.words, -(-wait // 1000)) if wait else None
 

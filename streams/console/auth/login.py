@@ -13,7 +13,7 @@ from streams.console.auth.exchange import form_of, own_path
 from streams.console.auth.pages import AccessPages
 from streams.console.auth.policy import AccessPolicy
 from streams.console.auth.proxy import Through
-from streams.console.auth.refusal import Refusal
+from streams.console.auth.refusal import AuthRefusal
 
 
 class Door(Protocol):
@@ -22,13 +22,15 @@ class Door(Protocol):
     policy: AccessPolicy
     pages: AccessPages
 
-    async def login(self, request: web.Request, token: str) -> str | Refusal:
+    async def login(self, request: web.Request, token: str) -> str | AuthRefusal:
         """Take a token; return the value of a cookie."""
 
     def logout(self, request: web.Request) -> None:
         """End a login."""
 
-    async def refuse(self, request: web.Request, refused: Refusal, page: str | None = None) -> web.Response:
+    async def refuse(
+        self, request: web.Request, refused: AuthRefusal, page: str | None = None
+    ) -> web.Response:
         """Answer with a refusal, and audit it."""
 
     def cookie_name(self, request: web.Request) -> str:
@@ -60,7 +62,7 @@ def login_routes(door: Door) -> Sequence[web.RouteDef]:
         fields = await form_of(request)
         token, continue_at = fields.get("token", "").strip(), own_path(fields.get("next", "/"))
         taken = await door.login(request, token)
-        if isinstance(taken, Refusal):
+        if isinstance(taken, AuthRefusal):
             return await door.refuse(request, taken, door.pages.login(continue_at, taken))
         answer = _see(door, continue_at)
         answer.set_cookie(door.cookie_name(request), taken, max_age=LIFE_MS // 1000, **_kept(door, request))

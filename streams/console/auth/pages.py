@@ -5,13 +5,13 @@ from __future__ import annotations
 from html import escape
 from typing import Protocol
 
-from streams.console.auth.refusal import Refusal
+from streams.console.auth.refusal import AuthRefusal
 
 
 class AccessPages(Protocol):
     """Makes these pages."""
 
-    def login(self, continue_at: str, refusal: Refusal | None) -> str:
+    def login(self, continue_at: str, refusal: AuthRefusal | None) -> str:
         """Return the form that takes a token.
 
         Args:
@@ -19,7 +19,7 @@ class AccessPages(Protocol):
             refusal: What was wrong with the try before.
         """
 
-    def refused(self, refusal: Refusal) -> str:
+    def refused(self, refusal: AuthRefusal) -> str:
         """Return a page that says why, and what to do."""
 
     def arriving(self, path: str) -> str:
@@ -36,7 +36,7 @@ class PlainPages:
     def __init__(self, base_path: str) -> None:
         self._base_path = base_path
 
-    def login(self, continue_at: str, refusal: Refusal | None) -> str:
+    def login(self, continue_at: str, refusal: AuthRefusal | None) -> str:
         """Return the form that takes a token."""
         problem = f'<p role="alert">{_e(refusal.title)}. {_e(refusal.do)}</p>' if refusal else ""
         return self._page(
@@ -47,7 +47,7 @@ class PlainPages:
             "autofocus></label> <button>Log in</button></form>",
         )
 
-    def refused(self, refusal: Refusal) -> str:
+    def refused(self, refusal: AuthRefusal) -> str:
         """Return a page that says why, and what to do."""
         back = f'<p><a href="{_e(self._base_path)}/">Back to the alerts</a></p>'
         return self._page(refusal.title, f"<p>{_e(refusal.detail)}</p><p>{_e(refusal.do)}</p>{back}")

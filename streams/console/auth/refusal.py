@@ -11,7 +11,7 @@ PROBLEM: Final = "urn:eddy:problem:"
 """The beginning of each `type`."""
 
 
-class Refusal(NamedTuple):
+class AuthRefusal(NamedTuple):
     """One refusal.
 
     Attributes:
@@ -41,9 +41,9 @@ class Refusal(NamedTuple):
         }
 
 
-def wrong_host(host: str) -> Refusal:
+def wrong_host(host: str) -> AuthRefusal:
     """Refuse a request to a name that is not this machine's."""
-    return Refusal(
+    return AuthRefusal(
         "wrong-host",
         HTTPStatus.MISDIRECTED_REQUEST,
         "This is not the address of the console",
@@ -52,9 +52,9 @@ def wrong_host(host: str) -> Refusal:
     )
 
 
-def wrong_origin() -> Refusal:
+def wrong_origin() -> AuthRefusal:
     """Refuse an action that another site started."""
-    return Refusal(
+    return AuthRefusal(
         "wrong-origin",
         HTTPStatus.FORBIDDEN,
         "This action did not come from a page of the console",
@@ -63,9 +63,9 @@ def wrong_origin() -> Refusal:
     )
 
 
-def wrong_csrf() -> Refusal:
+def wrong_csrf() -> AuthRefusal:
     """Refuse an action without the token of this login."""
-    return Refusal(
+    return AuthRefusal(
         "wrong-csrf",
         HTTPStatus.FORBIDDEN,
         "This page is from another login, or too old",
@@ -74,7 +74,7 @@ def wrong_csrf() -> Refusal:
     )
 
 
-def not_logged_in(policy: AccessPolicy) -> Refusal:
+def not_logged_in(policy: AccessPolicy) -> AuthRefusal:
     """Refuse a request of a person who is not known."""
     if policy.by_link:
         do = "Open the link that the console printed. It works once; start the console again for another."
@@ -85,7 +85,7 @@ def not_logged_in(policy: AccessPolicy) -> Refusal:
             "Come by the proxy. If you did: EDDY_CONSOLE_TRUSTED_PROXIES must have its address, and it must "
             "send EDDY_CONSOLE_PROXY_SECRET and the header EDDY_CONSOLE_PROXY_USER_HEADER, exactly once."
         )
-    return Refusal(
+    return AuthRefusal(
         "not-logged-in",
         HTTPStatus.UNAUTHORIZED,
         "Log in first",
@@ -94,9 +94,9 @@ def not_logged_in(policy: AccessPolicy) -> Refusal:
     )
 
 
-def wrong_token() -> Refusal:
+def wrong_token() -> AuthRefusal:
     """Refuse a login."""
-    return Refusal(
+    return AuthRefusal(
         "wrong-token",
         HTTPStatus.UNAUTHORIZED,
         "This token is not known",
@@ -105,9 +105,9 @@ def wrong_token() -> Refusal:
     )
 
 
-def wrong_agent_token() -> Refusal:
+def wrong_agent_token() -> AuthRefusal:
     """Refuse an agent."""
-    return Refusal(
+    return AuthRefusal(
         "wrong-agent-token",
         HTTPStatus.UNAUTHORIZED,
         "This agent is not known",
@@ -116,9 +116,9 @@ def wrong_agent_token() -> Refusal:
     )
 
 
-def wrong_role(role: str, needed: str) -> Refusal:
+def wrong_role(role: str, needed: str) -> AuthRefusal:
     """Refuse who is known and may not."""
-    return Refusal(
+    return AuthRefusal(
         "wrong-role",
         HTTPStatus.FORBIDDEN,
         "Your role may not do this",
@@ -127,9 +127,9 @@ def wrong_role(role: str, needed: str) -> Refusal:
     )
 
 
-def read_only() -> Refusal:
+def read_only() -> AuthRefusal:
     """Refuse every action."""
-    return Refusal(
+    return AuthRefusal(
         "read-only",
         HTTPStatus.FORBIDDEN,
         "This console is read-only",
@@ -138,9 +138,9 @@ def read_only() -> Refusal:
     )
 
 
-def too_large() -> Refusal:
+def too_large() -> AuthRefusal:
     """Refuse what no form of the console sends."""
-    return Refusal(
+    return AuthRefusal(
         "too-large",
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
         "The request is too large",
@@ -149,9 +149,9 @@ def too_large() -> Refusal:
     )
 
 
-def too_many(what: str, retry_after_s: int) -> Refusal:
+def too_many(what: str, retry_after_s: int) -> AuthRefusal:
     """Refuse what came too often."""
-    return Refusal(
+    return AuthRefusal(
         "too-many",
         HTTPStatus.TOO_MANY_REQUESTS,
         "Too many requests",

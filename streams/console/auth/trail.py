@@ -6,8 +6,8 @@ import json
 from collections.abc import Awaitable, Callable
 
 from streams.console.auth.identity import Identity
-from streams.console.auth.refusal import PROBLEM, Refusal
-from streams.control.audit import AuditRecord, Kind, Result
+from streams.console.auth.refusal import PROBLEM, AuthRefusal
+from streams.control.audit import AuditKind, AuditRecord, Result
 
 Audit = Callable[[AuditRecord], Awaitable[object]]
 """Publishes one record: `streams.control.desk.ControlDesk.audit`."""
@@ -29,7 +29,7 @@ def login_record(record_id: str, at: int, who: Identity, target: str, peer: str)
         id=record_id,
         at=at,
         who=who.name,
-        kind=Kind.LOGIN,
+        kind=AuditKind.LOGIN,
         role=who.role,
         via=who.via,
         target=target,
@@ -39,14 +39,14 @@ def login_record(record_id: str, at: int, who: Identity, target: str, peer: str)
 
 
 def refusal_record(
-    record_id: str, at: int, who: Identity | None, target: str, peer: str, refused: Refusal
+    record_id: str, at: int, who: Identity | None, target: str, peer: str, refused: AuthRefusal
 ) -> AuditRecord:
     """Return the record of a refusal; the arguments are those of `login_record`."""
     return AuditRecord(
         id=record_id,
         at=at,
         who=who.name if who else UNKNOWN,
-        kind=Kind.REFUSED,
+        kind=AuditKind.REFUSED,
         role=who.role if who else None,
         via=who.via if who else None,
         target=target,

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import orjson
 
-from streams.console.health.ranking import Scope
-from streams.console.health.report import Report
+from streams.console.health.ranking import RankingScope
+from streams.console.health.report import HealthReport
 from streams.console.inbox.row import row
 from streams.console.inbox.terms import tools
 from streams.console.read_model.attention import Attention, Tab
@@ -20,7 +20,7 @@ from streams.core.domain.topic import Topic
 MOST_OPEN: Final = 50
 
 
-def open_sessions(model: ReadModel, scope: Scope, name: str, now: int) -> dict[str, Any]:
+def open_sessions(model: ReadModel, scope: RankingScope, name: str, now: int) -> dict[str, Any]:
     """Return the sessions of an agent, or those that loop with a tool, that are not over: worst first."""
     found = [
         about
@@ -35,13 +35,13 @@ def open_sessions(model: ReadModel, scope: Scope, name: str, now: int) -> dict[s
     }
 
 
-def _concerns(about: Attention, scope: Scope, name: str) -> bool:
-    if scope is Scope.AGENT:
+def _concerns(about: Attention, scope: RankingScope, name: str) -> bool:
+    if scope is RankingScope.AGENT:
         return about.case.session.agent_id == name
     return name in tools(about)
 
 
-def shared_loops(model: ReadModel, report: Report, now: int) -> list[dict[str, Any]]:
+def shared_loops(model: ReadModel, report: HealthReport, now: int) -> list[dict[str, Any]]:
     """Return the signatures that loop in several sessions, each with its cause: a group of the inbox.
 
     ``cause_key`` is None if no session that loops with it is in memory.

@@ -8,7 +8,7 @@ from enum import StrEnum
 from heapq import nsmallest
 from typing import Any, Final, TypeVar
 
-from streams.console.health.report import DAY_MS, Report
+from streams.console.health.report import DAY_MS, HealthReport
 from streams.console.inbox.query import cursor_of, position_of
 from streams.console.read_model.attention import Position
 from streams.core.domain.text.printable import printable
@@ -20,14 +20,14 @@ ROWS: Final = 100
 _Word = TypeVar("_Word", bound=StrEnum)
 
 
-class Scope(StrEnum):
+class RankingScope(StrEnum):
     """What the counts are of."""
 
     AGENT = "agent"
     TOOL = "tool"
 
 
-class Sort(StrEnum):
+class RankingSort(StrEnum):
     """What stands first; the highest value does."""
 
     WASTE = "waste"
@@ -38,13 +38,13 @@ class Sort(StrEnum):
     SESSIONS = "sessions"
 
 
-_VALUES: Final[Mapping[Sort, Callable[[Report], float]]] = {
-    Sort.WASTE: lambda report: report.wasted_tokens_hour,
-    Sort.COST: lambda report: report.wasted_cost_hour,
-    Sort.LOOPING: lambda report: report.looping_now,
-    Sort.SHARE: lambda report: report.share,
-    Sort.EPISODES: lambda report: report.episodes_hour,
-    Sort.SESSIONS: lambda report: report.sessions_hour,
+_VALUES: Final[Mapping[RankingSort, Callable[[HealthReport], float]]] = {
+    RankingSort.WASTE: lambda report: report.wasted_tokens_hour,
+    RankingSort.COST: lambda report: report.wasted_cost_hour,
+    RankingSort.LOOPING: lambda report: report.looping_now,
+    RankingSort.SHARE: lambda report: report.share,
+    RankingSort.EPISODES: lambda report: report.episodes_hour,
+    RankingSort.SESSIONS: lambda report: report.sessions_hour,
 }
 
 
@@ -52,8 +52,8 @@ _VALUES: Final[Mapping[Sort, Callable[[Report], float]]] = {
 class HealthQuery:
     """A question to the list: of agents or tools, in which order, with what in the name, from where on."""
 
-    scope: Scope = Scope.AGENT
-    sort: Sort = Sort.WASTE
+    scope: RankingScope = RankingScope.AGENT
+    sort: RankingSort = RankingSort.WASTE
     text: str = ""
     after: Position | None = None
 
@@ -65,8 +65,8 @@ class HealthQuery:
             ConfigurationError: names what is wrong.
         """
         return cls(
-            _word(Scope, "scope", params.get("scope") or Scope.AGENT),
-            _word(Sort, "sort", params.get("sort") or Sort.WASTE),
+            _word(RankingScope, "scope", params.get("scope") or RankingScope.AGENT),
+            _word(RankingSort, "sort", params.get("sort") or RankingSort.WASTE),
             params.get("q", "").strip().casefold(),
             position_of(params.get("cursor", "")),
         )
@@ -76,12 +76,12 @@ class HealthQuery:
 class Ranking:
     """A page of the list: ``matching`` is how many there are on all pages, ``next`` the cursor."""
 
-    reports: list[Report]
+    reports: list[HealthReport]
     matching: int
     next: str | None
 
 
-def ranking(reports: Iterable[Report], query: HealthQuery, now: int) -> Ranking:
+def ranking(reports: Iterable[HealthReport], query: HealthQuery, now: int) -> Ranking:
     """Return a page of the reports that a query asks for.
 
     Stale ones stand behind all others, since they say how it was. Ties are broken by name, so that rows of
@@ -96,12 +96,12 @@ def ranking(reports: Iterable[Report], query: HealthQuery, now: int) -> Ranking:
     return Ranking([each for _, each in first[:ROWS]], len(found), following)
 
 
-def position(report: Report, sort: Sort, now: int) -> Position:
+def position(report: HealthReport, sort: RankingSort, now: int) -> Position:
     """Return where a report stands: fresh before stale, the greatest value first, then by name."""
     return int(report.is_stale(now)), -float(_VALUES[sort](report)), report.name
 
 
-def totals(reports: Iterable[Report], scope: Scope, now: int) -> dict[str, Any]:
+def totals(reports: Iterable[HealthReport], scope: RankingScope, now: int) -> dict[str, Any]:
     """Return what a scope adds up to: the hour of what is fresh, the day of what was seen within it.
 
     The waste of tools is not added up, because an episode counts in full for each of its tools.
@@ -113,7 +113,7 @@ def totals(reports: Iterable[Report], scope: Scope, now: int) -> dict[str, Any]:
         "fresh": len(fresh),
         "with_loops": sum(each.looping_now > 0 for each in fresh),
     }
-    if scope is Scope.TOOL:
+    if scope is RankingScope.TOOL:
         return counts
     return counts | {
         "sessions_hour": sum(each.sessions_hour for each in fresh),

@@ -24,7 +24,7 @@ class Chain(NamedTuple):
     sessions: int
 
 
-class Report(NamedTuple):
+class HealthReport(NamedTuple):
     """The counts of an agent or a tool, over the sliding hour and day that end with ``as_of``."""
 
     scope: str
@@ -42,7 +42,7 @@ class Report(NamedTuple):
     cross_chains: tuple[Chain, ...]
 
     @classmethod
-    def of(cls, row: HealthRow) -> Report:
+    def of(cls, row: HealthRow) -> HealthReport:
         """Return what a row says; others than the job may have written the record."""
         said: dict[str, Any] = orjson.loads(row.body)
         values: dict[str, Any] = {name: int(_number(said.get(name))) for name in _COUNTS}
@@ -54,7 +54,7 @@ class Report(NamedTuple):
         """The part of the sessions of the hour that loop now, 0 to 1.
 
         >>> def report(looping: int, sessions: int) -> Report:
-        ...     return Report("agent", "a", 0, sessions, sessions, looping, 0, 0, 0, 0, 0.0, 0.0, ())
+        ...     return HealthReport("agent", "a", 0, sessions, sessions, looping, 0, 0, 0, 0, 0.0, 0.0, ())
         >>> report(1, 4).share, report(0, 0).share
         (0.25, 0.0)
         """
@@ -67,7 +67,7 @@ class Report(NamedTuple):
 
 _COSTS: Final = ("wasted_cost_hour", "wasted_cost_day")
 _COUNTS: Final = tuple(
-    name for name in Report._fields if name not in {"scope", "name", "as_of", "cross_chains", *_COSTS}
+    name for name in HealthReport._fields if name not in {"scope", "name", "as_of", "cross_chains", *_COSTS}
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from streams.console.health.report import DAY_MS, Report
+from streams.console.health.report import DAY_MS, HealthReport
 from streams.console.read_model.health import BUCKET_MS, merged_health
 from streams.console.read_model.rows import HealthRow
 
@@ -21,7 +21,7 @@ SHOWN: Final = (
 SERIES: Final = tuple(name for name, *_ in SHOWN)
 
 
-class Range(NamedTuple):
+class SeriesRange(NamedTuple):
     """How far a page looks back, and the step of its series."""
 
     name: str
@@ -31,13 +31,13 @@ class Range(NamedTuple):
 
 
 RANGES: Final = (
-    Range("day", "24 hours", DAY_MS, BUCKET_MS),
-    Range("week", "7 days", 7 * DAY_MS, HOUR_MS),
-    Range("month", "30 days", 30 * DAY_MS, HOUR_MS),
+    SeriesRange("day", "24 hours", DAY_MS, BUCKET_MS),
+    SeriesRange("week", "7 days", 7 * DAY_MS, HOUR_MS),
+    SeriesRange("month", "30 days", 30 * DAY_MS, HOUR_MS),
 )
 
 
-def range_of(name: str, oldest: int | None, now: int) -> Range:
+def range_of(name: str, oldest: int | None, now: int) -> SeriesRange:
     """Return the range with a name; for any other word the shortest that holds the oldest sample.
 
     >>> range_of("week", 0, 0).title, range_of("", 0, 2 * DAY_MS).title, range_of("", None, 0).title
@@ -75,17 +75,17 @@ def by_hour(rows: Iterable[HealthRow], now: int, hours: int = 24) -> list[int]:
     newest = now // HOUR_MS
     found = last_of_each(rows, HOUR_MS)
     begins = ((newest - back) * HOUR_MS for back in reversed(range(hours)))
-    return [Report.of(found[each]).wasted_tokens_hour if each in found else 0 for each in begins]
+    return [HealthReport.of(found[each]).wasted_tokens_hour if each in found else 0 for each in begins]
 
 
-def points(rows: Iterable[HealthRow], asked: Range) -> list[dict[str, int]]:
+def points(rows: Iterable[HealthRow], asked: SeriesRange) -> list[dict[str, int]]:
     """Return what is known of each step of time, oldest first: ``at`` in ms, and each of `SERIES`."""
     found = last_of_each(rows, asked.step_ms)
-    reports = ((at, Report.of(row)) for at, row in sorted(found.items()))
+    reports = ((at, HealthReport.of(row)) for at, row in sorted(found.items()))
     return [{"at": at, **{name: getattr(report, name) for name in SERIES}} for at, report in reports]
 
 
-def strips(known: Sequence[Mapping[str, int]], asked: Range, now: int) -> dict[str, list[int | None]]:
+def strips(known: Sequence[Mapping[str, int]], asked: SeriesRange, now: int) -> dict[str, list[int | None]]:
     """Return points as series: every step of time of the range, with a value or None for each.
 
     A step without a sample is None, so that a line breaks where nothing is known. If the first sample is

@@ -10,7 +10,7 @@ from typing import Any, Final
 from streams.console.inbox.groups import groups
 from streams.console.inbox.pace import rate
 from streams.console.inbox.presence import presence
-from streams.console.inbox.query import Query, Sort, cursor_of
+from streams.console.inbox.query import InboxSort, Query, cursor_of
 from streams.console.inbox.row import row
 from streams.console.read_model.attention import Attention, Class, Position, Tab
 from streams.console.read_model.model import ReadModel
@@ -18,11 +18,11 @@ from streams.console.read_model.model import ReadModel
 #: Rows of a page.
 ROWS: Final = 100
 
-_VALUES: Final[Mapping[Sort, Callable[[Attention, int], float]]] = {
-    Sort.COST: lambda about, _: -about.cost,
-    Sort.RATE: lambda about, now: -rate(about, now),
-    Sort.SINCE: lambda about, _: about.since,
-    Sort.NEWEST: lambda about, _: -about.newest,
+_VALUES: Final[Mapping[InboxSort, Callable[[Attention, int], float]]] = {
+    InboxSort.COST: lambda about, _: -about.cost,
+    InboxSort.RATE: lambda about, now: -rate(about, now),
+    InboxSort.SINCE: lambda about, _: about.since,
+    InboxSort.NEWEST: lambda about, _: -about.newest,
 }
 
 
@@ -106,7 +106,7 @@ def _passes(about: Attention, query: Query, now: int) -> bool:
 
 def _one_page(here: list[Attention], query: Query, now: int) -> list[Position]:
     """Return where the rows of a page stand, and one more if there are more."""
-    if query.sort is Sort.WASTE:
+    if query.sort is InboxSort.WASTE:
         positions = [about.position for about in here]
     else:
         value = _VALUES[query.sort]

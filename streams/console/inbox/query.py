@@ -25,7 +25,7 @@ _PARAMETERS: Final = ("rule", "agent", "tool")
 _LONGEST: Final = 1_000
 
 
-class Sort(StrEnum):
+class InboxSort(StrEnum):
     """By what rows of one class are sorted."""
 
     WASTE = "waste"
@@ -45,7 +45,7 @@ class Query:
     tab: Tab = Tab.NEEDS_YOU
     ranks: frozenset[int] = frozenset()
     chips: tuple[str, ...] = ()
-    sort: Sort = Sort.WASTE
+    sort: InboxSort = InboxSort.WASTE
     by_cause: bool = False
     after: Position | None = None
     terms: tuple[Term, ...] = field(default=(), compare=False)
@@ -74,7 +74,7 @@ class Query:
                 if each
             ),
             chips=tuple(chips),
-            sort=_member(Sort, "sort", params.get("sort") or Sort.WASTE),
+            sort=_member(InboxSort, "sort", params.get("sort") or InboxSort.WASTE),
             by_cause=_grouped(params.get("group", "")),
             after=position_of(params.get("cursor", "")),
             terms=tuple(terms),

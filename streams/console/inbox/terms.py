@@ -12,7 +12,7 @@ import orjson
 
 from streams.console.inbox.pace import rate
 from streams.console.read_model.attention import SILENT_MS, Attention
-from streams.console.read_model.control import State
+from streams.console.read_model.control import CommandState
 from streams.core.errors import ConfigurationError
 
 Term = Callable[[Attention, int], bool]
@@ -69,9 +69,9 @@ _NUMBERS: Final[Mapping[str, Callable[[Attention, int], float]]] = {
 }
 
 _STATES: Final[Mapping[str, Term]] = {
-    "paused": lambda about, _: about.control.state is State.PAUSED,
-    "aborted": lambda about, _: about.control.state is State.ABORTED,
-    "asked": lambda about, _: about.control.state in {State.ASKED, State.RECEIVED},
+    "paused": lambda about, _: about.control.state is CommandState.PAUSED,
+    "aborted": lambda about, _: about.control.state is CommandState.ABORTED,
+    "asked": lambda about, _: about.control.state in {CommandState.ASKED, CommandState.RECEIVED},
     "disobeying": lambda about, _: about.control.continues,
     "guarded": lambda about, _: about.control.guards > 0,
     "unguarded": lambda about, _: about.control.guards == 0,

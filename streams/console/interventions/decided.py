@@ -10,9 +10,9 @@ import orjson
 
 from streams.console.read_model.rows import ActionRow
 from streams.console.read_model.source import Fields
-from streams.control.audit import AuditRecord, Kind
+from streams.control.audit import AuditKind, AuditRecord
 from streams.core.domain.event_kind import EventKind
-from streams.core.policy.intervention import Act, Done, Event, Policy, Withheld
+from streams.core.policy.intervention import Done, EpisodeEvent, InterventionAct, Policy, Withheld
 
 #: How an audit record of a policy came about; that of an operator who publishes one has another.
 AUTOMATIC: Final = "automatic"
@@ -44,7 +44,7 @@ class Decided(NamedTuple):
     why: str
 
 
-def event_of(fields: Fields, task_type: str | None, at: int) -> Event | None:
+def event_of(fields: Fields, task_type: str | None, at: int) -> EpisodeEvent | None:
     """Return an alert as an event that a policy may be about; None if it is of another kind.
 
     Args:
@@ -54,7 +54,7 @@ def event_of(fields: Fields, task_type: str | None, at: int) -> Event | None:
     """
     if fields["event_type"] != EventKind.LOOP_EPISODE:
         return None
-    return Event(
+    return EpisodeEvent(
         episode_id=fields["episode_id"],
         session_id=fields["session_id"],
         agent_id=fields["agent_id"],
@@ -69,7 +69,7 @@ def event_of(fields: Fields, task_type: str | None, at: int) -> Event | None:
 
 
 def audit_of(
-    decision: Act | Withheld, event: Event, policy: Policy, fields: Fields, what: str
+    decision: InterventionAct | Withheld, event: EpisodeEvent, policy: Policy, fields: Fields, what: str
 ) -> AuditRecord:
     """Return the record of a decision. Consoles that decide the same write the same.
 
@@ -98,7 +98,7 @@ def audit_of(
         at=event.at,
         who=f"policy {rule.name}",
         via=AUTOMATIC,
-        kind=Kind.POLICY,
+        kind=AuditKind.POLICY,
         target=event.session_id,
         why=decision.why if isinstance(decision, Withheld) else what,
         request=orjson.dumps(request).decode(),
@@ -108,7 +108,7 @@ def audit_of(
 
 def decided(actions: Iterable[ActionRow]) -> list[Decided]:
     """Return the decisions among audit records, oldest first; what cannot be read is left out."""
-    ours = (row for row in actions if row.kind == Kind.POLICY and row.result in _RESULTS)
+    ours = (row for row in actions if row.kind == AuditKind.POLICY and row.result in _RESULTS)
     found = [each for each in map(_decided, ours) if each is not None]
     return sorted(found, key=lambda each: (each.done.at, each.done.episode_id))
 

@@ -14,7 +14,7 @@ from streams.console.read_model.source import Fields
 from streams.control.desk import ControlDesk
 from streams.core.domain.topic import Topic
 from streams.core.errors import EddyError
-from streams.core.policy.intervention import Mode, Tally, decide
+from streams.core.policy.intervention import Mode, PolicyTally, decide
 from streams.kafka.client import Stored
 from streams.operate.explain.presentation import sentence
 
@@ -33,7 +33,7 @@ _READ_FIRST: Final = (Topic.CONSOLE_ACTIONS, Topic.INTERVENTION_POLICY)
 _MISFITS: Final = (KeyError, TypeError, ValueError, AttributeError)
 
 
-class Reading(Protocol):
+class DecisionFeed(Protocol):
     """The part of the feed that decisions wait for."""
 
     async def caught_up(self, topics: Iterable[Topic]) -> None:
@@ -54,7 +54,7 @@ class Deciding:
     """
 
     def __init__(
-        self, model: ReadModel, desk: ControlDesk, reading: Reading, clock: Callable[[], int]
+        self, model: ReadModel, desk: ControlDesk, reading: DecisionFeed, clock: Callable[[], int]
     ) -> None:
         self._model, self._desk, self._reading, self._clock = model, desk, reading, clock
         self._waiting: asyncio.Queue[tuple[Stored, Fields]] = asyncio.Queue(_MOST_WAITING)
@@ -114,7 +114,7 @@ class Deciding:
             for each in decided(self._model.ledger.actions.values())
             if each.version == policy.version
         ]
-        decision = decide(policy, event, Tally(before, self._model.live(self._clock())))
+        decision = decide(policy, event, PolicyTally(before, self._model.live(self._clock())))
         if decision is None:
             return
         done = audit_of(decision, event, policy, fields, sentence(fields))

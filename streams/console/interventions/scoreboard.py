@@ -32,7 +32,7 @@ class Fate(StrEnum):
     """The episode is not held any more."""
 
 
-class Outcome(NamedTuple):
+class PauseOutcome(NamedTuple):
     """A pause that was not, what the session did, and the records, tokens and cost that it took since."""
 
     decided: Decided
@@ -60,7 +60,7 @@ class Score(NamedTuple):
     cost: float | None
 
 
-def outcomes(decisions: Iterable[Decided], events: Mapping[str, Iterable[Fields]]) -> list[Outcome]:
+def outcomes(decisions: Iterable[Decided], events: Mapping[str, Iterable[Fields]]) -> list[PauseOutcome]:
     """Return what became of each session that would have been paused, newest first.
 
     Args:
@@ -73,12 +73,12 @@ def outcomes(decisions: Iterable[Decided], events: Mapping[str, Iterable[Fields]
     return found[::-1]
 
 
-def _outcome(decided: Decided, events: Iterable[Fields]) -> Outcome:
+def _outcome(decided: Decided, events: Iterable[Fields]) -> PauseOutcome:
     ordered = sorted(
         events, key=lambda each: (each["partition"], each["offset"], each["phase"] == _RECOVERED)
     )
     if not ordered:
-        return Outcome(decided, Fate.UNKNOWN, 0, 0, None)
+        return PauseOutcome(decided, Fate.UNKNOWN, 0, 0, None)
     course: list[Fields] = []
     for event in ordered:
         if (event["partition"], event["offset"]) > (decided.partition, decided.offset):
@@ -89,7 +89,7 @@ def _outcome(decided: Decided, events: Iterable[Fields]) -> Outcome:
     told += [{name: each[name] for name in ("tokens_since_onset", "cost_since_onset")} for each in course]
     less = counterfactual([{**each, "tokens_since_onset": each["tokens_since_onset"] or 0} for each in told])
     records = max(0, course[-1]["records"] - decided.records) if course else 0
-    return Outcome(decided, _fate(course, records), records, max(0, less.tokens), less.cost)
+    return PauseOutcome(decided, _fate(course, records), records, max(0, less.tokens), less.cost)
 
 
 def _fate(course: Sequence[Fields], records: int) -> Fate:
@@ -99,7 +99,7 @@ def _fate(course: Sequence[Fields], records: int) -> Fate:
     return Fate.RECOVERED if is_over else Fate.OPEN
 
 
-def scores(decisions: Iterable[Decided], found: Iterable[Outcome]) -> list[Score]:
+def scores(decisions: Iterable[Decided], found: Iterable[PauseOutcome]) -> list[Score]:
     """Return the score of each rule and version, the newest version first."""
     rows: dict[tuple[int, str], Score] = {}
     for each in decisions:

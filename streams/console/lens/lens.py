@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from streams.console.lens.letters import Letter, letters
-from streams.console.lens.rounds import Episode, episodes
-from streams.console.step import Step
+from streams.console.lens.rounds import ShownEpisode, episodes
+from streams.console.step import RecordStep
 from streams.core.detectors.verdict.stuck_words import MEANINGS
 from streams.core.domain.text.canonical import canonical
 from streams.operate.explain.presentation import meaning, sentence
@@ -17,7 +17,7 @@ from streams.operate.explain.presentation import meaning, sentence
 _MEANINGS: Mapping[str, str] = {kind.value: means for kind, means in MEANINGS.items()}
 
 
-def stuck_step(step: Step, numbers: Mapping[tuple[int, int], int]) -> dict[str, Any] | None:
+def stuck_step(step: RecordStep, numbers: Mapping[tuple[int, int], int]) -> dict[str, Any] | None:
     """Return the kind of a step; None for one that was not judged, or by a version without the score.
 
     Keys: ``kind``; ``means``, in words; ``points``; ``sign`` of them, ``plus``, ``minus`` or ``none``;
@@ -66,7 +66,7 @@ class Lens:
         return {"steps": list(self.steps), "rounds": list(self.rounds)}
 
 
-def lens(steps: Sequence[Step], *, folded: bool) -> Lens:
+def lens(steps: Sequence[RecordStep], *, folded: bool) -> Lens:
     """Return steps as a person compares them.
 
     Args:
@@ -84,7 +84,7 @@ def lens(steps: Sequence[Step], *, folded: bool) -> Lens:
     )
 
 
-def _hidden(told: Sequence[Episode]) -> dict[int, tuple[int, int, int]]:
+def _hidden(told: Sequence[ShownEpisode]) -> dict[int, tuple[int, int, int]]:
     """Return of each step that is folded away the first and last one of its fold, and its rounds."""
     found: dict[int, tuple[int, int, int]] = {}
     for each in told:
@@ -99,12 +99,12 @@ def _hidden(told: Sequence[Episode]) -> dict[int, tuple[int, int, int]]:
 
 
 def _entries(
-    steps: Sequence[Step],
+    steps: Sequence[RecordStep],
     named: Mapping[int, Letter],
-    place: Mapping[int, tuple[Episode, int]],
+    place: Mapping[int, tuple[ShownEpisode, int]],
     hidden: Mapping[int, tuple[int, int, int]],
 ) -> Iterator[Mapping[str, Any]]:
-    before: Step | None = None
+    before: RecordStep | None = None
     fold: dict[str, Any] | None = None
     numbers = {(step.partition, step.offset): step.number for step in steps}
     for step in steps:
@@ -123,7 +123,7 @@ def _entries(
 
 
 def _step(
-    step: Step, before: Step | None, letter: Letter | None, place: tuple[Episode, int] | None
+    step: RecordStep, before: RecordStep | None, letter: Letter | None, place: tuple[ShownEpisode, int] | None
 ) -> dict[str, Any]:
     record = step.record
     eddy, action = record["eddy"], record.get("action") or {}
@@ -164,7 +164,7 @@ def _step(
     }
 
 
-def _news(step: Step) -> Iterator[dict[str, Any]]:
+def _news(step: RecordStep) -> Iterator[dict[str, Any]]:
     for fields in step.record["eddy"]["events"]:
         found = meaning(fields)
         if found.news:
@@ -177,7 +177,7 @@ def _news(step: Step) -> Iterator[dict[str, Any]]:
             }
 
 
-def _round(each: Episode) -> dict[str, Any]:
+def _round(each: ShownEpisode) -> dict[str, Any]:
     return {
         "episode_id": each.newest["episode_id"],
         "rule": each.newest["rule"],
@@ -210,9 +210,9 @@ def _line(action: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}: {each}" for name, each in value.items())[:400]
 
 
-def _at(step: Step) -> int | None:
+def _at(step: RecordStep) -> int | None:
     return (step.record.get("meta") or {}).get("timestamp")
 
 
-def _tokens(step: Step) -> int | None:
+def _tokens(step: RecordStep) -> int | None:
     return (step.record.get("state_delta") or {}).get("tokens_consumed")

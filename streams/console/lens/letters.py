@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from string import ascii_uppercase
 from typing import NamedTuple
 
-from streams.console.step import Step
+from streams.console.step import RecordStep
 
 
 class Letter(NamedTuple):
@@ -22,7 +22,7 @@ class Letter(NamedTuple):
     twin: int | None
 
 
-def letters(steps: Sequence[Step]) -> dict[int, Letter]:
+def letters(steps: Sequence[RecordStep]) -> dict[int, Letter]:
     """Return the letter of each step whose signature occurs at least twice, by the number of the step."""
     counts = Counter(signature for step in steps if (signature := signature_of(step)) is not None)
     known: dict[str, str] = {}
@@ -38,7 +38,7 @@ def letters(steps: Sequence[Step]) -> dict[int, Letter]:
     return found
 
 
-def signature_of(step: Step) -> str | None:
+def signature_of(step: RecordStep) -> str | None:
     """Return the signature that the verdict compares, None for a step that it leaves out."""
     verdict = step.record["eddy"].get("verdict")
     if not verdict or not verdict["visible"]:

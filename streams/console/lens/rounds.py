@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from streams.console.lens.letters import signature_of
-from streams.console.step import Step
+from streams.console.step import RecordStep
 from streams.core.domain.event import EventKind
 
 Fields = Mapping[str, Any]
@@ -18,7 +18,7 @@ and R7 counts the steps that raised its score, whatever their tools."""
 _COMPARED: Final = ("tool", "arguments", "target", "status", "result", "error")
 
 
-class Episode(NamedTuple):
+class ShownEpisode(NamedTuple):
     """An episode as far as its events tell it.
 
     Attributes:
@@ -34,7 +34,7 @@ class Episode(NamedTuple):
     varies: tuple[str, ...]
 
 
-def episodes(steps: Sequence[Step]) -> list[Episode]:
+def episodes(steps: Sequence[RecordStep]) -> list[ShownEpisode]:
     """Return the episodes that the steps tell of, in the order in which they began."""
     newest: dict[str, Fields] = {}
     for step in steps:
@@ -45,7 +45,7 @@ def episodes(steps: Sequence[Step]) -> list[Episode]:
     return sorted((each for each in found if each.rounds), key=lambda each: each.rounds[0])
 
 
-def _episode(fields: Fields, steps: Sequence[Step]) -> Episode:
+def _episode(fields: Fields, steps: Sequence[RecordStep]) -> ShownEpisode:
     members = [step for step in steps if _belongs(step, fields)]
     period = fields["period"] if fields["rule"] == "R2" and fields["period"] else 1
     # Cut from the end: a window that slides forgets the first steps, never the last.
@@ -53,10 +53,10 @@ def _episode(fields: Fields, steps: Sequence[Step]) -> Episode:
     cut = [members[index : index + period] for index in range(spare, len(members), period)]
     constant, varies = _compared(cut)
     rounds = tuple(tuple(step.number for step in each) for each in cut)
-    return Episode(fields, rounds, constant, varies)
+    return ShownEpisode(fields, rounds, constant, varies)
 
 
-def _belongs(step: Step, fields: Fields) -> bool:
+def _belongs(step: RecordStep, fields: Fields) -> bool:
     if step.partition != fields["partition"]:
         return False
     # The newest event may be some records old; those after it say themselves whose they are.
@@ -71,13 +71,13 @@ def _belongs(step: Step, fields: Fields) -> bool:
     return signature_of(step) is not None and _said(step)["tool"] in fields["tools"]
 
 
-def raised_score(step: Step) -> bool:
+def raised_score(step: RecordStep) -> bool:
     """Tell whether a step raised the stuck score."""
     stuck = (step.record["eddy"].get("verdict") or {}).get("stuck")
     return stuck is not None and stuck["points"] > 0
 
 
-def _compared(rounds: Sequence[Sequence[Step]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _compared(rounds: Sequence[Sequence[RecordStep]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if len(rounds) < 2:
         return (), ()
     constant: list[str] = []
@@ -90,7 +90,7 @@ def _compared(rounds: Sequence[Sequence[Step]]) -> tuple[tuple[str, ...], tuple[
     return tuple(constant), tuple(varies)
 
 
-def _said(step: Step) -> dict[str, Any]:
+def _said(step: RecordStep) -> dict[str, Any]:
     action = step.record.get("action") or {}
     return {
         "tool": action.get("tool_call"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from streams.console.step import Step
+from streams.console.step import RecordStep
 from streams.core.detectors.drift.level import THRESHOLDS
 from streams.core.detectors.drift.overall import SIGNALS, contributions
 from streams.core.detectors.settings import DetectionSettings
@@ -13,7 +13,7 @@ from streams.core.detectors.settings import DetectionSettings
 _LEVELS: Final = {"NORMAL": 0, "WARNING": 1, "LOOP": 2}
 
 
-def scores(steps: Sequence[Step], settings: DetectionSettings) -> dict[str, Any]:
+def scores(steps: Sequence[RecordStep], settings: DetectionSettings) -> dict[str, Any]:
     """Return the columns, each as long as there are steps; None where a step has no such score.
 
     Args:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from streams.console.lens.letters import letters
-from streams.console.step import Step
+from streams.console.step import RecordStep
 from streams.core.domain.decision import Decision
 from streams.core.domain.text.canonical import canonical
 from streams.core.domain.text.result_text import normalise_result, replaced_spans
@@ -47,7 +47,7 @@ class Segment(NamedTuple):
     change: str | None = None
 
 
-def twin(steps: Sequence[Step], number: int) -> dict[str, Any] | None:
+def twin(steps: Sequence[RecordStep], number: int) -> dict[str, Any] | None:
     """Return a step beside its earlier twin, or beside the step before it if it has none.
 
     Args:
@@ -149,9 +149,9 @@ def _at(place: int, spans: Spans) -> str | None:
     return next((what for begin, end, what in spans if begin <= place < end), None)
 
 
-def _call(step: Step) -> str:
+def _call(step: RecordStep) -> str:
     return str((step.record.get("action") or {}).get("tool_input") or "")
 
 
-def _known(step: Step) -> dict[str, Any]:
+def _known(step: RecordStep) -> dict[str, Any]:
     return {name: value for name, value in step.record.items() if name != "eddy"}

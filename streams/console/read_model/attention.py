@@ -8,12 +8,12 @@ from enum import StrEnum
 from typing import Final
 
 from streams.console.read_model.case import FOREVER, Case
-from streams.console.read_model.control import ControlState, State, control_of, forgotten_at
+from streams.console.read_model.control import CommandState, ControlState, control_of, forgotten_at
 from streams.console.read_model.episode import entropy_id
 from streams.console.read_model.place import NOWHERE, place
 from streams.console.read_model.rows import AckRow, CommandRow, EpisodeRow, FindingRow, TriageRow
 from streams.console.read_model.session import SessionState
-from streams.console.read_model.triage import Seen, Standing, standing, subject_of
+from streams.console.read_model.triage import DecisionStanding, EpisodeSeen, standing, subject_of
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
 from streams.core.domain.node import NodeState
@@ -75,7 +75,7 @@ class Attention:
     newest: int
     control: ControlState
     triage: TriageRow | None
-    standing: Standing
+    standing: DecisionStanding
     until: int
     position: Position
 
@@ -127,14 +127,14 @@ def attention(case: Case, around: Surroundings, now: int) -> Attention | None:
         if episode is None or now >= episode.seen_ts + DAY_MS:
             return None
         class_, until = Class.RECOVERED, episode.seen_ts + DAY_MS
-    if control.state is not State.NONE:
+    if control.state is not CommandState.NONE:
         forgotten = forgotten_at(control)
         until = min(until, now + _CONTROL_MS, *(() if forgotten is None else (forgotten,)))
     subject = subject_of(session.session_id) if episode is None else episode.episode_id
     triage = around.triage.get(subject)
     held = standing(
         triage,
-        Seen.of(episode),
+        EpisodeSeen.of(episode),
         NOWHERE if episode is None else episode.reopened_place,
         now,
         control.since if control.continues else None,
@@ -168,7 +168,7 @@ def _waits(session: SessionState) -> bool:
 _DRIFTS: Final = frozenset({"CHECKPOINT_RESET", "ASK_USER"})
 
 
-def _tab(class_: Class, held: Standing, control: ControlState) -> Tab:
+def _tab(class_: Class, held: DecisionStanding, control: ControlState) -> Tab:
     if class_ is Class.RECOVERED:
         return Tab.RECOVERED
     if held.state != "open" or control.is_paused:

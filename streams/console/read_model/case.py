@@ -18,7 +18,7 @@ from streams.console.read_model.rows import (
     SessionRow,
 )
 from streams.console.read_model.session import SessionState
-from streams.console.read_model.table import Table
+from streams.console.read_model.table import RowTable
 from streams.console.read_model.tables import ACK, COMMAND, EPISODE, FINDING, GUARD, SESSION
 
 #: Findings of a session that stay in memory: the newest. The archive has all.
@@ -61,7 +61,7 @@ class Case:
         self.guards: dict[str, GuardRow] = _NONE
         self.watch_until = NOWHERE
 
-    def put(self, row: Row) -> tuple[Table, str] | None:
+    def put(self, row: Row) -> tuple[RowTable, str] | None:
         """Merge a row; return its table and its key there, None if nothing changed."""
         match row:
             case EpisodeRow():
@@ -116,7 +116,7 @@ class Case:
         else:
             self.watch_until = watched_until(self.commands.values())
 
-    def row(self, table: Table, key: str) -> Row | None:
+    def row(self, table: RowTable, key: str) -> Row | None:
         """Return the row with this key, None if it is not held."""
         found: Mapping[str, Row]
         match table.name:

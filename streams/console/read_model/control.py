@@ -15,7 +15,7 @@ import orjson
 from streams.console.read_model.place import NOWHERE, place
 from streams.console.read_model.points import Points
 from streams.console.read_model.rows import AckRow, CommandRow, GuardRow
-from streams.console.read_model.source import Fields, Source
+from streams.console.read_model.source import Fields, StoredSource
 from streams.control.signature import HEADER
 
 #: A guard says every five minutes that it is there; one that missed two of them is not.
@@ -36,7 +36,7 @@ _REFUSED: Final = frozenset({"rejected", "unsupported", "failed"})
 _Sent = TypeVar("_Sent", CommandRow, AckRow)
 
 
-class State(StrEnum):
+class CommandState(StrEnum):
     """How far a command has come. Members are in the order in which one hides the next."""
 
     ABORTED = "aborted"
@@ -49,7 +49,7 @@ class State(StrEnum):
     NONE = "none"
 
 
-_RANK: Final = {state: rank for rank, state in enumerate(State)}
+_RANK: Final = {state: rank for rank, state in enumerate(CommandState)}
 
 
 class Counting(StrEnum):
@@ -72,7 +72,7 @@ class ControlState(NamedTuple):
         command_id, action, scope, expires_at: of the command.
     """
 
-    state: State = State.NONE
+    state: CommandState = CommandState.NONE
     since: int | None = None
     in_effect: int = 0
     silent: int = 0
@@ -91,20 +91,20 @@ class ControlState(NamedTuple):
     @property
     def is_paused(self) -> bool:
         """Whether it stands still: paused or aborted, and no record says otherwise."""
-        return self.state in {State.PAUSED, State.ABORTED} and not self.continues
+        return self.state in {CommandState.PAUSED, CommandState.ABORTED} and not self.continues
 
     def label(self, now: int) -> str:
         """Return the words for a row of the inbox.
 
         >>> ControlState().label(0)
         'no guard'
-        >>> ControlState(State.ASKED, 1_000, guards=1, action="pause").label(4_000)
+        >>> ControlState(CommandState.ASKED, 1_000, guards=1, action="pause").label(4_000)
         'pause asked 3 s'
-        >>> ControlState(State.PAUSED, 1_000, in_effect=1, guards=1).label(132_000)
+        >>> ControlState(CommandState.PAUSED, 1_000, in_effect=1, guards=1).label(132_000)
         'paused 2:11'
-        >>> ControlState(State.PAUSED, 1_000, 1, 0, 1, after_pause=4).label(132_000)
+        >>> ControlState(CommandState.PAUSED, 1_000, 1, 0, 1, after_pause=4).label(132_000)
         'goes on after pause: 4 records'
-        >>> ControlState(State.PAUSED, 1_000, in_effect=2, silent=1, guards=3).label(132_000)
+        >>> ControlState(CommandState.PAUSED, 1_000, in_effect=2, silent=1, guards=3).label(132_000)
         '3 guards: 2 paused, 1 silent'
         """
         says, counting = self.words(now)
@@ -118,21 +118,21 @@ class ControlState(NamedTuple):
         if self.after_pause:
             return f"goes on after {self.action or 'pause'}: {_records(self.after_pause)}", None
         match self.state:
-            case State.NONE:
+            case CommandState.NONE:
                 return "" if self.guards else "no guard", None
-            case State.ASKED if self._waited(now) >= ANSWER_MS:
+            case CommandState.ASKED if self._waited(now) >= ANSWER_MS:
                 return "no guard answered", None
-            case State.ASKED | State.RECEIVED:
+            case CommandState.ASKED | CommandState.RECEIVED:
                 return f"{self.action} {self.state}", Counting.SECONDS
-            case State.PAUSED | State.ABORTED if self.in_effect < self.guards:
+            case CommandState.PAUSED | CommandState.ABORTED if self.in_effect < self.guards:
                 rest = self.guards - self.in_effect - self.silent
                 words = [(self.in_effect, str(self.state)), (rest, "not yet"), (self.silent, "silent")]
                 return f"{self.guards} guards: " + ", ".join(f"{n} {word}" for n, word in words if n), None
-            case State.PAUSED:
+            case CommandState.PAUSED:
                 return "paused", Counting.CLOCK
-            case State.RELEASED:
+            case CommandState.RELEASED:
                 return "resumed", None
-            case State.EXPIRED | State.REFUSED:
+            case CommandState.EXPIRED | CommandState.REFUSED:
                 return f"{self.action} {self.state}", None
             case _:
                 return str(self.state), None
@@ -151,7 +151,7 @@ def _clock(ms: int) -> str:
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
 
-def command_of(fields: Fields, source: Source) -> CommandRow:
+def command_of(fields: Fields, source: StoredSource) -> CommandRow:
     """Return a record of session-commands as a row."""
     return CommandRow(
         command_id=fields["command_id"],
@@ -173,7 +173,7 @@ def command_of(fields: Fields, source: Source) -> CommandRow:
     )
 
 
-def ack_of(fields: Fields, source: Source) -> AckRow | None:
+def ack_of(fields: Fields, source: StoredSource) -> AckRow | None:
     """Return a record of session-command-acks as a row, None if it says only that a guard is there."""
     command_id = fields.get("command_id")
     if command_id is None:
@@ -192,7 +192,7 @@ def ack_of(fields: Fields, source: Source) -> AckRow | None:
     )
 
 
-def guard_of(fields: Fields, source: Source) -> GuardRow:
+def guard_of(fields: Fields, source: StoredSource) -> GuardRow:
     """Return what a record of session-command-acks says of the presence of its guard."""
     facts = fields.get("guard") or {}
     return GuardRow(
@@ -248,7 +248,7 @@ Acks = Mapping[str, Sequence[AckRow]]
 """The acks of a session, by command."""
 
 
-_OVER: Final = frozenset({State.RELEASED, State.EXPIRED, State.REFUSED})
+_OVER: Final = frozenset({CommandState.RELEASED, CommandState.EXPIRED, CommandState.REFUSED})
 
 
 def forgotten_at(control: ControlState) -> int | None:
@@ -281,7 +281,7 @@ def control_of(
         if (level := newest_level(commands)) is not None
     ]
     best = min(states, key=lambda state: _RANK[state.state], default=ControlState())
-    if best.state is State.NONE:
+    if best.state is CommandState.NONE:
         return ControlState(guards=len(there))
     return best
 
@@ -303,11 +303,11 @@ def _state(
     if state in _OVER and now - since > _OVER_MS:
         return ControlState()
     in_effect = set(by_status["applied"]) - set(by_status["released"])
-    stops = state in {State.PAUSED, State.ABORTED}
+    stops = state in {CommandState.PAUSED, CommandState.ABORTED}
     return ControlState(
         state=state,
         since=since,
-        in_effect=len(in_effect) if stops or state is State.RELEASED else 0,
+        in_effect=len(in_effect) if stops or state is CommandState.RELEASED else 0,
         silent=len(there - answered),
         guards=len(there | answered),
         after_pause=points.after(since + GRACE_MS) if stops else 0,
@@ -320,36 +320,36 @@ def _state(
 
 def _progress(
     commands: Sequence[CommandRow], level: CommandRow, acks: Acks, by_status: _ByStatus, now: int
-) -> tuple[State, int]:
+) -> tuple[CommandState, int]:
     if level.action == "resume":
         reached = _resumed(commands, level, acks, by_status)
     elif level.action == "abort":
-        reached = (State.ABORTED, max(by_status["applied"].values())) if by_status["applied"] else None
+        reached = (CommandState.ABORTED, max(by_status["applied"].values())) if by_status["applied"] else None
     else:
         reached = _paused(level, by_status, now)
     if reached is not None:
         return reached
     if now >= level.expires_at:
-        return State.EXPIRED, level.expires_at
+        return CommandState.EXPIRED, level.expires_at
     if by_status["received"]:
-        return State.RECEIVED, max(by_status["received"].values())
+        return CommandState.RECEIVED, max(by_status["received"].values())
     refused = [at for status in _REFUSED for at in by_status[status].values()]
-    return (State.REFUSED, max(refused)) if refused else (State.ASKED, level.ts)
+    return (CommandState.REFUSED, max(refused)) if refused else (CommandState.ASKED, level.ts)
 
 
-def _paused(level: CommandRow, by_status: _ByStatus, now: int) -> tuple[State, int] | None:
+def _paused(level: CommandRow, by_status: _ByStatus, now: int) -> tuple[CommandState, int] | None:
     applied, released = by_status["applied"], by_status["released"]
     if now >= level.expires_at:
         ends = level.on_timeout == "abort" and applied
-        return (State.ABORTED if ends else State.EXPIRED), level.expires_at
+        return (CommandState.ABORTED if ends else CommandState.EXPIRED), level.expires_at
     if standing := [at for guard, at in applied.items() if guard not in released]:
-        return State.PAUSED, max(standing)
-    return (State.RELEASED, max(released.values())) if released else None
+        return CommandState.PAUSED, max(standing)
+    return (CommandState.RELEASED, max(released.values())) if released else None
 
 
 def _resumed(
     commands: Sequence[CommandRow], level: CommandRow, acks: Acks, by_status: _ByStatus
-) -> tuple[State, int] | None:
+) -> tuple[CommandState, int] | None:
     done = [*by_status["applied"].values(), *by_status["released"].values()]
     pauses = sorted(
         (each for each in commands if each.action == "pause"), key=lambda row: (row.partition, row.offset)
@@ -358,7 +358,7 @@ def _resumed(
     if stopped:
         done += stopped[-1]["released"].values()
     if done or not stopped:
-        return State.RELEASED, max(done, default=level.ts)
+        return CommandState.RELEASED, max(done, default=level.ts)
     return None
 
 

@@ -8,13 +8,13 @@ import orjson
 
 from streams.console.read_model.place import place
 from streams.console.read_model.rows import HealthRow, ProfileRow
-from streams.console.read_model.source import Fields, Source
+from streams.console.read_model.source import Fields, StoredSource
 
 #: How much of `as_of` one sample is of, in ms.
 BUCKET_MS: Final = 300_000
 
 
-def health_of(fields: Fields, source: Source) -> HealthRow:
+def health_of(fields: Fields, source: StoredSource) -> HealthRow:
     """Return a record of agent-health as the sample of its five minutes."""
     return HealthRow(
         scope=fields["scope"],
@@ -31,7 +31,7 @@ def merged_health(one: HealthRow, other: HealthRow) -> HealthRow:
     return max(one, other, key=lambda row: (row.as_of, row.place))
 
 
-def profile_of(fields: Fields, source: Source) -> ProfileRow:
+def profile_of(fields: Fields, source: StoredSource) -> ProfileRow:
     """Return a record of task-profiles as a row."""
     at = place(source.partition, source.offset)
     return ProfileRow(fields["task_type"], orjson.dumps(dict(fields)).decode(), at)

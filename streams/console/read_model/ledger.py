@@ -18,7 +18,7 @@ from streams.console.read_model.rows import (
     TriageRow,
     VersionRow,
 )
-from streams.console.read_model.table import Table
+from streams.console.read_model.table import RowTable
 from streams.console.read_model.tables import (
     ACTION,
     HEALTH,
@@ -40,7 +40,7 @@ Key = tuple[Any, ...]
 _TABLE_OF: Final = {table.row: table for table in TABLES}
 
 
-def table_of(row: Row) -> Table:
+def table_of(row: Row) -> RowTable:
     """Return the table of a row."""
     return _TABLE_OF[type(row)]
 
@@ -84,7 +84,7 @@ class Ledger:
             VERSION.name: self.versions,
         }
 
-    def put(self, row: Row) -> tuple[Table, Any] | None:
+    def put(self, row: Row) -> tuple[RowTable, Any] | None:
         """Merge a row; return its table and key, None if nothing changed."""
         table = table_of(row)
         key: Any = table.key_of(row)
@@ -93,7 +93,7 @@ class Ledger:
         changed = merge_into(self._tables[table.name], key, row, _MERGES[table.name])
         return (table, key) if changed else None
 
-    def row(self, table: Table, key: Any) -> Row | None:  # as `put` returned it
+    def row(self, table: RowTable, key: Any) -> Row | None:  # as `put` returned it
         """Return a row, None if it is not held."""
         found: Row | None = self._tables[table.name].get(key)
         return found
@@ -116,7 +116,7 @@ class Ledger:
         """Return what became of a dead letter, in words; empty if it was not sent again."""
         return letters.fate_of(self.redriven.get(letter.source or ""))
 
-    def trim(self, changed: Mapping[Table, set[Any]]) -> None:
+    def trim(self, changed: Mapping[RowTable, set[Any]]) -> None:
         """Forget what is not among the newest; the archive has it. What is in ``changed`` stays."""
         _trim(self.actions, KEPT_ACTIONS, lambda row: row.at, changed.get(ACTION))
         _trim(self.letters, KEPT_LETTERS, lambda row: row.ts, changed.get(LETTER))

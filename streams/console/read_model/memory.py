@@ -21,7 +21,7 @@ from streams.console.read_model.rows import (
     TriageRow,
 )
 from streams.console.read_model.source import Fields
-from streams.console.read_model.table import Table
+from streams.console.read_model.table import RowTable
 from streams.console.read_model.tables import (
     ACK,
     COMMAND,
@@ -84,7 +84,7 @@ class Memory:
         self.holds: dict[str, dict[str, CommandRow]] = {}
         self.ledger = Ledger()
         self.differences: dict[tuple[int, str], settings.DifferenceCount] = {}
-        self.changed: dict[Table, set[Any]] = {}
+        self.changed: dict[RowTable, set[Any]] = {}
         self.newest_ts: int | None = None
         self._recall = recall
         self._session_of: dict[str, str] = {}
@@ -170,18 +170,18 @@ class Memory:
         if session_id is not None:
             self._touched.add(session_id)
 
-    def drain(self) -> list[tuple[Table, Row]]:
+    def drain(self) -> list[tuple[RowTable, Row]]:
         """Return the rows that changed since the last time, with their tables."""
         return list(self.draining())
 
-    def draining(self) -> Iterator[tuple[Table, Row]]:
+    def draining(self) -> Iterator[tuple[RowTable, Row]]:
         """Return what `drain` does, each row as of when it is asked for; forget nothing before the end."""
         taken = {table: tuple(keys) for table, keys in self.changed.items()}
         for keys in self.changed.values():
             keys.clear()
         return self._drained(taken)
 
-    def _drained(self, taken: Mapping[Table, tuple[Any, ...]]) -> Iterator[tuple[Table, Row]]:
+    def _drained(self, taken: Mapping[RowTable, tuple[Any, ...]]) -> Iterator[tuple[RowTable, Row]]:
         for table, keys in taken.items():
             for key in keys:
                 if (row := self._row(table, key)) is not None:
@@ -199,7 +199,7 @@ class Memory:
         self._held_until.clear()
         self.newest_ts = None
 
-    def _row(self, table: Table, key: Any) -> Row | None:  # as in `changed`
+    def _row(self, table: RowTable, key: Any) -> Row | None:  # as in `changed`
         if table is SESSION:
             return self.cases[key].session.row() if key in self.cases else None
         if table is DIFFERENCE:

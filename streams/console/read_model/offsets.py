@@ -12,10 +12,10 @@ from itertools import pairwise
 from operator import itemgetter
 
 
-class Offsets:
+class NewestOffsets:
     """The newest offsets of one partition, at most ``limit``.
 
-    >>> offsets = Offsets(limit=3)
+    >>> offsets = NewestOffsets(limit=3)
     >>> for each in (7, 9, 8, 9, 300, 2):
     ...     offsets.add(each)
     >>> list(offsets), len(offsets)
@@ -100,7 +100,7 @@ class Offsets:
             target += self._deltas
 
     @classmethod
-    def read(cls, stored: bytes, at: int, limit: int) -> tuple[Offsets, int]:
+    def read(cls, stored: bytes, at: int, limit: int) -> tuple[NewestOffsets, int]:
         """Read a set back; return it and where it ends."""
         offsets = cls(limit)
         count, at = _varint(stored, at)
@@ -129,7 +129,7 @@ class Places:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         #: By partition, in order. Nearly always there is one: a list of one is smaller than a dict of one.
-        self._sets: list[tuple[int, Offsets]] = []
+        self._sets: list[tuple[int, NewestOffsets]] = []
 
     def add(self, partition: int, offset: int) -> None:
         """Add a place; one that is there already changes nothing."""
@@ -139,7 +139,7 @@ class Places:
             if known == partition:
                 offsets.add(offset)
                 return
-        offsets = Offsets(self._limit)
+        offsets = NewestOffsets(self._limit)
         offsets.add(offset)
         insort(self._sets, (partition, offsets), key=itemgetter(0))
 
@@ -179,7 +179,7 @@ class Places:
         places, at = cls(limit), 0
         while at < len(stored):
             partition, at = _varint(stored, at)
-            offsets, at = Offsets.read(stored, at, limit)
+            offsets, at = NewestOffsets.read(stored, at, limit)
             places._sets.append((partition, offsets))
         return places
 

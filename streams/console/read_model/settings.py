@@ -8,7 +8,7 @@ import orjson
 
 from streams.console.read_model.offsets import Places
 from streams.console.read_model.rows import DifferenceRow, ShadowRow, VersionRow
-from streams.console.read_model.source import Fields, Source
+from streams.console.read_model.source import Fields, StoredSource
 
 #: How many records are counted of each field that differs, of each partition.
 KEPT_DIFFERENCES: Final = 16_384
@@ -17,7 +17,7 @@ KEPT_DIFFERENCES: Final = 16_384
 EVENTS: Final = "events"
 
 
-def version_of(topic: str, source: Source, fields: Fields | None) -> VersionRow:
+def version_of(topic: str, source: StoredSource, fields: Fields | None) -> VersionRow:
     """Return a record of a topic of documents as a row; without fields it is a tombstone or unreadable."""
     told = fields or {}
     changed = told.get("changed")

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 Fields = Mapping[str, Any]
 
 
-class Source(Protocol):
+class StoredSource(Protocol):
     """A record of a topic as it is stored. ``timestamp`` is Kafka's."""
 
     @property

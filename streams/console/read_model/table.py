@@ -25,7 +25,7 @@ class Index(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class RowTable:
     """A table: its name, the type of its rows, the columns of its primary key, and its indexes."""
 
     name: str

@@ -21,40 +21,40 @@ from streams.console.read_model.rows import (
     VersionRow,
     WatermarkRow,
 )
-from streams.console.read_model.table import Index, Table
+from streams.console.read_model.table import Index, RowTable
 
-WATERMARK = Table("watermark", WatermarkRow, ("topic", "partition"))
-SESSION = Table(
+WATERMARK = RowTable("watermark", WatermarkRow, ("topic", "partition"))
+SESSION = RowTable(
     "session",
     SessionRow,
     ("session_id",),
     (Index(("last_ts",)), Index(("agent_id", "last_ts")), Index(("trace_id",))),
 )
-EPISODE = Table(
+EPISODE = RowTable(
     "episode",
     EpisodeRow,
     ("episode_id",),
     (Index(("level", "tokens"), "open"), Index(("session_id",)), Index(("cause_key", "last_ts"))),
 )
-FINDING = Table("finding", FindingRow, ("id",), (Index(("session_id", "ts")),))
-COMMAND = Table("command", CommandRow, ("command_id",), (Index(("session_id", "ts")), Index(("ts",))))
-ACK = Table("ack", AckRow, ("id",), (Index(("command_id",)), Index(("session_id",))))
-GUARD = Table("guard", GuardRow, ("session_id", "guard_id"))
-TRIAGE = Table("triage", TriageRow, ("episode_id",))
-ACTION = Table("action", ActionRow, ("id",), (Index(("at",)), Index(("kind", "at"))))
-LETTER = Table(
+FINDING = RowTable("finding", FindingRow, ("id",), (Index(("session_id", "ts")),))
+COMMAND = RowTable("command", CommandRow, ("command_id",), (Index(("session_id", "ts")), Index(("ts",))))
+ACK = RowTable("ack", AckRow, ("id",), (Index(("command_id",)), Index(("session_id",))))
+GUARD = RowTable("guard", GuardRow, ("session_id", "guard_id"))
+TRIAGE = RowTable("triage", TriageRow, ("episode_id",))
+ACTION = RowTable("action", ActionRow, ("id",), (Index(("at",)), Index(("kind", "at"))))
+LETTER = RowTable(
     "letter",
     LetterRow,
     ("partition", "offset"),
     (Index(("ts",)), Index(("reason", "ts")), Index(("session_id", "ts")), Index(("source",))),
 )
-REDRIVEN = Table("redriven", RedrivenRow, ("source",))
-HEALTH = Table("health", HealthRow, ("scope", "name", "bucket"))
-PROFILE = Table("profile", ProfileRow, ("task_type",))
-DIFFERENCE = Table("difference", DifferenceRow, ("shadow_version", "field"))
-SHADOW = Table("shadow", ShadowRow, ("id",), (Index(("shadow_version", "ts")),))
-VERSION = Table("version", VersionRow, ("topic", "offset"))
-SAMPLE = Table("sample", SampleRow, ("worker", "metric", "labels", "bucket"), (Index(("bucket",)),))
+REDRIVEN = RowTable("redriven", RedrivenRow, ("source",))
+HEALTH = RowTable("health", HealthRow, ("scope", "name", "bucket"))
+PROFILE = RowTable("profile", ProfileRow, ("task_type",))
+DIFFERENCE = RowTable("difference", DifferenceRow, ("shadow_version", "field"))
+SHADOW = RowTable("shadow", ShadowRow, ("id",), (Index(("shadow_version", "ts")),))
+VERSION = RowTable("version", VersionRow, ("topic", "offset"))
+SAMPLE = RowTable("sample", SampleRow, ("worker", "metric", "labels", "bucket"), (Index(("bucket",)),))
 
 #: `WATERMARK` belongs to the archive and `SAMPLE` to the watch over workers; the fold fills the others.
 TABLES = (

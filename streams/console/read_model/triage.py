@@ -13,7 +13,7 @@ import orjson
 
 from streams.console.read_model.place import NOWHERE, place
 from streams.console.read_model.rows import ActionRow, EpisodeRow, TriageRow
-from streams.console.read_model.source import Fields, Source
+from streams.console.read_model.source import Fields, StoredSource
 from streams.core.domain.level import Level
 
 OPEN: Final = "open"
@@ -34,7 +34,7 @@ def subject_of(session_id: str) -> str:
     return f"session/{session_id}"
 
 
-class Seen(NamedTuple):
+class EpisodeSeen(NamedTuple):
     """How an episode was when an operator decided about it."""
 
     tokens: float = 0
@@ -42,14 +42,14 @@ class Seen(NamedTuple):
     place: int = NOWHERE
 
     @classmethod
-    def of(cls, episode: EpisodeRow | None) -> Seen:
+    def of(cls, episode: EpisodeRow | None) -> EpisodeSeen:
         """Return how an episode is now."""
         if episode is None:
             return cls()
         return cls(episode.tokens, episode.level, place(episode.partition, episode.seen_offset))
 
 
-def request_of(do: str, seen: Seen, **more: str | float | None) -> str:
+def request_of(do: str, seen: EpisodeSeen, **more: str | float | None) -> str:
     """Return the request of a triage action, as the audit keeps it.
 
     Args:
@@ -57,14 +57,14 @@ def request_of(do: str, seen: Seen, **more: str | float | None) -> str:
         seen: the episode as the operator saw it.
         more: ``until`` (ms), ``until_tokens``, ``assignee`` or ``note``.
 
-    >>> request_of("ack", Seen(1200, "LOOP", 17))
+    >>> request_of("ack", EpisodeSeen(1200, "LOOP", 17))
     '{"do":"ack","tokens":1200,"level":"LOOP","place":17}'
     """
     given = {name: value for name, value in more.items() if value is not None}
     return orjson.dumps({"do": do, **seen._asdict(), **given}).decode()
 
 
-def action_of(fields: Fields, source: Source) -> ActionRow:
+def action_of(fields: Fields, source: StoredSource) -> ActionRow:
     """Return a record of console-actions as a row."""
     return ActionRow(
         id=fields["id"],
@@ -86,7 +86,7 @@ def merged_actions(one: ActionRow, other: ActionRow) -> ActionRow:
     return max(one, other, key=lambda row: (row.result != "", row.partition, row.offset))
 
 
-def triage_of(fields: Fields, source: Source) -> TriageRow | None:
+def triage_of(fields: Fields, source: StoredSource) -> TriageRow | None:
     """Return what an action says about an episode, None if it says nothing about one."""
     if fields["kind"] != "triage" or fields.get("result") != "accepted" or not fields.get("target"):
         return None
@@ -152,7 +152,7 @@ def merged_triage(one: TriageRow, other: TriageRow) -> TriageRow:
     )
 
 
-class Standing(NamedTuple):
+class DecisionStanding(NamedTuple):
     """Whether a decision holds at a moment; ``returned`` says why it does not any more."""
 
     state: str = OPEN
@@ -160,8 +160,8 @@ class Standing(NamedTuple):
 
 
 def standing(
-    triage: TriageRow | None, seen: Seen, reopened_place: int, now: int, continues_since: int | None
-) -> Standing:
+    triage: TriageRow | None, seen: EpisodeSeen, reopened_place: int, now: int, continues_since: int | None
+) -> DecisionStanding:
     """Tell whether a decision about an episode holds.
 
     Args:
@@ -172,25 +172,25 @@ def standing(
         continues_since: when the pause that the session does not obey took effect; None if it obeys.
     """
     if triage is None or triage.state == OPEN or triage.at is None:
-        return Standing()
+        return DecisionStanding()
     said = f"{triage.state} by {triage.by or 'an operator'} at {_clock(triage.at)}"
     if continues_since is not None and continues_since > triage.at:
-        return Standing(OPEN, f"{said}, goes on after pause")
+        return DecisionStanding(OPEN, f"{said}, goes on after pause")
     if triage.state == SNOOZED:
         if triage.until is not None and now >= triage.until:
-            return Standing(OPEN, f"{said}, until {_clock(triage.until)}")
+            return DecisionStanding(OPEN, f"{said}, until {_clock(triage.until)}")
         if triage.until_tokens is not None and seen.tokens >= triage.until_tokens:
-            return Standing(OPEN, f"{said}, until {triage.until_tokens:,.0f} tokens")
+            return DecisionStanding(OPEN, f"{said}, until {triage.until_tokens:,.0f} tokens")
         if triage.until is None and triage.until_tokens is None and reopened_place > triage.seen_place:
-            return Standing(OPEN, f"{said} until recovered, reopened")
-        return Standing(SNOOZED)
+            return DecisionStanding(OPEN, f"{said} until recovered, reopened")
+        return DecisionStanding(SNOOZED)
     if triage.level == Level.WARNING and seen.level == Level.LOOP:
-        return Standing(OPEN, f"{said}, escalated")
+        return DecisionStanding(OPEN, f"{said}, escalated")
     if reopened_place > triage.seen_place:
-        return Standing(OPEN, f"{said}, reopened")
+        return DecisionStanding(OPEN, f"{said}, reopened")
     if triage.tokens and seen.tokens >= 2 * triage.tokens:
-        return Standing(OPEN, f"{said}, waste doubled")
-    return Standing(ACKNOWLEDGED)
+        return DecisionStanding(OPEN, f"{said}, waste doubled")
+    return DecisionStanding(ACKNOWLEDGED)
 
 
 def _clock(at: int) -> str:

@@ -10,7 +10,7 @@ from aiohttp import web
 from streams.console.asked import UNCONFIRMED
 from streams.console.auth import Identity
 from streams.console.console import Console
-from streams.console.view import View
+from streams.console.view import PageView
 from streams.console.wording import row_key
 from streams.core.errors import ConfigurationError
 
@@ -18,7 +18,7 @@ from streams.core.errors import ConfigurationError
 MOST_GROUPS: Final = 100
 
 
-async def live(console: Console, query: Mapping[str, str], who: Identity, now: int) -> View:
+async def live(console: Console, query: Mapping[str, str], who: Identity, now: int) -> PageView:
     """Return the part of the inbox that changes."""
     found = console.redaction.applied(console.board.alerts(query, now), who.role)
     if found["groups"] is None:
@@ -37,7 +37,7 @@ async def live(console: Console, query: Mapping[str, str], who: Identity, now: i
         }
     tabs = console.pages.fragment("alerts_parts.html.j2", "tabs_bar", found["tabs"], found["tab"], query)
     lead = console.pages.fragment("alerts_parts.html.j2", "lead", found["summary"])
-    return View(tuple(rows), rows, {"tabs": tabs, "lead": lead, **console.header_parts(now)})
+    return PageView(tuple(rows), rows, {"tabs": tabs, "lead": lead, **console.header_parts(now)})
 
 
 def _many(console: Console, request: web.Request, now: int) -> Mapping[str, Any] | None:

@@ -11,10 +11,10 @@ from aiohttp import web
 from streams.console.acting import Acting, done, form_sent
 from streams.console.asked import one
 from streams.console.auth import Identity
-from streams.console.backtests import Backtest, Backtests
-from streams.console.console import Console, Screen
+from streams.console.backtests import BacktestJob, Backtests
+from streams.console.console import Console, NavigationScreen
 from streams.console.proposal import as_typed, proposal, sent
-from streams.console.view import View
+from streams.console.view import PageView
 from streams.console.views.following import board_of
 from streams.console.views.settings import changes_of
 from streams.core.errors import ConfigurationError
@@ -52,13 +52,13 @@ def routes(console: Console, acting: Acting, backtests: Backtests) -> Sequence[w
     ]
 
 
-def screen(backtests: Backtests) -> Screen:
+def screen(backtests: Backtests) -> NavigationScreen:
     """Return the page of a backtest, which moves as long as it runs.
 
     Args:
         backtests: Runs them.
     """
-    return Screen(
+    return NavigationScreen(
         "backtest", "", "/settings/backtest", "", partial(_routes, backtests), partial(_live, backtests)
     )
 
@@ -78,7 +78,7 @@ def _routes(backtests: Backtests, console: Console) -> Sequence[web.RouteDef]:
 
 async def _live(
     backtests: Backtests, console: Console, query: Mapping[str, str], who: Identity, now: int
-) -> View | None:
+) -> PageView | None:
     """Return the parts of the page that change: how far it is, and what came of it."""
     found = backtests.kept.get(query.get("id", ""))
     if found is None:
@@ -90,12 +90,12 @@ async def _live(
     else:
         made = _parts(console, found, who)
         console.remember(key, version, made)
-    return View(parts={**made.parts, **console.header_parts(now)})
+    return PageView(parts={**made.parts, **console.header_parts(now)})
 
 
-def _parts(console: Console, found: Backtest, who: Identity) -> View:
+def _parts(console: Console, found: BacktestJob, who: Identity) -> PageView:
     content, page = console.redaction.applied(_told(found), who.role), "backtest_parts.html.j2"
-    return View(
+    return PageView(
         parts={
             "back": console.pages.fragment(page, "back", content["backtest"], content["typed"]),
             "outcome": console.pages.fragment(page, "outcome", content["backtest"], who.may_act),
@@ -103,7 +103,7 @@ def _parts(console: Console, found: Backtest, who: Identity) -> View:
     )
 
 
-def _told(found: Backtest) -> dict[str, Any]:
+def _told(found: BacktestJob) -> dict[str, Any]:
     return {
         "backtest": {
             "id": found.id,

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from streams.console.console import Console
 from streams.console.raw_records import RawRecords
-from streams.console.raw_value import Audited, Raw, shown_value
+from streams.console.raw_value import Audited, RawView, shown_value
 from streams.console.views.following import board_of
 from streams.core.domain.text.printable import printable
 from streams.core.domain.topic import Topic
@@ -32,7 +32,7 @@ def routes(console: Console, records: RawRecords, audited: Audited) -> Sequence[
         partition, offset = place_named(request.query.get("at", ""))
         stored = await records.record(Topic.DEAD_LETTERS, partition, offset)
         place = f"{Topic.DEAD_LETTERS}/{partition}/{offset}"
-        raw = Raw(place, stored.value, Topic.DECISION_LOGS, stored)
+        raw = RawView(place, stored.value, Topic.DECISION_LOGS, stored)
         value = await shown_value(console, request, records, raw, audited)
         if isinstance(value, web.Response):
             return value

@@ -9,11 +9,11 @@ from aiohttp import web
 
 from streams.console.auth import Identity
 from streams.console.console import Console
-from streams.console.health.ranking import HealthQuery, Scope, ranking, totals
-from streams.console.health.report import DAY_MS, Report
+from streams.console.health.ranking import HealthQuery, RankingScope, ranking, totals
+from streams.console.health.report import DAY_MS, HealthReport
 from streams.console.health.series import HOUR_MS, by_hour
 from streams.console.health_samples import samples
-from streams.console.view import View
+from streams.console.view import PageView
 from streams.console.views.following import board_of
 from streams.console.wording import row_key
 from streams.core.errors import ConfigurationError
@@ -37,7 +37,7 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
     return [web.get("/health", show)]
 
 
-async def live(console: Console, query: Mapping[str, str], who: Identity, now: int) -> View:
+async def live(console: Console, query: Mapping[str, str], who: Identity, now: int) -> PageView:
     """Return the part of the list that changes."""
     key, version = ("health", tuple(sorted(query.items())), who.role), now // _FRESH_MS
     before = console.memo.get(key)
@@ -46,10 +46,10 @@ async def live(console: Console, query: Mapping[str, str], who: Identity, now: i
     else:
         made = await _rows(console, query, who, now)
         console.remember(key, version, made)
-    return View(made.order, made.rows, {**made.parts, **console.header_parts(now)})
+    return PageView(made.order, made.rows, {**made.parts, **console.header_parts(now)})
 
 
-async def _rows(console: Console, query: Mapping[str, str], who: Identity, now: int) -> View:
+async def _rows(console: Console, query: Mapping[str, str], who: Identity, now: int) -> PageView:
     found = console.redaction.applied(await _content(console, HealthQuery.parse(query), now), who.role)
     pages = console.pages
     rows = {
@@ -57,13 +57,13 @@ async def _rows(console: Console, query: Mapping[str, str], who: Identity, now: 
         for row in found["rows"]
     }
     figures = pages.fragment("health_parts.html.j2", "fleet_figures", found["totals"], found["scope"])
-    return View(tuple(rows), rows, {"figures": figures})
+    return PageView(tuple(rows), rows, {"figures": figures})
 
 
 async def _content(console: Console, query: HealthQuery, now: int) -> dict[str, Any]:
     board = board_of(console)
     ledger = board.model.ledger
-    reports = [Report.of(row) for row in ledger.newest_health().values()]
+    reports = [HealthReport.of(row) for row in ledger.newest_health().values()]
     found = ranking(reports, query, now)
     names = [each.name for each in found.reports]
     since = (now // HOUR_MS - 23) * HOUR_MS
@@ -78,7 +78,8 @@ async def _content(console: Console, query: HealthQuery, now: int) -> dict[str, 
         "rows": rows,
         "totals": totals(reports, query.scope, now),
         "scopes": [
-            {"name": str(scope), "count": sum(each.scope == scope for each in reports)} for scope in Scope
+            {"name": str(scope), "count": sum(each.scope == scope for each in reports)}
+            for scope in RankingScope
         ],
         "matching": found.matching,
         "next": found.next,
@@ -86,7 +87,7 @@ async def _content(console: Console, query: HealthQuery, now: int) -> dict[str, 
     }
 
 
-def report_content(report: Report, now: int) -> dict[str, Any]:
+def report_content(report: HealthReport, now: int) -> dict[str, Any]:
     """Return the counts of an agent or a tool as a page shows them."""
     return {
         **report._asdict(),

@@ -11,22 +11,22 @@ from aiohttp import web
 from streams.console.auth import Identity
 from streams.console.console import Console
 from streams.console.health.detail import open_sessions, settings_changes, shared_loops
-from streams.console.health.ranking import Scope
-from streams.console.health.report import Report
+from streams.console.health.ranking import RankingScope
+from streams.console.health.report import HealthReport
 from streams.console.health.series import RANGES, SHOWN, points, range_of, strips
 from streams.console.health_samples import samples
 from streams.console.read_model.tables import HEALTH
-from streams.console.view import View
+from streams.console.view import PageView
 from streams.console.views.following import board_of
 from streams.console.views.health import report_content
 from streams.console.wording import row_key
 from streams.core.domain.text.printable import printable
 from streams.core.errors import ConfigurationError
 
-Live = Callable[[Console, Mapping[str, str], Identity, int], Awaitable[View | None]]
+Live = Callable[[Console, Mapping[str, str], Identity, int], Awaitable[PageView | None]]
 
 
-def routes_of(scope: Scope) -> Callable[[Console], Sequence[web.RouteDef]]:
+def routes_of(scope: RankingScope) -> Callable[[Console], Sequence[web.RouteDef]]:
     """Return what makes the route of the page of an agent or of a tool."""
 
     def routes(console: Console) -> Sequence[web.RouteDef]:
@@ -41,10 +41,10 @@ def routes_of(scope: Scope) -> Callable[[Console], Sequence[web.RouteDef]]:
     return routes
 
 
-def live_of(scope: Scope) -> Live:
+def live_of(scope: RankingScope) -> Live:
     """Return what computes the part of such a page that changes."""
 
-    async def live(console: Console, query: Mapping[str, str], who: Identity, now: int) -> View | None:
+    async def live(console: Console, query: Mapping[str, str], who: Identity, now: int) -> PageView | None:
         report, pages = _report(console, scope, query.get("name", "")), console.pages
         found = {
             "report": report_content(report, now),
@@ -56,21 +56,21 @@ def live_of(scope: Scope) -> Live:
             for row in shown["open"]
         }
         figures = pages.fragment("health_parts.html.j2", "one_figures", shown["report"], now)
-        return View(tuple(rows), rows, {"figures": figures, **console.header_parts(now)})
+        return PageView(tuple(rows), rows, {"figures": figures, **console.header_parts(now)})
 
     return live
 
 
-def _report(console: Console, scope: Scope, name: str) -> Report:
+def _report(console: Console, scope: RankingScope, name: str) -> HealthReport:
     row = board_of(console).model.ledger.newest_health().get((scope, name))
     if row is None:
         raise ConfigurationError(
             f"Nothing is known of {scope} {printable(name, 80)}. /health?scope={scope} has all names."
         )
-    return Report.of(row)
+    return HealthReport.of(row)
 
 
-async def _content(console: Console, scope: Scope, name: str, wanted: str, now: int) -> dict[str, Any]:
+async def _content(console: Console, scope: RankingScope, name: str, wanted: str, now: int) -> dict[str, Any]:
     board, report = board_of(console), _report(console, scope, name)
     model, archive = board.model, board.feed.archive
     oldest = await archive.select(
@@ -90,6 +90,6 @@ async def _content(console: Console, scope: Scope, name: str, wanted: str, now: 
             {**strips(known, asked, now), "changes": changes, "shown": SHOWN}
         ).decode(),
         "changes": changes,
-        "chains": shared_loops(model, report, now) if scope is Scope.AGENT else [],
+        "chains": shared_loops(model, report, now) if scope is RankingScope.AGENT else [],
         **open_sessions(model, scope, name, now),
     }

@@ -8,7 +8,7 @@ from typing import Final
 from aiohttp import web
 
 from streams.console.console import Console
-from streams.console.known import Known
+from streams.console.known import SessionQueries
 from streams.control.command import LONGEST_ID
 from streams.core.errors import ConfigurationError
 
@@ -16,7 +16,7 @@ from streams.core.errors import ConfigurationError
 _MINUTES: Final = (15, 30, 60, 240, 1_440)
 
 
-def routes(console: Console, known: Known) -> Sequence[web.RouteDef]:
+def routes(console: Console, known: SessionQueries) -> Sequence[web.RouteDef]:
     """Return the routes of the page of holds."""
 
     async def show(request: web.Request) -> web.Response:

@@ -12,9 +12,9 @@ from aiohttp import web
 from streams.console.console import Console
 from streams.console.feed import Feed
 from streams.console.views.following import board_of
-from streams.console.watch.conditions import State, told
-from streams.console.watch.history import Step
-from streams.console.watch.watch import KEPT_MS, STEP_MS, Watch
+from streams.console.watch.conditions import ConditionState, told
+from streams.console.watch.history import HistoryStep
+from streams.console.watch.watch import KEPT_MS, STEP_MS, WorkerWatch
 from streams.console.workers import WorkerState
 from streams.core.errors import ConfigurationError, InfrastructureError
 
@@ -44,7 +44,7 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
     return [web.get("/job", show)]
 
 
-async def _workers(watch: Watch, now: int) -> dict[str, Any]:
+async def _workers(watch: WorkerWatch, now: int) -> dict[str, Any]:
     """Return what the workers say; if none is named, what the brokers say of their group."""
     content: dict[str, Any] = {
         "named": bool(watch.named),
@@ -70,8 +70,8 @@ async def _workers(watch: Watch, now: int) -> dict[str, Any]:
         "workers": [_fields(each) for each in found],
         "partitions": _partitions(found),
         "conditions": [each._asdict() for each in conditions],
-        "bad": sum(each.state is State.BAD for each in conditions),
-        "unknown": sum(each.state is State.UNKNOWN for each in conditions),
+        "bad": sum(each.state is ConditionState.BAD for each in conditions),
+        "unknown": sum(each.state is ConditionState.UNKNOWN for each in conditions),
         "steps": [each._asdict() for each in steps if each.rate is not None or each.lag is not None],
         "strips_json": orjson.dumps(_strips(steps)).decode(),
     }
@@ -109,7 +109,7 @@ def _whole(figures: Mapping[str, float]) -> dict[str, int]:
     return {name: int(value) for name, value in figures.items() if name != "standby_lag"}
 
 
-def _strips(steps: Sequence[Step]) -> dict[str, Any]:
+def _strips(steps: Sequence[HistoryStep]) -> dict[str, Any]:
     """Return the steps as series, from a little before the first that is known."""
     known = next((n for n, each in enumerate(steps) if each.rate is not None or each.lag is not None), 0)
     shown = steps[max(0, min(known - 1, len(steps) - _FEWEST_STEPS)) :]

@@ -13,14 +13,14 @@ from streams.console.asked import based_on_of, one, why_of
 from streams.console.console import Console
 from streams.console.interventions.decided import Decided, decided
 from streams.console.interventions.publishing import held, publish
-from streams.console.interventions.scoreboard import Fate, Outcome, open_breakers, outcomes, scores
+from streams.console.interventions.scoreboard import Fate, PauseOutcome, open_breakers, outcomes, scores
 from streams.console.interventions.versions import PolicyVersion, in_force, next_document, policy_versions
 from streams.console.live_board import LiveBoard
 from streams.console.read_model.rows import FindingRow
 from streams.console.read_model.source import Fields
 from streams.console.read_model.tables import FINDING
 from streams.console.views.following import board_of
-from streams.control.audit import AuditRecord, Kind
+from streams.control.audit import AuditKind, AuditRecord
 from streams.control.issuing import recorded
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.topic import Topic
@@ -106,7 +106,7 @@ def actions(console: Console, acting: Acting, brokers: Brokers) -> Sequence[web.
             who=who.issuer.name,
             role=who.issuer.role,
             via=who.issuer.via,
-            kind=Kind.POLICY,
+            kind=AuditKind.POLICY,
             target=f"version {version}",
             why=why,
             request=orjson.dumps({"based_on": based_on, "document": given}).decode(),
@@ -183,7 +183,7 @@ def _names(policy: Policy) -> list[str]:
     return [rule.name for rule in policy.rules]
 
 
-def _shown(outcome: Outcome) -> dict[str, Any]:
+def _shown(outcome: PauseOutcome) -> dict[str, Any]:
     known = outcome.decided
     return {
         "session_id": known.done.session_id,

@@ -8,7 +8,7 @@ from aiohttp import web
 
 from streams.console.console import Console
 from streams.console.raw_records import RawRecords
-from streams.console.raw_value import Audited, Raw, shown_value
+from streams.console.raw_value import Audited, RawView, shown_value
 from streams.core.domain.text.printable import printable
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
@@ -27,7 +27,7 @@ def routes(console: Console, records: RawRecords, audited: Audited) -> Sequence[
         topic = _topic(request.query.get("topic", ""))
         partition, offset = (_number(request.query.get(name, ""), name) for name in ("partition", "offset"))
         stored = await records.record(topic, partition, offset)
-        raw = Raw(f"{topic}/{partition}/{offset}", stored.value, topic, stored)
+        raw = RawView(f"{topic}/{partition}/{offset}", stored.value, topic, stored)
         value = await shown_value(console, request, records, raw, audited)
         if isinstance(value, web.Response):
             return value

@@ -17,7 +17,7 @@ from streams.console.letter_list import places
 from streams.console.raw_records import RawRecords
 from streams.console.views.dead_letter import place_named
 from streams.console.views.following import board_of
-from streams.control.audit import AuditRecord, Kind
+from streams.control.audit import AuditKind, AuditRecord
 from streams.control.issuing import recorded
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
@@ -96,7 +96,7 @@ class Redriving:
             who=who.issuer.name,
             role=who.issuer.role,
             via=who.issuer.via,
-            kind=Kind.REDRIVE,
+            kind=AuditKind.REDRIVE,
             target=f"{len(wanted)} letters" if len(wanted) > 1 else _text(wanted[0]),
             why=one(form, "why"),
             request=orjson.dumps(

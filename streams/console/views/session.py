@@ -13,7 +13,7 @@ import orjson
 from aiohttp import web
 
 from streams.console.auth import Identity
-from streams.console.auth.refusal import Refusal
+from streams.console.auth.refusal import AuthRefusal
 from streams.console.board import Steps
 from streams.console.console import Console
 from streams.console.lens.evidence import evidence
@@ -22,7 +22,7 @@ from streams.console.lens.scores import scores
 from streams.console.lens.twin import twin
 from streams.console.proposal import as_typed
 from streams.console.session_facts import explanation, session_facts
-from streams.console.view import View
+from streams.console.view import PageView
 from streams.console.views.session_content import control_bar, described, saved, shown_fold, shown_step, toned
 from streams.console.whatif import MOST_RECORDS, SLIDERS, changed, judge_again
 from streams.console.wording import moment
@@ -101,7 +101,7 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
     return [web.get("/session", show)]
 
 
-async def live(console: Console, query: Mapping[str, str], who: Identity, now: int) -> View | None:
+async def live(console: Console, query: Mapping[str, str], who: Identity, now: int) -> PageView | None:
     """Return the part of the page that changes: the head, and the newest steps."""
     session_id = query.get("id", "")
     known = console.board.session(session_id, now)
@@ -115,12 +115,12 @@ async def live(console: Console, query: Mapping[str, str], who: Identity, now: i
         made = await _live_steps(console, query, who, known)
         console.remember(key, version, made)
     bar = console.pages.fragment("session_parts.html.j2", "control_bar", control_bar(known, ""), who.may_act)
-    return View(made.order, made.rows, {**made.parts, "control": bar, **console.header_parts(now)})
+    return PageView(made.order, made.rows, {**made.parts, "control": bar, **console.header_parts(now)})
 
 
 async def _live_steps(
     console: Console, query: Mapping[str, str], who: Identity, known: Mapping[str, Any]
-) -> View:
+) -> PageView:
     session_id = known["session_id"]
     found = await console.board.steps(session_id, before=None, limit=MOST_STEPS)
     facts = session_facts(session_id, found.steps)
@@ -150,7 +150,7 @@ async def _live_steps(
     parts["showing"] = pages.fragment("session_parts.html.j2", "showing_line", content["showing"])
     if facts["known"]:
         parts["figures"] = pages.fragment("session_parts.html.j2", "figures", content["session"], None, True)
-    return View(tuple(rows), rows, parts)
+    return PageView(tuple(rows), rows, parts)
 
 
 def _head(
@@ -217,7 +217,7 @@ def _diff(found: Steps, number: int) -> dict[str, Any] | None:
 
 
 async def _what_if(
-    console: Console, query: Mapping[str, str], found: Steps, refused: Refusal | None
+    console: Console, query: Mapping[str, str], found: Steps, refused: AuthRefusal | None
 ) -> dict[str, Any]:
     """Judge the steps again under the settings in the address, unless that is refused."""
     settings, problem = console.board.settings, refused.detail if refused else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from streams.console.step import Step
+from streams.console.step import RecordStep
 from streams.console.whatif import counterfactual
 from streams.console.wording import duration, money, number
 from streams.core.domain.event import EventKind
@@ -55,7 +55,7 @@ def tone(event: Mapping[str, Any]) -> str:
     return "high" if event["serious"] else "low"
 
 
-def saved(steps: Sequence[Step], currency: str) -> list[str]:
+def saved(steps: Sequence[RecordStep], currency: str) -> list[str]:
     """Return for each episode what a pause would have saved, worst first."""
     told: dict[str, list[Mapping[str, Any]]] = {}
     for step in steps:

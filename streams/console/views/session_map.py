@@ -14,7 +14,7 @@ from streams.console.honeycomb.matrix import matrix
 from streams.console.honeycomb.picture import By, MapQuery, picture
 from streams.console.honeycomb.seating import Seat
 from streams.console.live_board import LiveBoard
-from streams.console.view import View
+from streams.console.view import PageView
 from streams.console.views.following import board_of
 from streams.core.errors import ConfigurationError
 
@@ -47,20 +47,20 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
     return [web.get("/map", show), web.get("/map/cell", show_cell)]
 
 
-async def live(console: Console, query: Mapping[str, str], who: Identity, now: int) -> View:
+async def live(console: Console, query: Mapping[str, str], who: Identity, now: int) -> PageView:
     """Return the part of the map that changes: a row for each group, with its cells."""
     asked, pages = MapQuery.parse(query), console.pages
     found = console.redaction.applied(_content(board_of(console), asked, query, now), who.role)
     parts = {"lead": pages.fragment("map_parts.html.j2", "map_lead", found), **console.header_parts(now)}
     if found["form"] == "matrix":
         parts["matrix"] = pages.fragment("map_parts.html.j2", "matrix_table", found["matrix"])
-        return View(parts=parts)
+        return PageView(parts=parts)
     parts["legend"] = pages.fragment("map_parts.html.j2", "legend", found, query)
     rows = {
         f"g{group['place']}": pages.fragment("map_parts.html.j2", "group_row", group, found["by"])
         for group in found["groups"]
     }
-    return View(tuple(rows), rows, parts)
+    return PageView(tuple(rows), rows, parts)
 
 
 def _content(board: LiveBoard, asked: MapQuery, query: Mapping[str, str], now: int) -> dict[str, Any]:

@@ -8,12 +8,12 @@ from aiohttp import web
 
 from streams.console.auth import Identity
 from streams.console.console import Console
-from streams.console.view import View
+from streams.console.view import PageView
 from streams.console.wording import row_key
 from streams.core.errors import ConfigurationError
 
 
-async def live(console: Console, query: Mapping[str, str], who: Identity, now: int) -> View:
+async def live(console: Console, query: Mapping[str, str], who: Identity, now: int) -> PageView:
     """Return the part of the list that changes."""
     found = console.redaction.applied(console.board.sessions(query, now), who.role)
     pages = console.pages
@@ -22,7 +22,7 @@ async def live(console: Console, query: Mapping[str, str], who: Identity, now: i
         for row in found["rows"]
     }
     lead = pages.fragment("session_row.html.j2", "sessions_lead", found["lead"])
-    return View(tuple(rows), rows, {"lead": lead, **console.header_parts(now)})
+    return PageView(tuple(rows), rows, {"lead": lead, **console.header_parts(now)})
 
 
 def routes(console: Console) -> Sequence[web.RouteDef]:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from streams.console.watch.history import MINUTE_MS, History
+from streams.console.watch.history import MINUTE_MS, WorkerHistory
 
 _RECENT: Final = 3 * MINUTE_MS
 _TEN_MINUTES: Final = 10 * MINUTE_MS
@@ -21,7 +21,7 @@ _LONG_SECONDS: Final = 60
 _SILENT_SECONDS: Final = 30
 
 
-class State(StrEnum):
+class ConditionState(StrEnum):
     """How a condition stands."""
 
     GOOD = "good"
@@ -30,7 +30,7 @@ class State(StrEnum):
     """The workers have not said enough yet."""
 
 
-class Told(NamedTuple):
+class ConditionReport(NamedTuple):
     """A condition, as it stands.
 
     Attributes:
@@ -42,7 +42,7 @@ class Told(NamedTuple):
     """
 
     name: str
-    state: State
+    state: ConditionState
     says: str
     means: str
     do: str
@@ -54,18 +54,18 @@ class Condition(NamedTuple):
     name: str
     means: str
     do: str
-    look: Callable[[History, int], tuple[bool | None, str]]
+    look: Callable[[WorkerHistory, int], tuple[bool | None, str]]
 
 
-def told(history: History, now: int) -> list[Told]:
+def told(history: WorkerHistory, now: int) -> list[ConditionReport]:
     """Return every condition as it stands, in the order of `CONDITIONS`."""
     return [_told(each, history, now) for each in CONDITIONS]
 
 
-def _told(condition: Condition, history: History, now: int) -> Told:
+def _told(condition: Condition, history: WorkerHistory, now: int) -> ConditionReport:
     bad, says = condition.look(history, now)
-    state = State.UNKNOWN if bad is None else State.BAD if bad else State.GOOD
-    return Told(condition.name, state, says, condition.means, condition.do)
+    state = ConditionState.UNKNOWN if bad is None else ConditionState.BAD if bad else ConditionState.GOOD
+    return ConditionReport(condition.name, state, says, condition.means, condition.do)
 
 
 _NOT_YET: Final = "Not known yet: it takes two looks, a minute apart."
@@ -74,7 +74,7 @@ _NOT_YET: Final = "Not known yet: it takes two looks, a minute apart."
 def _grown(
     figure: str, window: int, words: str, more_than: float = 0
 ) -> Callable[..., tuple[bool | None, str]]:
-    def look(history: History, now: int) -> tuple[bool | None, str]:
+    def look(history: WorkerHistory, now: int) -> tuple[bool | None, str]:
         grown = history.growth(figure, now - window, now)
         if grown is None:
             return None, _NOT_YET
@@ -83,7 +83,7 @@ def _grown(
     return look
 
 
-def _brokers(history: History, now: int) -> tuple[bool | None, str]:
+def _brokers(history: WorkerHistory, now: int) -> tuple[bool | None, str]:
     answering = history.newest("brokers", now - _RECENT)
     known = max(history.newest("brokers_known", now - _RECENT).values(), default=0)
     silence = max(history.newest("silence", now - _RECENT).values(), default=0)
@@ -94,7 +94,7 @@ def _brokers(history: History, now: int) -> tuple[bool | None, str]:
     return bad, f"{fewest:.0f} of {known:.0f} answer; the longest silence is {silence:.0f} s"
 
 
-def _lag(history: History, now: int) -> tuple[bool | None, str]:
+def _lag(history: WorkerHistory, now: int) -> tuple[bool | None, str]:
     totals = {at: lag for at, lag in sorted(history.totals("lag").items()) if at >= now - _TEN_MINUTES}
     half = now - _TEN_MINUTES // 2
     newer, older = ([lag for at, lag in totals.items() if (at > half) is late] for late in (True, False))
@@ -103,7 +103,7 @@ def _lag(history: History, now: int) -> tuple[bool | None, str]:
     return min(newer) > max(older), f"{newer[-1]:,.0f} records behind, {older[0]:,.0f} before"
 
 
-def _dead_letters(history: History, now: int) -> tuple[bool | None, str]:
+def _dead_letters(history: WorkerHistory, now: int) -> tuple[bool | None, str]:
     recent = history.growth("dead_letters", now - _TEN_MINUTES, now)
     if recent is None:
         return None, _NOT_YET
@@ -115,8 +115,8 @@ def _dead_letters(history: History, now: int) -> tuple[bool | None, str]:
     return bad, f"{recent:,.0f} in ten minutes; by the two days before, {usual:,.1f} are usual"
 
 
-def _longest(figure: str, words: str) -> Callable[[History, int], tuple[bool | None, str]]:
-    def look(history: History, now: int) -> tuple[bool | None, str]:
+def _longest(figure: str, words: str) -> Callable[[WorkerHistory, int], tuple[bool | None, str]]:
+    def look(history: WorkerHistory, now: int) -> tuple[bool | None, str]:
         found = history.newest(figure, now - _RECENT)
         if not found:
             return None, "No worker has said it in three minutes."

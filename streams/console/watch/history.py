@@ -18,7 +18,7 @@ class Point(NamedTuple):
     value: float
 
 
-class Step(NamedTuple):
+class HistoryStep(NamedTuple):
     """A step of time by its end: records a second, and the most that waited. None if it is not known."""
 
     at: int
@@ -26,7 +26,7 @@ class Step(NamedTuple):
     lag: float | None
 
 
-class History:
+class WorkerHistory:
     """The samples of every worker, by figure.
 
     Args:
@@ -57,7 +57,7 @@ class History:
         grown = [by for at, by in self._grown(figure) if since < at <= until]
         return sum(grown) if grown else None
 
-    def steps(self, since: int, now: int, step_ms: int) -> list[Step]:
+    def steps(self, since: int, now: int, step_ms: int) -> list[HistoryStep]:
         """Return the records a second and the lag of each step of time, oldest first."""
         grown: dict[int, float] = {}
         for at, by in self._grown("records"):
@@ -69,7 +69,7 @@ class History:
             most[ends] = max(lag, most.get(ends, 0.0))
         first = since // step_ms * step_ms + step_ms
         return [
-            Step(at, None if at not in grown else round(grown[at] * 1000 / step_ms, 3), most.get(at))
+            HistoryStep(at, None if at not in grown else round(grown[at] * 1000 / step_ms, 3), most.get(at))
             for at in range(first, -(-now // step_ms) * step_ms + 1, step_ms)
         ]
 

@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from streams.core.domain.topic import Topic
 
 
-class Metrics(NamedTuple):
+class WorkerSample(NamedTuple):
     """What a worker said at one moment.
 
     Attributes:
@@ -62,7 +62,7 @@ BY_PARTITION: Final[Mapping[str, str]] = {
 }
 
 
-def metrics_of(text: str) -> Metrics:
+def metrics_of(text: str) -> WorkerSample:
     """Read what a worker exposes.
 
     Raises:
@@ -90,7 +90,7 @@ def metrics_of(text: str) -> Metrics:
         for name, figure in FIGURES.items()
         if values[figure.metric]
     }
-    return Metrics(version, figures, dict(partitions))
+    return WorkerSample(version, figures, dict(partitions))
 
 
 def _of_sessions(topic: str | None) -> bool:

@@ -11,8 +11,8 @@ from typing import Final
 from streams.console.archive.archive import Archive
 from streams.console.read_model.rows import SampleRow
 from streams.console.read_model.tables import SAMPLE
-from streams.console.watch.history import MINUTE_MS, History, samples_of
-from streams.console.workers import Standing, WorkerState, standing_of, workers
+from streams.console.watch.history import MINUTE_MS, WorkerHistory, samples_of
+from streams.console.workers import SessionStanding, WorkerState, standing_of, workers
 from streams.core.domain.topic import Topic
 from streams.kafka.client import Brokers
 
@@ -23,7 +23,7 @@ STEP_MS: Final = 10 * MINUTE_MS
 _HOUR_MS: Final = 60 * MINUTE_MS
 
 
-class Watch:
+class WorkerWatch:
     """The watch over the workers.
 
     Args:
@@ -69,7 +69,7 @@ class Watch:
             log.warning("What the workers say is not kept: %s", error)
         return found
 
-    async def standing(self, session_id: str) -> Standing:
+    async def standing(self, session_id: str) -> SessionStanding:
         """Return where a session stands, by the worker that has it."""
         return await standing_of(self.named, session_id, self._token)
 
@@ -82,9 +82,9 @@ class Watch:
         """
         return await self._brokers.group_lag(self.group, self._brokers.topic(Topic.DECISION_LOGS))
 
-    async def history(self) -> History:
+    async def history(self) -> WorkerHistory:
         """Return what they said: each minute of the last hour, every tenth of what was before."""
         now = self._clock()
         rest = f"WHERE bucket >= ? OR (bucket >= ? AND bucket % {STEP_MS} = 0)"
         rows = await self._archive.select(SAMPLE, rest, (now - _HOUR_MS, now - KEPT_MS))
-        return await asyncio.to_thread(History, [row for row in rows if isinstance(row, SampleRow)])
+        return await asyncio.to_thread(WorkerHistory, [row for row in rows if isinstance(row, SampleRow)])

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 @unique
-class Raw(StrEnum):
+class RawKind(StrEnum):
     """What the value of an unreadable record is, where it is not that of the message."""
 
     RECORD = "record"
@@ -33,7 +33,7 @@ class Unreadable(NamedTuple):
     key: bytes | None = None
     value: bytes | None = None
     headers: Sequence[tuple[str, bytes | None]] = ()
-    raw: Raw | None = None
+    raw: RawKind | None = None
     batch_bytes: int = 0
     told: bool = True
     last: int | None = None

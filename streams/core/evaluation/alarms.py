@@ -49,7 +49,7 @@ Rules: TypeAlias = tuple[str, ...]
 EVIDENCE: Final = "evidence"
 
 
-class Detector(NamedTuple):
+class AlarmDetector(NamedTuple):
     """A question that every record of a session answers.
 
     Attributes:
@@ -137,25 +137,25 @@ _RAISED = (Level.WARNING, Level.LOOP)
 
 DETECTORS: Final = MappingProxyType(
     {
-        SAME_CALL: Detector("the same call as the record before", _none),
-        SAME_RESULT: Detector("the same call and result, the third time in a row or later", _none),
+        SAME_CALL: AlarmDetector("the same call as the record before", _none),
+        SAME_RESULT: AlarmDetector("the same call and result, the third time in a row or later", _none),
         **{
-            name: Detector(f"the {length}th record of the session, or a later one", _none)
+            name: AlarmDetector(f"the {length}th record of the session, or a later one", _none)
             for name, length in LENGTHS.items()
         },
-        "seen-before": Detector("the same call and result stood in the verdict's window", _seen_before),
-        "stuck-step": Detector("a step that raises the stuck score, whatever the score is", _stuck_step),
-        "entropy-warning": Detector("A1 at WARNING or LOOP", _severity(*_RAISED)),
-        "entropy-loop": Detector("A1 at LOOP", _severity(Level.LOOP)),
-        "repeat": Detector("A2: the run has reached its threshold", _repeat),
-        "patterns": Detector("A3: the record completes a pattern", _patterns),
-        "loop": Detector("A4: any of its four detectors", _loop),
-        "drift": Detector("A5: any level above CONTINUE", _drift),
-        "verdict-warning": Detector("a rule of the verdict at WARNING or LOOP here", _raw(*_RAISED)),
-        "verdict-loop": Detector("a rule of the verdict at LOOP here", _raw(Level.LOOP)),
-        "episode-warning": Detector("an episode is open", _episode(*_RAISED)),
-        "episode-loop": Detector("an episode is open at LOOP", _episode(Level.LOOP)),
-        EVIDENCE: Detector("named a repetition by verdict-warning, here or later", _none),
+        "seen-before": AlarmDetector("the same call and result stood in the verdict's window", _seen_before),
+        "stuck-step": AlarmDetector("a step that raises the stuck score, whatever the score is", _stuck_step),
+        "entropy-warning": AlarmDetector("A1 at WARNING or LOOP", _severity(*_RAISED)),
+        "entropy-loop": AlarmDetector("A1 at LOOP", _severity(Level.LOOP)),
+        "repeat": AlarmDetector("A2: the run has reached its threshold", _repeat),
+        "patterns": AlarmDetector("A3: the record completes a pattern", _patterns),
+        "loop": AlarmDetector("A4: any of its four detectors", _loop),
+        "drift": AlarmDetector("A5: any level above CONTINUE", _drift),
+        "verdict-warning": AlarmDetector("a rule of the verdict at WARNING or LOOP here", _raw(*_RAISED)),
+        "verdict-loop": AlarmDetector("a rule of the verdict at LOOP here", _raw(Level.LOOP)),
+        "episode-warning": AlarmDetector("an episode is open", _episode(*_RAISED)),
+        "episode-loop": AlarmDetector("an episode is open at LOOP", _episode(Level.LOOP)),
+        EVIDENCE: AlarmDetector("named a repetition by verdict-warning, here or later", _none),
     }
 )
 """By name, in the order of the tables."""

@@ -10,7 +10,7 @@ from streams.core.evaluation.estimate import Estimate, Sides, difference, ratio,
 from streams.core.evaluation.evaluation import Evaluated, is_healthy
 from streams.core.evaluation.first_alarm import MEDIAN, quantile_of, spared_share
 from streams.core.evaluation.scores import counts_of, session_counts, total
-from streams.core.evaluation.stuck import Told, free_counts, seen, stuck_counts
+from streams.core.evaluation.stuck import StuckReport, free_counts, seen, stuck_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class StuckChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ScoreDifference:
     """What changes for one detector.
 
     Attributes:
@@ -56,7 +56,7 @@ def differences(
     detectors: Sequence[str],
     is_loop_free: Callable[[str], bool],
     least_repetitions: int = 1,
-) -> tuple[Difference, ...]:
+) -> tuple[ScoreDifference, ...]:
     """Compare the same sessions under two documents: ``ours`` less ``theirs``.
 
     Args:
@@ -80,7 +80,7 @@ def differences(
     free = _sides(pairs, lambda each: each.label.stuck is not None and each.label.stuck.stuck is False)
     drawn = resamples(len(labelled.ours))
 
-    def compared(detector: str) -> Difference:
+    def compared(detector: str) -> ScoreDifference:
         def raised(each: Evaluated) -> frozenset[int]:
             return each.watch.positions(detector)
 
@@ -91,7 +91,7 @@ def differences(
         sessions = labelled.of(
             lambda each: session_counts(raised(each), len(each.label.repetitions or ()) >= least_repetitions)
         )
-        return Difference(
+        return ScoreDifference(
             detector,
             _stuck_change(stuck, free, detector) if detector in LIVE else None,
             difference(records, lambda each: total(each).precision, drawn),
@@ -114,10 +114,10 @@ def _sides(
 
 
 def _stuck_change(stuck: Sides[Evaluated], free: Sides[Evaluated], detector: str) -> StuckChange:
-    def told(each: Evaluated) -> Told:
+    def told(each: Evaluated) -> StuckReport:
         if each.label.stuck is None:
             raise ValueError(f"{each.label.session_id} is not labelled")
-        return Told(each.label.stuck, each.watch)
+        return StuckReport(each.label.stuck, each.watch)
 
     found = stuck.of(lambda each: seen(told(each), lambda watch: watch.positions(detector)))
     false = free.of(lambda each: free_counts(told(each), lambda watch: watch.positions(detector)))

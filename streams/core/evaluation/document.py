@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from streams.core.domain.number import r4
-from streams.core.evaluation.difference import Difference, StuckChange
+from streams.core.evaluation.difference import ScoreDifference, StuckChange
 from streams.core.evaluation.estimate import Estimate, Interval
-from streams.core.evaluation.evaluation import AlarmRate, Part, Row
+from streams.core.evaluation.evaluation import AlarmRate, DetectorRow, SourceRows
 from streams.core.evaluation.first_alarm import Delay, RightToStop
-from streams.core.evaluation.scores import Contribution, Scores
+from streams.core.evaluation.scores import RuleContribution, Scores
 from streams.core.evaluation.stuck import StuckScores
 
 
-def part_document(part: Part) -> dict[str, Any]:
+def part_document(part: SourceRows) -> dict[str, Any]:
     """Return the document of one source, or of all of them."""
     return {
         "source": part.source,
@@ -35,7 +35,7 @@ def part_document(part: Part) -> dict[str, Any]:
     }
 
 
-def difference_document(each: Difference) -> dict[str, Any]:
+def difference_document(each: ScoreDifference) -> dict[str, Any]:
     """Return the document of what changes for one detector."""
     return {
         "detector": each.detector,
@@ -49,7 +49,7 @@ def difference_document(each: Difference) -> dict[str, Any]:
     }
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: DetectorRow) -> dict[str, Any]:
     return {
         "detector": row.detector,
         "stuck": None if row.stuck is None else _stuck(row.stuck),
@@ -151,7 +151,7 @@ def _right_to_stop(found: RightToStop) -> dict[str, Any]:
     }
 
 
-def _contribution(each: Contribution) -> dict[str, Any]:
+def _contribution(each: RuleContribution) -> dict[str, Any]:
     return {
         "rule": each.rule,
         "alone": each.alone._asdict(),

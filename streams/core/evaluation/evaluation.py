@@ -20,16 +20,16 @@ from streams.core.evaluation.first_alarm import (
 )
 from streams.core.evaluation.labels import SessionLabel
 from streams.core.evaluation.scores import (
-    Contribution,
     Counts,
+    RuleContribution,
     Scores,
     contributions,
     counts_of,
     session_scores,
     step_scores,
 )
-from streams.core.evaluation.stuck import StuckScores, StuckSessions, Told
-from streams.core.evaluation.watch import Kind, Watch
+from streams.core.evaluation.stuck import StuckReport, StuckScores, StuckSessions
+from streams.core.evaluation.watch import CallKind, DetectorWatch
 
 ALL: Final = "all"
 """Stands where the name of a source stands, for all of them."""
@@ -39,7 +39,7 @@ class Evaluated(NamedTuple):
     """One session: its label and what the detectors said."""
 
     label: SessionLabel
-    watch: Watch
+    watch: DetectorWatch
 
 
 class AlarmRate(NamedTuple):
@@ -60,14 +60,14 @@ class AlarmRate(NamedTuple):
     alarms_per_session: Estimate
 
 
-class Group:
+class SessionGroup:
     """Some sessions as the detectors saw them.
 
     Attributes:
         watches: the sessions.
     """
 
-    def __init__(self, watches: Sequence[Watch]) -> None:
+    def __init__(self, watches: Sequence[DetectorWatch]) -> None:
         self.watches = watches
         self._drawn = resamples(len(watches))
 
@@ -92,14 +92,14 @@ class Group:
         """Return the same share of the tokens that their records used; no figure if no record says."""
         return self._share(detector, lambda watch: watch.tokens)
 
-    def _share(self, detector: str, amounts: Callable[[Watch], Mapping[int, float]]) -> Estimate:
+    def _share(self, detector: str, amounts: Callable[[DetectorWatch], Mapping[int, float]]) -> Estimate:
         first = [min(watch.positions(detector), default=None) for watch in self.watches]
         each = [*map(spared, map(amounts, self.watches), first)]
         return bootstrapped(each, spared_share, self._drawn)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DetectorRow:
     """What one detector is worth on some sessions.
 
     Attributes:
@@ -135,12 +135,12 @@ class Row:
     healthy: AlarmRate
     every: AlarmRate
     delay: Delay
-    rules: tuple[Contribution, ...]
-    kinds: Mapping[Kind, Scores]
+    rules: tuple[RuleContribution, ...]
+    kinds: Mapping[CallKind, Scores]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SourceRows:
     """The rows for one source, or for all of them.
 
     Attributes:
@@ -171,7 +171,7 @@ class Part:
     repetitions: int
     looping: int
     healthy: int
-    rows: tuple[Row, ...]
+    rows: tuple[DetectorRow, ...]
 
 
 def evaluate(
@@ -179,7 +179,7 @@ def evaluate(
     detectors: Sequence[str],
     is_loop_free: Callable[[str], bool],
     least_repetitions: int = 1,
-) -> tuple[Part, ...]:
+) -> tuple[SourceRows, ...]:
     """Compare, for all sessions together and then source by source in the order of their names.
 
     Args:
@@ -202,24 +202,26 @@ def _part(
     detectors: Sequence[str],
     is_loop_free: Callable[[str], bool],
     least: int,
-) -> Part:
+) -> SourceRows:
     labelled = [(watch, label.repetitions) for label, watch in sessions if label.repetitions is not None]
     looping = [len(marked) >= least for _, marked in labelled]
-    told = StuckSessions([Told(label.stuck, watch) for label, watch in sessions if label.stuck is not None])
-    every = Group([each.watch for each in sessions])
-    healthy = Group([each.watch for each in sessions if is_healthy(each.label, is_loop_free)])
+    told = StuckSessions(
+        [StuckReport(label.stuck, watch) for label, watch in sessions if label.stuck is not None]
+    )
+    every = SessionGroup([each.watch for each in sessions])
+    healthy = SessionGroup([each.watch for each in sessions if is_healthy(each.label, is_loop_free)])
     solved, failed = (
-        Group([watch for label, watch in sessions if label.solved is end]) for end in (True, False)
+        SessionGroup([watch for label, watch in sessions if label.solved is end]) for end in (True, False)
     )
     rewarded = [(label.rewards, watch) for label, watch in sessions if label.rewards is not None]
     drawn = resamples(len(labelled))
     repeating = [(watch, min(marked)) for watch, marked in labelled if marked]
     repeating_drawn = resamples(len(repeating))
 
-    def row(detector: str) -> Row:
+    def row(detector: str) -> DetectorRow:
         raised = [(watch.positions(detector), marked) for watch, marked in labelled]
         live = detector in LIVE
-        return Row(
+        return DetectorRow(
             detector,
             told.scores(lambda watch: watch.positions(detector)) if live else None,
             _by_rule(told, detector) if live else {},
@@ -242,11 +244,11 @@ def _part(
             ),
             {
                 kind: step_scores([_of_kind(kind, detector, *each) for each in labelled], drawn)
-                for kind in Kind
+                for kind in CallKind
             },
         )
 
-    return Part(
+    return SourceRows(
         source,
         len(sessions),
         sum(each.watch.records for each in sessions),
@@ -266,7 +268,9 @@ def _part(
     )
 
 
-def _right_to_stop(rewarded: Sequence[tuple[Sequence[float | None], Watch]], detector: str) -> RightToStop:
+def _right_to_stop(
+    rewarded: Sequence[tuple[Sequence[float | None], DetectorWatch]], detector: str
+) -> RightToStop:
     raised = [(rewards, watch.positions(detector)) for rewards, watch in rewarded]
     return right_to_stop((rewards, min(positions)) for rewards, positions in raised if positions)
 
@@ -277,11 +281,11 @@ def _by_rule(told: StuckSessions, detector: str) -> dict[str, StuckScores]:
     return {rule: told.scores(_of_rule(detector, rule)) for rule in rules} if len(rules) > 1 else {}
 
 
-def _of_rule(detector: str, rule: str) -> Callable[[Watch], AbstractSet[int]]:
+def _of_rule(detector: str, rule: str) -> Callable[[DetectorWatch], AbstractSet[int]]:
     return lambda watch: watch.raised[detector].get(rule, frozenset())
 
 
-def _of_kind(kind: Kind, detector: str, watch: Watch, marked: frozenset[int]) -> Counts:
+def _of_kind(kind: CallKind, detector: str, watch: DetectorWatch, marked: frozenset[int]) -> Counts:
     of_kind = watch.kinds.get(kind, set())
     return counts_of(watch.positions(detector) & of_kind, marked & of_kind)
 

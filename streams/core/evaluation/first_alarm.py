@@ -14,7 +14,7 @@ MEDIAN: Final = 0.5
 MOST: Final = 0.9
 
 
-class Wait(NamedTuple):
+class AlarmWait(NamedTuple):
     """How long a session that loops ran until it was noticed.
 
     Attributes:
@@ -48,7 +48,9 @@ class Delay:
     most_seconds: Estimate
 
 
-def wait(raised: AbstractSet[int], onset: int, seconds: Callable[[int, int], float | None]) -> Wait | None:
+def wait(
+    raised: AbstractSet[int], onset: int, seconds: Callable[[int, int], float | None]
+) -> AlarmWait | None:
     """Return the way from the onset to the first alarm at or after it; None when there was no alarm.
 
     An alarm that came before is no notice, unless it still holds. ``seconds`` says how long it is from one
@@ -58,10 +60,10 @@ def wait(raised: AbstractSet[int], onset: int, seconds: Callable[[int, int], flo
     (Wait(records=2, seconds=20), None)
     """
     alarm = min((at for at in raised if at >= onset), default=None)
-    return None if alarm is None else Wait(alarm - onset, seconds(onset, alarm))
+    return None if alarm is None else AlarmWait(alarm - onset, seconds(onset, alarm))
 
 
-def delay(waits: Sequence[Wait | None], drawn: Sequence[Sequence[int]]) -> Delay:
+def delay(waits: Sequence[AlarmWait | None], drawn: Sequence[Sequence[int]]) -> Delay:
     """Summarise the waits of sessions that loop; ``drawn`` are resamples of them, noticed or not."""
     records = [None if each is None else each.records for each in waits]
     seconds = [None if each is None else each.seconds for each in waits]

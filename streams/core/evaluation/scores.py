@@ -127,7 +127,7 @@ def session_counts(raised: object, looping: object) -> Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Contribution:
+class RuleContribution:
     """What one rule brings to its detector.
 
     Attributes:
@@ -146,7 +146,7 @@ class Contribution:
 def contributions(
     labelled: Iterable[tuple[Mapping[str, AbstractSet[int]], AbstractSet[int]]],
     healthy: Iterable[Mapping[str, AbstractSet[int]]],
-) -> tuple[Contribution, ...]:
+) -> tuple[RuleContribution, ...]:
     """Weigh the rules of one detector, in the order of their names.
 
     Args:
@@ -162,7 +162,7 @@ def contributions(
     sessions, quiet = list(labelled), list(healthy)
     rules = {rule for by_rule, _ in sessions for rule in by_rule} | {rule for each in quiet for rule in each}
     return tuple(
-        Contribution(
+        RuleContribution(
             rule,
             total(counts_of(by_rule.get(rule, set()), marked) for by_rule, marked in sessions),
             total(_only(rule, by_rule, marked) for by_rule, marked in sessions),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from streams.core.domain.outcome import Rejected, Scored
 from streams.core.evaluation.evaluation import Evaluated
 from streams.core.evaluation.labels import SessionLabel, session_label, source_of
-from streams.core.evaluation.watch import Watch
+from streams.core.evaluation.watch import DetectorWatch
 from streams.core.offline import Judgement
 
 
@@ -32,14 +32,16 @@ def gather(
     second line that labels the same, a line that cannot be. Records that are refused raise nothing and are
     named, too.
     """
-    watches: dict[str, Watch] = {}
+    watches: dict[str, DetectorWatch] = {}
     records, refused = 0, list[Rejected]()
     for judgement in judgements:
         records += 1
         if isinstance(judgement.outcome, Rejected):
             refused.append(judgement.outcome)
         if judgement.session_id is not None:
-            watch = watches.setdefault(judgement.session_id, Watch(timed=judgement.session_id not in untimed))
+            watch = watches.setdefault(
+                judgement.session_id, DetectorWatch(timed=judgement.session_id not in untimed)
+            )
             match judgement.outcome:
                 case Scored(decision=decision, enriched=enriched):
                     watch.add(decision, enriched["eddy"])

@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from streams.core.evaluation.estimate import Estimate, bootstrapped, proportion, resamples
-from streams.core.evaluation.first_alarm import Delay, Spared, Wait, delay, spared, spared_share, wait
+from streams.core.evaluation.first_alarm import AlarmWait, Delay, Spared, delay, spared, spared_share, wait
 from streams.core.evaluation.labels import StuckLabel
 from streams.core.evaluation.scores import Counts, total
-from streams.core.evaluation.watch import Watch
+from streams.core.evaluation.watch import DetectorWatch
 
-Raised = Callable[[Watch], AbstractSet[int]]
+Raised = Callable[[DetectorWatch], AbstractSet[int]]
 """What a detector, or one of its rules, raises in a session."""
 
 
-class Told(NamedTuple):
+class StuckReport(NamedTuple):
     """A session that readers agree on, and what the detectors said about it."""
 
     label: StuckLabel
-    watch: Watch
+    watch: DetectorWatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +48,15 @@ class StuckScores:
     spared: Estimate
 
 
-class Seen(NamedTuple):
+class StuckSighting(NamedTuple):
     """One stuck session under one detector."""
 
-    wait: Wait | None
+    wait: AlarmWait | None
     early: bool
     spared: Spared
 
 
-def seen(session: Told, raised: Raised) -> Seen:
+def seen(session: StuckReport, raised: Raised) -> StuckSighting:
     """Measure a stuck session. Records that the readers have not seen do not count.
 
     Raises:
@@ -69,10 +69,10 @@ def seen(session: Told, raised: Raised) -> Seen:
     waited = wait(positions, label.onset, watch.seconds)
     alarm = None if waited is None else label.onset + waited.records
     early = min(positions, default=label.onset) < label.onset
-    return Seen(waited, early, spared(dict.fromkeys(label.marked(watch.records), 1), alarm))
+    return StuckSighting(waited, early, spared(dict.fromkeys(label.marked(watch.records), 1), alarm))
 
 
-def within(session: Told, raised: Raised) -> frozenset[int]:
+def within(session: StuckReport, raised: Raised) -> frozenset[int]:
     """Return what is raised among the records that the readers have seen."""
     label, watch = session
     return frozenset(at for at in raised(watch) if at < label.seen(watch.records))
@@ -81,7 +81,7 @@ def within(session: Told, raised: Raised) -> frozenset[int]:
 class StuckSessions:
     """Sessions with a label, sorted, with the resamples that all detectors share."""
 
-    def __init__(self, sessions: Sequence[Told]) -> None:
+    def __init__(self, sessions: Sequence[StuckReport]) -> None:
         self.stuck = [each for each in sessions if each.label.stuck]
         self.free = [each for each in sessions if each.label.stuck is False]
         self.disputed = sum(each.label.stuck is None for each in sessions)
@@ -104,11 +104,11 @@ class StuckSessions:
         )
 
 
-def stuck_counts(each: Seen) -> Counts:
+def stuck_counts(each: StuckSighting) -> Counts:
     """Count a stuck session."""
     return Counts(hits=1) if each.wait is not None else Counts(missed=1)
 
 
-def free_counts(session: Told, raised: Raised) -> Counts:
+def free_counts(session: StuckReport, raised: Raised) -> Counts:
     """Count a session that is not stuck."""
     return Counts(false=1) if within(session, raised) else Counts()

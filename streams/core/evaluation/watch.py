@@ -11,7 +11,7 @@ from streams.core.domain.level import Level
 from streams.core.evaluation.alarms import DETECTORS, EVIDENCE, Baselines, fired
 
 
-class Kind(StrEnum):
+class CallKind(StrEnum):
     """How a call stands to those before it. The first that applies."""
 
     FIRST = "first"
@@ -26,25 +26,25 @@ class Kind(StrEnum):
     """The record before called another tool."""
 
 
-class Kinds:
+class CallKinds:
     """Tells the kinds of the records of one session, in order."""
 
     def __init__(self) -> None:
         self._calls: set[str] = set()
         self._previous: Decision | None = None
 
-    def next(self, decision: Decision) -> Kind:
+    def next(self, decision: Decision) -> CallKind:
         """Return the kind of the next record."""
         previous, self._previous = self._previous, decision
         known = decision.call in self._calls
         self._calls.add(decision.call)
         if previous is None:
-            return Kind.FIRST
+            return CallKind.FIRST
         if decision.call == previous.call:
-            return Kind.SAME_CALL
+            return CallKind.SAME_CALL
         if known:
-            return Kind.RETURNING
-        return Kind.SAME_TOOL if decision.tool == previous.tool else Kind.OTHER
+            return CallKind.RETURNING
+        return CallKind.SAME_TOOL if decision.tool == previous.tool else CallKind.OTHER
 
 
 #: Rules whose records need not have one tool.
@@ -74,7 +74,7 @@ class _Judged:
             positions.append(at)
 
 
-class Watch:
+class DetectorWatch:
     """Collects what every detector says about the records of one session.
 
     Attributes:
@@ -90,11 +90,11 @@ class Watch:
     def __init__(self, *, timed: bool = True) -> None:
         self.records = 0
         self.raised: dict[str, dict[str, set[int]]] = {name: {} for name in DETECTORS}
-        self.kinds: dict[Kind, set[int]] = {}
+        self.kinds: dict[CallKind, set[int]] = {}
         self.tokens: dict[int, float] = {}
         self._timed = timed
         self._times: dict[int, int] = {}
-        self._kinds = Kinds()
+        self._kinds = CallKinds()
         self._baselines = Baselines()
         self._judged = _Judged()
 

@@ -86,7 +86,7 @@ class Policy:
     rules: tuple[Rule, ...] = ()
 
 
-class Event(NamedTuple):
+class EpisodeEvent(NamedTuple):
     """A published event of an episode, and when the broker got it (ms)."""
 
     episode_id: str
@@ -111,14 +111,14 @@ class Done(NamedTuple):
     withheld: bool = False
 
 
-class Tally(NamedTuple):
+class PolicyTally(NamedTuple):
     """What there was under this version of the policy, and how many sessions are live now."""
 
     done: Sequence[Done]
     live: int
 
 
-class Act(NamedTuple):
+class InterventionAct(NamedTuple):
     """The rule asks for its action."""
 
     rule: Rule
@@ -133,7 +133,7 @@ class Withheld(NamedTuple):
     why: str
 
 
-def decide(policy: Policy, event: Event, tally: Tally) -> Act | Withheld | None:
+def decide(policy: Policy, event: EpisodeEvent, tally: PolicyTally) -> InterventionAct | Withheld | None:
     """Return what the first rule that is about an event asks for; None if none is, or it has acted already.
 
     A limit that was reached opens the breaker of its rule: it acts no more until another version of the
@@ -162,7 +162,7 @@ def decide(policy: Policy, event: Event, tally: Tally) -> Act | Withheld | None:
         return Withheld(
             rule, command_id, f"{len(held)} of {tally.live} live sessions would be more than {share}"
         )
-    return Act(rule, command_id)
+    return InterventionAct(rule, command_id)
 
 
 def command_id_of(rule: Rule, episode_id: str) -> str:
@@ -171,7 +171,7 @@ def command_id_of(rule: Rule, episode_id: str) -> str:
     return hashlib.blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
-def _is_about(when: When, event: Event) -> bool:
+def _is_about(when: When, event: EpisodeEvent) -> bool:
     return (
         (not when.phase or event.phase in when.phase)
         and (when.level is None or event.level == when.level)

@@ -36,7 +36,7 @@ class Detection(NamedTuple):
 
 
 @dataclass(slots=True)
-class Side:
+class PublishedSide:
     """What was published about a session under one of the documents.
 
     ``alerts`` counts by rule, named as in specification 4.3; what says that an episode is over is no alert.
@@ -70,8 +70,8 @@ class SessionComparison:
     records: int = 0
     differing: int = 0
     kinds: Counter[DifferenceKind] = field(default_factory=Counter)
-    a: Side = field(default_factory=Side)
-    b: Side = field(default_factory=Side)
+    a: PublishedSide = field(default_factory=PublishedSide)
+    b: PublishedSide = field(default_factory=PublishedSide)
 
     def add(self, a: Outcome, b: Outcome) -> Difference | None:
         """Take in what both made of the session's next record; return what differs."""

@@ -41,7 +41,7 @@ class UnitKind(StrEnum):
     REQUESTS = "requests"
 
 
-class Reason(StrEnum):
+class IntakeReason(StrEnum):
     """Why something in an input gave no record, or a poorer one."""
 
     UNREADABLE = "unreadable"  # not the bytes of this format
@@ -51,7 +51,7 @@ class Reason(StrEnum):
     NO_CONTENT = "no_content"  # a call whose arguments were not captured
 
 
-class Kinds(Counter[str]):
+class ReasonCounts(Counter[str]):
     """Counts of what was left out. Their names come from the input: at most `MOST_KINDS` are kept."""
 
     def __setitem__(self, kind: str, count: int) -> None:
@@ -69,7 +69,7 @@ class Problem(NamedTuple):
     """
 
     where: str
-    reason: Reason
+    reason: IntakeReason
     detail: str
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from streams.formats.adapters.adapter import CERTAIN, NO, Format, UnitKind
 from streams.formats.adapters.claude_code import call_status
 from streams.formats.adapters.conversation import EPOCH_MS, Conversation
-from streams.formats.adapters.document import DocumentAdapter, Part, session_of
+from streams.formats.adapters.document import DocumentAdapter, DocumentValue, session_of
 from streams.formats.adapters.heads import head_values
 from streams.formats.adapters.log import Found
 from streams.formats.adapters.record import block_text, milliseconds, number, text_or_none, whole, words_text
@@ -29,7 +29,7 @@ _NOT_THE_USER: Final = ("<environment_context>", "<user_instructions>", "# AGENT
 class Atif(DocumentAdapter):
     """Reads one trajectory, with those of sub-agents in it: sessions of their own, ``<session>/<agent>``."""
 
-    def read(self, parts: Iterator[Part]) -> Found:
+    def read(self, parts: Iterator[DocumentValue]) -> Found:
         """Yield what trajectories say."""
         for part in parts:
             for each in part.value if isinstance(part.value, list) else [part.value]:

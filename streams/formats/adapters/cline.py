@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from streams.formats.adapters.adapter import CERTAIN, NO, Format, UnitKind
-from streams.formats.adapters.cline_history import History
+from streams.formats.adapters.cline_history import ClineHistory
 from streams.formats.adapters.conversation import Conversation
-from streams.formats.adapters.document import DocumentAdapter, Part
+from streams.formats.adapters.document import DocumentAdapter, DocumentValue
 from streams.formats.adapters.heads import head_values
 from streams.formats.adapters.log import Found
 from streams.formats.adapters.record import LONGEST_NAME
@@ -19,13 +19,13 @@ NAME: Final = "cline"
 class Cline(DocumentAdapter):
     """Reads one session."""
 
-    def read(self, parts: Iterator[Part]) -> Found:
+    def read(self, parts: Iterator[DocumentValue]) -> Found:
         """Yield what the messages say, one after the other."""
         for part in parts:
             match part.value:
                 case {"sessionId": str(session_id), "messages": list(messages)} if session_id:
                     conversation = Conversation(session_id[:LONGEST_NAME], NAME, NAME)
-                    yield from History(conversation, self.ignored).read(messages)
+                    yield from ClineHistory(conversation, self.ignored).read(messages)
                 case _:
                     yield self.unknown(self.name, "no session: sessionId or messages are missing")
 

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from typing import Any, Final
 
-from streams.formats.adapters.adapter import Problem, Reason
+from streams.formats.adapters.adapter import IntakeReason, Problem
 from streams.formats.adapters.cline_results import ending
 from streams.formats.adapters.cline_xml import header, written_calls
 from streams.formats.adapters.conversation import EPOCH_MS, ContextChange, Conversation
@@ -28,7 +28,7 @@ _SAID: Final = re.compile(
 )
 
 
-class History:
+class ClineHistory:
     """Reads the messages of one session in their order."""
 
     def __init__(self, conversation: Conversation, ignored: Counter[str]) -> None:
@@ -67,7 +67,7 @@ class History:
             self._at = EPOCH_MS + 1000 * index
 
     def _unknown(self, detail: str) -> Problem:
-        return Problem(self._talk.session_id, Reason.UNKNOWN_SHAPE, detail[:200])
+        return Problem(self._talk.session_id, IntakeReason.UNKNOWN_SHAPE, detail[:200])
 
     def _assistant(self, message: dict[str, Any], index: int, following: Any) -> Found:
         round_id = text_or_none(message.get("id")) or f"{self._talk.session_id}/{index}"
@@ -159,7 +159,7 @@ class History:
         name, blocks = answer
         place = next((n for n, (_, each) in enumerate(self._waiting) if each == name), None)
         if place is None:
-            yield Problem(self._talk.session_id, Reason.ORPHAN_RESULT, f"no call of {name[:80]}")
+            yield Problem(self._talk.session_id, IntakeReason.ORPHAN_RESULT, f"no call of {name[:80]}")
             return
         call_id, _ = self._waiting.pop(place)
         content = "\n".join(_without_details(block_text([each]) or "") for each in blocks)

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from streams.formats.adapters.adapter import CERTAIN, NO, Format, UnitKind
-from streams.formats.adapters.cline_history import History
+from streams.formats.adapters.cline_history import ClineHistory
 from streams.formats.adapters.conversation import Conversation
-from streams.formats.adapters.document import DocumentAdapter, Part, session_of
+from streams.formats.adapters.document import DocumentAdapter, DocumentValue, session_of
 from streams.formats.adapters.heads import head_values
 from streams.formats.adapters.log import Found
 from streams.formats.adapters.record import LONGEST_NAME
@@ -29,7 +29,7 @@ _SNIFFED: Final = 6
 class ClineTask(DocumentAdapter):
     """Reads one task."""
 
-    def read(self, parts: Iterator[Part]) -> Found:
+    def read(self, parts: Iterator[DocumentValue]) -> Found:
         """Yield what the messages say, one after the other."""
         for part in parts:
             match part.value:
@@ -40,7 +40,7 @@ class ClineTask(DocumentAdapter):
                     session_id = session_of(self.name)[:LONGEST_NAME]
                     agent = _agent(self.name)
                     conversation = Conversation(session_id, agent, agent)
-                    yield from History(conversation, self.ignored).read(messages)
+                    yield from ClineHistory(conversation, self.ignored).read(messages)
                 case _:
                     yield self.unknown(self.name, "no list of messages")
 

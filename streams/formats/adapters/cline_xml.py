@@ -49,7 +49,7 @@ _TOOLS: Final = frozenset(
 )
 
 
-class Written(NamedTuple):
+class WrittenCall(NamedTuple):
     """A call as text has it: its name, its arguments, and the words before it."""
 
     name: str
@@ -57,7 +57,7 @@ class Written(NamedTuple):
     words: str
 
 
-def written_calls(text: str, answered: Collection[str]) -> tuple[list[Written], str]:
+def written_calls(text: str, answered: Collection[str]) -> tuple[list[WrittenCall], str]:
     r"""Return the calls in a text, and the words after the last one.
 
     Args:
@@ -67,7 +67,7 @@ def written_calls(text: str, answered: Collection[str]) -> tuple[list[Written], 
     >>> written_calls("I look.\n<read_file>\n<path>a.py</path>\n</read_file>", ["read_file"])
     ([Written(name='read_file', arguments={'path': 'a.py'}, words='I look.\n')], '')
     """
-    found: list[Written] = []
+    found: list[WrittenCall] = []
     begin = position = 0
     for _ in range(_MOST_TAGS):
         tag = _TOOL.search(text, position)
@@ -80,7 +80,7 @@ def written_calls(text: str, answered: Collection[str]) -> tuple[list[Written], 
         # What a file holds may look like the end of the call: that of an only call is the last one.
         end = text.rfind(closing, position) if len(answered) < 2 else text.find(closing, position)
         end = len(text) if end < 0 else end
-        found.append(Written(name, _arguments(text[position:end]), text[begin : tag.start()]))
+        found.append(WrittenCall(name, _arguments(text[position:end]), text[begin : tag.start()]))
         begin = position = min(len(text), end + len(closing))
     return found, text[begin:].strip()
 

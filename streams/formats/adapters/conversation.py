@@ -13,14 +13,14 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 from streams.core.entry import Entry
-from streams.formats.adapters.adapter import MOST_OPEN_CALLS, Problem, Reason
+from streams.formats.adapters.adapter import MOST_OPEN_CALLS, IntakeReason, Problem
 from streams.formats.adapters.record import (
     LARGEST_COUNT,
     LONGEST_NAME,
     LONGEST_TEXT,
     LONGEST_WORDS,
     Agent,
-    Step,
+    AgentStep,
     argument_text,
     decision_log,
     target,
@@ -208,7 +208,7 @@ class Conversation:
         """
         if not 0 < len(call_id) <= LONGEST_NAME:
             said = f"{name[:80]}, a call with an id of {len(call_id):,} characters"
-            yield Problem(self.session_id, Reason.UNKNOWN_SHAPE, said)
+            yield Problem(self.session_id, IntakeReason.UNKNOWN_SHAPE, said)
             return
         round_id = None if round_id is None else round_id[:LONGEST_NAME]
         if self.calls:
@@ -254,7 +254,7 @@ class Conversation:
         """
         call = self.calls.get(call_id)
         if call is None or call.answered is not None:
-            yield Problem(self.session_id, Reason.ORPHAN_RESULT, f"no call {call_id[:80]}")
+            yield Problem(self.session_id, IntakeReason.ORPHAN_RESULT, f"no call {call_id[:80]}")
             return
         answered = Answered(output, at, status, signal, None if user_turn is None else user_turn.value)
         if call.round_id is not None and len(self.calls) > 1:
@@ -273,7 +273,7 @@ class Conversation:
             yield self._record(each, self.calls.pop(each), answered)
 
     def _record(self, call_id: str, call: Call, answered: Answered) -> Entry:
-        step = Step(
+        step = AgentStep(
             event_id=call_id,
             at=answered.at,
             status=answered.status,
@@ -324,23 +324,23 @@ class Conversation:
             words, self.words = self.words, None
             turn, self.user_turn = self.user_turn, None
             change, self.context_change = self.context_change, None
-            step = Step(event_id, at, status=status, kind="llm", words=words)
+            step = AgentStep(event_id, at, status=status, kind="llm", words=words)
             yield self.entry(step._replace(user_turn=turn, context_change=change))
 
     def end(self, at: int, *, event_id: str | None = None, error: str | None = None) -> Entry:
         """Return the record that ends the session."""
         status = "success" if error is None else "failure"
         name = f"{self.session_id}/end" if event_id is None else event_id
-        return self.entry(Step(name, at, status=status, kind="system", output=error, terminal=True))
+        return self.entry(AgentStep(name, at, status=status, kind="system", output=error, terminal=True))
 
-    def entry(self, step: Step) -> Entry:
+    def entry(self, step: AgentStep) -> Entry:
         """Return the record of a step: unless it brings its own, with the tokens that wait and the cost."""
         if step.tokens is None and step.kind != "system":
             step = step._replace(tokens=self.tokens, cost=self.cost, cached=self.cached)
             self.tokens = self.cached = None
         return self._written(step)
 
-    def _written(self, step: Step) -> Entry:
+    def _written(self, step: AgentStep) -> Entry:
         log = decision_log(
             self.session_id,
             Agent(self.agent_id, self.agent_type, self.version),
@@ -362,7 +362,7 @@ class Conversation:
         # What a person did before it stands before the next step all the same.
         self.user_turn = self.user_turn or call.user_turn
         self.context_change = self.context_change or call.context_change
-        return Problem(self.session_id, Reason.UNANSWERED, f"{call.name[:80]}, call {call_id[:80]}")
+        return Problem(self.session_id, IntakeReason.UNANSWERED, f"{call.name[:80]}, call {call_id[:80]}")
 
     def frozen(self) -> dict[str, Any]:
         """Return it as a value of JSON."""

@@ -14,7 +14,13 @@ from typing import Any, Final, NamedTuple, Self
 
 import orjson
 
-from streams.formats.adapters.adapter import LONGEST_DOCUMENT, LONGEST_UNIT, Kinds, Problem, Reason
+from streams.formats.adapters.adapter import (
+    LONGEST_DOCUMENT,
+    LONGEST_UNIT,
+    IntakeReason,
+    Problem,
+    ReasonCounts,
+)
 from streams.formats.adapters.log import Found
 from streams.formats.adapters.record import UNDECODABLE, decoded
 
@@ -23,7 +29,7 @@ _SUFFIXES: Final = (".gz", ".zst", ".jsonl", ".ndjson", ".json", ".traj", ".csv"
 _NAMES_OF_ALL: Final = frozenset({"api_conversation_history", "trajectory", "messages", "events"})
 
 
-class Part(NamedTuple):
+class DocumentValue(NamedTuple):
     """One value of a document. ``number`` is that of its line, None if it is the whole document."""
 
     value: Any
@@ -40,34 +46,34 @@ class DocumentAdapter(ABC):
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.ignored: Counter[str] = Kinds()
+        self.ignored: Counter[str] = ReasonCounts()
 
     @abstractmethod
-    def read(self, parts: Iterator[Part]) -> Found:
+    def read(self, parts: Iterator[DocumentValue]) -> Found:
         """Yield what the values of one document say."""
 
     def feed(self, unit: bytes) -> Found:
         """Yield what one document says."""
         if len(unit) > LONGEST_DOCUMENT:
-            yield Problem(self.name, Reason.UNREADABLE, f"{len(unit):,} bytes: longer than is read")
+            yield Problem(self.name, IntakeReason.UNREADABLE, f"{len(unit):,} bytes: longer than is read")
             return
         if len(unit) > LONGEST_UNIT and not _is_lines(unit):
             longest = f"{len(unit):,} bytes: longer than the {LONGEST_UNIT:,} that are read of one value"
-            yield Problem(self.name, Reason.UNREADABLE, longest)
+            yield Problem(self.name, IntakeReason.UNREADABLE, longest)
             return
         damaged: list[int] = []
         too_long: list[int] = []
         yield from self.read(self._parts(unit, damaged, too_long))
         if damaged:
-            yield Problem(self.name, Reason.UNREADABLE, _not_json(damaged))
+            yield Problem(self.name, IntakeReason.UNREADABLE, _not_json(damaged))
         if too_long:
             longest = f"line {too_long[0]:,} is longer than the {LONGEST_UNIT:,} bytes that are read"
-            yield Problem(self.name, Reason.UNREADABLE, longest)
+            yield Problem(self.name, IntakeReason.UNREADABLE, longest)
 
-    def _parts(self, unit: bytes, damaged: list[int], too_long: list[int]) -> Iterator[Part]:
+    def _parts(self, unit: bytes, damaged: list[int], too_long: list[int]) -> Iterator[DocumentValue]:
         whole = decoded(unit) if len(unit) <= LONGEST_UNIT else UNDECODABLE
         if whole is not UNDECODABLE:
-            yield Part(whole, None)
+            yield DocumentValue(whole, None)
             return
         begin, number = 0, 0
         while begin < len(unit):
@@ -81,7 +87,7 @@ class DocumentAdapter(ABC):
                 continue
             value = decoded(line)
             if isinstance(value, dict | list):
-                yield Part(value, number)
+                yield DocumentValue(value, number)
             else:
                 damaged.append(number)
 
@@ -96,7 +102,7 @@ class DocumentAdapter(ABC):
 
     def unknown(self, where: str, detail: str) -> Problem:
         """Return the problem of a shape that the format does not have."""
-        return Problem(where, Reason.UNKNOWN_SHAPE, detail[:200])
+        return Problem(where, IntakeReason.UNKNOWN_SHAPE, detail[:200])
 
     def state(self) -> bytes:
         """Return what was counted."""

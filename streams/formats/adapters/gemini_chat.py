@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from streams.formats.adapters.adapter import CERTAIN, NO, Format, UnitKind
-from streams.formats.adapters.document import DocumentAdapter, Part
+from streams.formats.adapters.document import DocumentAdapter, DocumentValue
 from streams.formats.adapters.gemini_cli import GeminiCli
 from streams.formats.adapters.heads import head_values
 from streams.formats.adapters.log import Found
@@ -20,7 +20,7 @@ NAME: Final = "gemini-chat"
 class GeminiChat(DocumentAdapter):
     """Reads one chat as its log would be read, line by line."""
 
-    def read(self, parts: Iterator[Part]) -> Found:
+    def read(self, parts: Iterator[DocumentValue]) -> Found:
         """Yield what the messages say, one after the other."""
         for part in parts:
             match part.value:

@@ -10,7 +10,7 @@ from streams.formats.adapters.heads import head_values
 from streams.formats.adapters.log import Found, LogAdapter
 from streams.formats.adapters.record import (
     LONGEST_WORDS,
-    Step,
+    AgentStep,
     block_text,
     text_or_none,
     whole,
@@ -47,7 +47,7 @@ class GeminiStreamJson(LogAdapter):
                 yield from conversation.answer(call_id, output, at, "failure" if failed else "success")
             case {"type": "error", "message": str(text)} if "loop detected" in text.lower():
                 event_id = f"{conversation.session_id}/loop_detected/{at}"
-                yield conversation.entry(Step(event_id, at, "failure", "system", signal="loop_detected"))
+                yield conversation.entry(AgentStep(event_id, at, "failure", "system", signal="loop_detected"))
             case {"type": "result"}:
                 yield from self._result(conversation, value)
             case _:

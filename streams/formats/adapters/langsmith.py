@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from streams.formats.adapters.adapter import CERTAIN, NO, Format, Problem, Reason, UnitKind
+from streams.formats.adapters.adapter import CERTAIN, NO, Format, IntakeReason, Problem, UnitKind
 from streams.formats.adapters.asked_calls import answered_call, asked_calls
 from streams.formats.adapters.conversation import Conversation
-from streams.formats.adapters.document import DocumentAdapter, Part
+from streams.formats.adapters.document import DocumentAdapter, DocumentValue
 from streams.formats.adapters.heads import head_values
 from streams.formats.adapters.log import Found
 from streams.formats.adapters.record import (
     LONGEST_TEXT,
-    Step,
+    AgentStep,
     argument_text,
     is_not_captured,
     milliseconds,
@@ -33,7 +33,7 @@ NAME: Final = "langsmith"
 _THREAD_KEYS: Final = ("session_id", "conversation_id", "thread_id")
 
 
-class Run(NamedTuple):
+class LangsmithRun(NamedTuple):
     """What is kept of a run until all are known: a call of a tool, or the tokens of a model.
 
     Attributes:
@@ -43,7 +43,7 @@ class Run(NamedTuple):
     order: str
     trace_id: str
     agent: str | None
-    step: Step | None
+    step: AgentStep | None
     tokens: int | None = None
     cost: float | None = None
     cached: int | None = None
@@ -53,9 +53,9 @@ class Run(NamedTuple):
 class LangSmith(DocumentAdapter):
     """Reads the runs of one export."""
 
-    def read(self, parts: Iterator[Part]) -> Found:
+    def read(self, parts: Iterator[DocumentValue]) -> Found:
         """Yield the records of all runs in their order."""
-        runs: dict[str, Run] = {}
+        runs: dict[str, LangsmithRun] = {}
         threads: dict[str, str] = {}
         for part in parts:
             for value in _values(part.value):
@@ -68,7 +68,7 @@ class LangSmith(DocumentAdapter):
                 if thread is not None:
                     threads.setdefault(trace_id, thread)
                 for run in self._run(value, run_id, trace_id):
-                    if isinstance(run, Run):
+                    if isinstance(run, LangsmithRun):
                         runs[run_id] = run
                     else:
                         yield run
@@ -88,23 +88,23 @@ class LangSmith(DocumentAdapter):
                 rounds = (asked.get((session_id, each)) for each in run.calls)
                 yield conversation.entry(run.step._replace(round_id=next(rounds, None)))
 
-    def _run(self, value: dict[str, Any], run_id: str, trace_id: str) -> Iterator[Run | Problem]:
+    def _run(self, value: dict[str, Any], run_id: str, trace_id: str) -> Iterator[LangsmithRun | Problem]:
         kind = value["run_type"]
         order = text_or_none(value.get("dotted_order")) or text_or_none(value.get("start_time")) or ""
         if kind == "llm":
             billed, cached = _tokens(value)
             cost, calls = _cost(value.get("total_cost")), tuple(asked_calls(value.get("outputs")))
-            yield Run(order, trace_id, None, None, billed, cost, cached, calls)
+            yield LangsmithRun(order, trace_id, None, None, billed, cost, cached, calls)
         elif kind == "tool":
             name, ended = text_or_none(value.get("name")) or "tool", milliseconds(value.get("end_time"))
             if ended is None:
-                yield Problem(trace_id, Reason.UNANSWERED, f"{name[:80]}, run {run_id[:80]}")
+                yield Problem(trace_id, IntakeReason.UNANSWERED, f"{name[:80]}, run {run_id[:80]}")
                 return
             step = _step(value, name, run_id, ended)
             if is_not_captured(step.arguments):
-                yield Problem(trace_id, Reason.NO_CONTENT, f"{name[:80]}, run {run_id[:80]}")
+                yield Problem(trace_id, IntakeReason.NO_CONTENT, f"{name[:80]}, run {run_id[:80]}")
             agent, call_id = text_or_none(_metadata(value).get("lc_agent_name")), _answered(value)
-            yield Run(order, trace_id, agent, step, calls=() if call_id is None else (call_id,))
+            yield LangsmithRun(order, trace_id, agent, step, calls=() if call_id is None else (call_id,))
         else:
             self.ignored[f"run of type {kind}"[:60]] += 1
 
@@ -114,12 +114,12 @@ def _answered(value: dict[str, Any]) -> str | None:
     return answered_call(value.get("outputs")) or text_or_none(_metadata(value).get("tool_call_id"))
 
 
-def _step(value: dict[str, Any], name: str, run_id: str, ended: int) -> Step:
+def _step(value: dict[str, Any], name: str, run_id: str, ended: int) -> AgentStep:
     inputs, outputs, error = value.get("inputs"), value.get("outputs"), text_or_none(value.get("error"))
     hidden = inputs is None or (inputs == {} and not outputs and error is None)
     answer = tool_answer(outputs)
     output = answer.text if error is None else error
-    return Step(
+    return AgentStep(
         event_id=run_id,
         at=ended,
         status="failure" if error is not None or answer.failed else "success",

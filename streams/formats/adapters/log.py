@@ -10,7 +10,13 @@ from typing import Any, ClassVar, Final, Self
 import orjson
 
 from streams.core.entry import Entry
-from streams.formats.adapters.adapter import LONGEST_UNIT, MOST_OPEN_CALLS, Kinds, Problem, Reason
+from streams.formats.adapters.adapter import (
+    LONGEST_UNIT,
+    MOST_OPEN_CALLS,
+    IntakeReason,
+    Problem,
+    ReasonCounts,
+)
 from streams.formats.adapters.conversation import EPOCH_MS, Conversation
 from streams.formats.adapters.record import LONGEST_NAME, UNDECODABLE, decoded, milliseconds
 
@@ -38,7 +44,7 @@ class LogAdapter(ABC):
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.ignored: Counter[str] = Kinds()
+        self.ignored: Counter[str] = ReasonCounts()
         self.conversations: dict[str, Conversation] = {}
         self.memory: dict[str, Any] = {}
         self._given_up: list[Entry | Problem] = []
@@ -53,11 +59,11 @@ class LogAdapter(ABC):
     def feed(self, unit: bytes) -> Found:
         """Yield what one unit completes."""
         if len(unit) > LONGEST_UNIT:
-            yield Problem(self.name, Reason.UNREADABLE, f"{len(unit):,} bytes: longer than is read")
+            yield Problem(self.name, IntakeReason.UNREADABLE, f"{len(unit):,} bytes: longer than is read")
             return
         value = decoded(unit)
         if value is UNDECODABLE:
-            yield Problem(self.name, Reason.UNREADABLE, "not JSON")
+            yield Problem(self.name, IntakeReason.UNREADABLE, "not JSON")
         elif isinstance(value, dict):
             kind = value.get("type")
             if type(kind) is str and kind in self.left_out:  # most lines of some logs
@@ -69,7 +75,7 @@ class LogAdapter(ABC):
                 if self._given_up or self._open_calls > MOST_OPEN_CALLS:
                     yield from self.given_up()
         else:
-            yield Problem(self.name, Reason.UNKNOWN_SHAPE, "not an object")
+            yield Problem(self.name, IntakeReason.UNKNOWN_SHAPE, "not an object")
 
     def given_up(self) -> Found:
         """Yield the calls that were given up at this unit: those of the session that was used longest ago."""
@@ -122,7 +128,7 @@ class LogAdapter(ABC):
 
     def unknown(self, where: str, detail: str) -> Problem:
         """Return the problem of a shape that the format does not have."""
-        return Problem(where, Reason.UNKNOWN_SHAPE, detail[:200])
+        return Problem(where, IntakeReason.UNKNOWN_SHAPE, detail[:200])
 
     def state(self) -> bytes:
         """Return everything that later units need."""
@@ -145,7 +151,7 @@ class LogAdapter(ABC):
                 held = [Conversation.thawed(each) for each in value["conversations"]]
                 adapter.conversations = {each.session_id: each for each in held}
                 adapter._open_calls = sum(len(each.calls) for each in held)
-                adapter.ignored = Kinds(value["ignored"])
+                adapter.ignored = ReasonCounts(value["ignored"])
                 adapter.memory = dict(value["memory"])
         except (ValueError, TypeError, KeyError, AttributeError):
             return cls(name)

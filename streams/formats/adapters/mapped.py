@@ -11,12 +11,20 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar, Final
 
-from streams.formats.adapters.adapter import CERTAIN, LONGEST_UNIT, NO, Format, Problem, Reason, UnitKind
+from streams.formats.adapters.adapter import (
+    CERTAIN,
+    LONGEST_UNIT,
+    NO,
+    Format,
+    IntakeReason,
+    Problem,
+    UnitKind,
+)
 from streams.formats.adapters.conversation import EPOCH_MS, Conversation
 from streams.formats.adapters.heads import head_values
 from streams.formats.adapters.log import Found, LogAdapter
 from streams.formats.adapters.mapping import Mapping, found_at, parse_mapping
-from streams.formats.adapters.record import Step, block_text, milliseconds, number, whole
+from streams.formats.adapters.record import AgentStep, block_text, milliseconds, number, whole
 
 NAME: Final = "mapped"
 LONGEST_ROW: Final = 1024 * 1024
@@ -93,7 +101,7 @@ class _Mapped(LogAdapter):
         words, conversation.words = conversation.words, None
         arguments = self.value(row, "arguments")
         return conversation.entry(
-            Step(event_id, at, status=status, tool=tool, arguments=arguments, output=output, words=words)
+            AgentStep(event_id, at, status=status, tool=tool, arguments=arguments, output=output, words=words)
         )
 
     def _outcome(self, row: Any) -> tuple[str, str | None]:
@@ -156,12 +164,12 @@ class _MappedCsv(_Mapped):
             cells = _cells("\n".join(begun), self.mapping.delimiter)
         if cells is None:
             if size > LONGEST_ROW:
-                yield Problem(self.name, Reason.UNREADABLE, f"a quote is open for {size:,} characters")
+                yield Problem(self.name, IntakeReason.UNREADABLE, f"a quote is open for {size:,} characters")
             else:
                 self.memory |= {"begun": begun, "held": size}
         elif not cells:
             if any(each.strip() for each in begun):
-                yield Problem(self.name, Reason.UNREADABLE, "not a row of CSV")
+                yield Problem(self.name, IntakeReason.UNREADABLE, "not a row of CSV")
         elif "columns" not in self.memory:
             yield from self._columns(cells)
         elif self.memory["columns"]:
@@ -175,7 +183,7 @@ class _MappedCsv(_Mapped):
         """Yield the words of the last turns, and a row that was cut within quotes."""
         yield from super().close()
         if "begun" in self.memory:
-            yield Problem(self.name, Reason.UNREADABLE, "the last row ends within quotes")
+            yield Problem(self.name, IntakeReason.UNREADABLE, "the last row ends within quotes")
 
     def _columns(self, cells: list[str]) -> Iterator[Problem]:
         columns = [cell.removeprefix("\ufeff").strip() for cell in cells]

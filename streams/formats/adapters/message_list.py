@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 from streams.core.errors import ConfigurationError
 from streams.formats.adapters.adapter import Adapter, Format
 from streams.formats.adapters.conversation import EPOCH_MS, Conversation
-from streams.formats.adapters.document import DocumentAdapter, Part, session_of
+from streams.formats.adapters.document import DocumentAdapter, DocumentValue, session_of
 from streams.formats.adapters.log import Found
 from streams.formats.adapters.record import block_text, json_text, text_or_none
 
@@ -72,7 +72,7 @@ class MessageListAdapter(DocumentAdapter):
         for each in cls("input").lists(value) or ():
             yield from (message for message in each.messages if isinstance(message, dict))
 
-    def read(self, parts: Iterator[Part]) -> Found:
+    def read(self, parts: Iterator[DocumentValue]) -> Found:
         """Yield what the longest list of each session says."""
         longest: dict[str, MessageList] = {}
         histories = _Histories()

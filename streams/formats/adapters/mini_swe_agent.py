@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from streams.formats.adapters.adapter import CERTAIN, NO, Format, UnitKind
 from streams.formats.adapters.conversation import EPOCH_MS, Conversation
-from streams.formats.adapters.document import DocumentAdapter, Part, session_of
+from streams.formats.adapters.document import DocumentAdapter, DocumentValue, session_of
 from streams.formats.adapters.heads import head_values
 from streams.formats.adapters.log import Found
 from streams.formats.adapters.record import block_text, milliseconds, number, text_or_none, whole
@@ -37,7 +37,7 @@ class End(NamedTuple):
 class MiniSweAgent(DocumentAdapter):
     """Reads one trajectory."""
 
-    def read(self, parts: Iterator[Part]) -> Found:
+    def read(self, parts: Iterator[DocumentValue]) -> Found:
         """Yield what one trajectory says."""
         for part in parts:
             value = part.value

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from streams.formats.adapters.adapter import CERTAIN, NO, Format, Problem, Reason, UnitKind
+from streams.formats.adapters.adapter import CERTAIN, NO, Format, IntakeReason, Problem, UnitKind
 from streams.formats.adapters.asked_calls import answered_call, asked_calls
 from streams.formats.adapters.conversation import Conversation
-from streams.formats.adapters.document import DocumentAdapter, Part
+from streams.formats.adapters.document import DocumentAdapter, DocumentValue
 from streams.formats.adapters.heads import head_values
 from streams.formats.adapters.log import Found
-from streams.formats.adapters.record import Step, json_value, not_captured, text_or_none, whole
+from streams.formats.adapters.record import AgentStep, json_value, not_captured, text_or_none, whole
 from streams.formats.adapters.tool_answer import tool_answer
 
 NAME: Final = "mlflow"
@@ -23,7 +23,7 @@ _SESSION: Final = "mlflow.trace.session"
 _MODELS: Final = frozenset({"CHAT_MODEL", "LLM"})
 
 
-class Span(NamedTuple):
+class MlflowSpan(NamedTuple):
     """What is kept of a span. Times are ns."""
 
     end: int
@@ -38,7 +38,7 @@ class Span(NamedTuple):
 class MLflow(DocumentAdapter):
     """Reads one trace, or a list of them."""
 
-    def read(self, parts: Iterator[Part]) -> Found:
+    def read(self, parts: Iterator[DocumentValue]) -> Found:
         """Yield the records of traces."""
         for part in parts:
             for value in part.value if isinstance(part.value, list) else [part.value]:
@@ -52,13 +52,13 @@ class MLflow(DocumentAdapter):
         trace_id = text_or_none(info.get("trace_id")) or text_or_none(info.get("request_id")) or self.name
         session_id = _session(info)
         conversation = Conversation(session_id or trace_id, NAME, NAME, trace_id=trace_id)
-        spans: list[Span] = []
+        spans: list[MlflowSpan] = []
         for each in given:
             span = _span(each)
-            if isinstance(span, Span):
+            if isinstance(span, MlflowSpan):
                 spans.append(span)
             else:
-                yield Problem(trace_id, Reason.UNKNOWN_SHAPE, span)
+                yield Problem(trace_id, IntakeReason.UNKNOWN_SHAPE, span)
         counted = _models_that_count(spans)
         rounds = _rounds(spans, trace_id)
         for span in sorted(spans, key=lambda each: (each.end, each.start, each.span_id)):
@@ -66,7 +66,7 @@ class MLflow(DocumentAdapter):
             if span.kind == "TOOL":
                 step = _step(span, event_id)
                 if "mlflow.spanInputs" not in span.attributes:
-                    yield Problem(trace_id, Reason.NO_CONTENT, f"{step.tool}, span {span.span_id[:80]}")
+                    yield Problem(trace_id, IntakeReason.NO_CONTENT, f"{step.tool}, span {span.span_id[:80]}")
                 yield conversation.entry(step._replace(round_id=rounds.get(span.span_id)))
             elif span.span_id in counted:
                 billed, cached = _tokens(span.attributes)
@@ -102,7 +102,7 @@ def _session(info: dict[str, Any]) -> str | None:
     return None
 
 
-def _span(value: Any) -> Span | str:
+def _span(value: Any) -> MlflowSpan | str:
     """Return a span, or what it lacks. The names of version 2 are the second ones."""
     if not isinstance(value, dict):
         return "a span that is not an object"
@@ -118,17 +118,19 @@ def _span(value: Any) -> Span | str:
     attributes = {key: json_value(each) for key, each in given.items() if each != "null"}
     kind = attributes.get("mlflow.spanType")
     parent = text_or_none(value.get("parent_span_id")) or text_or_none(value.get("parent_id"))
-    return Span(end, start, span_id, parent, kind if isinstance(kind, str) else "UNKNOWN", value, attributes)
+    return MlflowSpan(
+        end, start, span_id, parent, kind if isinstance(kind, str) else "UNKNOWN", value, attributes
+    )
 
 
-def _models_that_count(spans: list[Span]) -> set[str]:
+def _models_that_count(spans: list[MlflowSpan]) -> set[str]:
     """Return the spans of models that are not around another model, which reports the same usage."""
     models = [span for span in spans if span.kind in _MODELS]
     around = {span.parent_id for span in models}
     return {span.span_id for span in models if span.span_id not in around}
 
 
-def _rounds(spans: list[Span], trace_id: str) -> dict[str, str]:
+def _rounds(spans: list[MlflowSpan], trace_id: str) -> dict[str, str]:
     """Return the model that asked for each call, by the call's span; without calls whose model is unknown.
 
     It is the model above the call, the one that named its id, or the one beside it that asked for calls and
@@ -136,7 +138,7 @@ def _rounds(spans: list[Span], trace_id: str) -> dict[str, str]:
     """
     kinds = {span.span_id: span.kind for span in spans}
     asked: dict[str, str] = {}
-    beside: dict[str, Span | None] = {}
+    beside: dict[str, MlflowSpan | None] = {}
     found: dict[str, str] = {}
     for span in sorted(spans, key=lambda each: (each.end, each.start, each.span_id)):
         above = span.parent_id or ""
@@ -154,10 +156,10 @@ def _rounds(spans: list[Span], trace_id: str) -> dict[str, str]:
     return found
 
 
-def _step(span: Span, event_id: str) -> Step:
+def _step(span: MlflowSpan, event_id: str) -> AgentStep:
     answer = tool_answer(span.attributes.get("mlflow.spanOutputs"))
     failed = _failed(span.value)
-    return Step(
+    return AgentStep(
         event_id=event_id,
         at=span.end // 1_000_000,
         status="failure" if failed or answer.failed else "success",
@@ -174,7 +176,7 @@ def _failed(span: dict[str, Any]) -> bool:
     return code == 2 or (isinstance(code, str) and code.endswith("ERROR"))
 
 
-def _error(span: Span) -> str | None:
+def _error(span: MlflowSpan) -> str | None:
     """Return the text of a failure: of the exception, else of the status."""
     events = span.value.get("events")
     for event in events if isinstance(events, list) else ():

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from streams.formats.adapters.adapter import CERTAIN, NO, Format, Problem, Reason, UnitKind
+from streams.formats.adapters.adapter import CERTAIN, NO, Format, IntakeReason, Problem, UnitKind
 from streams.formats.adapters.conversation import EPOCH_MS, ContextChange, Conversation, UserTurn
-from streams.formats.adapters.document import DocumentAdapter, Part
+from streams.formats.adapters.document import DocumentAdapter, DocumentValue
 from streams.formats.adapters.heads import head_values
 from streams.formats.adapters.log import Found
 from streams.formats.adapters.record import (
@@ -34,7 +34,7 @@ _METADATA: Final = ("<bash_metadata>", "<metadata>", "<shell_metadata>")
 _LOOKED_AT: Final = 600
 
 
-class Ended(NamedTuple):
+class CallEnd(NamedTuple):
     """The result of a call as text, its status, and what a person did to it."""
 
     output: str | None
@@ -42,7 +42,7 @@ class Ended(NamedTuple):
     turn: UserTurn | None = None
 
 
-def ended(tool: str, state: dict[str, Any]) -> Ended | None:
+def ended(tool: str, state: dict[str, Any]) -> CallEnd | None:
     """Return how a call ended, None if it did not.
 
     >>> ended("bash", {"status": "completed", "output": "no", "metadata": {"exit": 1}})
@@ -59,15 +59,15 @@ def ended(tool: str, state: dict[str, Any]) -> Ended | None:
             output = block_text(state.get("error"))
             words = _NAME_OF_ERROR.sub("", (output or "")[:_LOOKED_AT], count=1)
             if words.startswith(_REFUSED):
-                return Ended(output, "skipped", UserTurn.REFUSAL)
+                return CallEnd(output, "skipped", UserTurn.REFUSAL)
             if words.startswith(_INTERRUPTED):
-                return Ended(output, "skipped", UserTurn.INTERRUPTION)
-            return Ended(output, "failure")
+                return CallEnd(output, "skipped", UserTurn.INTERRUPTION)
+            return CallEnd(output, "failure")
         case _:
             return None
 
 
-def _completed(tool: str, state: dict[str, Any]) -> Ended:
+def _completed(tool: str, state: dict[str, Any]) -> CallEnd:
     output = block_text(state.get("output"))
     attached = state.get("attachments")
     if isinstance(attached, list) and attached:
@@ -78,10 +78,10 @@ def _completed(tool: str, state: dict[str, Any]) -> Ended:
     tail = (output or "")[-_LOOKED_AT:]
     remark = max(tail.rfind(each) for each in _METADATA)
     if remark >= 0 and "User aborted the command" in tail[remark:]:
-        return Ended(output, "skipped", UserTurn.INTERRUPTION)
+        return CallEnd(output, "skipped", UserTurn.INTERRUPTION)
     timed_out = remark >= 0 and "exceeding timeout" in tail[remark:]
     failed = isinstance(code, int) and code != 0
-    return Ended(output, "failure" if failed or timed_out or tool == "invalid" else "success")
+    return CallEnd(output, "failure" if failed or timed_out or tool == "invalid" else "success")
 
 
 def _kind(attachment: Any) -> str:
@@ -103,7 +103,7 @@ _ABORTED: Final = "MessageAbortedError"
 class OpenCode(DocumentAdapter):
     """Reads exported sessions."""
 
-    def read(self, parts: Iterator[Part]) -> Found:
+    def read(self, parts: Iterator[DocumentValue]) -> Found:
         """Yield what the sessions say, one after the other."""
         for part in parts:
             for value in part.value if isinstance(part.value, list) and part.value else [part.value]:
@@ -143,7 +143,7 @@ class Exported:
         yield from self._talk.unanswered()
 
     def _unknown(self, detail: str) -> Problem:
-        return Problem(self._talk.session_id, Reason.UNKNOWN_SHAPE, detail[:200])
+        return Problem(self._talk.session_id, IntakeReason.UNKNOWN_SHAPE, detail[:200])
 
     def _user(self, parts: list[Any]) -> None:
         for part in parts:

@@ -15,7 +15,7 @@ from streams.formats.adapters.document import session_of
 from streams.formats.adapters.heads import head_values
 from streams.formats.adapters.log import Found, LogAdapter
 from streams.formats.adapters.record import (
-    Step,
+    AgentStep,
     block_text,
     json_value,
     text_or_none,
@@ -61,7 +61,7 @@ class OpenHands(LogAdapter):
                 yield from conversation.answer(call_id, output, at, status, user_turn=turn)
             case "ConversationStateUpdateEvent" if value.get("key") == "execution_status":
                 if value.get("value") == "stuck":
-                    stuck = Step(event_id, at, status="failure", kind="system", signal="STUCK")
+                    stuck = AgentStep(event_id, at, status="failure", kind="system", signal="STUCK")
                     yield conversation.entry(stuck)
             case _:
                 self.ignored[f"event {kind}"[:60]] += 1

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from streams.formats.adapters.adapter import CERTAIN, NO, Format, UnitKind
 from streams.formats.adapters.conversation import EPOCH_MS, ContextChange, Conversation, UserTurn
-from streams.formats.adapters.document import DocumentAdapter, Part, session_of
+from streams.formats.adapters.document import DocumentAdapter, DocumentValue, session_of
 from streams.formats.adapters.heads import head_values
 from streams.formats.adapters.log import Found
 from streams.formats.adapters.record import block_text, milliseconds, number, text_or_none
@@ -29,7 +29,7 @@ _REFUSED: Final = "user_rejected"
 class OpenHandsHistory(DocumentAdapter):
     """Reads histories, each a session."""
 
-    def read(self, parts: Iterator[Part]) -> Found:
+    def read(self, parts: Iterator[DocumentValue]) -> Found:
         """Yield what the histories of one document say."""
         for part in parts:
             value = part.value

@@ -19,8 +19,8 @@ from streams.formats.adapters.adapter import (
     NO,
     PERHAPS,
     Format,
+    IntakeReason,
     Problem,
-    Reason,
     UnitKind,
 )
 from streams.formats.adapters.heads import head_values
@@ -82,12 +82,12 @@ class OtlpSpans(ABC):
     def _take(self, spans: Iterable[Received | str]) -> Found:
         for span in spans:
             if isinstance(span, str):
-                yield Problem(self.name, Reason.UNKNOWN_SHAPE, span)
+                yield Problem(self.name, IntakeReason.UNKNOWN_SHAPE, span)
             else:
                 yield from self._traces.take(span)
 
     def _unreadable(self, detail: str) -> Problem:
-        return Problem(self.name, Reason.UNREADABLE, detail)
+        return Problem(self.name, IntakeReason.UNREADABLE, detail)
 
     def state(self) -> bytes:
         """Return everything that later units need."""
@@ -125,7 +125,7 @@ class OtlpJson(OtlpSpans):
                 if isinstance(each, dict):
                     yield from self._request(each)
         elif value is not None:
-            yield Problem(self.name, Reason.UNKNOWN_SHAPE, "not an object")
+            yield Problem(self.name, IntakeReason.UNKNOWN_SHAPE, "not an object")
 
     def _request(self, value: dict[str, Any]) -> Found:
         value = unwrapped(value)
@@ -135,7 +135,7 @@ class OtlpJson(OtlpSpans):
         elif signal is not None:
             self._traces.counted[signal] += 1
         else:
-            yield Problem(self.name, Reason.UNKNOWN_SHAPE, "no resourceSpans")
+            yield Problem(self.name, IntakeReason.UNKNOWN_SHAPE, "no resourceSpans")
 
     def _completed(self, line: bytes) -> Any:
         """Return the value that a line is or ends; None if it ends none, a problem if there is none."""

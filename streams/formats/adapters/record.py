@@ -60,7 +60,7 @@ class Agent(NamedTuple):
     version: str | None = None
 
 
-class Step(NamedTuple):
+class AgentStep(NamedTuple):
     """What one record says, before it is one.
 
     Attributes:
@@ -107,7 +107,7 @@ class Step(NamedTuple):
 def decision_log(
     session_id: str,
     agent: Agent,
-    step: Step,
+    step: AgentStep,
     *,
     trace_id: str | None = None,
     goal: str | None = None,
@@ -115,7 +115,7 @@ def decision_log(
 ) -> dict[str, Any]:
     """Return the record of a step.
 
-    >>> step = Step("call-1", 5, tool="Read", arguments={"path": "a.py"}, output="x = 1")
+    >>> step = AgentStep("call-1", 5, tool="Read", arguments={"path": "a.py"}, output="x = 1")
     >>> log = decision_log("s1", Agent("coder", "coder"), step)
     >>> log["cognition"], log["action"]["target"], log["meta"]
     ({'intent': 'Read a.py'}, 'a.py', {'trace_id': 's1', 'timestamp': 5})
@@ -158,7 +158,7 @@ def decision_log(
 
 
 def _cognition(
-    step: Step, goal: str | None, tool: str | None, arguments: str | None, path: str | None
+    step: AgentStep, goal: str | None, tool: str | None, arguments: str | None, path: str | None
 ) -> dict[str, Any]:
     intent = clean(step.words.strip()[:LONGEST_WORDS]) if step.words else ""
     if not intent and tool is not None:
@@ -169,7 +169,7 @@ def _cognition(
     return cognition
 
 
-def _action(step: Step, tool: str | None, arguments: str | None, path: str | None) -> dict[str, Any]:
+def _action(step: AgentStep, tool: str | None, arguments: str | None, path: str | None) -> dict[str, Any]:
     action: dict[str, Any] = {"status": step.status, "kind": step.kind}
     if tool is not None:
         action["tool_call"] = tool
@@ -186,7 +186,7 @@ def _action(step: Step, tool: str | None, arguments: str | None, path: str | Non
     return action
 
 
-def _add_rest(log: dict[str, Any], step: Step) -> None:
+def _add_rest(log: dict[str, Any], step: AgentStep) -> None:
     """Add what few steps have."""
     delta: dict[str, Any] = {}
     if step.tokens is not None:
@@ -206,7 +206,7 @@ def _add_rest(log: dict[str, Any], step: Step) -> None:
         log["control"] = control
 
 
-def _target(step: Step) -> str | None:
+def _target(step: AgentStep) -> str | None:
     """Return the file that a step is about; one without a name is none."""
     given = step.target
     return target(step.arguments) if given is None else clean(given[:LONGEST_TEXT]) or None

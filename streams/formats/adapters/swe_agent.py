@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from streams.formats.adapters.adapter import CERTAIN, NO, Format, UnitKind
 from streams.formats.adapters.conversation import EPOCH_MS, Conversation
-from streams.formats.adapters.document import DocumentAdapter, Part, session_of
+from streams.formats.adapters.document import DocumentAdapter, DocumentValue, session_of
 from streams.formats.adapters.heads import head_values
 from streams.formats.adapters.log import Found
-from streams.formats.adapters.record import Step, block_text, text_or_none
+from streams.formats.adapters.record import AgentStep, block_text, text_or_none
 
 NAME: Final = "swe-agent"
 # The file of a command that opens one: `open "src/a.py" 10`.
@@ -27,7 +27,7 @@ _FILE: Final = re.compile(
 class SweAgent(DocumentAdapter):
     """Reads one trajectory."""
 
-    def read(self, parts: Iterator[Part]) -> Found:
+    def read(self, parts: Iterator[DocumentValue]) -> Found:
         """Yield what one trajectory says."""
         for part in parts:
             value = part.value
@@ -53,7 +53,7 @@ class SweAgent(DocumentAdapter):
         words, conversation.words = conversation.words, None
         path = _FILE.match(command)
         yield conversation.entry(
-            Step(
+            AgentStep(
                 event_id=event_id,
                 at=at,
                 tool=command.split(None, 1)[0],

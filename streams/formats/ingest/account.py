@@ -14,7 +14,7 @@ UNFINISHED: Final = "unfinished line"
 
 
 @dataclass(slots=True)
-class Source:
+class FormatAccount:
     """What came of the inputs of one format.
 
     Attributes:
@@ -61,7 +61,7 @@ class Source:
 
 
 @dataclass(slots=True)
-class Account:
+class IngestAccount:
     """Everything that was counted.
 
     Attributes:
@@ -70,7 +70,7 @@ class Account:
         unreadable: inputs that could not be opened, with the error.
     """
 
-    sources: dict[str, Source] = field(default_factory=lambda: defaultdict(Source))
+    sources: dict[str, FormatAccount] = field(default_factory=lambda: defaultdict(FormatAccount))
     unknown: set[str] = field(default_factory=set)
     unreadable: dict[str, str] = field(default_factory=dict)
 

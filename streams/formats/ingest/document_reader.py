@@ -14,14 +14,14 @@ from streams.formats.adapters.adapter import (
     LONGEST_UNIT,
     Adapter,
     Format,
+    IntakeReason,
     Problem,
-    Reason,
     UnitKind,
 )
 from streams.formats.adapters.otlp.cutting import cut_requests
 from streams.formats.ingest.file_tail import place_of
 from streams.formats.ingest.reader import TOGETHER, Chunk
-from streams.formats.ingest.store import Row
+from streams.formats.ingest.store import FileRow
 from streams.formats.input_file import open_input
 
 
@@ -38,7 +38,7 @@ class DocumentReader:
     is_rewritten = False
     is_open = False
 
-    def __init__(self, path: str, form: Format, row: Row, new_reading: Callable[[], int]) -> None:
+    def __init__(self, path: str, form: Format, row: FileRow, new_reading: Callable[[], int]) -> None:
         self.path, self.form, self.row = path, form, row._replace(path=path)
         self.ignored: Counter[str] = Counter()
         self._new_reading = new_reading
@@ -80,7 +80,9 @@ class DocumentReader:
         """Do nothing: what is read is closed at once."""
 
     def _damaged(self, error: Exception, *, again: bool) -> Chunk:
-        return Chunk([Problem(self.path, Reason.UNREADABLE, str(error))], self.row.reading, None, again=again)
+        return Chunk(
+            [Problem(self.path, IntakeReason.UNREADABLE, str(error))], self.row.reading, None, again=again
+        )
 
     def _units(self) -> Iterator[bytes | Problem]:
         match self.form.kind:
@@ -99,7 +101,7 @@ def _lines(path: str) -> Iterator[bytes | Problem]:
             if len(line) > LONGEST_UNIT and not line.endswith(b"\n"):
                 while (more := stream.readline(LONGEST_UNIT)) and not more.endswith(b"\n"):
                     pass
-                yield Problem(path, Reason.UNREADABLE, f"a line of more than {LONGEST_UNIT:,} bytes")
+                yield Problem(path, IntakeReason.UNREADABLE, f"a line of more than {LONGEST_UNIT:,} bytes")
             elif line.strip():
                 yield line.rstrip(b"\r\n")
 

@@ -17,21 +17,21 @@ _LAST: Final = 512
 _LARGEST: Final = (1 << 63) - 1  # that the store can hold
 
 
-class Place(NamedTuple):
+class FilePosition(NamedTuple):
     """Where the content of a file is, whatever its name."""
 
     device: int
     inode: int
 
 
-class Proof(NamedTuple):
+class FileDigest(NamedTuple):
     """Digests by which a file is known again: of its first line, and of the bytes before an offset."""
 
     first: bytes
     last: bytes
 
 
-class Lines(NamedTuple):
+class WholeLines(NamedTuple):
     """Whole lines, without their ends; the offset after them; lines that were too long to be read."""
 
     units: list[bytes]
@@ -39,12 +39,12 @@ class Lines(NamedTuple):
     too_long: int
 
 
-def place_of(status: os.stat_result) -> Place:
+def place_of(status: os.stat_result) -> FilePosition:
     """Return the place that a status tells."""
-    return Place(status.st_dev & _LARGEST, status.st_ino & _LARGEST)
+    return FilePosition(status.st_dev & _LARGEST, status.st_ino & _LARGEST)
 
 
-def whole_lines(file: int, start: int) -> Lines:
+def whole_lines(file: int, start: int) -> WholeLines:
     """Read the lines that end with a line feed, from an offset on, about `BYTES_TOGETHER` of them.
 
     A line of more than `LONGEST_UNIT` bytes is passed over without being held.
@@ -53,11 +53,11 @@ def whole_lines(file: int, start: int) -> Lines:
     while block := os.pread(file, _BLOCK, start + len(held)):
         held += block
         if (last := held.rfind(b"\n")) >= 0:
-            return Lines(bytes(held[:last]).split(b"\n"), start + last + 1, 0)
+            return WholeLines(bytes(held[:last]).split(b"\n"), start + last + 1, 0)
         if len(held) > LONGEST_UNIT:
             end = _line_feed(file, start + len(held))
-            return Lines([], start, 0) if end is None else Lines([], end + 1, 1)
-    return Lines([], start, 0)
+            return WholeLines([], start, 0) if end is None else WholeLines([], end + 1, 1)
+    return WholeLines([], start, 0)
 
 
 def rest(file: int, start: int) -> bytes:
@@ -68,10 +68,10 @@ def rest(file: int, start: int) -> bytes:
     return bytes(held) if len(held) <= LONGEST_UNIT else b""
 
 
-def proof(file: int, offset: int) -> Proof:
+def proof(file: int, offset: int) -> FileDigest:
     """Return the proof of a file that was read up to an offset."""
     begin = max(0, offset - _LAST)
-    return Proof(first_line(file, offset), _digest(_exactly(file, offset - begin, begin)))
+    return FileDigest(first_line(file, offset), _digest(_exactly(file, offset - begin, begin)))
 
 
 def first_line(file: int, offset: int) -> bytes:
@@ -80,12 +80,12 @@ def first_line(file: int, offset: int) -> bytes:
     return _digest(head.partition(b"\n")[0]) if head else b""
 
 
-def continues(file: int, offset: int, known: Proof) -> bool:
+def continues(file: int, offset: int, known: FileDigest) -> bool:
     """Tell whether this is the file of which `known` was taken, and nothing up to the offset has changed."""
     return os.fstat(file).st_size >= offset and proof(file, offset) == known
 
 
-def renamed(folder: str, place: Place) -> str | None:
+def renamed(folder: str, place: FilePosition) -> str | None:
     """Return the path of the file at this place in a folder, if there is one: a log that was rotated."""
     try:
         with os.scandir(folder) as found:

@@ -11,10 +11,10 @@ from streams.core.entry import Entry
 from streams.core.errors import ConfigurationError, InfrastructureError
 from streams.formats.adapters.adapter import Problem
 from streams.formats.content import Content, reduced
-from streams.formats.ingest.account import Account
+from streams.formats.ingest.account import IngestAccount
 from streams.formats.ingest.opening import Opening
 from streams.formats.ingest.reader import Chunk, Reader
-from streams.formats.ingest.sink import Sent, Sink
+from streams.formats.ingest.sink import RecordSink, SentRecord
 from streams.formats.ingest.store import Admission, Store
 
 POLL_SECONDS: Final = 1.0
@@ -43,7 +43,7 @@ class Clock(Protocol):
         ...
 
 
-class Request(NamedTuple):
+class IngestRequest(NamedTuple):
     """What to do: which content is sent, and whether inputs are read on as they grow."""
 
     content: Content = Content.FULL
@@ -68,14 +68,14 @@ class Ingestion:
         find: Callable[[], Iterable[Path]],
         opening: Opening,
         store: Store,
-        sink: Sink,
+        sink: RecordSink,
         clock: Clock,
-        request: Request,
+        request: IngestRequest,
         *,
         notice: Callable[[str], None],
         caught_up: Callable[[], None] = lambda: None,
     ) -> None:
-        self.account = Account()
+        self.account = IngestAccount()
         self._find, self._opening, self._store, self._sink = find, opening, store, sink
         self._clock, self._request = clock, request
         self._notice, self._caught_up = notice, caught_up
@@ -222,7 +222,7 @@ class Ingestion:
     async def _send_one(self, reader: Reader, chunk: Chunk) -> bool:
         source = self.account.sources[reader.form.name]
         admission = Admission(self._store, chunk.reading)
-        records: list[Sent] = []
+        records: list[SentRecord] = []
         repeated = older = 0
         for each in chunk.found:
             match each:
@@ -230,7 +230,7 @@ class Ingestion:
                     if _time_of(value) < reader.row.since and _time_of(value) not in MADE_UP_TIMES:
                         older += 1
                     elif admission.is_new(value.get("session_id"), value.get("event_id"), early=chunk.early):
-                        records.append(Sent(reduced(value, self._request.content), reader.form.name))
+                        records.append(SentRecord(reduced(value, self._request.content), reader.form.name))
                     else:
                         repeated += 1
         if records and not await self._delivered(records):
@@ -244,7 +244,7 @@ class Ingestion:
         source.add(reader.path, (each for each in chunk.found if isinstance(each, Problem)))
         return True
 
-    async def _delivered(self, records: list[Sent]) -> bool:
+    async def _delivered(self, records: list[SentRecord]) -> bool:
         """Send records, again and again if inputs are followed; tell whether they were sent."""
         wait = FIRST_RETRY_SECONDS
         while True:

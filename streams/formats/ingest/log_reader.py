@@ -9,12 +9,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from streams.core.entry import Entry
-from streams.formats.adapters.adapter import LONGEST_UNIT, Format, Problem, Reason
+from streams.formats.adapters.adapter import LONGEST_UNIT, Format, IntakeReason, Problem
 from streams.formats.adapters.record import UNDECODABLE, decoded
 from streams.formats.ingest.account import UNFINISHED
-from streams.formats.ingest.file_tail import Place, continues, place_of, proof, renamed, rest, whole_lines
+from streams.formats.ingest.file_tail import (
+    FilePosition,
+    continues,
+    place_of,
+    proof,
+    renamed,
+    rest,
+    whole_lines,
+)
 from streams.formats.ingest.reader import Chunk
-from streams.formats.ingest.store import Row
+from streams.formats.ingest.store import FileRow
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -28,12 +36,12 @@ class LogReader:
         row: How far it was read, and the state of the adapter.
     """
 
-    def __init__(self, path: str, form: Format, row: Row) -> None:
+    def __init__(self, path: str, form: Format, row: FileRow) -> None:
         self.path, self.form, self.row = path, form, row
         self._adapter = form.resume(path, row.state) if row.state else form.start(path)
         self._before = Counter(self._adapter.ignored)
         self._file: int | None = None
-        self._seen: tuple[Place, int, int] | None = None
+        self._seen: tuple[FilePosition, int, int] | None = None
         self.is_rewritten = False
         self._unfinished: Counter[str] = Counter()
 
@@ -53,7 +61,7 @@ class LogReader:
             found = [each for unit in self._units(lines.units) for each in self._adapter.feed(unit)]
             if lines.too_long:
                 longest = f"a line of more than {LONGEST_UNIT:,} bytes"
-                found.append(Problem(self.path, Reason.UNREADABLE, longest))
+                found.append(Problem(self.path, IntakeReason.UNREADABLE, longest))
             self.row = self.row._replace(
                 position=lines.end, proof=proof(file, lines.end), state=self._adapter.state()
             )
@@ -69,7 +77,7 @@ class LogReader:
         found: list[Entry | Problem] = []
         if is_long:
             longest = f"a last line of more than {LONGEST_UNIT:,} bytes"
-            found = [Problem(self.path, Reason.UNREADABLE, longest)]
+            found = [Problem(self.path, IntakeReason.UNREADABLE, longest)]
         elif last and decoded(last) is not UNDECODABLE:
             found = list(adapter.feed(last.removeprefix(_BYTE_ORDER_MARK)))
         elif last:

@@ -11,12 +11,12 @@ from streams.core.errors import ConfigurationError
 from streams.formats.adapters.adapter import Format, UnitKind
 from streams.formats.adapters.sniffing import sniffed_in_lines
 from streams.formats.ingest.document_reader import DocumentReader
-from streams.formats.ingest.file_tail import Place, Proof, continues, first_line, place_of, proof
+from streams.formats.ingest.file_tail import FileDigest, FilePosition, continues, first_line, place_of, proof
 from streams.formats.ingest.log_reader import LogReader, opened
-from streams.formats.ingest.own_formats import Choice
+from streams.formats.ingest.own_formats import FormatChoice
 from streams.formats.ingest.parts_reader import PartsReader, parts
 from streams.formats.ingest.reader import Reader
-from streams.formats.ingest.store import Row, Store
+from streams.formats.ingest.store import FileRow, Store
 from streams.formats.input_file import is_plain, lines_at_the_head, open_input
 from streams.formats.input_names import by_place
 
@@ -36,7 +36,7 @@ class Opening:
     def __init__(
         self,
         store: Store,
-        formats: Choice,
+        formats: FormatChoice,
         *,
         since: int = 0,
         follow: bool = False,
@@ -136,7 +136,7 @@ class Opening:
                     return PartsReader(path, form, self._new(path, form, place))
         return None
 
-    def _new(self, path: str, form: Format, place: Place) -> Row:
-        nothing = Proof(b"", b"")
+    def _new(self, path: str, form: Format, place: FilePosition) -> FileRow:
+        nothing = FileDigest(b"", b"")
         number = self._store.new_reading()
-        return Row(place, path, form.name, 0, "", nothing, b"", number, self._since)
+        return FileRow(place, path, form.name, 0, "", nothing, b"", number, self._since)

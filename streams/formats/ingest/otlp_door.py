@@ -18,11 +18,11 @@ from aiohttp.typedefs import Handler, Middleware
 
 from streams.core.entry import Entry
 from streams.core.errors import ConfigurationError
-from streams.formats.adapters.adapter import LONGEST_UNIT, Format, Problem, Reason
+from streams.formats.adapters.adapter import LONGEST_UNIT, Format, IntakeReason, Problem
 from streams.formats.adapters.otlp_spans import JSON_FORMAT, PROTO_FORMAT
-from streams.formats.ingest.file_tail import Place, Proof
+from streams.formats.ingest.file_tail import FileDigest, FilePosition
 from streams.formats.ingest.reader import Chunk, Reader
-from streams.formats.ingest.store import Row, Store
+from streams.formats.ingest.store import FileRow, Store
 from streams.observe.access import is_loopback
 
 HOLD_SECONDS: Final = 2.0
@@ -139,7 +139,7 @@ class OtlpDoor:
             chunk = reader.take(body)
             if not await self._send(reader, iter((chunk,))):
                 raise web.HTTPServiceUnavailable
-        if any(isinstance(each, Problem) and each.reason is Reason.UNREADABLE for each in chunk.found):
+        if any(isinstance(each, Problem) and each.reason is IntakeReason.UNREADABLE for each in chunk.found):
             raise web.HTTPBadRequest
         return web.Response(body=_ANSWERS[form.name], content_type=request.content_type)
 
@@ -173,6 +173,6 @@ def _place(url: str) -> tuple[str, int | None]:
     return found.hostname or "", port
 
 
-def _new(path: str, form: Format, reading: int) -> Row:
-    place = Place(0, 1 + list(_ANSWERS).index(form.name))
-    return Row(place, path, form.name, 0, "", Proof(b"", b""), b"", reading, 0)
+def _new(path: str, form: Format, reading: int) -> FileRow:
+    place = FilePosition(0, 1 + list(_ANSWERS).index(form.name))
+    return FileRow(place, path, form.name, 0, "", FileDigest(b"", b""), b"", reading, 0)

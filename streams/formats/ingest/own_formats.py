@@ -13,7 +13,7 @@ from streams.core.domain.validation import problems
 from streams.core.entry import Entry
 from streams.core.errors import ConfigurationError
 from streams.formats import avro_container, jsonl, recorded_messages, trajectory
-from streams.formats.adapters.adapter import CERTAIN, NO, Format, Problem, Reason, UnitKind
+from streams.formats.adapters.adapter import CERTAIN, NO, Format, IntakeReason, Problem, UnitKind
 from streams.formats.adapters.registry import FORMATS
 from streams.formats.adapters.sniffing import sniffed
 
@@ -34,13 +34,13 @@ class _Own:
         try:
             for entry in self._read(BufferedReader(BytesIO(unit))):
                 if entry.value is None:
-                    yield Problem(self._name, Reason.UNREADABLE, entry.problem or "no record")
+                    yield Problem(self._name, IntakeReason.UNREADABLE, entry.problem or "no record")
                 elif wrong := _wrong(entry):
-                    yield Problem(self._name, Reason.UNKNOWN_SHAPE, f"no decision log: {wrong}")
+                    yield Problem(self._name, IntakeReason.UNKNOWN_SHAPE, f"no decision log: {wrong}")
                 else:
                     yield entry
         except ConfigurationError as error:
-            yield Problem(self._name, Reason.UNREADABLE, str(error))
+            yield Problem(self._name, IntakeReason.UNREADABLE, str(error))
 
     def close(self) -> Iterator[Entry | Problem]:
         """Yield nothing: nothing waits."""
@@ -83,7 +83,7 @@ EVERY: Final[tuple[Format, ...]] = (*OWN, *FORMATS)
 _NAMED: Final = {each.name: each for each in EVERY}
 
 
-class Choice(NamedTuple):
+class FormatChoice(NamedTuple):
     """How formats are found.
 
     Attributes:
@@ -95,15 +95,15 @@ class Choice(NamedTuple):
     choose: Callable[[bytes, str], Format | None]
 
 
-def choice(name: str, mapped: Format | None = None) -> Choice:
+def choice(name: str, mapped: Format | None = None) -> FormatChoice:
     """Return how formats are found: by what is in an input, or always the one that was named or mapped."""
     if mapped is not None:
-        return Choice((*EVERY, mapped), lambda _head, _name: mapped)
+        return FormatChoice((*EVERY, mapped), lambda _head, _name: mapped)
     if name != AUTO:
-        return Choice(EVERY, lambda _head, _name: _NAMED[name])
+        return FormatChoice(EVERY, lambda _head, _name: _NAMED[name])
 
     def choose(head: bytes, path: str) -> Format | None:
         found = sniffed(head, path)
         return None if found is None else _NAMED.get(found)
 
-    return Choice(EVERY, choose)
+    return FormatChoice(EVERY, choose)

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from streams.core.entry import Entry
-from streams.formats.adapters.adapter import LONGEST_UNIT, Format, Problem, Reason
+from streams.formats.adapters.adapter import LONGEST_UNIT, Format, IntakeReason, Problem
 from streams.formats.adapters.record import UNDECODABLE, decoded
 from streams.formats.ingest.file_tail import place_of
 from streams.formats.ingest.reader import Chunk
-from streams.formats.ingest.store import Row
+from streams.formats.ingest.store import FileRow
 
 _TOGETHER = 100
 
@@ -28,7 +28,7 @@ class PartsReader:
     is_rewritten = False
     is_open = False
 
-    def __init__(self, path: str, form: Format, row: Row) -> None:
+    def __init__(self, path: str, form: Format, row: FileRow) -> None:
         self.path, self.form, self.row = path, form, row._replace(path=path)
         names = parts(path, form)
         self._name = str(names[0]) if names else path
@@ -49,7 +49,7 @@ class PartsReader:
             try:
                 unit = b"" if part.stat().st_size > LONGEST_UNIT else part.read_bytes()
             except OSError as error:
-                unit, found = b"", [*found, Problem(str(part), Reason.UNREADABLE, str(error))]
+                unit, found = b"", [*found, Problem(str(part), IntakeReason.UNREADABLE, str(error))]
             if is_newest and decoded(unit) is UNDECODABLE:
                 break
             found.extend(self._adapter.feed(unit))

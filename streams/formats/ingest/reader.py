@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, Protocol
 
 from streams.core.entry import Entry
 from streams.formats.adapters.adapter import Format, Problem
-from streams.formats.ingest.store import Row
+from streams.formats.ingest.store import FileRow
 
 TOGETHER: Final = 500
 """Records of a document that are sent together."""
@@ -27,7 +27,7 @@ class Chunk(NamedTuple):
 
     found: list[Entry | Problem]
     reading: int
-    row: Row | None
+    row: FileRow | None
     early: bool = False
     again: bool = False
 
@@ -37,7 +37,7 @@ class Reader(Protocol):
 
     path: str
     form: Format
-    row: Row
+    row: FileRow
 
     @property
     def ignored(self) -> Counter[str]:

@@ -13,17 +13,17 @@ from streams.core.errors import ConfigurationError
 from streams.formats.adapters.record import json_text
 
 
-class Sent(NamedTuple):
+class SentRecord(NamedTuple):
     """A record, and the name of the format that it came from."""
 
     value: Mapping[str, Any]
     source: str
 
 
-class Sink(Protocol):
+class RecordSink(Protocol):
     """Takes records in their order."""
 
-    async def write(self, records: Sequence[Sent]) -> None:
+    async def write(self, records: Sequence[SentRecord]) -> None:
         """Return when the records are kept, in their order.
 
         Raises:
@@ -47,7 +47,7 @@ class LineSink:
     def __init__(self, write: Callable[[Mapping[str, Any]], None]) -> None:
         self._write = write
 
-    async def write(self, records: Sequence[Sent]) -> None:
+    async def write(self, records: Sequence[SentRecord]) -> None:
         """Write them."""
         for each in records:
             self._write(each.value)
@@ -76,7 +76,7 @@ class FileSink:
         except OSError as error:
             raise ConfigurationError(f"{path}: {error}. Give a file that can be written") from error
 
-    async def write(self, records: Sequence[Sent]) -> None:
+    async def write(self, records: Sequence[SentRecord]) -> None:
         """Append them, and wait until the disk has them."""
         data = b"".join(line(each.value) + b"\n" for each in records)
         try:
@@ -94,7 +94,7 @@ class FileSink:
 class NoSink:
     """Keeps nothing."""
 
-    async def write(self, records: Sequence[Sent]) -> None:
+    async def write(self, records: Sequence[SentRecord]) -> None:
         """Do nothing."""
 
     async def close(self) -> None:
@@ -104,10 +104,10 @@ class NoSink:
 class Several:
     """Gives records to several sinks, one after the other."""
 
-    def __init__(self, *sinks: Sink) -> None:
+    def __init__(self, *sinks: RecordSink) -> None:
         self._sinks = sinks
 
-    async def write(self, records: Sequence[Sent]) -> None:
+    async def write(self, records: Sequence[SentRecord]) -> None:
         """Give them to each."""
         for each in self._sinks:
             await each.write(records)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from streams.core.errors import ConfigurationError
-from streams.formats.ingest.file_tail import Place, Proof
+from streams.formats.ingest.file_tail import FileDigest, FilePosition
 
 IN_MEMORY: Final = ":memory:"
 _VERSION: Final = 1
@@ -39,7 +39,7 @@ CREATE TABLE IF NOT EXISTS sent (
 _COLUMNS: Final = "device, inode, path, format, position, mark, first, last, state, reading, since"
 
 
-class Row(NamedTuple):
+class FileRow(NamedTuple):
     """How far a file was read.
 
     Attributes:
@@ -53,12 +53,12 @@ class Row(NamedTuple):
         since: records before this time are left out, in ms; 0 if none are.
     """
 
-    place: Place
+    place: FilePosition
     path: str
     format: str
     position: int
     mark: str
-    proof: Proof
+    proof: FileDigest
     state: bytes
     reading: int
     since: int
@@ -164,11 +164,11 @@ class Store:
             self._base.execute("DELETE FROM readings WHERE id < ?", (number,))
             return number
 
-    def at(self, place: Place) -> Row | None:
+    def at(self, place: FilePosition) -> FileRow | None:
         """Return what is known of the file at a place."""
         return self._row("device = ? AND inode = ?", place)
 
-    def called(self, path: str) -> Row | None:
+    def called(self, path: str) -> FileRow | None:
         """Return what is known of the file that had this name last."""
         return self._row("path = ?", (_writable(path),))
 
@@ -179,7 +179,7 @@ class Store:
         ).fetchone()
         return None if found is None else _Count(*found)
 
-    def save(self, row: Row | None, admitted: Admission) -> None:
+    def save(self, row: FileRow | None, admitted: Admission) -> None:
         """Remember at once how far a file was read and what was sent of it."""
         with self._transaction():
             self._base.executemany(
@@ -207,7 +207,7 @@ class Store:
                     ),
                 )
 
-    def _row(self, where: str, values: tuple[object, ...]) -> Row | None:
+    def _row(self, where: str, values: tuple[object, ...]) -> FileRow | None:
         query = (
             f"SELECT {_COLUMNS} FROM files WHERE destination = ? AND {where} ORDER BY reading DESC LIMIT 1"  # noqa: S608
         )
@@ -216,13 +216,13 @@ class Store:
         if found is None:
             return None
         device, inode, path, name, position, mark, first, last, state, reading, since = found
-        return Row(
-            Place(device, inode),
+        return FileRow(
+            FilePosition(device, inode),
             os.fsdecode(path),
             name,
             position,
             mark,
-            Proof(first, last),
+            FileDigest(first, last),
             state,
             reading,
             since,

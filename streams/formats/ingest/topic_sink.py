@@ -7,7 +7,7 @@ from typing import Final
 
 from streams.core.domain.outgoing import Headers, Outgoing
 from streams.core.entry import session_key
-from streams.formats.ingest.sink import Sent, line
+from streams.formats.ingest.sink import SentRecord, line
 from streams.kafka.record_sender import RecordSender
 
 SOURCE_HEADER: Final = "eddy-source"
@@ -25,7 +25,7 @@ class TopicSink:
     def __init__(self, sender: RecordSender, now_ms: Callable[[], int]) -> None:
         self._sender, self._now_ms = sender, now_ms
 
-    async def write(self, records: Sequence[Sent]) -> None:
+    async def write(self, records: Sequence[SentRecord]) -> None:
         """Send them, a few hundred at a time.
 
         Raises:
@@ -41,7 +41,7 @@ class TopicSink:
         await self._sender.close()
 
 
-def _outgoing(record: Sent, at: int) -> Outgoing:
+def _outgoing(record: SentRecord, at: int) -> Outgoing:
     key = session_key(record.value)
     headers: Headers = [(SOURCE_HEADER, record.source.encode())]
     return Outgoing(None if key is None else key.encode(), line(record.value), at, headers)

@@ -8,14 +8,14 @@ from operator import itemgetter
 from typing import Any
 
 from streams.core.entry import Entry
-from streams.formats.message import Message, message
+from streams.formats.message import TopicMessage, message
 from streams.formats.reading import entries
 from streams.formats.recordings.catalogue import RECORDINGS, Recording
 
 
 def messages(
     recordings: Iterable[Recording] = RECORDINGS, *, first_timestamp: int | None = None
-) -> Iterator[Message]:
+) -> Iterator[TopicMessage]:
     """Every message of the recordings, interleaved by time: the sessions run side by side, as in production.
 
     The order is the same each time. The timestamp of a message is the one recorded with it, else that of

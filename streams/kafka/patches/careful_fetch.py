@@ -22,7 +22,7 @@ from aiokafka.structs import TopicPartition
 
 from streams.core.domain.unreadable import Unreadable
 from streams.kafka.patches.fetch_hook import Assignment, FetchStage, hook_fetch
-from streams.kafka.patches.record_batches import MAX_BATCH_BYTES, Batch, Batches, Watch
+from streams.kafka.patches.record_batches import MAX_BATCH_BYTES, Batches, BatchWatch, CheckedBatch
 from streams.kafka.stored import Stored
 
 #: Records that a poll returns at most: a batch of some kilobytes may hold millions that have no value.
@@ -40,7 +40,7 @@ class WholeBatch:
 
     __slots__ = ("_batch", "offset")
 
-    def __init__(self, batch: Batch) -> None:
+    def __init__(self, batch: CheckedBatch) -> None:
         self._batch = batch
         self.offset = batch.next_offset - 1
 
@@ -54,7 +54,7 @@ class _Together:
 
     __slots__ = ("_batch",)
 
-    def __init__(self, batch: Batch) -> None:
+    def __init__(self, batch: CheckedBatch) -> None:
         self._batch = batch
 
     def __getattr__(self, name: str) -> Any:
@@ -107,7 +107,7 @@ def _itself(_tp: TopicPartition, batch: WholeBatch) -> WholeBatch:
     return batch
 
 
-def read_carefully(consumer: Any, watch: Watch) -> FetchStage:
+def read_carefully(consumer: Any, watch: BatchWatch) -> FetchStage:
     """Let a started ``AIOKafkaConsumer`` return `Stored` records, and `Unreadable` where it cannot read one.
 
     Args:
@@ -152,7 +152,7 @@ def read_carefully(consumer: Any, watch: Watch) -> FetchStage:
     return stage
 
 
-def _wait_when_full(fetched: Any, watch: Watch) -> None:
+def _wait_when_full(fetched: Any, watch: BatchWatch) -> None:
     """Leave what was fetched of a partition to the next poll, where this one has unpacked enough."""
     unpack = fetched.getall
 
@@ -168,7 +168,7 @@ class CarefulConsumer(AIOKafkaConsumer):  # type: ignore[misc]  # aiokafka has n
     def __init__(self, *, max_batch_bytes: int = MAX_BATCH_BYTES, **options: Any) -> None:
         super().__init__(**options)
         self._max_batch_bytes = max_batch_bytes
-        self._watch: Watch | None = None
+        self._watch: BatchWatch | None = None
 
     async def start(self) -> None:
         """Connect."""
@@ -177,7 +177,7 @@ class CarefulConsumer(AIOKafkaConsumer):  # type: ignore[misc]  # aiokafka has n
         except BaseException:  # cancelled, too: a client that was not stopped complains when it is collected
             await self.stop()
             raise
-        self._watch = Watch(self._max_batch_bytes)
+        self._watch = BatchWatch(self._max_batch_bytes)
         hook_fetch(self, read_carefully(self, self._watch))
 
     def deliver_batches(self) -> None:

@@ -8,7 +8,7 @@ from aiokafka.errors import NoError, RebalanceInProgressError
 from aiokafka.protocol.group import HeartbeatRequest, SyncGroupRequest
 
 
-class Lease(Protocol):
+class MembershipLease(Protocol):
     """Whatever holds for as long as the coordinator counts the worker among the members of its group."""
 
     def now(self) -> float:
@@ -21,7 +21,7 @@ class Lease(Protocol):
         """End it: the worker is a member no longer."""
 
 
-def keep_lease(consumer: Any, lease: Lease) -> None:
+def keep_lease(consumer: Any, lease: MembershipLease) -> None:
     """Let a started ``AIOKafkaConsumer`` of a group renew and lose the lease.
 
     A heartbeat renews it, and the answer that brings the assignment. Not the one to a request to join: that

@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Watch:
+class BatchWatch:
     """What a consumer knows of the batches it has unpacked.
 
     Attributes:
@@ -82,7 +82,7 @@ class _Head(NamedTuple):
     holds: int
 
 
-class Batch:
+class CheckedBatch:
     """One batch, as aiokafka expects it: asks what it is first, then iterates over it."""
 
     __slots__ = (
@@ -96,7 +96,7 @@ class Batch:
         "is_transactional",
     )
 
-    def __init__(self, raw: memoryview, head: _Head, watch: Watch, checked: Any, why: str = "") -> None:
+    def __init__(self, raw: memoryview, head: _Head, watch: BatchWatch, checked: Any, why: str = "") -> None:
         self._raw = raw
         self._head = head
         self._watch = watch
@@ -237,14 +237,14 @@ class Batches:
         watch: The watch of the consumer.
     """
 
-    def __init__(self, tp: TopicPartition, raw: bytes, position: int, end: int, watch: Watch) -> None:
+    def __init__(self, tp: TopicPartition, raw: bytes, position: int, end: int, watch: BatchWatch) -> None:
         self._tp = tp
         self._raw = memoryview(raw)
         self._at = 0
         self._following = position
         self._end = end
         self._watch = watch
-        self._next: Batch | None = None
+        self._next: CheckedBatch | None = None
         self._given = False
 
     def has_batch(self) -> bool:
@@ -257,7 +257,7 @@ class Batches:
             self._next = self._read()
         return self._next is not None
 
-    def next_batch(self) -> Batch:
+    def next_batch(self) -> CheckedBatch:
         """Return it."""
         assert self._next is not None
         batch, self._next, self._given = self._next, None, True
@@ -275,7 +275,7 @@ class Batches:
         end = at + _OVERHEAD + length
         return self._raw[at:end] if length >= 0 and end <= len(self._raw) else None
 
-    def _read(self) -> Batch | None:
+    def _read(self) -> CheckedBatch | None:
         """Return the next batch; None behind the last one, and before one that is to be fetched again."""
         while (raw := self._slice(self._at)) is not None:
             batch = self._looked_at(raw)
@@ -283,7 +283,7 @@ class Batches:
                 return batch  # else it is before the position, where aiokafka would go back to
         return None
 
-    def _looked_at(self, raw: memoryview) -> Batch | None:
+    def _looked_at(self, raw: memoryview) -> CheckedBatch | None:
         if len(raw) <= _OLD_HEAD.size or (raw[_MAGIC_AT] > 1 and len(raw) < _HEAD.size):
             return self._damaged(raw, "it has no head")
         try:
@@ -305,9 +305,9 @@ class Batches:
         self._at += len(raw)
         if self._watch.failed:
             self._watch.failed.pop((self._tp, head.base), None)
-        return Batch(raw, head, self._watch, checked)
+        return CheckedBatch(raw, head, self._watch, checked)
 
-    def _damaged(self, raw: memoryview, why: str, *, is_new: bool = False) -> Batch | None:
+    def _damaged(self, raw: memoryview, why: str, *, is_new: bool = False) -> CheckedBatch | None:
         """Return the batch as one to set aside; None where it is to be fetched again first.
 
         One that may only be new is fetched again at once.
@@ -334,7 +334,7 @@ class Batches:
             times,
         )
         head = _Head(base, last, None, 0, -1, -1, 0)
-        return Batch(raw, head, self._watch, None, f"its batch is damaged: {why}")
+        return CheckedBatch(raw, head, self._watch, None, f"its batch is damaged: {why}")
 
     def _last(self, raw: memoryview, base: int, following: memoryview | None) -> int:
         """Return the last offset of a damaged batch: before the next one, or as it says, in the partition."""

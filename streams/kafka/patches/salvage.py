@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from streams.core.domain.unreadable import Raw, Unreadable
+from streams.core.domain.unreadable import RawKind, Unreadable
 
 #: A batch that cannot be unpacked has this many dead letters at most; the last one represents the rest.
 MOST_LETTERS: Final = 1_000
@@ -96,7 +96,7 @@ def lost(
             timestamp,
             detail,
             value=raw if has_raw else None,
-            raw=Raw.BATCH if has_raw else None,
+            raw=RawKind.BATCH if has_raw else None,
             batch_bytes=batch_bytes,
             last=last if offset == end < last else None,
         )
@@ -118,7 +118,7 @@ def _record(frame: Frame, body: memoryview, number: int, following: int) -> Salv
         if not frame.whole:
             return None
         return Unreadable(
-            place, frame.first_ms, f"a record is damaged: {error}", value=bytes(body), raw=Raw.RECORD
+            place, frame.first_ms, f"a record is damaged: {error}", value=bytes(body), raw=RawKind.RECORD
         )
     timestamp = _wrapped(frame.first_ms + delta_ms) if frame.append_ms is None else frame.append_ms
     offset, own = frame.base + delta, tuple(headers)

@@ -16,7 +16,7 @@ ADVICE = frozenset({Topic.SESSION_RESPONSES, Topic.SESSION_BUDGETS})
 
 
 @dataclass(slots=True)
-class Account:
+class DemoAccount:
     """What was sent and what came back, by identity, so that a record seen twice counts once."""
 
     sent: set[tuple[int, int]] = field(default_factory=set)

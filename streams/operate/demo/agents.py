@@ -31,7 +31,7 @@ _QUICK: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class AgentRole:
     """What an agent plays.
 
     Attributes:
@@ -46,23 +46,23 @@ class Part:
 
 
 CAST: Final = (
-    Part("coder-7", "read_loop", (8, 1)),
-    Part("coder-11", "healthy_feature"),
-    Part("support-2", "same_call", (9, 1)),
-    Part("analyst-4", "healthy_analysis"),
-    Part("maintainer-5", "flip_flop", (14, 4)),
-    Part("coder-3", "healthy_bugfix"),
-    Part("researcher-3", "paraphrased_loop"),
-    Part("coder-9", "healthy_refactor"),
-    Part("coder-12", "healthy_upgrade"),
-    Part("researcher-1", "healthy_research"),
-    Part("coder-4", "edit_test_loop"),
-    Part("maintainer-2", "healthy_upgrade"),
+    AgentRole("coder-7", "read_loop", (8, 1)),
+    AgentRole("coder-11", "healthy_feature"),
+    AgentRole("support-2", "same_call", (9, 1)),
+    AgentRole("analyst-4", "healthy_analysis"),
+    AgentRole("maintainer-5", "flip_flop", (14, 4)),
+    AgentRole("coder-3", "healthy_bugfix"),
+    AgentRole("researcher-3", "paraphrased_loop"),
+    AgentRole("coder-9", "healthy_refactor"),
+    AgentRole("coder-12", "healthy_upgrade"),
+    AgentRole("researcher-1", "healthy_research"),
+    AgentRole("coder-4", "edit_test_loop"),
+    AgentRole("maintainer-2", "healthy_upgrade"),
 )
 """Twelve agents: three go in circles until somebody stops them."""
 
 
-def steps_of(part: Part) -> Iterator[Mapping[str, Any]]:
+def steps_of(part: AgentRole) -> Iterator[Mapping[str, Any]]:
     """Yield the recorded decision logs that an agent plays."""
     [recording] = [each for each in RECORDINGS if each.name == part.recording]
     found = [
@@ -78,7 +78,7 @@ def steps_of(part: Part) -> Iterator[Mapping[str, Any]]:
     yield from itertools.islice(itertools.cycle(found[end - count : end]), _LONGEST - end)
 
 
-class Agent(threading.Thread):
+class DemoAgent(threading.Thread):
     """One agent: session after session.
 
     Args:
@@ -89,7 +89,7 @@ class Agent(threading.Thread):
         seconds: Between two steps.
     """
 
-    def __init__(self, part: Part, number: int, eddy: Eddy, guard: Guard, seconds: float) -> None:
+    def __init__(self, part: AgentRole, number: int, eddy: Eddy, guard: Guard, seconds: float) -> None:
         super().__init__(name=part.agent, daemon=True)
         self._part, self._number, self._eddy, self._guard, self._seconds = part, number, eddy, guard, seconds
         self._ended = threading.Event()
@@ -146,7 +146,7 @@ def main() -> None:
     options = {"enable.idempotence": "false"}
     guard = Guard.kafka(bootstrap, kafka=options)
     agents = [
-        Agent(part, number, Eddy(bootstrap, agent=part.agent, kafka=options), guard, seconds)
+        DemoAgent(part, number, Eddy(bootstrap, agent=part.agent, kafka=options), guard, seconds)
         for number, part in enumerate(CAST)
     ]
     for agent in agents:

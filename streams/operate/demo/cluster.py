@@ -51,7 +51,7 @@ class Cluster:
     """What the demo talks to."""
 
     brokers: Brokers
-    workers: tuple[Worker, ...]
+    workers: tuple[DemoWorker, ...]
     bootstrap: str
 
     async def ready(self, say: Callable[[str], None]) -> None:
@@ -76,7 +76,7 @@ class Cluster:
             worker.check()
 
 
-class Worker:
+class DemoWorker:
     """A worker in a child process, with a data directory that goes with it."""
 
     def __init__(self, number: int, environment: Mapping[str, str]) -> None:
@@ -150,10 +150,10 @@ async def cluster(say: Callable[[str], None]) -> AsyncIterator[Cluster]:
         say(f"{len(wanted.topics)} topics with {PARTITIONS} partitions")
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("EDDY_")}
         environment = {**inherited, **_SETTINGS, "EDDY_BOOTSTRAP_SERVERS": broker.bootstrap}
-        workers = tuple(Worker(number, environment) for number in range(1, WORKERS + 1))
+        workers = tuple(DemoWorker(number, environment) for number in range(1, WORKERS + 1))
         stack.push_async_callback(_stop, workers)
         yield Cluster(brokers, workers, broker.bootstrap)
 
 
-async def _stop(workers: tuple[Worker, ...]) -> None:
+async def _stop(workers: tuple[DemoWorker, ...]) -> None:
     await asyncio.gather(*(worker.stop() for worker in workers))

@@ -14,9 +14,9 @@ from schemas.codec import Codec
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError
-from streams.formats.message import Message
+from streams.formats.message import TopicMessage
 from streams.kafka.client import Stored
-from streams.operate.demo.account import ADVICE, ALERTS, Account
+from streams.operate.demo.account import ADVICE, ALERTS, DemoAccount
 from streams.operate.demo.cluster import PARTITIONS, Cluster
 
 #: Records published at a time: few enough that the screen shows how the scores come in.
@@ -32,7 +32,7 @@ _FOLLOWED = (Topic.ENRICHED, *ALERTS, *ADVICE, Topic.DEAD_LETTERS)
 class Audience(Protocol):
     """What watches a performance."""
 
-    def scored(self, account: Account) -> None:
+    def scored(self, account: DemoAccount) -> None:
         """Look at how far it is."""
 
     def alerted(self, fields: Mapping[str, Any]) -> None:
@@ -40,21 +40,23 @@ class Audience(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PerformanceOutcome:
     """What came of it."""
 
-    account: Account
+    account: DemoAccount
     seconds: float
     """From the first record published to the last one back."""
 
 
-async def perform(cluster: Cluster, messages: Iterable[Message], audience: Audience) -> Outcome:
+async def perform(
+    cluster: Cluster, messages: Iterable[TopicMessage], audience: Audience
+) -> PerformanceOutcome:
     """Publish ``messages`` in order and wait until all are accounted for, or nothing more comes.
 
     Raises:
         InfrastructureError: a worker died.
     """
-    account = Account()
+    account = DemoAccount()
     started = time.monotonic()
     follower = asyncio.create_task(_follow(cluster, account, audience))
     try:
@@ -63,10 +65,10 @@ async def perform(cluster: Cluster, messages: Iterable[Message], audience: Audie
     finally:
         follower.cancel()
         await asyncio.gather(follower, return_exceptions=True)
-    return Outcome(account, time.monotonic() - started)
+    return PerformanceOutcome(account, time.monotonic() - started)
 
 
-async def _publish(cluster: Cluster, messages: Iterable[Message], account: Account) -> None:
+async def _publish(cluster: Cluster, messages: Iterable[TopicMessage], account: DemoAccount) -> None:
     source = iter(messages)
     while chunk := list(islice(source, _CHUNK)):
         coordinates = await cluster.brokers.write(
@@ -80,12 +82,12 @@ def _partition(key: bytes | None) -> int:
     return zlib.crc32(key or b"") % PARTITIONS
 
 
-def _outgoing(message: Message) -> Outgoing:
+def _outgoing(message: TopicMessage) -> Outgoing:
     timestamp = message.timestamp if message.timestamp is not None else int(time.time() * 1000)
     return Outgoing(message.key, message.value, timestamp)
 
 
-async def _settle(cluster: Cluster, account: Account, follower: asyncio.Task[None]) -> None:
+async def _settle(cluster: Cluster, account: DemoAccount, follower: asyncio.Task[None]) -> None:
     best, since = account.lost, time.monotonic()
     while account.lost > 0:
         await asyncio.wait([follower], timeout=0.05)
@@ -98,7 +100,7 @@ async def _settle(cluster: Cluster, account: Account, follower: asyncio.Task[Non
             return
 
 
-async def _follow(cluster: Cluster, account: Account, audience: Audience) -> None:
+async def _follow(cluster: Cluster, account: DemoAccount, audience: Audience) -> None:
     codec = Codec.bundled()
     decode: Mapping[str, Callable[[bytes | None, Sequence[tuple[str, bytes | None]]], dict[str, Any]]] = {
         topic: codec.decoder(f"{topic}-value").decode

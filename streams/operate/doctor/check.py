@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 @unique
-class Status(StrEnum):
+class CheckStatus(StrEnum):
     """How bad it is."""
 
     OK = "ok"
@@ -21,7 +21,7 @@ class Check(NamedTuple):
     """One finding: what was checked, how it is, and what to do about it."""
 
     name: str
-    status: Status
+    status: CheckStatus
     said: str
     advice: str = ""
 
@@ -32,14 +32,14 @@ def ok(name: str, said: str) -> Check:
     >>> ok("broker", "answers")
     Check(name='broker', status=<Status.OK: 'ok'>, said='answers', advice='')
     """
-    return Check(name, Status.OK, said)
+    return Check(name, CheckStatus.OK, said)
 
 
 def warn(name: str, said: str, advice: str) -> Check:
     """Return something that an operator should know."""
-    return Check(name, Status.WARN, said, advice)
+    return Check(name, CheckStatus.WARN, said, advice)
 
 
 def fail(name: str, said: str, advice: str) -> Check:
     """Return something that has to be put right."""
-    return Check(name, Status.FAIL, said, advice)
+    return Check(name, CheckStatus.FAIL, said, advice)

@@ -11,7 +11,7 @@ from streams.core.settings_document.document import resolve
 from streams.core.settings_document.version import follows
 from streams.kafka.client import Stored
 from streams.kafka.settings_feed import read_document
-from streams.kafka.survey import Answer, Ends, Group
+from streams.kafka.survey import Ends, GroupOffsets, ServerAnswer
 from streams.operate.doctor.check import Check, fail, ok, warn
 from streams.operate.doctor.state import Database, span
 from streams.worker.options import changelog_topic
@@ -23,7 +23,7 @@ from topics.plan import AddPartitions, AlterConfig, Change, CreateTopic, Refused
 Partitions = Mapping[tuple[str, int], Ends]
 
 
-def broker_checks(answers: Sequence[Answer]) -> Iterator[Check]:
+def broker_checks(answers: Sequence[ServerAnswer]) -> Iterator[Check]:
     """Yield whether each bootstrap server lets us in; one of several that does not is no failure."""
     fine = [answer.server for answer in answers if answer.problem is None]
     for answer in answers:
@@ -146,7 +146,7 @@ def clock_check(
     return ok("clock", f"the newest record is {span(max(0, -ahead) / 1000)} old by this machine's clock")
 
 
-def group_checks(name: str, group: Group, partitions: Partitions) -> Iterator[Check]:
+def group_checks(name: str, group: GroupOffsets, partitions: Partitions) -> Iterator[Check]:
     """Yield whether workers run, how much they have left to do, and whether offsets fit the topic."""
     committed = group.committed
     for (topic, number), offset in sorted(committed.items()):

@@ -17,7 +17,7 @@ from streams.kafka.client import Brokers, Stored, connect
 from streams.kafka.job_topics import job_topics
 from streams.kafka.survey import Ends, answers, broker_setting, ends, group
 from streams.observe.settings import BridgeSettings, CommandSettings, WorkerSettings, load
-from streams.operate.doctor.check import Check, Status, fail, ok, warn
+from streams.operate.doctor.check import Check, CheckStatus, fail, ok, warn
 from streams.operate.doctor.cluster import (
     age_checks,
     broker_checks,
@@ -44,7 +44,7 @@ from streams.operate.doctor.state import (
     set_aside_checks,
 )
 from streams.operate.doctor.versions import version_checks
-from streams.worker.bridge.request import Request, is_keyed, read
+from streams.worker.bridge.request import TraceRequest, is_keyed, read
 from streams.worker.endpoints import connection
 from streams.worker.options import AGGREGATES, changelog_topic, repartition_topic
 from streams.worker.preflight.topic_check import check_topics
@@ -72,7 +72,7 @@ def span_checks(
     requests = [(stored, read(stored)) for stored in newest]
     if not requests:
         return
-    readable = [(stored, found) for stored, found in requests if isinstance(found, Request)]
+    readable = [(stored, found) for stored, found in requests if isinstance(found, TraceRequest)]
     spans = [span for _, found in readable for span in found.spans]
     calls = [reduced(span) for span in spans if kind_of(span) is SpanKind.TOOL]
     traces = {span.trace_id for span in spans}
@@ -245,7 +245,7 @@ class _Survey:
             )
             described = await brokers.describe(each.name for each in wanted.topics)
             found = [*topic_checks(plan(wanted, described)), *size_checks(described, self._to.topic_prefix)]
-        if not any(check.status is Status.FAIL for check in found):
+        if not any(check.status is CheckStatus.FAIL for check in found):
             await check_topics(engine_options(self._settings))
         return found
 

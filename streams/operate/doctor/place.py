@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.topic import Topic
 from streams.core.policy.lifetime import keeps_ms
-from streams.kafka.survey import Group
+from streams.kafka.survey import GroupOffsets
 from streams.operate.doctor.check import Check, ok, warn
 from streams.operate.doctor.state import Database, span
 from streams.worker.options import SESSIONS
@@ -60,7 +60,7 @@ def retention_checks(
 
 
 def lost_place_checks(
-    name: str, group: Group, databases: Iterable[Database], decision_logs: str = Topic.DECISION_LOGS
+    name: str, group: GroupOffsets, databases: Iterable[Database], decision_logs: str = Topic.DECISION_LOGS
 ) -> Iterator[Check]:
     """Yield whether there is state of partitions whose offset the brokers have forgotten."""
     if group.members != 0:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, requires, version
 from typing import Final
 
-from streams.core.native import NATIVE, Choice
+from streams.core.native import NATIVE, NativeChoice
 from streams.operate.doctor.check import Check, fail, ok
 
 _PACKAGE: Final = "eddy-streams"
@@ -30,7 +30,7 @@ def version_checks(
     requirements: Sequence[str] | None = None,
     installed: Callable[[str], str] = version,
     python: tuple[int, ...] = sys.version_info[:3],
-    native: Choice = NATIVE,
+    native: NativeChoice = NATIVE,
 ) -> Iterator[Check]:
     """Yield whether Python is new enough, each library that is needed fits, and the native core is in use."""
     shown = ".".join(map(str, python))

@@ -16,7 +16,7 @@ REDRIVE_COUNT: Final = "x-redrive-count"
 OTHER: Final = "other"
 
 
-class Record(Protocol):
+class StoredRecord(Protocol):
     """A record as `streams.kafka.client` reads it back."""
 
     @property
@@ -44,7 +44,7 @@ class Record(Protocol):
         """The headers of the message, then Eddy's."""
 
 
-class Place(NamedTuple):
+class RecordPlace(NamedTuple):
     """A record of a topic."""
 
     topic: str
@@ -66,7 +66,7 @@ class DeadLetter(NamedTuple):
     key: bytes | None
     value: bytes | None
     headers: Headers
-    source: Place | None
+    source: RecordPlace | None
     stage: str
     reason: str
     problems: tuple[str, ...]
@@ -98,7 +98,7 @@ class DeadLetter(NamedTuple):
 _REASONS = frozenset(map(str, Reason))
 
 
-def read(record: Record) -> DeadLetter:
+def read(record: StoredRecord) -> DeadLetter:
     """Read a record of the dead-letter topic; any record can be read.
 
     A message may have headers of these names itself, from an earlier dead-letter topic: what Eddy says is
@@ -154,13 +154,13 @@ def redriven_headers(headers: Headers) -> Headers:
     return [*own, (REDRIVE_COUNT, b"%d" % (redrives(headers) + 1))]
 
 
-def _source(said: dict[str, str]) -> Place | None:
+def _source(said: dict[str, str]) -> RecordPlace | None:
     topic = said.get("__streams.errors.topic")
     partition = _number(said.get("__streams.errors.partition", ""))
     offset = _number(said.get("__streams.errors.offset", ""))
     if not topic or partition is None or offset is None:
         return None
-    return Place(topic, partition, offset)
+    return RecordPlace(topic, partition, offset)
 
 
 def _number(text: str) -> int | None:

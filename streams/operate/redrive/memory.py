@@ -26,10 +26,10 @@ class Mark(NamedTuple):
     done: bool
 
 
-class Marks:
+class RedriveMarks:
     """The marks of one partition of the source topic, by offset.
 
-    >>> marks = Marks()
+    >>> marks = RedriveMarks()
     >>> marks.apply(17, Mark("a", 1, done=False))
     ... marks.apply(17, Mark("b", 1, done=False))
     >>> marks.of(17)
@@ -55,7 +55,7 @@ class Marks:
         self._marks[offset] = self._same.setdefault(mark, mark)
 
 
-class Memory:
+class RedriveMemory:
     """The marks on the topic, of one partition of the source topic.
 
     Args:
@@ -66,7 +66,7 @@ class Memory:
     def __init__(self, brokers: Brokers, partition: int) -> None:
         self._brokers = brokers
         self.partition = partition
-        self.marks = Marks()
+        self.marks = RedriveMarks()
         self.was_read = False
         self._position = 0
 

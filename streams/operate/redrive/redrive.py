@@ -14,7 +14,7 @@ from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
 from streams.kafka.client import Brokers
 from streams.operate.redrive.letter import DeadLetter, redriven_headers
-from streams.operate.redrive.memory import Mark, Memory, opened
+from streams.operate.redrive.memory import Mark, RedriveMemory, opened
 from streams.operate.redrive.trial import Trial
 
 #: Letters that are sent together: at most this many, and this many bytes.
@@ -114,7 +114,7 @@ class Redrive:
         self._to = to
         self._request = request
         self._report = report
-        self._memory: Memory | None = None
+        self._memory: RedriveMemory | None = None
         self._partitions_with_marks = 0
         self.outcomes: Counter[LetterOutcome] = Counter()
 
@@ -157,7 +157,7 @@ class Redrive:
                 self._decide(letter, LetterOutcome.FOREIGN, why)
             return
         if self._memory is None or self._memory.partition != partition:
-            self._memory = Memory(self._brokers, partition)
+            self._memory = RedriveMemory(self._brokers, partition)
         if not self._request.dry_run or not self._memory.was_read:
             await self._memory.catch_up()
         await self._trial.prepare(letters)
@@ -167,7 +167,7 @@ class Redrive:
         for letter, _ in chosen:
             self._decide(letter, LetterOutcome.SENT, "")
 
-    def _chosen(self, letters: Sequence[DeadLetter], memory: Memory) -> list[tuple[DeadLetter, Mark]]:
+    def _chosen(self, letters: Sequence[DeadLetter], memory: RedriveMemory) -> list[tuple[DeadLetter, Mark]]:
         chosen = []
         begun: dict[int, Mark] = {}
         for letter in letters:
@@ -204,7 +204,7 @@ class Redrive:
             return f"{letter.size:,} bytes, max.message.bytes of {self._to.topic} is {limit:,}"
         return self._trial.refusal(letter, self._request.now)
 
-    async def _send(self, chosen: list[tuple[DeadLetter, Mark]], memory: Memory) -> None:
+    async def _send(self, chosen: list[tuple[DeadLetter, Mark]], memory: RedriveMemory) -> None:
         now = self._request.now
         await memory.write([(_offset(letter), mark) for letter, mark in chosen], now)
         await memory.catch_up()

@@ -20,7 +20,7 @@ LAST_WORDS: Final = b"eddy: "
 _LONGEST: Final = 1 << 20
 
 
-class Lines:
+class LogLines:
     r"""Cuts what a worker writes into lines, and marks them.
 
     A line in JSON gets the number as its first field, any other line is preceded by it.
@@ -31,7 +31,7 @@ class Lines:
     Attributes:
         last_words: What it said last of why it ends, without ``eddy:``; empty if it has not.
 
-    >>> lines = Lines(2)
+    >>> lines = LogLines(2)
     >>> lines.add(b'Ready.\n{"event": "Read')
     [b'[worker 2] Ready.\n']
     >>> lines.add(b'y."}\neddy: No broker answers.\n')
@@ -71,7 +71,7 @@ _STDERR: Final = 2
 _MOST_LEFT: Final = 1 << 20
 
 
-class Worker(asyncio.SubprocessProtocol):
+class WorkerOutput(asyncio.SubprocessProtocol):
     """Passes on what a process writes until it ends.
 
     The end of the process counts, not that of its standard error: a process that it leaves behind may keep
@@ -84,7 +84,7 @@ class Worker(asyncio.SubprocessProtocol):
         ended: Its status, as `subprocess` gives it.
     """
 
-    def __init__(self, lines: Lines) -> None:
+    def __init__(self, lines: LogLines) -> None:
         self._lines = lines
         self._loop = asyncio.get_running_loop()
         self.ended: asyncio.Future[int] = self._loop.create_future()
@@ -158,7 +158,7 @@ log = logging.getLogger(__name__)
 _NOT_STARTED: Final = 1
 
 
-class Ended(NamedTuple):
+class SupervisorEnd(NamedTuple):
     """How the workers ended: the status for all, and the sentence that says why; empty if all is well."""
 
     status: int
@@ -176,10 +176,10 @@ class Supervisor:
         self._commands = commands
         self._running: dict[int, asyncio.SubprocessTransport] = {}
         self._statuses: dict[int, int] = {}
-        self._lines = {number: Lines(number) for number in commands}
+        self._lines = {number: LogLines(number) for number in commands}
         self._stopping = self._interrupted = False
 
-    async def run(self) -> Ended:
+    async def run(self) -> SupervisorEnd:
         """Start the workers; return when all of them have ended."""
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTERM, self._stop)
@@ -197,7 +197,7 @@ class Supervisor:
         """Run a worker to its end, and have the others stop if nobody asked for it."""
         try:
             process, worker = await asyncio.get_running_loop().subprocess_exec(
-                lambda: Worker(self._lines[number]),
+                lambda: WorkerOutput(self._lines[number]),
                 *command,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=None,
@@ -253,10 +253,10 @@ class Supervisor:
             with suppress(ProcessLookupError):
                 process.send_signal(number)
 
-    def _ended(self) -> Ended:
+    def _ended(self) -> SupervisorEnd:
         number = worst(self._statuses)
         status = self._statuses[number]
         if status == 0:
-            return Ended(0, "")
+            return SupervisorEnd(0, "")
         said = self._lines[number].last_words or "Its last lines are above."
-        return Ended(status, f"Worker {number} ended with status {status}. {said}")
+        return SupervisorEnd(status, f"Worker {number} ended with status {status}. {said}")

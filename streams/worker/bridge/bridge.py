@@ -25,16 +25,16 @@ from streams.core.domain.outgoing import Headers, Outgoing
 from streams.core.domain.run import Message, Run
 from streams.core.domain.topic import Topic
 from streams.core.domain.unreadable import Unreadable
+from streams.formats.adapters.adapter import IntakeReason as ProblemReason
 from streams.formats.adapters.adapter import Problem
-from streams.formats.adapters.adapter import Reason as ProblemReason
 from streams.formats.adapters.otlp.span import Received, SpanKind
 from streams.formats.adapters.otlp.traces import Trace, Traces
 from streams.formats.adapters.otlp.values import SESSION_KEYS
 from streams.formats.content import Content, reduced
-from streams.worker.bridge.request import Refused, Request, is_keyed, read
-from streams.worker.bridge.rows import PROGRESS, Held, Progress, Row, TraceRow, Wait
+from streams.worker.bridge.request import RequestRefused, TraceRequest, is_keyed, read
+from streams.worker.bridge.rows import PROGRESS, BridgeProgress, Held, Row, SpanWait, TraceRow
 from streams.worker.dead_letter import (
-    Source,
+    LetterSource,
     cut_to_fit,
     dead_letter_headers,
     record_size,
@@ -134,14 +134,14 @@ class Bridge:
         self._keys = (*options.session_keys, *SESSION_KEYS)
 
     @staticmethod
-    def read(run: Run) -> list[tuple[Message, Request | Refused | Unreadable]]:
+    def read(run: Run) -> list[tuple[Message, TraceRequest | RequestRefused | Unreadable]]:
         """Return the records of a run with what they hold."""
         return [(message, read(message)) for message in run.messages]
 
     def fold(
         self,
         run: Run,
-        found: Iterable[tuple[Message, Request | Refused | Unreadable]],
+        found: Iterable[tuple[Message, TraceRequest | RequestRefused | Unreadable]],
         rows: Rows,
         bridged: Bridged,
         *,
@@ -167,9 +167,9 @@ class Bridge:
             at.time_ms = max(at.time_ms, min(message.timestamp, latest_ms))
             at.release_due(at.time_ms)
             match request:
-                case Request():
+                case TraceRequest():
                     at.take(message, request)
-                case Refused(reason, detail):
+                case RequestRefused(reason, detail):
                     self._dead_letter(run, message, reason, detail, bridged)
                 case _:
                     self._set_aside_unreadable(run, request, bridged)
@@ -209,14 +209,16 @@ class Bridge:
         """Return what knows how a trace is read, with counts of its own."""
         return Traces(self.options.session_keys)
 
-    def too_large(self, source: Source, record: Outgoing, bridged: Bridged) -> None:
+    def too_large(self, source: LetterSource, record: Outgoing, bridged: Bridged) -> None:
         """Set a record aside that the topic does not take."""
         largest = self._largest[Topic.DECISION_LOGS]
         detail = f"a record is larger than {Topic.DECISION_LOGS} takes ({largest} bytes)"
         headers = [*record.headers, *self._headers_of(source, Reason.OVERSIZE, detail)]
         self._letter(record._replace(headers=headers), Reason.OVERSIZE, detail, source, bridged)
 
-    def unusable(self, source: Source, message: Message, request: Request, bridged: Bridged) -> None:
+    def unusable(
+        self, source: LetterSource, message: Message, request: TraceRequest, bridged: Bridged
+    ) -> None:
         """Set a record of the topic aside of which some spans cannot be used."""
         total = len(request.spans) + request.unusable
         detail = f"{request.unusable} of {total} spans cannot be used, the first is {request.lack}"
@@ -225,7 +227,7 @@ class Bridge:
         self._letter(letter, Reason.SCHEMA_VIOLATION, detail, source, bridged)
 
     def _dead_letter(self, run: Run, message: Message, reason: Reason, detail: str, bridged: Bridged) -> None:
-        source = Source(run.topic, run.partition, message.offset)
+        source = LetterSource(run.topic, run.partition, message.offset)
         headers = [*message.headers, *self._headers_of(source, reason, detail)]
         letter = Outgoing(message.key, message.value, message.timestamp, headers)
         self._letter(letter, reason, detail, source, bridged)
@@ -235,16 +237,18 @@ class Bridge:
         if not message.told:
             bridged.dead_lettered[reason] += 1  # another letter represents it
             return
-        source = Source(run.topic, run.partition, message.offset, message.headers)
+        source = LetterSource(run.topic, run.partition, message.offset, message.headers)
         headers = unreadable_headers(source, message, group=self._group, version=self._version)
         letter = Outgoing(message.key, message.value, message.timestamp, list(headers))
         self._letter(letter, reason, message.detail, source, bridged)
 
-    def _headers_of(self, source: Source, reason: Reason, detail: str) -> Sequence[tuple[str, bytes | None]]:
+    def _headers_of(
+        self, source: LetterSource, reason: Reason, detail: str
+    ) -> Sequence[tuple[str, bytes | None]]:
         return dead_letter_headers(source, reason, detail, (), group=self._group, version=self._version)
 
     def _letter(
-        self, letter: Outgoing, reason: Reason, detail: str, source: Source, bridged: Bridged
+        self, letter: Outgoing, reason: Reason, detail: str, source: LetterSource, bridged: Bridged
     ) -> None:
         bridged.dead_lettered[reason] += 1
         bridged.violations.append(Violation(source.offset, reason, detail))
@@ -272,17 +276,17 @@ class _Partition:
         self._bridged, self._traces = bridged, bridge.new_traces()
         self._open: dict[str, _Trace] = {}
         row = rows.get(PROGRESS)
-        self._before = row if isinstance(row, Progress) else Progress(partition)
+        self._before = row if isinstance(row, BridgeProgress) else BridgeProgress(partition)
         self.offset, self.time_ms = self._before.offset, self._before.time_ms
         self._waiting = dict(self._before.waiting)
         #: When traces are due; what is no more in `_waiting` with that time is passed over.
         self._due = [(wait.due_ms, trace_id) for trace_id, wait in self._waiting.items()]
         heapify(self._due)
 
-    def take(self, message: Message, request: Request) -> None:
+    def take(self, message: Message, request: TraceRequest) -> None:
         """Hold the spans of a record; what is too much goes out."""
         bridged = self._bridged
-        source = Source(self._topic, self._number, message.offset)
+        source = LetterSource(self._topic, self._number, message.offset)
         if request.unusable:
             bridged.spans["dead"] += request.unusable
             self._bridge.unusable(source, message, request, bridged)
@@ -319,7 +323,7 @@ class _Partition:
             row = TraceRow(self._number, trace.offset, trace.touched_ms, trace.trace, tuple(trace.held))
             if row != self._rows.get(trace_id):
                 self._rows.put(row, trace_id)
-        progress = Progress(self._number, self.offset, self.time_ms, MappingProxyType(self._waiting))
+        progress = BridgeProgress(self._number, self.offset, self.time_ms, MappingProxyType(self._waiting))
         if progress != self._before:
             self._rows.put(progress, PROGRESS)
         self._count()
@@ -355,7 +359,7 @@ class _Partition:
             return
         due_ms = min(held.came_ms for held in trace.held) + self._bridge.options.hold_ms
         before = self._waiting.get(trace_id)
-        self._waiting[trace_id] = Wait(due_ms, len(trace.held))
+        self._waiting[trace_id] = SpanWait(due_ms, len(trace.held))
         if before is None or before.due_ms != due_ms:
             heappush(self._due, (due_ms, trace_id))
 
@@ -379,7 +383,7 @@ class _Partition:
             if bridge.fits(record):
                 bridged.add(Topic.DECISION_LOGS, record)
             else:
-                source = Source(self._topic, self._number, self.offset - 1)
+                source = LetterSource(self._topic, self._number, self.offset - 1)
                 bridge.too_large(source, record, bridged)
 
     def _count(self) -> None:

@@ -16,14 +16,14 @@ from streams.formats.adapters.record import decoded
 _JSON: Final = b"{"
 
 
-class Refused(NamedTuple):
+class RequestRefused(NamedTuple):
     """Why nothing of a record can be used."""
 
     reason: Reason
     detail: str
 
 
-class Request(NamedTuple):
+class TraceRequest(NamedTuple):
     """What a record of the topic holds.
 
     Attributes:
@@ -37,21 +37,23 @@ class Request(NamedTuple):
     lack: str = ""
 
 
-def read(message: Message) -> Request | Refused | Unreadable:
+def read(message: Message) -> TraceRequest | RequestRefused | Unreadable:
     """Return what a record holds. No value raises an error."""
     if isinstance(message, Unreadable):
         return message
     value = message.value
     if value is None:
-        return Refused(Reason.NULL_VALUE, "the record has no value: spans know no tombstones")
+        return RequestRefused(Reason.NULL_VALUE, "the record has no value: spans know no tombstones")
     if value.lstrip()[:1] == _JSON:
         found = decoded(value)
         if not isinstance(found, dict) or not ("resourceSpans" in found or "resource_spans" in found):
-            return Refused(Reason.UNDECODABLE, "neither JSON nor protobuf of an ExportTraceServiceRequest")
+            return RequestRefused(
+                Reason.UNDECODABLE, "neither JSON nor protobuf of an ExportTraceServiceRequest"
+            )
         return _sorted_out(list(spans_of_json(found)))
     request = proto_requests.decoded_request(value)
     if request is None:
-        return Refused(Reason.UNDECODABLE, "neither JSON nor protobuf of an ExportTraceServiceRequest")
+        return RequestRefused(Reason.UNDECODABLE, "neither JSON nor protobuf of an ExportTraceServiceRequest")
     return _sorted_out(list(proto_requests.spans_of_proto(request)))
 
 
@@ -62,7 +64,7 @@ def is_keyed(message: Message, spans: Sequence[Received]) -> bool:
     return ids <= {key.decode("ascii", "replace").lower()} or ids <= {key.hex()}
 
 
-def _sorted_out(found: Sequence[Received | str]) -> Request:
+def _sorted_out(found: Sequence[Received | str]) -> TraceRequest:
     lacks = [each for each in found if isinstance(each, str)]
     spans = [each for each in found if not isinstance(each, str)]
-    return Request(spans, len(lacks), lacks[0] if lacks else "")
+    return TraceRequest(spans, len(lacks), lacks[0] if lacks else "")

@@ -86,7 +86,7 @@ class TraceRow:
         )
 
 
-class Wait(NamedTuple):
+class SpanWait(NamedTuple):
     """Spans of a trace that wait: until when the first of them does, and how many there are."""
 
     due_ms: int
@@ -94,7 +94,7 @@ class Wait(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class BridgeProgress:
     """How far a partition is processed.
 
     Attributes:
@@ -106,15 +106,15 @@ class Progress:
     partition: int
     offset: int = 0
     time_ms: int = 0
-    waiting: Mapping[str, Wait] = field(default_factory=lambda: MappingProxyType({}))
+    waiting: Mapping[str, SpanWait] = field(default_factory=lambda: MappingProxyType({}))
 
 
-Row = TraceRow | Progress
+Row = TraceRow | BridgeProgress
 
 
 def encode(row: Row) -> bytes:
     """Return the bytes a row is stored as. They begin with the version, the partition and the offset."""
-    if isinstance(row, Progress):
+    if isinstance(row, BridgeProgress):
         waiting = [[trace_id, *wait] for trace_id, wait in sorted(row.waiting.items())]
         return orjson.dumps([_VERSION, row.partition, row.offset, row.time_ms, waiting])
     trace = row.trace
@@ -150,8 +150,8 @@ def decode(stored: bytes) -> Row:
         raise ValueError(f"version {head[0]}, this version of Eddy reads {_VERSION}")
     if not found:
         _, partition, offset, time_ms, waiting = head
-        waits = {trace_id: Wait(due_ms, spans) for trace_id, due_ms, spans in waiting}
-        return Progress(partition, offset, time_ms, MappingProxyType(waits))
+        waits = {trace_id: SpanWait(due_ms, spans) for trace_id, due_ms, spans in waiting}
+        return BridgeProgress(partition, offset, time_ms, MappingProxyType(waits))
     if head[0] == 1:  # knew neither cached tokens nor rounds
         head += [None, {}]
     _, partition, offset, touched_ms, trace_id, name, session_id, tokens, words, *more = head
@@ -177,7 +177,7 @@ def decode(stored: bytes) -> Row:
 def touched_ms(stored: bytes) -> int | None:
     """Return when a trace was touched, read from the beginning of its row; None of the row of a partition.
 
-    >>> touched_ms(encode(TraceRow(0, 7, 1500, Trace("ab")))), touched_ms(encode(Progress(0, 7, 1500)))
+    >>> touched_ms(encode(TraceRow(0, 7, 1500, Trace("ab")))), touched_ms(encode(BridgeProgress(0, 7, 1500)))
     (1500, None)
     """
     return int(stored.split(b",", 4)[3]) if b"\n" in stored else None

@@ -22,10 +22,10 @@ from typing import Generic, TypeVar
 from streams.core.domain.outgoing import NO_HEADERS, Headers, Row
 from streams.kafka.clock import ClusterClock
 from streams.worker.crash_point import CrashPoint
-from streams.worker.delivery.lease import Lease
-from streams.worker.delivery.producer import RunProducer, Sent, Written, all_acknowledged
+from streams.worker.delivery.lease import WorkerLease
+from streams.worker.delivery.producer import RunProducer, SentBatches, WrittenBatch, all_acknowledged
 from streams.worker.delivery.storable import storable
-from streams.worker.effects import Items, Outcome, Routes, changes, in_batches, store, tombstone_headers
+from streams.worker.effects import BatchOutput, Items, Routes, changes, in_batches, store, tombstone_headers
 from streams.worker.state.table import StateTable
 
 V = TypeVar("V")
@@ -51,7 +51,7 @@ class AtLeastOnce(Generic[V]):
         *,
         table: StateTable[V],
         producer: RunProducer,
-        lease: Lease,
+        lease: WorkerLease,
         clock: ClusterClock,
         on_crash_point: Callable[[CrashPoint], None],
         by_key: Mapping[str, str] | None = None,
@@ -64,7 +64,7 @@ class AtLeastOnce(Generic[V]):
         self._on_crash_point = on_crash_point
         self._routes = Routes(producer.partition_count, by_key, topic_prefix)
 
-    async def carry_out(self, outcome: Outcome[V]) -> None:
+    async def carry_out(self, outcome: BatchOutput[V]) -> None:
         """Publish and store everything, in that order.
 
         Raises:
@@ -93,7 +93,7 @@ class AtLeastOnce(Generic[V]):
         store(table, outcome, items, *written)
         on_crash_point(CrashPoint.STORED)
 
-    async def _publish(self, term: int, topic: str, partition: int, records: Iterable[Row]) -> Sent:
+    async def _publish(self, term: int, topic: str, partition: int, records: Iterable[Row]) -> SentBatches:
         # What is handed over after the end of the term would be sent under the next one.
         self._lease.check(term)
         return await self._producer.publish(topic, partition, records)
@@ -105,7 +105,7 @@ class AtLeastOnce(Generic[V]):
         items: Items,
         on_the_way: CrashPoint | None = None,
         headers: Mapping[bytes, Headers] = _NONE,
-    ) -> tuple[list[Written], int]:
+    ) -> tuple[list[WrittenBatch], int]:
         """Write to the changelog; return the batches, and the time of the records in them (ms).
 
         Both are times of the write: state that no record touches expires by that. They are in no output.

@@ -23,8 +23,8 @@ from streams.core.domain.outgoing import NO_HEADERS
 from streams.kafka.clock import ClusterClock
 from streams.worker.crash_point import CrashPoint
 from streams.worker.delivery.storable import storable
-from streams.worker.delivery.transactions import Batch, Transactions
-from streams.worker.effects import Consumed, Outcome, Routes, changes, store, tombstone_headers
+from streams.worker.delivery.transactions import TransactionBatch, Transactions
+from streams.worker.effects import BatchOutput, Consumed, Routes, changes, store, tombstone_headers
 from streams.worker.state.table import StateTable
 
 V = TypeVar("V")
@@ -63,7 +63,7 @@ class ExactlyOnce(Generic[V]):
         self._on_crash_point = on_crash_point
         self._routes = Routes(partition_count, by_key, topic_prefix)
 
-    async def carry_out(self, outcome: Outcome[V]) -> None:
+    async def carry_out(self, outcome: BatchOutput[V]) -> None:
         """Commit everything, then store it.
 
         Raises:
@@ -73,14 +73,14 @@ class ExactlyOnce(Generic[V]):
         """
         table, partition, consumed = self._table, outcome.partition, outcome.consumed
         producer = self._transactions.producer(table.name, partition)
-        batches = [Batch(*routed) for routed in await self._routes.of_outcome(outcome)]
+        batches = [TransactionBatch(*routed) for routed in await self._routes.of_outcome(outcome)]
         items = storable(table, partition, [*outcome.settings, *changes(table, outcome.view)])
         sent_ms = self._clock.now_ms()
         if items:
             # A time of the write, as in RocksDB: state that no record touches expires by it.
             headers = tombstone_headers(table, outcome.view)
             rows = [(key, value, sent_ms, headers.get(key, NO_HEADERS)) for key, value in items]
-            batches.append(Batch(table.changelog_topic_name, partition, rows))
+            batches.append(TransactionBatch(table.changelog_topic_name, partition, rows))
         if not batches and consumed is None:
             return
         written = await producer.transact(batches, consumed, self._on_crash_point)

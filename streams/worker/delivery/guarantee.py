@@ -11,7 +11,7 @@ from streams.kafka.clock import ClusterClock
 from streams.worker.crash_point import crash_point
 from streams.worker.delivery.at_least_once import AtLeastOnce
 from streams.worker.delivery.exactly_once import ExactlyOnce
-from streams.worker.delivery.lease import Lease
+from streams.worker.delivery.lease import WorkerLease
 from streams.worker.delivery.producer import RunProducer
 from streams.worker.delivery.transactions import Transactions
 from streams.worker.effects import Consumed, Effects
@@ -42,7 +42,7 @@ class Guarantee:
         options: TransactionOptions | None,
         *,
         producer: RunProducer,
-        lease: Lease,
+        lease: WorkerLease,
         clock: ClusterClock,
         consumer: Callable[[], RunConsumer],
         group: str,

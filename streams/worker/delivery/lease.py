@@ -44,7 +44,7 @@ class Publisher(Protocol):
         """Fail all that was not acknowledged; nothing of it is ever sent again."""
 
 
-class Lease:
+class WorkerLease:
     """The lease of one worker.
 
     Args:

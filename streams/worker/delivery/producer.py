@@ -27,7 +27,7 @@ _RETRY_BACKOFF_MS = 20
 _COMPRESSED_FROM_BYTES = 1_000
 
 
-class Written(NamedTuple):
+class WrittenBatch(NamedTuple):
     """A batch in the log: its records, the offset of the last one, and the broker's time of it (ms).
 
     The time is None where the topic goes by that of the records (`message.timestamp.type=CreateTime`).
@@ -39,7 +39,7 @@ class Written(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentBatches:
     """Batches on their way to one topic partition; await `acknowledged`."""
 
     topic: str
@@ -56,7 +56,7 @@ class Sent:
         """
         return (await self.written())[-1].offset
 
-    async def written(self) -> list[Written]:
+    async def written(self) -> list[WrittenBatch]:
         """Wait for the broker and return where the batches stand.
 
         Raises:
@@ -69,11 +69,11 @@ class Sent:
             answer = future.result()
             # The broker reports the offset of the first record of the batch, and -1 where it has no time.
             appended_ms = None if answer.timestamp == NO_TIMESTAMP else answer.timestamp
-            found.append(Written(count, answer.offset + count - 1, appended_ms))
+            found.append(WrittenBatch(count, answer.offset + count - 1, appended_ms))
         return found
 
 
-async def all_acknowledged(sent: Sequence[Sent]) -> None:
+async def all_acknowledged(sent: Sequence[SentBatches]) -> None:
     """Wait until every batch is acknowledged or has failed.
 
     Raises:
@@ -114,7 +114,7 @@ class RunProducer(Producer):
     async def create_topic(self, topic: str, *args: Any, **kwargs: Any) -> None:
         """Do nothing: `eddy topics apply` creates the topics, and the app checks them at start."""
 
-    async def publish(self, topic: str, partition: int, records: Iterable[Row]) -> Sent:
+    async def publish(self, topic: str, partition: int, records: Iterable[Row]) -> SentBatches:
         """Hand ``records`` to the client in order; returns once they are queued.
 
         Raises:
@@ -156,7 +156,9 @@ class RunProducer(Producer):
         return len(found)
 
 
-async def publish(client: AIOKafkaProducer, topic: str, partition: int, records: Iterable[Row]) -> Sent:
+async def publish(
+    client: AIOKafkaProducer, topic: str, partition: int, records: Iterable[Row]
+) -> SentBatches:
     """Hand ``records`` to a client in order; returns once they are queued.
 
     Raises:
@@ -181,7 +183,7 @@ async def publish(client: AIOKafkaProducer, topic: str, partition: int, records:
         raise _failed(topic, partition, error) from error
     for future in futures:
         future.add_done_callback(_look)
-    return Sent(topic, partition, tuple(futures), tuple(counts))
+    return SentBatches(topic, partition, tuple(futures), tuple(counts))
 
 
 def _look(future: asyncio.Future[Any]) -> None:

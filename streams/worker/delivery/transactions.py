@@ -31,7 +31,7 @@ from streams.kafka.patches.coordinators import find_coordinators
 from streams.kafka.patches.open_batch import retrieve_failures
 from streams.kafka.patches.transaction_begin import TransactionBegin
 from streams.worker.crash_point import CrashPoint
-from streams.worker.delivery.producer import Written, publish
+from streams.worker.delivery.producer import WrittenBatch, publish
 from streams.worker.effects import Consumed
 
 #: For a failed transaction to be aborted, and for a producer to be closed, seconds. The next owner's fence
@@ -50,7 +50,7 @@ _FENCED = (
 log = logging.getLogger(__name__)
 
 
-class Batch(NamedTuple):
+class TransactionBatch(NamedTuple):
     """Records for one topic partition."""
 
     topic: str
@@ -102,10 +102,10 @@ class TransactionalProducer:
 
     async def transact(
         self,
-        batches: Sequence[Batch],
+        batches: Sequence[TransactionBatch],
         consumed: Consumed | None,
         on_crash_point: Callable[[CrashPoint], None],
-    ) -> list[list[Written]]:
+    ) -> list[list[WrittenBatch]]:
         """Write all of it in one transaction; return where each of the batches stands.
 
         Args:
@@ -135,10 +135,10 @@ class TransactionalProducer:
 
     async def _alone(
         self,
-        batches: Sequence[Batch],
+        batches: Sequence[TransactionBatch],
         consumed: Consumed | None,
         on_crash_point: Callable[[CrashPoint], None],
-    ) -> list[list[Written]]:
+    ) -> list[list[WrittenBatch]]:
         if self._lost:
             raise ProducerFencedError(f"{self.transactional_id} belongs to another worker by now.")
         self._used_at = time.monotonic()
@@ -150,10 +150,10 @@ class TransactionalProducer:
 
     async def _transact(
         self,
-        batches: Sequence[Batch],
+        batches: Sequence[TransactionBatch],
         consumed: Consumed | None,
         on_crash_point: Callable[[CrashPoint], None],
-    ) -> list[list[Written]]:
+    ) -> list[list[WrittenBatch]]:
         client = self._client
         self._begin.begin(with_offset=consumed is not None)
         sent = [await publish(client, *batch) for batch in batches]

@@ -30,7 +30,7 @@ from streams.kafka.patches.heartbeats import keep_lease
 from streams.kafka.patches.leaders import follow_leaders
 from streams.kafka.patches.log_range import notice_out_of_range, records_lost
 from streams.kafka.patches.pacing import Pacing
-from streams.kafka.patches.record_batches import Watch
+from streams.kafka.patches.record_batches import BatchWatch
 from streams.worker.faust.job_app import job_app
 
 log = logging.getLogger(__name__)
@@ -155,7 +155,7 @@ class RunConsumerThread(AIOKafkaConsumerThread):
         app = job_app(self.app)
         hook_fetch(
             consumer,
-            read_carefully(consumer, Watch(app.options.connection.max_batch_bytes)),
+            read_carefully(consumer, BatchWatch(app.options.connection.max_batch_bytes)),
             notice_out_of_range(self._out_of_range),
             note_when_asked(self._asked_at),
         )

@@ -15,7 +15,7 @@ from faust.types import TP, AppT
 from streams.core.errors import DamagedStateError
 from streams.kafka.clock import ClusterClock
 from streams.kafka.patches.careful_fetch import CarefulConsumer
-from streams.worker.delivery.lease import Lease
+from streams.worker.delivery.lease import WorkerLease
 from streams.worker.options import EngineOptions
 
 if TYPE_CHECKING:  # these import what Faust makes
@@ -47,7 +47,7 @@ class JobApp(Protocol):
 
     options: EngineOptions
     metrics: EngineMetrics
-    lease: Lease
+    lease: WorkerLease
     clock: ClusterClock
     settings_ready: asyncio.Event
     origin: Origin

@@ -11,7 +11,7 @@ from streams.worker.faust.job_app import JobApp
 
 
 class RunDelivery:
-    """A run in a Faust stream event; a `streams.worker.lanes.Delivery`.
+    """A run in a Faust stream event; a `streams.worker.lanes.LaneDelivery`.
 
     Args:
         app: The worker's app.

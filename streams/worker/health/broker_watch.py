@@ -20,7 +20,7 @@ from mode import Service
 
 from streams.kafka.connection import Connection
 from streams.kafka.refusal import what_to_do
-from streams.worker.health.outage import Address, Answer, Moment, Outage, Refusal
+from streams.worker.health.outage import BrokerAddress, BrokerAnswer, BrokerRefusal, Moment, Outage
 
 _LOOK_SECONDS = 2.0
 
@@ -30,7 +30,7 @@ _PATIENCE_SECONDS = 4.0
 log = logging.getLogger(__name__)
 
 
-class ClientErrors(Protocol):
+class ClientErrorLog(Protocol):
     """What the worker's clients write about brokers that they cannot reach."""
 
     #: How many lines there were, written or not.
@@ -48,15 +48,15 @@ class BrokerWatch(Service):
         kwargs: Of `mode.Service`.
     """
 
-    def __init__(self, connection: Connection, errors: ClientErrors, **kwargs: Any) -> None:
+    def __init__(self, connection: Connection, errors: ClientErrorLog, **kwargs: Any) -> None:
         self._connection = connection
         self._errors = errors
         self._tls = connection.ssl_context()
         servers = [
-            Address(host, port) for host, port, _ in collect_hosts(connection.servers, randomize=False)
+            BrokerAddress(host, port) for host, port, _ in collect_hosts(connection.servers, randomize=False)
         ]
         self._outage = Outage(servers, _now(), lambda: errors.seen)
-        self._open: dict[Address, Any] = {}
+        self._open: dict[BrokerAddress, Any] = {}
         super().__init__(**kwargs)
 
     def silence(self) -> str | None:
@@ -87,17 +87,17 @@ class BrokerWatch(Service):
             log.log(level, "%s", line)
         self._errors.hushed = self._outage.answering == 0
 
-    async def _ask(self, address: Address) -> Answer | Refusal:
+    async def _ask(self, address: BrokerAddress) -> BrokerAnswer | BrokerRefusal:
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
                 metadata = await (await self._connected(address)).send(MetadataRequest([]))
         except (OSError, KafkaError, TimeoutError) as error:
             if (connection := self._open.pop(address, None)) is not None:
                 connection.close(reason=CloseReason.CONNECTION_BROKEN)
-            return Refusal(self._why(error))
-        return Answer({node: Address(host, port) for node, host, port, *_ in metadata.brokers})
+            return BrokerRefusal(self._why(error))
+        return BrokerAnswer({node: BrokerAddress(host, port) for node, host, port, *_ in metadata.brokers})
 
-    async def _connected(self, address: Address) -> Any:
+    async def _connected(self, address: BrokerAddress) -> Any:
         connection = self._open.get(address)
         if connection is None or not connection.connected():
             options = self._connection.client_options()

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HealthAnswer:
     """The answer of a health check: ``ok``, and why not."""
 
     ok: bool
@@ -42,7 +42,7 @@ class _Wait:
     polls: int
 
 
-class Brokers(Protocol):
+class BrokerHealth(Protocol):
     """Who knows whether brokers answer."""
 
     def silence(self) -> str | None:
@@ -60,7 +60,7 @@ class Health:
     """
 
     def __init__(
-        self, app: RunApp, brokers: Brokers, *, stall_timeout_s: float, restore_timeout_s: float
+        self, app: RunApp, brokers: BrokerHealth, *, stall_timeout_s: float, restore_timeout_s: float
     ) -> None:
         self._app = app
         self._brokers = brokers
@@ -70,16 +70,16 @@ class Health:
         self._idle_at: dict[tuple[str, int], float] = {}
         self._waits_from: dict[tuple[str, int], _Wait] = {}
 
-    def ready(self) -> Answer:
+    def ready(self) -> HealthAnswer:
         """Whether state is restored and records are being processed."""
         lease, waits_for = self._app.lease, self._waits_for()
         if not self._app.should_stop and (silence := self._brokers.silence()) is not None:
-            return Answer(False, silence)
+            return HealthAnswer(False, silence)
         if waits_for is not None:
-            return Answer(False, waits_for)
+            return HealthAnswer(False, waits_for)
         if not lease.held:
-            return Answer(False, f"no heartbeat was answered for more than {lease.session_s:g} s")
-        return Answer(True, "ready")
+            return HealthAnswer(False, f"no heartbeat was answered for more than {lease.session_s:g} s")
+        return HealthAnswer(True, "ready")
 
     def _waits_for(self) -> str | None:
         app = self._app
@@ -89,28 +89,28 @@ class Health:
             return "restoring state"
         return None if app.settings_ready.is_set() else "reading the settings"
 
-    def live(self) -> Answer:
+    def live(self) -> HealthAnswer:
         """Whether the worker gets on; false means it should be restarted."""
         app, now = self._app, time.monotonic()
         if app.crashed:
-            return Answer(False, f"crashed: {app.crash_reason!r}")
+            return HealthAnswer(False, f"crashed: {app.crash_reason!r}")
         silence = None if app.should_stop else self._brokers.silence()
         if silence is None and self._waits_for() is not None:
             limit = self._stall_timeout_s if app.should_stop else self._restore_timeout_s
             if now - self._not_ready_since > limit:
-                return Answer(False, f"not ready for {now - self._not_ready_since:.0f} s")
+                return HealthAnswer(False, f"not ready for {now - self._not_ready_since:.0f} s")
             self._idle_at.clear()
             self._waits_from.clear()
-            return Answer(True, "getting ready")
+            return HealthAnswer(True, "getting ready")
         self._not_ready_since = now
         if silence is not None:
             # Every wait begins again with the first answer.
             self._idle_at.clear()
             self._waits_from.clear()
-            return Answer(True, f"{silence}: the lag is not known")
+            return HealthAnswer(True, f"{silence}: the lag is not known")
         return self._progress(now)
 
-    def _progress(self, now: float) -> Answer:
+    def _progress(self, now: float) -> HealthAnswer:
         """Look at each partition by itself: one that stands still must not hide behind the others."""
         app = self._app
         lags = app.lags()
@@ -126,13 +126,13 @@ class Health:
             since = now - at
             if since > self._stall_timeout_s and not self._has_its_turn_to_come(partition, wait, now):
                 topic, number = partition
-                return Answer(
+                return HealthAnswer(
                     False, f"{topic}[{number}] has {lag} records of lag and no progress for {since:.0f} s"
                 )
         assigned = app.source_partitions()
         unknown = len(assigned - lags.keys())
         besides = f"; not known of {unknown} of {len(assigned)} partitions" if unknown else ""
-        return Answer(True, f"{sum(lags.values())} records of lag{besides}")
+        return HealthAnswer(True, f"{sum(lags.values())} records of lag{besides}")
 
     def _has_its_turn_to_come(self, partition: tuple[str, int], wait: _Wait, now: float) -> bool:
         """Tell whether a partition only waits until the others' records of one poll are delivered.
@@ -202,6 +202,6 @@ class Watchdog:
                 os._exit(EXIT_STALLED)
 
 
-def status(answer: Answer) -> tuple[int, dict[str, Any]]:
+def status(answer: HealthAnswer) -> tuple[int, dict[str, Any]]:
     """Return the HTTP status and body of an answer."""
     return (200 if answer.ok else 503), {"ok": answer.ok, "detail": answer.detail}

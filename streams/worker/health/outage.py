@@ -26,7 +26,7 @@ Line = tuple[int, str]
 """What to log: level and text."""
 
 
-class Address(NamedTuple):
+class BrokerAddress(NamedTuple):
     """Where a broker listens."""
 
     host: str
@@ -49,13 +49,13 @@ class Moment(NamedTuple):
         return cls(at, datetime.fromtimestamp(seconds_since_1970, UTC))
 
 
-class Answer(NamedTuple):
+class BrokerAnswer(NamedTuple):
     """What a broker said: the brokers of its cluster by node id."""
 
-    brokers: Mapping[int, Address]
+    brokers: Mapping[int, BrokerAddress]
 
 
-class Refusal(NamedTuple):
+class BrokerRefusal(NamedTuple):
     """Why a broker said nothing, for people."""
 
     why: str
@@ -63,7 +63,7 @@ class Refusal(NamedTuple):
 
 @dataclass(slots=True)
 class _Known:
-    address: Address
+    address: BrokerAddress
     answered: Moment
     """When it answered last, or was first heard of."""
     in_vain: int = 0
@@ -92,7 +92,7 @@ class Outage:
         attempts: Returns how many requests and connections of the worker's clients have failed so far.
     """
 
-    def __init__(self, servers: list[Address], now: Moment, attempts: Callable[[], int]) -> None:
+    def __init__(self, servers: list[BrokerAddress], now: Moment, attempts: Callable[[], int]) -> None:
         self._known: dict[int, _Known] = {
             -number: _Known(address, now) for number, address in enumerate(servers, start=1)
         }
@@ -101,7 +101,7 @@ class Outage:
         self._reported: _Reported | None = None
 
     @property
-    def addresses(self) -> Mapping[int, Address]:
+    def addresses(self) -> Mapping[int, BrokerAddress]:
         """Whom to ask, by node id; negative ones are the bootstrap servers of a start."""
         return {node: known.address for node, known in self._known.items()}
 
@@ -124,16 +124,16 @@ class Outage:
         """Return that no broker answers and since when; None as long as one does."""
         return None if self.answering else f"{self._since(self.answered)} ({_span(now - self.answered.at)})"
 
-    def note(self, found: Mapping[int, Answer | Refusal], now: Moment) -> Iterator[Line]:
+    def note(self, found: Mapping[int, BrokerAnswer | BrokerRefusal], now: Moment) -> Iterator[Line]:
         """Take note of what a look found, by node id; yield what there is to log."""
-        listed: dict[int, Address] = {}
+        listed: dict[int, BrokerAddress] = {}
         for node, said in found.items():
             known = self._known[node]
             match said:
-                case Answer(brokers):
+                case BrokerAnswer(brokers):
                     listed |= brokers
                     known.answered, known.in_vain = now, 0
-                case Refusal(why):
+                case BrokerRefusal(why):
                     known.in_vain, known.why = known.in_vain + 1, why
         if listed:
             self._update(listed, now)
@@ -141,7 +141,7 @@ class Outage:
         if self.answering == self.known:
             self._attempts_before = self._attempts()
 
-    def _update(self, listed: Mapping[int, Address], now: Moment) -> None:
+    def _update(self, listed: Mapping[int, BrokerAddress], now: Moment) -> None:
         kept = {
             node: known
             for node, known in self._known.items()

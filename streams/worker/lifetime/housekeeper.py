@@ -11,7 +11,7 @@ from faust.types import TP
 from streams.worker.faust.job_app import JobApp
 from streams.worker.lanes import Lanes
 from streams.worker.lifetime.housekeeping import Housekeeping
-from streams.worker.lifetime.rounds import Rounds
+from streams.worker.lifetime.rounds import PeriodicRounds
 
 _TICK_S = 1.0
 
@@ -95,13 +95,13 @@ class WorkerInCharge:
         return self._lanes.between_runs(partition)
 
 
-class Housekeeper(Rounds):
+class Housekeeper(PeriodicRounds):
     """Runs housekeeping every second.
 
     Args:
         app: The worker's app.
         interval_s: The interval of the searches; ticks are not further apart than that.
-        late_s: As `Rounds` takes it.
+        late_s: As `PeriodicRounds` takes it.
     """
 
     def __init__(self, app: JobApp, *, interval_s: float, late_s: float) -> None:

@@ -34,7 +34,7 @@ from streams.core.policy.lifetime import keeps_ms
 from streams.core.settings_document.version import follows
 from streams.kafka.clock import ClusterClock
 from streams.worker.batch import Job
-from streams.worker.effects import Effects, Outcome
+from streams.worker.effects import BatchOutput, Effects
 from streams.worker.epoch import InForce
 from streams.worker.lifetime.due import Due, due_of
 from streams.worker.lifetime.search_pass import NEVER, Next, SearchPass
@@ -42,12 +42,12 @@ from streams.worker.lifetime.stubs import Stub, readable
 from streams.worker.run_result import RunResult
 from streams.worker.state.changelog import CLOCK_KEY, is_stub, session_id_of, session_key, session_source
 from streams.worker.state.table import SessionTable
-from streams.worker.state.view import View
+from streams.worker.state.view import StateView
 
 log = logging.getLogger(__name__)
 
 
-class Reason(StrEnum):
+class RemovalReason(StrEnum):
     """Why a session was removed."""
 
     EXPIRED = "expired"
@@ -59,9 +59,9 @@ class Removal:
 
     __slots__ = ("folded", "reason", "view")
 
-    def __init__(self, reason: Reason) -> None:
+    def __init__(self, reason: RemovalReason) -> None:
         self.reason = reason
-        self.view: View[Session] = View({})
+        self.view: StateView[Session] = StateView({})
         self.folded = RunResult()
 
     def expire(self, name: str, due: Due, job: Job) -> None:
@@ -94,7 +94,7 @@ _ADDED_S = 60e-6
 _EPOCHS_PER_TICK = 4
 
 
-class Worker(Protocol):
+class OwnedPartitions(Protocol):
     """What housekeeping has to know of the worker."""
 
     def in_charge(self) -> tuple[int, Collection[int]]:
@@ -145,7 +145,7 @@ class Housekeeping:
         table: SessionTable,
         effects: Effects[Session],
         settings: InForce,
-        worker: Worker,
+        worker: OwnedPartitions,
         metrics: HousekeepingMetrics,
         interval_ms: int,
         rest_ms: int,
@@ -206,7 +206,9 @@ class Housekeeping:
         """Write a tombstone of nothing: the answer reports the brokers' time if no run has asked before."""
         async with self._worker.alone(partition):
             if self._is_in_charge(partition) and not self._clock.asked:
-                await self._effects.carry_out(Outcome(partition, View({}), settings=[(CLOCK_KEY, None)]))
+                await self._effects.carry_out(
+                    BatchOutput(partition, StateView({}), settings=[(CLOCK_KEY, None)])
+                )
 
     # -- stubs --------------------------------------------------------------------------------------------
 
@@ -226,7 +228,7 @@ class Housekeeping:
                     stub = waiting.popleft()
                     names[stub.session_id] = stub.offset
                 found = self._table.stores[partition].get_many([session_key(name) for name in names])
-                removal = Removal(Reason.ENDED)
+                removal = Removal(RemovalReason.ENDED)
                 for (name, offset), value in zip(names.items(), found, strict=True):
                     session = readable(name, value)
                     # Else it has begun again since, and maybe ended again.
@@ -252,7 +254,7 @@ class Housekeeping:
             SearchPass(self._now_ms(), notes_stubs=partition not in self._next, most=CLOSED_AT_ONCE),
         )
         settings = self._in_force(partition)
-        removals = Removal(Reason.ENDED), Removal(Reason.EXPIRED)
+        removals = Removal(RemovalReason.ENDED), Removal(RemovalReason.EXPIRED)
         at_end = self._look_at_slice(partition, search, settings, removals)
         for _ in range(1, SLICES_AT_ONCE):
             if at_end or self._saved_s <= 0 or _removed(removals) >= REMOVED_AT_ONCE:
@@ -348,7 +350,7 @@ class Housekeeping:
         if names:
             passed = self._worker.passed(partition)
             now_ms = min(self._now_ms(), self._worker.read_up_to(partition))
-            removal = Removal(Reason.EXPIRED)
+            removal = Removal(RemovalReason.EXPIRED)
             found = self._table.stores[partition].entries([session_key(name) for name in names])
             noted = {name: -negated for negated, name in search.contributing}
             for name, entry in zip(names, found, strict=True):
@@ -372,7 +374,7 @@ class Housekeeping:
 
     async def _carry_out(self, partition: int, removal: Removal) -> None:
         if removal.view.removed:
-            await self._effects.carry_out(Outcome(partition, removal.view, removal.folded.outputs))
+            await self._effects.carry_out(BatchOutput(partition, removal.view, removal.folded.outputs))
             folded = removal.folded
             self._metrics.removed(removal.reason, len(removal.view.removed), folded.events, folded.episodes)
 

@@ -14,7 +14,7 @@ from streams.worker.faust.job_app import JobApp
 log = logging.getLogger(__name__)
 
 
-class Rounds(Service):
+class PeriodicRounds(Service):
     """Calls `tick` again and again; an error in it stops the worker.
 
     Args:

@@ -1,9 +1,9 @@
 """Tables of what an epoch remembers: Faust tables over RocksDB that are written back once per epoch.
 
 Faust's own tables write the changelog and RocksDB at each assignment, from inside a stream iteration. Here
-an epoch takes a `View` of its partition, works on decoded values in memory, and hands the dirty ones back
-when the broker has acknowledged their changelog records. Faust still names, declares and co-partitions the
-changelog and tells the table about rebalances.
+an epoch takes a `StateView` of its partition, works on decoded values in memory, and hands the dirty ones
+back when the broker has acknowledged their changelog records. Faust still names, declares and co-partitions
+the changelog and tells the table about rebalances.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from streams.worker.state.changelog import (
 )
 from streams.worker.state.origin import SOURCES_KEY, Ids, decode_sources
 from streams.worker.state.store import PartitionStores, StoreOptions
-from streams.worker.state.view import Generations, View
+from streams.worker.state.view import Generations, StateView
 
 V = TypeVar("V")
 
@@ -89,7 +89,7 @@ class StateTable(faust.Table[bytes, bytes], Generic[V]):
             loop=self.loop,
         )
 
-    def view(self, partition: int, names: Iterable[str]) -> View[V]:
+    def view(self, partition: int, names: Iterable[str]) -> StateView[V]:
         """Return the partition's values for one epoch, those of ``names`` read and decoded."""
         decoded = self._decoded.setdefault(partition, Generations())
         if len(decoded.young) * 2 > self._cached // len(self._decoded):
@@ -111,12 +111,12 @@ class StateTable(faust.Table[bytes, bytes], Generic[V]):
                 if found is not None:
                     with named(self.changelog_topic_name, partition, key(name)):
                         young[name] = decode(found)
-        return View(young)
+        return StateView(young)
 
     def write(
         self,
         partition: int,
-        view: View[V],
+        view: StateView[V],
         items: Sequence[tuple[bytes, bytes | None]],
         offset: int,
         at_ms: int,
@@ -264,7 +264,7 @@ class SessionTable(StateTable[Session]):
     def write(
         self,
         partition: int,
-        view: View[Session],
+        view: StateView[Session],
         items: Sequence[tuple[bytes, bytes | None]],
         offset: int,
         at_ms: int,

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 V = TypeVar("V")
 
 
-class View(Generic[V]):
+class StateView(Generic[V]):
     """One partition's values as an epoch sees them: stored state below, its own changes on top."""
 
     def __init__(self, cached: dict[str, V]) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streams.alerts.outbox import Outbox
-from streams.alerts.sinks.delivery import Delivery, Digest, Step
-from streams.alerts.sinks.request import Answer, Delivered, Outcome, Request, judged
+from streams.alerts.sinks.delivery import Delivery, DeliveryStep, Digest
+from streams.alerts.sinks.request import Delivered, Outcome, SinkAnswer, SinkRequest, judged
 from streams.alerts.sinks.sink import Traits
-from streams.alerts.waiting import DeadLetter, Waiting
+from streams.alerts.waiting import AlertDeadLetter, Waiting
 
 FAST = Traits(per_second=1_000, burst=1_000)
 
@@ -23,12 +23,12 @@ class Receiver:
     name: str = "receiver"
 
     def wants(self, delivery: Delivery) -> bool:
-        return self.wants_updates or delivery.step is not Step.UPDATE
+        return self.wants_updates or delivery.step is not DeliveryStep.UPDATE
 
-    def requests(self, delivery: Delivery, handle: str | None, now_ms: int) -> Sequence[Request]:
-        return [Request(f"http://{self.name}", {}, delivery.id.encode())]
+    def requests(self, delivery: Delivery, handle: str | None, now_ms: int) -> Sequence[SinkRequest]:
+        return [SinkRequest(f"http://{self.name}", {}, delivery.id.encode())]
 
-    def judge(self, answer: Answer, now_s: float) -> Outcome:
+    def judge(self, answer: SinkAnswer, now_s: float) -> Outcome:
         return judged(answer, now_s)
 
 
@@ -36,8 +36,8 @@ class Receiver:
 class ChatReceiver(Receiver):
     """People read what it gets."""
 
-    def digest(self, digest: Digest) -> Sequence[Request]:
-        return [Request("http://receiver", {}, digest.id.encode())]
+    def digest(self, digest: Digest) -> Sequence[SinkRequest]:
+        return [SinkRequest("http://receiver", {}, digest.id.encode())]
 
 
 def sent(outbox: Outbox, now: float, room: int = 1_000) -> list[Waiting]:
@@ -52,9 +52,9 @@ def steps(waiting: Sequence[Waiting]) -> list[tuple[str, str]]:
 
 def settle_all(
     outbox: Outbox, waiting: Sequence[Waiting], outcome: Outcome | None = None, now: float = 0.0
-) -> list[DeadLetter]:
+) -> list[AlertDeadLetter]:
     """Let all of it have one outcome; what is dead is buried."""
-    letters: list[DeadLetter] = []
+    letters: list[AlertDeadLetter] = []
     for each in waiting:
         found = outbox.settle(each, outcome or Delivered(), now, 1.0)
         if found:

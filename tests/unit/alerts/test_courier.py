@@ -11,9 +11,9 @@ import pytest
 
 from streams.alerts.courier import Clocks, Courier
 from streams.alerts.episodes import Episodes
-from streams.alerts.memory import Memory
+from streams.alerts.memory import ProgressTopics
 from streams.alerts.sinks.delivery import Delivery
-from streams.alerts.sinks.request import Answer, Outcome, Request
+from streams.alerts.sinks.request import Outcome, SinkAnswer, SinkRequest
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
 from streams.kafka.stored import Stored
@@ -49,18 +49,18 @@ class Wire:
         self.sent: list[bytes] = []
         self.second_session = asyncio.Event()
 
-    async def send(self, request: Request) -> Answer:
+    async def send(self, request: SinkRequest) -> SinkAnswer:
         self.sent.append(request.body)
         if request.body.startswith(b"s-2/"):
             self.second_session.set()
-        return Answer(200, {}, request.body)
+        return SinkAnswer(200, {}, request.body)
 
 
 @dataclass(frozen=True, slots=True)
 class Broken(Receiver):
     """It has a bug, for one session."""
 
-    def requests(self, delivery: Delivery, handle: str | None, now_ms: int) -> Sequence[Request]:
+    def requests(self, delivery: Delivery, handle: str | None, now_ms: int) -> Sequence[SinkRequest]:
         if delivery.alert.session_id == "s-1":
             raise KeyError("rule")
         return Receiver.requests(self, delivery, handle, now_ms)
@@ -70,7 +70,7 @@ class Broken(Receiver):
 class Puzzled(Receiver):
     """It does not understand an answer, for one session."""
 
-    def judge(self, answer: Answer, now_s: float) -> Outcome:
+    def judge(self, answer: SinkAnswer, now_s: float) -> Outcome:
         if answer.body.startswith(b"s-1/"):
             raise KeyError("rule")
         return Receiver.judge(self, answer, now_s)
@@ -84,7 +84,7 @@ async def test_an_alert_that_a_sink_fails_on_is_a_dead_letter_and_the_others_arr
     courier = Courier(
         receiver,
         wire,
-        Memory(brokers, "eddy-notify"),
+        ProgressTopics(brokers, "eddy-notify"),
         Clocks(lambda: 0.0, lambda: NOW_MS / 1000, lambda: 0.5),
         lambda _sink, _seconds: None,
     )

@@ -2,7 +2,7 @@
 
 from streams.alerts.episodes import Episodes
 from streams.alerts.sinks.alert import Alert
-from streams.alerts.sinks.delivery import Delivery, Step, Told
+from streams.alerts.sinks.delivery import Delivery, DeliveryStep, EpisodeReference
 from streams.core.domain.level import Level
 from tests.unit.alerts.sinks.alerts import NOW_MS, alert
 
@@ -12,15 +12,15 @@ def folded(*alerts: Alert) -> list[Delivery | None]:
     return [episodes.take(each, NOW_MS) for each in alerts]
 
 
-def steps(*alerts: Alert) -> list[Step | None]:
+def steps(*alerts: Alert) -> list[DeliveryStep | None]:
     return [None if each is None else each.step for each in folded(*alerts)]
 
 
 def test_an_episode_begins_goes_on_and_ends() -> None:
     assert steps(alert(), alert("still_open", 16), alert("recovered", 24)) == [
-        Step.TRIGGER,
-        Step.UPDATE,
-        Step.RESOLVE,
+        DeliveryStep.TRIGGER,
+        DeliveryStep.UPDATE,
+        DeliveryStep.RESOLVE,
     ]
 
 
@@ -28,33 +28,43 @@ def test_a_loop_that_is_back_begins_again_under_the_same_key() -> None:
     first, _, again = folded(alert(), alert("recovered", 9), alert("opened", 12, reopened=True))
     assert first is not None
     assert again is not None
-    assert again.step is Step.TRIGGER
+    assert again.step is DeliveryStep.TRIGGER
     assert again.alert.key == first.alert.key
 
 
 def test_an_alert_that_a_worker_writes_again_is_told_once() -> None:
     run = [alert(), alert("still_open", 16), alert("recovered", 24)]
-    assert steps(*run, *run) == [Step.TRIGGER, Step.UPDATE, Step.RESOLVE, None, None, None]
+    assert steps(*run, *run) == [
+        DeliveryStep.TRIGGER,
+        DeliveryStep.UPDATE,
+        DeliveryStep.RESOLVE,
+        None,
+        None,
+        None,
+    ]
 
 
 def test_the_first_news_of_an_open_episode_begins_it() -> None:
     """A notifier that starts at the end of the topic has not read how it opened."""
-    assert steps(alert("still_open", 16), alert("still_open", 26)) == [Step.TRIGGER, Step.UPDATE]
+    assert steps(alert("still_open", 16), alert("still_open", 26)) == [
+        DeliveryStep.TRIGGER,
+        DeliveryStep.UPDATE,
+    ]
 
 
 def test_an_end_without_a_beginning_is_told_all_the_same() -> None:
-    assert steps(alert("recovered", 24)) == [Step.RESOLVE]
+    assert steps(alert("recovered", 24)) == [DeliveryStep.RESOLVE]
 
 
 def test_what_is_told_of_an_episode_keeps_its_first_rule_and_remembers_the_level_before() -> None:
     *_, last = folded(alert(level="WARNING"), alert("escalated", 7, rule="R2", timestamp=NOW_MS + 9))
     assert last is not None
-    assert last.told == Told(NOW_MS, "R1", Level.WARNING)
+    assert last.told == EpisodeReference(NOW_MS, "R1", Level.WARNING)
 
 
 def test_an_event_without_an_episode_stands_alone() -> None:
     event = {"event_type": "divergence_suspected", "episode_id": None, "level": None}
-    assert steps(alert("", 5, **event), alert("", 6, **event)) == [Step.NOTICE, Step.NOTICE]
+    assert steps(alert("", 5, **event), alert("", 6, **event)) == [DeliveryStep.NOTICE, DeliveryStep.NOTICE]
 
 
 def test_open_episodes_are_known_after_the_same_alerts_are_read_again() -> None:

@@ -5,22 +5,22 @@ from typing import Any
 
 import pytest
 
-from streams.alerts.memory import Marks
+from streams.alerts.memory import SinkOffsets
 from streams.alerts.progress import Beyond
 
 
 def test_marks_come_back_as_they_were() -> None:
-    marks = Marks(5, {"webhook": 9}, {"slack": Beyond(20, (5, 7))}, 4)
-    assert Marks.of(json.loads(json.dumps(marks.document()))) == marks
+    marks = SinkOffsets(5, {"webhook": 9}, {"slack": Beyond(20, (5, 7))}, 4)
+    assert SinkOffsets.of(json.loads(json.dumps(marks.document()))) == marks
 
 
 def test_marks_of_an_earlier_version_are_read() -> None:
-    assert Marks.of({"start": 5, "sinks": {"webhook": 9}}) == Marks(5, {"webhook": 9}, {}, None)
+    assert SinkOffsets.of({"start": 5, "sinks": {"webhook": 9}}) == SinkOffsets(5, {"webhook": 9}, {}, None)
 
 
 def test_an_earlier_version_finds_what_it_looks_for() -> None:
     """While one notifier after another is replaced."""
-    match Marks(5, {"webhook": 9}, {"slack": Beyond(20, (5,))}, 4).document():
+    match SinkOffsets(5, {"webhook": 9}, {"slack": Beyond(20, (5,))}, 4).document():
         case {"start": int(start), "sinks": dict(sinks)}:
             assert (start, sinks) == (5, {"webhook": 9})
         case other:
@@ -39,4 +39,4 @@ def test_an_earlier_version_finds_what_it_looks_for() -> None:
     ],
 )
 def test_what_is_something_else_is_no_mark(document: dict[str, Any]) -> None:
-    assert Marks.of(document) is None
+    assert SinkOffsets.of(document) is None

@@ -18,7 +18,7 @@ from streams.alerts.courier import Clocks
 from streams.alerts.metrics import NotifyMetrics
 from streams.alerts.notifier import Notifier
 from streams.alerts.settings import NotifySettings
-from streams.alerts.sinks.request import Answer, Request, TryAgain
+from streams.alerts.sinks.request import SinkAnswer, SinkRequest, TryAgain
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
 from streams.core.domain.unreadable import Unreadable
@@ -251,13 +251,13 @@ class HalfDead(Wire):
         super().__init__()
         self.taken, self.refused = asyncio.Event(), asyncio.Event()
 
-    async def send(self, request: Request) -> Answer | TryAgain:  # type: ignore[override]
+    async def send(self, request: SinkRequest) -> SinkAnswer | TryAgain:  # type: ignore[override]
         self.sent.append(request.body)
         if request.url.endswith("dead"):
             self.refused.set()
             return TryAgain("HTTP 503")
         self.taken.set()
-        return Answer(200, {}, b"")
+        return SinkAnswer(200, {}, b"")
 
 
 async def test_before_partitions_go_it_is_remembered_which_sinks_have_more_than_others(

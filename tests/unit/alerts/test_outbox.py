@@ -5,7 +5,7 @@ from streams.alerts.outbox import DIGEST_S, GIVE_UP_S, LONGEST_S, Outbox
 from streams.alerts.progress import Beyond
 from streams.alerts.sinks.alert import Alert
 from streams.alerts.sinks.delivery import Digest
-from streams.alerts.sinks.request import Gone, Refused, TryAgain
+from streams.alerts.sinks.request import Gone, SinkRefused, TryAgain
 from streams.alerts.sinks.sink import Sink, Traits
 from tests.unit.alerts.receivers import ChatReceiver, Receiver, sent, settle_all, steps
 from tests.unit.alerts.sinks.alerts import NOW_MS, alert
@@ -87,7 +87,7 @@ def test_what_fails_is_tried_again_under_the_same_id_for_a_day() -> None:
 def test_what_is_refused_is_a_dead_letter_at_once_and_the_session_goes_on() -> None:
     outbox, episodes = opened(Receiver())
     add(outbox, episodes, alert(), alert("recovered", 9))
-    [letter] = settle_all(outbox, sent(outbox, 0), Refused("HTTP 400", 400, b"no"))
+    [letter] = settle_all(outbox, sent(outbox, 0), SinkRefused("HTTP 400", 400, b"no"))
     assert (letter.status, letter.body, letter.delivery.id) == (400, b"no", "s-1/0/6/loop_episode/opened")
     assert steps(sent(outbox, 0)) == [("s-1", "resolve")]
 

@@ -11,13 +11,15 @@ from click.testing import CliRunner, Result
 from streams.cli import dlq, main
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
-from streams.worker.dead_letter import Source, rejected_headers
+from streams.worker.dead_letter import LetterSource, rejected_headers
 from tests.stream import decision_log
 from tests.unit.operate.redrive.fake_brokers import FakeBrokers
 
 
 def put(brokers: FakeBrokers, offset: int, key: bytes = b"s") -> None:
-    headers = rejected_headers(Source("decision-logs", 1, offset), ["key"], "wrong", group="g", version="1")
+    headers = rejected_headers(
+        LetterSource("decision-logs", 1, offset), ["key"], "wrong", group="g", version="1"
+    )
     value = orjson.dumps(decision_log(number=offset, session="s"))
     brokers.put(Topic.DEAD_LETTERS, 1, Outgoing(key, value, 0, list(headers)))
 

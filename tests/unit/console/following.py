@@ -15,8 +15,8 @@ from streams.console.console import Console
 from streams.console.feed import Feed, FeedSettings
 from streams.console.live_board import LiveBoard
 from streams.console.server import Routes, served
-from streams.console.timeline import Timeline
-from streams.console.watch.watch import Watch
+from streams.console.timeline import StepReader
+from streams.console.watch.watch import WorkerWatch
 from streams.kafka.client import Brokers
 from streams.kafka.connection import Connection
 from tests.unit.console.auth.door_server import ANA, VIC, Answer, Asking, settings
@@ -66,8 +66,8 @@ async def following(
     try:
         feed = Feed(brokers, codec, model, archive, FeedSettings(), lambda: now)
         read = settings(folder, console_port=0, console_dir=folder / "archive", **given)
-        watch = Watch(archive, brokers, read.job, read.worker_urls, lambda: now)
-        board = LiveBoard(model, feed, Timeline(brokers, codec, model, archive), watch, "test")
+        watch = WorkerWatch(archive, brokers, read.job, read.worker_urls, lambda: now)
+        board = LiveBoard(model, feed, StepReader(brokers, codec, model, archive), watch, "test")
         console = console_on(read, board, lambda: now)
         async with served(console, beside(console)) as address:
             asking = Asking(address, "127.0.0.1")

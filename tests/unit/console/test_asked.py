@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.console.asked import Form, Who, commands_of, form_of, triage_of
-from streams.console.read_model.triage import Seen
+from streams.console.read_model.triage import EpisodeSeen
 from streams.control.audit import AuditRecord
 from streams.control.command import MINUTE_MS, Cause, Command, Issuer, IssuerKind
 from streams.core.errors import ConfigurationError
@@ -27,7 +27,7 @@ def asked(form: Form) -> list[Command]:
     return commands_of(form, who, lambda agent: LIVE[agent])
 
 
-def decided(form: Form, seen: Seen = Seen()) -> list[AuditRecord]:  # noqa: B008 - it is frozen
+def decided(form: Form, seen: EpisodeSeen = EpisodeSeen()) -> list[AuditRecord]:  # noqa: B008 - it is frozen
     numbers = itertools.count(1)
     who = Who(issuer=ANA, now=NOW, new_id=lambda: f"id-{next(numbers)}")
     return triage_of(form, who, lambda _: seen)
@@ -146,7 +146,7 @@ def test_a_body_that_is_no_object_is_refused() -> None:
 
 
 def test_triage_keeps_how_the_episode_was_so_that_it_can_return() -> None:
-    first, second = decided({"episode_ids": ["e1", "e2"], "do": ["ack"]}, Seen(1_200, "LOOP", 17))
+    first, second = decided({"episode_ids": ["e1", "e2"], "do": ["ack"]}, EpisodeSeen(1_200, "LOOP", 17))
     assert (first.target, second.target) == ("e1", "e2")
     assert first.request == '{"do":"ack","tokens":1200,"level":"LOOP","place":17}'
     assert (first.who, first.role, first.kind, first.result) == ("ana", "operator", "triage", "accepted")

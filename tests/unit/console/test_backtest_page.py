@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from streams.console.auth import Identity
 from streams.console.auth.identity import Role
-from streams.console.backtests import Backtest, Backtests
+from streams.console.backtests import BacktestJob, Backtests
 from streams.console.console import Console
 from streams.console.server import Routes
 from streams.console.views.backtest import screen
@@ -32,7 +32,7 @@ SUMMARY: dict[str, Any] = {
 
 async def test_what_is_sent_while_a_backtest_runs_is_what_its_page_shows(tmp_path: Path) -> None:
     tests = Backtests(cast("Brokers", None), "", lambda: NOW)  # it begins none
-    tests.kept["1"] = test = Backtest("1", "ana", NOW, 1, {"cycle_loop": 5}, 0, records=6, held=6)
+    tests.kept["1"] = test = BacktestJob("1", "ana", NOW, 1, {"cycle_loop": 5}, 0, records=6, held=6)
     shown, consoles = screen(tests), list[Console]()
     assert shown.live is not None
 

@@ -9,7 +9,7 @@ from schemas.reason import Reason
 from streams.core.domain.topic import Topic
 from streams.kafka.stored import Stored
 from streams.operate.redrive.memory import Mark, mark_record
-from streams.worker.dead_letter import Source, dead_letter_headers
+from streams.worker.dead_letter import LetterSource, dead_letter_headers
 from tests.unit.console.following import following
 from tests.unit.console.told import Told
 
@@ -17,7 +17,7 @@ AT = 1_760_000_000_000
 
 
 def letter(offset: int, reason: Reason, key: bytes) -> Told:
-    source = Source("decision-logs", 1, offset)
+    source = LetterSource("decision-logs", 1, offset)
     headers = dead_letter_headers(source, reason, "it is not right", ["goal"], group="eddy", version="1")
     return Told(Topic.DEAD_LETTERS, Stored(3, offset, AT + offset, key, b"{}", headers), None)
 

@@ -19,7 +19,7 @@ from streams.core.errors import InfrastructureError
 from streams.kafka.client import Brokers
 from streams.kafka.connection import Connection
 from streams.kafka.stored import Stored
-from streams.worker.dead_letter import Source, dead_letter_headers
+from streams.worker.dead_letter import LetterSource, dead_letter_headers
 from tests.stream import START_MS, decision_log
 from tests.unit.console.following import ADDRESS, Reader, following
 
@@ -41,7 +41,7 @@ class Held(RawRecords):
 
 
 def stored(value: bytes) -> Stored:
-    source = Source("decision-logs", 1, 7)
+    source = LetterSource("decision-logs", 1, 7)
     headers = dead_letter_headers(source, Reason.KEY, "the key differs", ["key"], group="e", version="1")
     return Stored(3, 17, AT, b"s1", value, headers)
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.console.health.ranking import ROWS, HealthQuery, Scope, Sort, ranking, totals
-from streams.console.health.report import STALE_MS, Report
+from streams.console.health.ranking import ROWS, HealthQuery, RankingScope, RankingSort, ranking, totals
+from streams.console.health.report import STALE_MS, HealthReport
 from streams.console.read_model.rows import HealthRow
 from streams.core.errors import ConfigurationError
 
@@ -25,13 +25,13 @@ JSON = st.recursive(
 )
 
 
-def report(name: str, age_ms: int = 0, scope: str = "agent", **counts: Any) -> Report:
+def report(name: str, age_ms: int = 0, scope: str = "agent", **counts: Any) -> HealthReport:
     body = {"sessions_hour": 4, "sessions_day": 9, **counts}
-    return Report.of(HealthRow(scope, name, 0, orjson.dumps(body).decode(), NOW - age_ms, 0))
+    return HealthReport.of(HealthRow(scope, name, 0, orjson.dumps(body).decode(), NOW - age_ms, 0))
 
 
 @st.composite
-def fleets(draw: st.DrawFn) -> list[Report]:
+def fleets(draw: st.DrawFn) -> list[HealthReport]:
     names = draw(st.lists(st.text("ab/ ", min_size=1, max_size=6), unique=True, max_size=30))
     return [
         report(
@@ -45,8 +45,10 @@ def fleets(draw: st.DrawFn) -> list[Report]:
     ]
 
 
-@given(fleets(), st.sampled_from(Sort), st.randoms())
-def test_the_order_of_the_reports_does_not_matter(fleet: list[Report], sort: Sort, chance: Any) -> None:
+@given(fleets(), st.sampled_from(RankingSort), st.randoms())
+def test_the_order_of_the_reports_does_not_matter(
+    fleet: list[HealthReport], sort: RankingSort, chance: Any
+) -> None:
     query = HealthQuery(sort=sort)
     mixed = list(fleet)
     chance.shuffle(mixed)
@@ -54,7 +56,7 @@ def test_the_order_of_the_reports_does_not_matter(fleet: list[Report], sort: Sor
 
 
 @given(fleets())
-def test_no_stale_report_stands_before_a_fresh_one_and_waste_falls(fleet: list[Report]) -> None:
+def test_no_stale_report_stands_before_a_fresh_one_and_waste_falls(fleet: list[HealthReport]) -> None:
     shown = ranking(fleet, HealthQuery(), NOW).reports
     keys = [(each.is_stale(NOW), -each.wasted_tokens_hour) for each in shown]
     assert keys == sorted(keys)
@@ -74,20 +76,20 @@ def test_pages_have_every_name_once() -> None:
     assert page.matching == len(fleet)
 
 
-@given(st.dictionaries(st.sampled_from([*Report._fields, "cross_chains"]), JSON))
+@given(st.dictionaries(st.sampled_from([*HealthReport._fields, "cross_chains"]), JSON))
 def test_a_report_with_any_value_is_read(said: dict[str, Any]) -> None:
-    found = Report.of(HealthRow("agent", "a", 0, orjson.dumps(said).decode(), NOW, 0))
+    found = HealthReport.of(HealthRow("agent", "a", 0, orjson.dumps(said).decode(), NOW, 0))
     assert 0 <= found.share <= 1
     assert ranking([found], HealthQuery(), NOW).reports == [found]
-    assert totals([found], Scope.AGENT, NOW)["known"] == 1
+    assert totals([found], RankingScope.AGENT, NOW)["known"] == 1
 
 
 def test_totals_leave_out_the_hour_of_what_is_stale_and_the_waste_of_tools() -> None:
     fresh = report("a", wasted_tokens_hour=10, wasted_tokens_day=30, looping_now=1)
     stale = report("b", STALE_MS + 1, wasted_tokens_hour=100, wasted_tokens_day=200)
-    found = totals([fresh, stale], Scope.AGENT, NOW)
+    found = totals([fresh, stale], RankingScope.AGENT, NOW)
     assert (found["wasted_tokens_hour"], found["wasted_tokens_day"], found["fresh"]) == (10, 230, 1)
-    assert "wasted_tokens_hour" not in totals([report("t", scope="tool")], Scope.TOOL, NOW)
+    assert "wasted_tokens_hour" not in totals([report("t", scope="tool")], RankingScope.TOOL, NOW)
 
 
 @pytest.mark.parametrize("params", [{"scope": "fleet"}, {"sort": "colour"}, {"cursor": "x"}])

@@ -8,7 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.console.archive.archive import Archive
-from streams.console.health.series import HOUR_MS, RANGES, Range, by_hour, merged, points, range_of, strips
+from streams.console.health.series import (
+    HOUR_MS,
+    RANGES,
+    SeriesRange,
+    by_hour,
+    merged,
+    points,
+    range_of,
+    strips,
+)
 from streams.console.health_samples import samples
 from streams.console.read_model.health import BUCKET_MS
 from streams.console.read_model.ledger import Ledger
@@ -28,7 +37,7 @@ SAMPLES = st.builds(sample, st.integers(NEWEST - 9_000, NEWEST), st.integers(0, 
 
 
 @given(st.lists(SAMPLES), st.sampled_from(RANGES))
-def test_each_step_has_a_place_and_the_newest_sample_of_it(rows: list[HealthRow], asked: Range) -> None:
+def test_each_step_has_a_place_and_the_newest_sample_of_it(rows: list[HealthRow], asked: SeriesRange) -> None:
     kept = [row for row in merged(rows) if row.bucket >= NOW - asked.length_ms]
     found = strips(points(kept, asked), asked, NOW)
     at = [each for each in found["at"] if each is not None]

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams.cli.top.list_text import snapshot
-from streams.cli.top.picture import Reading, picture
+from streams.cli.top.picture import ReadingProgress, picture
 from streams.console.inbox import Query, SessionQuery, page, sessions
 from streams.console.read_model.memory import check
 from streams.console.read_model.model import ReadModel
@@ -104,7 +104,7 @@ def test_an_agent_that_says_it_used_more_than_anybody_can_is_a_row_like_others(t
         shown.content()
         assert {row["session_id"] for row in shown.rows} == {"s", "t", "another"}
         assert all(0 <= abs(row["rate_per_min"]) < 2**63 for row in shown.rows)
-    found = picture(board.model, Reading("here", 0), board.now, 60_000)
+    found = picture(board.model, ReadingProgress("here", 0), board.now, 60_000)
     assert [line.text for line in snapshot(found, 100)]
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams.console.read_model.model import ReadModel
-from streams.console.read_model.triage import Seen
+from streams.console.read_model.triage import EpisodeSeen
 from tests.unit.console.agents import Board
 from tests.unit.console.told import Told
 
@@ -46,7 +46,7 @@ def do(board: Board, what: str, session: str, commands: dict[str, Told]) -> None
             about = board.model.attention(now).get(session)
             if about is not None:
                 more = {"until": now + 200_000} if what == "snooze" else {}
-                board.take(topics.triage(what, about.subject, now, Seen.of(about.episode), **more))
+                board.take(topics.triage(what, about.subject, now, EpisodeSeen.of(about.episode), **more))
         case "forget":
             board.model.drain()
             board.model.forget(now)

@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.console.live import Sent, Shown, frame
-from streams.console.view import View
+from streams.console.live import SentView, Shown, frame
+from streams.console.view import PageView
 
 
 class Browser:
@@ -31,23 +31,23 @@ ROWS = st.dictionaries(KEYS, HTML, max_size=4)
 
 
 @st.composite
-def views(draw: st.DrawFn) -> View:
+def views(draw: st.DrawFn) -> PageView:
     rows = draw(ROWS)
     parts = draw(st.dictionaries(st.sampled_from(["lead", "tabs"]), HTML, min_size=2))
-    return View(tuple(draw(st.permutations(sorted(rows)))), rows, parts)
+    return PageView(tuple(draw(st.permutations(sorted(rows)))), rows, parts)
 
 
 @given(st.lists(views(), max_size=6))
-def test_a_browser_shows_each_state_after_its_difference(states: list[View]) -> None:
-    here, browser = Sent(), Browser()
+def test_a_browser_shows_each_state_after_its_difference(states: list[PageView]) -> None:
+    here, browser = SentView(), Browser()
     for state in states:
         browser.take(here.difference(Shown.of(state)))
         assert (browser.order, browser.rows, browser.parts) == (state.order, state.rows, state.parts)
 
 
 @given(views())
-def test_a_state_that_is_shown_is_not_sent_again(state: View) -> None:
-    here = Sent()
+def test_a_state_that_is_shown_is_not_sent_again(state: PageView) -> None:
+    here = SentView()
     here.difference(Shown.of(state))
     assert here.difference(Shown.of(state)) == {}
 

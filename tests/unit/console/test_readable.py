@@ -13,7 +13,7 @@ from streams.console.lens.lens import lens
 from streams.console.lens.scores import scores
 from streams.console.lens.twin import twin
 from streams.console.session_facts import explanation, session_facts
-from streams.console.step import Step
+from streams.console.step import RecordStep
 from streams.console.timeline import misfit
 from streams.console.views.session_content import saved, toned
 from streams.console.whatif import judge_again
@@ -60,16 +60,16 @@ def changed(record: dict[str, Any], path: Path, value: object) -> dict[str, Any]
 
 
 @st.composite
-def with_an_odd_record(draw: st.DrawFn) -> tuple[list[Step], int]:
+def with_an_odd_record(draw: st.DrawFn) -> tuple[list[RecordStep], int]:
     records = list(draw(st.sampled_from(SESSIONS)))
     at = draw(st.integers(0, len(records) - 1))
     path = draw(st.sampled_from(list(places(records[at]))))
     records[at] = changed(records[at], path, draw(VALUES))
-    return [Step(0, number, number, record, number + 1) for number, record in enumerate(records)], at
+    return [RecordStep(0, number, number, record, number + 1) for number, record in enumerate(records)], at
 
 
 @given(with_an_odd_record())
-def test_what_is_not_passed_over_is_shown_on_every_tab(given_steps: tuple[list[Step], int]) -> None:
+def test_what_is_not_passed_over_is_shown_on_every_tab(given_steps: tuple[list[RecordStep], int]) -> None:
     steps, at = given_steps
     if misfit(steps[at]) is not None:
         return
@@ -85,7 +85,7 @@ def test_what_is_not_passed_over_is_shown_on_every_tab(given_steps: tuple[list[S
 
 def test_whatever_the_job_writes_is_shown() -> None:
     wrong = [
-        misfit(Step(0, number, number, record))
+        misfit(RecordStep(0, number, number, record))
         for records in SESSIONS
         for number, record in enumerate(records)
     ]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streams.console.read_model.triage import Seen
+from streams.console.read_model.triage import EpisodeSeen
 from tests.stream import START_MS
 from tests.unit.console.agents import MINUTE_MS, Board
 
@@ -21,7 +21,7 @@ def decide(board: Board, do: str, session: str = "s", **more: float | str) -> No
     row = board.row(session)
     assert row is not None
     episode = board.model.cases[session].episodes.get(row["episode_id"])
-    board.take(board.topics.triage(do, row["subject"], board.now, Seen.of(episode), **more))
+    board.take(board.topics.triage(do, row["subject"], board.now, EpisodeSeen.of(episode), **more))
 
 
 def triage(board: Board, seconds: float = 0) -> dict[str, object]:
@@ -150,6 +150,6 @@ def test_decisions_that_come_before_their_episode_hold_when_it_comes() -> None:
     row = early.row("s")
     assert row is not None
     episode = early.model.cases["s"].episodes[row["episode_id"]]
-    late.take(late.topics.triage("ack", row["subject"], early.now, Seen.of(episode)))
+    late.take(late.topics.triage("ack", row["subject"], early.now, EpisodeSeen.of(episode)))
     late.loop("s", 6)
     assert triage(late)["tab"] == "handled"

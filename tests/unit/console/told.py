@@ -8,7 +8,7 @@ import orjson
 
 from schemas.reason import Reason
 from streams.console.read_model.model import ReadModel
-from streams.console.read_model.triage import Seen, request_of
+from streams.console.read_model.triage import EpisodeSeen, request_of
 from streams.control.ack import Ack, GuardFacts
 from streams.control.audit import AuditRecord
 from streams.control.command import Command, Issuer
@@ -21,7 +21,7 @@ from streams.formats.reading import entries
 from streams.formats.recordings.catalogue import RECORDINGS
 from streams.kafka.stored import Stored
 from streams.operate.redrive.memory import Mark, mark_record
-from streams.worker.dead_letter import Source, dead_letter_headers
+from streams.worker.dead_letter import LetterSource, dead_letter_headers
 
 PARTITIONS = 3
 MINUTE_MS = 60_000
@@ -92,7 +92,7 @@ class Topics:
         )
         return self.told(Topic.SESSION_COMMAND_ACKS, session_id, ack.fields(), at)
 
-    def triage(self, do: str, subject: str, at: int, seen: Seen = Seen(), **more: Any) -> Told:  # noqa: B008
+    def triage(self, do: str, subject: str, at: int, seen: EpisodeSeen = EpisodeSeen(), **more: Any) -> Told:  # noqa: B008
         """Return an action of ana's on an episode."""
         record = AuditRecord(
             id=f"a-{do}-{subject}-{at}",
@@ -131,7 +131,7 @@ def everything() -> tuple[Told, ...]:
     episodes = [told.fields for told in records if told.fields and told.fields.get("episode_id")]
     for number, episode in enumerate(episodes):
         session_id, subject, at = episode["session_id"], episode["episode_id"], episode["timestamp"]
-        seen = Seen(episode.get("tokens_since_onset", 0), episode.get("level"), episode["offset"])
+        seen = EpisodeSeen(episode.get("tokens_since_onset", 0), episode.get("level"), episode["offset"])
         pause = topics.command("pause", session_id, at + 1_000)
         records += [
             topics.ack("attached", None, session_id, at),
@@ -152,7 +152,7 @@ def everything() -> tuple[Told, ...]:
 def _letters(topics: Topics) -> Iterator[Told]:
     for offset in range(5):
         headers = dead_letter_headers(
-            Source("decision-logs", 1, offset), Reason.KEY, "?", ["key"], group="eddy", version="1"
+            LetterSource("decision-logs", 1, offset), Reason.KEY, "?", ["key"], group="eddy", version="1"
         )
         stored = Stored(*topics.place(Topic.DEAD_LETTERS, "s"), 1_000 + offset, b"s", b"{}", headers)
         yield Told(Topic.DEAD_LETTERS, stored, None)

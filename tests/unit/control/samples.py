@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from streams.control.ack import Ack, GuardFacts, Status
-from streams.control.audit import AuditRecord, Kind, Result
+from streams.control.audit import AuditKind, AuditRecord, Result
 from streams.control.command import (
     MINUTE_MS,
     Action,
@@ -111,7 +111,7 @@ RECORDS = st.builds(
     id=_TEXT,
     at=_LONG,
     who=_TEXT,
-    kind=st.sampled_from(Kind) | _TEXT,
+    kind=st.sampled_from(AuditKind) | _TEXT,
     role=_maybe(_TEXT),
     via=_maybe(_TEXT),
     target=_maybe(_TEXT),

@@ -6,7 +6,7 @@ import pytest
 
 from schemas.codec import Codec, OutputFormat
 from streams.control.ack import Ack, Status
-from streams.control.audit import AuditRecord, Kind
+from streams.control.audit import AuditKind, AuditRecord
 from streams.control.command import Command, Scope
 from streams.control.desk import ControlDesk
 from streams.control.signature import HEADER, Signature, verified
@@ -84,7 +84,7 @@ async def test_an_ack_that_is_too_large_is_refused(topics):
 
 
 async def test_an_audit_record_says_where_it_stands(topics):
-    record = AuditRecord(id="a", at=NOW, who="ana", kind=Kind.COMMAND, target="s-17", why="loops")
+    record = AuditRecord(id="a", at=NOW, who="ana", kind=AuditKind.COMMAND, target="s-17", why="loops")
     assert await desk(topics).audit(record) == (partition_of(b"command", 5), 0)
     assert [each.key for each in topics.on("console-actions")] == [b"command"]
 

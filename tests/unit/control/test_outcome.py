@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.control.ack import FINAL, PRESENCE, Ack, GuardFacts, Status
-from streams.control.outcome import PRESENT_MS, Phase, answers, departed, furthest, present
+from streams.control.outcome import PRESENT_MS, CommandPhase, answers, departed, furthest, present
 from tests.unit.control.samples import NOW
 
 
@@ -20,23 +20,23 @@ def ack(status: str, command_id: str | None = "c", guard: str = "g", at: int = N
 
 def test_without_an_answer_a_command_is_only_asked_for() -> None:
     assert answers("c", []) == {}
-    assert furthest([]) is Phase.ASKED
+    assert furthest([]) is CommandPhase.ASKED
 
 
 @pytest.mark.parametrize(
     ("status", "phase"),
     [
-        (Status.RECEIVED, Phase.RECEIVED),
-        (Status.APPLIED, Phase.IN_EFFECT),
-        (Status.RELEASED, Phase.OVER),
-        (Status.EXPIRED, Phase.OVER),
-        (Status.SUPERSEDED, Phase.OVER),
-        (Status.REJECTED, Phase.REFUSED),
-        (Status.UNSUPPORTED, Phase.REFUSED),
-        (Status.FAILED, Phase.REFUSED),
+        (Status.RECEIVED, CommandPhase.RECEIVED),
+        (Status.APPLIED, CommandPhase.IN_EFFECT),
+        (Status.RELEASED, CommandPhase.OVER),
+        (Status.EXPIRED, CommandPhase.OVER),
+        (Status.SUPERSEDED, CommandPhase.OVER),
+        (Status.REJECTED, CommandPhase.REFUSED),
+        (Status.UNSUPPORTED, CommandPhase.REFUSED),
+        (Status.FAILED, CommandPhase.REFUSED),
     ],
 )
-def test_each_answer_says_how_far_the_command_has_come(status: Status, phase: Phase) -> None:
+def test_each_answer_says_how_far_the_command_has_come(status: Status, phase: CommandPhase) -> None:
     [answer] = answers("c", [ack(Status.RECEIVED), ack(status)]).values()
     assert answer.phase is phase
     assert answer.received_at == NOW
@@ -56,16 +56,16 @@ def test_answers_to_other_commands_presence_and_later_words_are_none_to_this_one
 def test_a_repeat_of_an_earlier_answer_does_not_undo_a_later_one() -> None:
     told = [ack(Status.APPLIED), ack(Status.RELEASED, at=NOW + 5), ack(Status.APPLIED, at=NOW + 9)]
     [answer] = answers("c", told).values()
-    assert (answer.phase, answer.ack.status) == (Phase.OVER, Status.RELEASED)
+    assert (answer.phase, answer.ack.status) == (CommandPhase.OVER, Status.RELEASED)
 
 
 def test_the_guard_that_is_furthest_counts_for_all() -> None:
     told = [ack(Status.REJECTED, guard="a"), ack(Status.RECEIVED, guard="b"), ack(Status.APPLIED, guard="c")]
     found = answers("c", told)
     assert len(found) == 3
-    assert furthest(found.values()) is Phase.IN_EFFECT
-    assert furthest(list(found.values())[:2]) is Phase.RECEIVED
-    assert furthest(list(found.values())[:1]) is Phase.REFUSED
+    assert furthest(found.values()) is CommandPhase.IN_EFFECT
+    assert furthest(list(found.values())[:2]) is CommandPhase.RECEIVED
+    assert furthest(list(found.values())[:1]) is CommandPhase.REFUSED
 
 
 def test_a_guard_is_there_until_it_leaves_or_is_silent_for_ten_minutes() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from schemas.codec import Codec, OutputFormat
 from schemas.encoder import check_fields
 from streams.control.ack import FINAL, PRESENCE, Ack, Status
-from streams.control.audit import AuditRecord, Kind
+from streams.control.audit import AuditKind, AuditRecord
 from streams.control.command import Command, Scope
 from streams.control.reading import MalformedError
 from tests.unit.control.samples import ACKS, COMMANDS, NOW, RECORDS, note, pause
@@ -117,9 +117,9 @@ def test_a_command_concerns_its_session_and_a_hold_the_sessions_it_covers() -> N
 
 
 def test_triage_of_an_episode_has_one_order_and_other_actions_that_of_their_kind() -> None:
-    record = AuditRecord(id="a", at=NOW, who="ana", kind=Kind.TRIAGE, target="648a091e5f3486a0")
+    record = AuditRecord(id="a", at=NOW, who="ana", kind=AuditKind.TRIAGE, target="648a091e5f3486a0")
     assert record.key == b"648a091e5f3486a0"
-    assert AuditRecord(id="a", at=NOW, who="ana", kind=Kind.COMMAND, target="s-17").key == b"command"
+    assert AuditRecord(id="a", at=NOW, who="ana", kind=AuditKind.COMMAND, target="s-17").key == b"command"
 
 
 def test_presence_belongs_to_no_command_and_is_never_the_end_of_one() -> None:

@@ -14,7 +14,7 @@ from streams.core.entry import Entry
 from streams.core.errors import ConfigurationError
 from streams.core.offline import judge
 from streams.formats.input_file import starts_with
-from streams.formats.message import Message, message
+from streams.formats.message import TopicMessage, message
 from streams.formats.reading import InputFormat, entries, messages
 
 LOG = {
@@ -103,8 +103,8 @@ def test_messages_carry_the_lines_of_a_file_as_they_are(tmp_path: Path) -> None:
     path = tmp_path / "odd.jsonl"
     path.write_bytes(b'{"session_id": "s1"}\nbroken\n')
     assert list(messages([str(path)])) == [
-        Message(b"s1", b'{"session_id": "s1"}', None),
-        Message(None, b"broken", None),
+        TopicMessage(b"s1", b'{"session_id": "s1"}', None),
+        TopicMessage(None, b"broken", None),
     ]
 
 

@@ -23,7 +23,7 @@ from streams.formats.reading import entries
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 CLAUDE = SAMPLES / "claude_code" / "loop.jsonl"
-RECORDINGS = Path(__file__).parents[3] / "streams" / "recordings"
+RECORDINGS = Path(__file__).parents[3] / "streams" / "formats" / "recordings"
 
 
 def samples() -> Iterator[Path]:

@@ -20,7 +20,7 @@ from streams.kafka.settings_feed import (
     apply_shadow,
     read_document,
 )
-from streams.worker.settings_ledger import Entry, SettingsLedger, ShadowEntry
+from streams.worker.settings_ledger import LedgerEntry, SettingsLedger, ShadowEntry
 
 IN_FORCE = apply_document(DEFAULTS, b'{"version": 3, "entropy_window_size": 7}')
 
@@ -184,7 +184,7 @@ def test_the_largest_document_is_kept_by_a_ledger_while_it_changes() -> None:
     value = orjson.dumps({"version": 9, "read_tools": globs})
     settings = apply_document(IN_FORCE, value)
     assert len(settings.read_tools) == len(globs)
-    entries = tuple(Entry(number, replace(settings, version=9 + number)) for number in range(10))
+    entries = tuple(LedgerEntry(number, replace(settings, version=9 + number)) for number in range(10))
     tried = tuple(ShadowEntry(entry.first_offset, 0, ShadowDocument(9, 9, settings)) for entry in entries)
     # What a changelog takes, see topics/topics.yaml.
     assert len(SettingsLedger(entries, 0, tried).encode()) < 8 << 20

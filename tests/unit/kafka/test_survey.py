@@ -14,7 +14,7 @@ from aiokafka.errors import SaslAuthenticationFailed, UnsupportedSaslMechanismEr
 
 from streams.kafka import survey
 from streams.kafka.connection import Connection
-from streams.kafka.survey import Answer, answers
+from streams.kafka.survey import ServerAnswer, answers
 from tests.unit.kafka.test_connection import Authority, server
 
 
@@ -42,7 +42,7 @@ def made(directory: Path) -> Path:
     return directory
 
 
-async def asked(port: int, within: float = 60.0, **options: Any) -> Answer:
+async def asked(port: int, within: float = 60.0, **options: Any) -> ServerAnswer:
     [answer] = await answers(Connection(f"127.0.0.1:{port}", **options), within)
     assert answer.server == f"127.0.0.1:{port}"
     assert answer.problem is not None

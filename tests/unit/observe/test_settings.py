@@ -195,8 +195,8 @@ def test_an_option_wins_over_the_environment_and_that_over_the_file(
 def test_every_setting_reaches_somebody() -> None:
     """Look for each in the composition root and the commands: an option that nobody reads is a lie."""
     root = Path(inspect.getfile(composition)).parent
-    wiring = [root / "app.py", root / "endpoints.py"]
-    source = "".join(path.read_text() for path in [*wiring, *(root / "cli").glob("*.py")])
+    wiring = [root / "wiring.py", root / "endpoints.py"]
+    source = "".join(path.read_text() for path in [*wiring, *(root.parent / "cli").rglob("*.py")])
     source += inspect.getsource(ConnectionSettings.job.fget).replace("self.", "settings.")
     assert [name for name in FIELDS if f"settings.{name}" not in source] == []
 

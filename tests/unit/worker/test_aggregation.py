@@ -16,7 +16,7 @@ from schemas.encoder import check_fields
 from streams.core.conclusion import handover_event
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.aggregates.contribution import Contribution
-from streams.core.domain.aggregates.exchange import Handed, HandoverAlert, Turn
+from streams.core.domain.aggregates.exchange import ExchangeTurn, Handed, HandoverAlert
 from streams.core.domain.aggregates.task_needs import Completion
 from streams.core.domain.decision import Decision
 from streams.core.domain.level import Level
@@ -292,7 +292,7 @@ def test_an_alert_of_hand_overs_can_be_written_in_avro() -> None:
 
 
 def test_an_alert_without_tokens_and_names_says_so() -> None:
-    turn = Turn(AT, 7, "e", known=True, worked=False, tokens=0)
+    turn = ExchangeTurn(AT, 7, "e", known=True, worked=False, tokens=0)
     alert = HandoverAlert("s", 0, "", "o", "", Level.WARNING, 3, (), turn, turn)
     fields = handover_event(alert).fields
     assert (fields["agent_id"], fields["target"], fields["tools"]) == ("", None, [])

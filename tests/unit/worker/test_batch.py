@@ -16,7 +16,7 @@ from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.run import Run
 from streams.core.domain.session import Session
 from streams.core.domain.topic import Topic
-from streams.core.domain.unreadable import Raw, Unreadable
+from streams.core.domain.unreadable import RawKind, Unreadable
 from streams.core.pipeline import expire
 from streams.core.policy.state_size import StateLimit
 from streams.core.settings_document.document import resolve
@@ -289,7 +289,7 @@ def test_a_letter_that_the_topic_takes_is_whole() -> None:
 def test_what_no_client_reads_is_set_aside_among_the_others_in_their_order() -> None:
     unreadable = [
         Unreadable(1, 5, "a header", b"k", b"v", (("own", None),)),
-        Unreadable(3, 5, "a batch", value=b"raw", raw=Raw.BATCH),
+        Unreadable(3, 5, "a batch", value=b"raw", raw=RawKind.BATCH),
         Unreadable(4, 5, "too large", batch_bytes=77, last=5),
         Unreadable(5, 5, "too large", batch_bytes=77, told=False),
     ]
@@ -322,6 +322,6 @@ async def test_raw_bytes_ask_no_registry_for_a_schema() -> None:
 
     job = Job(Codec.bundled(), group="g", version="1")
     job._decoder = decoder = Decoder()
-    raw = Unreadable(0, 5, "?", value=b"\0\0\0\0\7", raw=Raw.BATCH)
+    raw = Unreadable(0, 5, "?", value=b"\0\0\0\0\7", raw=RawKind.BATCH)
     await job.prepare(Run(Topic.DECISION_LOGS, 0, [raw, Stored(0, 1, 5, b"k", b"v", ())]), lambda: None)
     assert decoder.asked == [(b"v", ())]

@@ -19,7 +19,7 @@ from streams.core.pipeline import expire
 from streams.kafka.client import Stored
 from streams.worker.batch import Job
 from streams.worker.lifetime.due import Due
-from streams.worker.lifetime.housekeeping import Reason, Removal
+from streams.worker.lifetime.housekeeping import Removal, RemovalReason
 from streams.worker.run_result import RunResult
 from streams.worker.state.changelog import blaming_state, decode_session, encode_session
 from tests.fuzz.stored import Sessions
@@ -91,7 +91,7 @@ def test_a_damaged_state_that_shows_when_it_is_told_is_refused_too() -> None:
 
 def test_a_session_whose_end_cannot_be_told_stays(caplog: pytest.LogCaptureFixture) -> None:
     session = damaged_episode()
-    removal = Removal(Reason.EXPIRED)
+    removal = Removal(RemovalReason.EXPIRED)
     removal.expire("s", Due(session, 0, expire("s", session, DEFAULTS)), JOB)
     assert removal.folded == RunResult()
     assert "'s' stays" in caplog.text

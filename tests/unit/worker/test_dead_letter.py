@@ -8,7 +8,7 @@ from schemas.reason import Reason, UndecodableError
 from streams.core.domain.outgoing import Outgoing
 from streams.worker.dead_letter import (
     CUT,
-    Source,
+    LetterSource,
     Stage,
     cut_to_fit,
     dead_letter_headers,
@@ -19,7 +19,7 @@ from streams.worker.dead_letter import (
 )
 
 OWN = (("traceparent", b"00-1-2-01"), ("x", b"\xff"), ("null", None))
-SOURCE = Source("decision-logs", 3, 17, OWN)
+SOURCE = LetterSource("decision-logs", 3, 17, OWN)
 
 
 def test_a_message_that_could_not_be_read():
@@ -74,7 +74,7 @@ def test_the_same_input_gives_the_same_bytes():
 
 
 def test_a_topic_with_other_letters_is_written_as_utf8():
-    headers = dict(rejected_headers(Source("über", 0, 0), ["key"], "wrong", group="g", version="v"))
+    headers = dict(rejected_headers(LetterSource("über", 0, 0), ["key"], "wrong", group="g", version="v"))
     assert headers["__streams.errors.topic"].decode() == "über"
 
 

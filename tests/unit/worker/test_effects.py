@@ -19,9 +19,9 @@ from streams.kafka.clock import ClusterClock, now_ms
 from streams.observe.settings import WorkerSettings
 from streams.worker.crash_point import CrashPoint
 from streams.worker.delivery.at_least_once import AtLeastOnce
-from streams.worker.delivery.lease import Lease
-from streams.worker.delivery.producer import Sent
-from streams.worker.effects import Outcome, Routes, key_partition
+from streams.worker.delivery.lease import WorkerLease
+from streams.worker.delivery.producer import SentBatches
+from streams.worker.effects import BatchOutput, Routes, key_partition
 from streams.worker.state.table import StateTable
 from streams.worker.wiring import build
 
@@ -37,7 +37,7 @@ class Producer:
         self.timestamps: set[int] = set()
         self.appended_ms = -1
 
-    async def publish(self, topic: str, partition: int, records: Iterable[Row]) -> Sent:
+    async def publish(self, topic: str, partition: int, records: Iterable[Row]) -> SentBatches:
         rows = list(records)
         self.sent.setdefault((topic, partition), []).extend(key for key, *_ in rows)
         self.timestamps.update(timestamp for _, _, timestamp, _ in rows)
@@ -49,15 +49,15 @@ class Producer:
 
         done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         done.set_result(Metadata())
-        return Sent(topic, partition, (done,), (len(rows),))
+        return SentBatches(topic, partition, (done,), (len(rows),))
 
     async def partition_count(self, topic: str) -> int:
         return {"out": 2, "eddy-keyed": 16}[topic]
 
 
-def held() -> Lease:
+def held() -> WorkerLease:
     """Return a lease that does not run out."""
-    lease = Lease(60, 60)
+    lease = WorkerLease(60, 60)
     lease.heard(lease.now() + 3_600)
     return lease
 
@@ -109,7 +109,7 @@ async def test_outputs_of_other_partitions_stand_where_their_records_do(
 ) -> None:
     routes = Routes(Producer([]).partition_count, by_key={"keyed": "eddy-keyed"})
     one, two, three = (Outgoing(key, b"{}", 5) for key in (b"a", b"b", b"planner"))
-    outcome = Outcome(
+    outcome = BatchOutput(
         0, table.view(0, []), {"keyed": [three]}, elsewhere={3: {"out": [one]}, 2: {"out": [two]}}
     )
     assert await routes.of_outcome(outcome) == [
@@ -127,7 +127,7 @@ async def test_settings_come_before_outputs_and_these_before_state(table: StateT
     view = table.view(2, ["hplanner"])
     view.put(health, "hplanner")
     outputs = {"out": [Outgoing(b"planner", b"{}", 5)]}
-    await effects.carry_out(Outcome(2, view, outputs, [(b"msettings", b"[]")]))
+    await effects.carry_out(BatchOutput(2, view, outputs, [(b"msettings", b"[]")]))
     changelog = table.changelog_topic_name
     assert said == [
         *(changelog, "settings_acked"),
@@ -144,13 +144,13 @@ async def test_what_changed_is_in_the_changelog_before_it_is_stored(table: State
     effects = at_least_once(table, producer, said.append)
     health = AgentHealth().plus(Contribution("planner", 0, 7, 900_000, {"sessions": {3: 1}}, {}))
     view = table.view(2, ["hplanner"])
-    await effects.carry_out(Outcome(2, view))
+    await effects.carry_out(BatchOutput(2, view))
     assert said == ["outputs_sent", "outputs_acked"]
 
     said.clear()
     view.put(health, "hplanner")
     before = now_ms()
-    await effects.carry_out(Outcome(2, view))
+    await effects.carry_out(BatchOutput(2, view))
     assert said[2:] == [table.changelog_topic_name, "changelog_sent", "changelog_acked", "stored"]
     assert producer.sent == {(table.changelog_topic_name, 2): [b"hplanner"]}
     assert table.stores[2].offset() == OFFSET
@@ -173,7 +173,7 @@ async def test_what_the_changelog_does_not_take_is_told_before_anything_is_publi
     if not settings:
         counts = {f"a count of {number:05}": {3: 1} for number in range(300)}
         view.put(AgentHealth().plus(Contribution("planner", 0, 7, 900_000, counts, {})), "hplanner")
-    outcome = Outcome(2, view, {"out": [Outgoing(b"planner", b"{}", 5)]}, settings)
+    outcome = BatchOutput(2, view, {"out": [Outgoing(b"planner", b"{}", 5)]}, settings)
     table.largest = 5_000
     with pytest.raises(StateError, match=rf"under the key b'{too_large}' has \d+ bytes.*takes 5000"):
         await effects.carry_out(outcome)
@@ -191,6 +191,6 @@ async def test_what_changed_is_written_in_the_order_of_the_source(tmp_path: Path
     view = table.view(2, ())
     for name, offset in (("a", 9), ("b", 7), ("c", 8), ("a", 12)):
         view.put(Session(2, offset, NodeState.ACTIVE), name)
-    await effects.carry_out(Outcome(2, view))
+    await effects.carry_out(BatchOutput(2, view))
     assert producer.sent == {(table.changelog_topic_name, 2): [b"sb", b"sc", b"sa"]}
     table.stores.close_all()

@@ -9,21 +9,21 @@ from typing import Any
 import pytest
 
 from streams.observe.settings import WorkerSettings
-from streams.worker.health.liveness import Answer
+from streams.worker.health.liveness import HealthAnswer
 from streams.worker.state.changelog import encode_session, session_key
 from streams.worker.wiring import SessionLookup, build
 from tests.stream import Stream, repeated
 
-READY = Answer(True, "ready")
+READY = HealthAnswer(True, "ready")
 
 
 @dataclass
 class Ready:
     """A worker's health."""
 
-    answer: Answer = READY
+    answer: HealthAnswer = READY
 
-    def ready(self) -> Answer:
+    def ready(self) -> HealthAnswer:
         return self.answer
 
 
@@ -65,5 +65,5 @@ def test_a_session_that_is_not_here_is_not_found_and_it_is_said_where_was_looked
 
 
 def test_nothing_is_told_before_the_state_is_there(app: Any) -> None:
-    status, body = SessionLookup(app, Ready(Answer(False, "restoring state")))("s1")
+    status, body = SessionLookup(app, Ready(HealthAnswer(False, "restoring state")))("s1")
     assert (status, body) == (503, {"problem": "the worker is not ready: restoring state"})

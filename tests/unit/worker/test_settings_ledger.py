@@ -15,7 +15,13 @@ from streams.core.settings_document.document import resolve
 from streams.core.settings_document.shadow import Shadow, ShadowDocument
 from streams.core.settings_document.version import LARGEST_VERSION
 from streams.kafka.client import Stored
-from streams.worker.settings_ledger import RESERVED_AHEAD, Entry, SettingsLedger, ShadowEntry, outdated_ledger
+from streams.worker.settings_ledger import (
+    RESERVED_AHEAD,
+    LedgerEntry,
+    SettingsLedger,
+    ShadowEntry,
+    outdated_ledger,
+)
 from streams.worker.state.changelog import SETTINGS_KEY
 
 
@@ -28,7 +34,7 @@ def run(*offsets: int) -> Run:
 
 
 def ledger(*first_offsets: int, reserved: int = 0) -> SettingsLedger:
-    entries = [Entry(first, settings(version)) for version, first in enumerate(first_offsets, 1)]
+    entries = [LedgerEntry(first, settings(version)) for version, first in enumerate(first_offsets, 1)]
     return SettingsLedger(tuple(entries), reserved)
 
 
@@ -66,7 +72,7 @@ def test_what_is_stored_is_read_back(kept: SettingsLedger) -> None:
 
 def test_nothing_stored_is_an_empty_ledger() -> None:
     assert SettingsLedger.decode(None) == SettingsLedger()
-    assert SettingsLedger().newest == Entry(0, DEFAULTS)
+    assert SettingsLedger().newest == LedgerEntry(0, DEFAULTS)
 
 
 @pytest.mark.parametrize(
@@ -97,14 +103,14 @@ def test_a_ledger_nobody_can_read_is_an_error_that_says_what_to_do(stored: bytes
 def test_newer_settings_take_effect_with_the_run() -> None:
     before = ledger(10, reserved=500)
     after = before.prepare(run(20, 21), settings(2), unseen=0, committed=None)
-    assert after.entries == (*before.entries, Entry(20, settings(2)))
+    assert after.entries == (*before.entries, LedgerEntry(20, settings(2)))
 
 
 def test_a_partition_at_the_end_of_the_versions_takes_the_document_after_it() -> None:
     stuck = replace(settings(2), version=LARGEST_VERSION)
-    before = SettingsLedger((Entry(10, stuck),), reserved=90)
+    before = SettingsLedger((LedgerEntry(10, stuck),), reserved=90)
     after = before.prepare(run(20), settings(1), unseen=0, committed=15)
-    assert after.newest == Entry(20, settings(1))
+    assert after.newest == LedgerEntry(20, settings(1))
     assert outdated_ledger(before.encode(), after.encode())
     assert not outdated_ledger(after.encode(), before.encode())
 
@@ -117,7 +123,7 @@ def test_settings_that_are_not_newer_change_nothing(version: int) -> None:
 
 def test_a_successor_adopts_behind_what_its_predecessor_may_have_put_out() -> None:
     after = ledger(10, reserved=500).prepare(run(20), settings(2), unseen=90, committed=None)
-    assert after.newest == Entry(90, settings(2))
+    assert after.newest == LedgerEntry(90, settings(2))
     assert [used.version for _, used, _ in after.cut(run(20, 89, 90))] == [1, 2]
 
 

@@ -31,7 +31,7 @@ from streams.core.domain.text.digest import COMPARED
 from streams.core.domain.witness import Obstacle, RecordMaker, Witness
 
 
-class Trend(NamedTuple):
+class DriftTrend(NamedTuple):
     """How the overall drift moves.
 
     Attributes:
@@ -43,7 +43,7 @@ class Trend(NamedTuple):
     is_accelerating: bool
 
 
-def drift_trend(overalls: Sequence[float], window: int) -> Trend:
+def drift_trend(overalls: Sequence[float], window: int) -> DriftTrend:
     """Return the trend of the newest overall drifts.
 
     Args:
@@ -57,14 +57,14 @@ def drift_trend(overalls: Sequence[float], window: int) -> Trend:
     """
     newest = overalls[-window:]
     if len(newest) < 2:
-        return Trend(None, is_accelerating=False)
+        return DriftTrend(None, is_accelerating=False)
     first, last = newest[0], newest[-1]
     if last <= first:
         # What rises with each record ends higher than it began.
-        return Trend(r4((last - first) / (len(newest) - 1)), is_accelerating=False)
+        return DriftTrend(r4((last - first) / (len(newest) - 1)), is_accelerating=False)
     steps = [r4(after - before) for before, after in pairwise(newest)]
     accelerating = len(steps) >= 2 and min(steps) > 0 and steps[-1] > steps[0]
-    return Trend(r4((last - first) / len(steps)), accelerating)
+    return DriftTrend(r4((last - first) / len(steps)), accelerating)
 
 
 class DriftRules(Rules[DriftSettings]):

@@ -30,7 +30,7 @@ from streams.core.domain.text.printable import printable
 from streams.core.domain.witness import Obstacle, RecordMaker, Witness
 
 
-class Trend(NamedTuple):
+class PatternTrend(NamedTuple):
     """What is kept of one pattern.
 
     Attributes:
@@ -44,16 +44,16 @@ class Trend(NamedTuple):
     escalated: bool = False
 
 
-class Turn(NamedTuple):
+class PatternTurn(NamedTuple):
     """What one record made of a trend; ``ema`` is the average as it is reported."""
 
-    trend: Trend
+    trend: PatternTrend
     ema: float
     alert: bool
     escalation: bool
 
 
-def turn(trend: Trend, matched: bool, step: int, settings: PatternsSettings) -> Turn:
+def turn(trend: PatternTrend, matched: bool, step: int, settings: PatternsSettings) -> PatternTurn:
     """Advance a trend by one record.
 
     Args:
@@ -63,7 +63,7 @@ def turn(trend: Trend, matched: bool, step: int, settings: PatternsSettings) -> 
         settings: `pattern_alpha`, `pattern_cooldown`, `pattern_saturation` and their kin.
 
     >>> DEFAULTS = PatternsSettings()
-    >>> trend, alerts = Trend(), []
+    >>> trend, alerts = PatternTrend(), []
     >>> for step in range(1, 10):
     ...     trend, _, alert, _ = turn(trend, step >= 3, step, DEFAULTS)
     ...     alerts += [step] if alert else []
@@ -78,7 +78,9 @@ def turn(trend: Trend, matched: bool, step: int, settings: PatternsSettings) -> 
     alert = matched and (alerted_at is None or step - alerted_at > _cooldown(reported, settings))
     escalation = not escalated and reported > settings.pattern_saturation
     escalated = escalation or (escalated and reported >= settings.pattern_clear)
-    return Turn(Trend(ema, step if alert else alerted_at, escalated), reported, alert, escalation)
+    return PatternTurn(
+        PatternTrend(ema, step if alert else alerted_at, escalated), reported, alert, escalation
+    )
 
 
 def _cooldown(ema: float, settings: PatternsSettings) -> int:
@@ -209,7 +211,7 @@ _COMPLETED_BY = {
 }
 # A record takes three marks with quotes and comma, a letter for its kind and one for its place.
 _MOST_BYTES = 24
-_NEVER_MOVED: Sequence[Any] = [*Trend()]
+_NEVER_MOVED: Sequence[Any] = [*PatternTrend()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +285,7 @@ class Patterns(Detector[PatternsState, PatternsSettings]):
             if not matched and trend == _NEVER_MOVED:
                 trends.append(trend)
                 continue
-            advanced, ema, alert, escalation = turn(Trend(*trend), matched, eddy["step"], settings)
+            advanced, ema, alert, escalation = turn(PatternTrend(*trend), matched, eddy["step"], settings)
             trends.append([*advanced])
             block["ema"][name] = ema
             if matched:
@@ -304,7 +306,7 @@ class Patterns(Detector[PatternsState, PatternsSettings]):
 
     def standing(self, state: PatternsState, settings: PatternsSettings) -> DetectorStanding:
         """Return the averages, and the commands in a row that failed alike."""
-        trends = [Trend(*each) for each in state.trends] or [Trend()] * len(PATTERNS)
+        trends = [PatternTrend(*each) for each in state.trends] or [PatternTrend()] * len(PATTERNS)
         named = list(zip(PATTERNS, trends, strict=True))
         scores = {
             "ema": {pattern: r4(trend.ema) for pattern, trend in named},

@@ -7,14 +7,14 @@ from typing import Any
 from streams.core.detectors.verdict import cycle, identical
 from streams.core.detectors.verdict.act import Act
 from streams.core.detectors.verdict.answer import Failure
-from streams.core.detectors.verdict.comparing import Seen, asks_in_vain
+from streams.core.detectors.verdict.comparing import SeenStep, asks_in_vain
 from streams.core.detectors.verdict.moments import with_one_more
 from streams.core.detectors.verdict.news import hearing, remembered
 from streams.core.detectors.verdict.past import Past
 from streams.core.detectors.verdict.rearm import within
 from streams.core.detectors.verdict.settings import VerdictSettings
 from streams.core.detectors.verdict.state import RECENT, SIGNATURE, VerdictState, outcome_of
-from streams.core.detectors.verdict.step import Step, StepKind
+from streams.core.detectors.verdict.step import StepKind, VerdictStep
 from streams.core.detectors.verdict.streak import NO_STREAK
 from streams.core.detectors.verdict.stuck import stuck_after
 from streams.core.detectors.verdict.waiting import waiting_after
@@ -31,11 +31,11 @@ _BROUGHT = frozenset((StepKind.NEW.value, StepKind.FEW.value))
 
 def advanced(
     state: VerdictState,
-    seen: Seen,
+    seen: SeenStep,
     tokens: float,
     policy: ToolPolicy | None,
     past: Past,
-    step: Step,
+    step: VerdictStep,
     settings: VerdictSettings,
 ) -> VerdictState:
     """Return the state with a record counted in that is the first of its round, the episode as it was.
@@ -92,7 +92,7 @@ def advanced(
     )
 
 
-def joined(state: VerdictState, seen: Seen, tokens: float, past: Past, step: Step) -> VerdictState:
+def joined(state: VerdictState, seen: SeenStep, tokens: float, past: Past, step: VerdictStep) -> VerdictState:
     """Return the state with a further record of the newest round counted in.
 
     The round counts as the step of it that brought most. So the score can only fall by such a record.
@@ -115,7 +115,7 @@ def joined(state: VerdictState, seen: Seen, tokens: float, past: Past, step: Ste
     )
 
 
-def _remembered(state: VerdictState, seen: Seen, past: Past, step: Step) -> dict[str, Any]:
+def _remembered(state: VerdictState, seen: SeenStep, past: Past, step: VerdictStep) -> dict[str, Any]:
     """Return the fields of the state that later records are compared with."""
     decision, news, number = seen.decision, seen.news, state.judged + 1
     acts, kind = seen.act is Act.ACTS, step.kind

@@ -18,7 +18,7 @@ from streams.core.detectors.verdict.past import Past
 from streams.core.detectors.verdict.pause import is_pause
 from streams.core.detectors.verdict.settings import VerdictSettings
 from streams.core.detectors.verdict.state import VerdictState
-from streams.core.detectors.verdict.step import POINTS, Step, StepKind
+from streams.core.detectors.verdict.step import POINTS, StepKind, VerdictStep
 from streams.core.domain.decision import Decision
 from streams.core.domain.text.bounded import bounded, bounded_hash
 from streams.core.domain.tool_policy import PolicyMode, ToolPolicy
@@ -33,10 +33,10 @@ _FEW = 4
 IDLE_FREE = 3
 NOTHING_FREE = 8
 
-_STEPS = {kind: Step(kind.value, points, None) for kind, points in POINTS.items()}
+_STEPS = {kind: VerdictStep(kind.value, points, None) for kind, points in POINTS.items()}
 
 
-class Seen(NamedTuple):
+class SeenStep(NamedTuple):
     """A record as the verdict sees it.
 
     Attributes:
@@ -88,8 +88,8 @@ def failure_in(decision: Decision, settings: VerdictSettings) -> Failure | None:
 
 
 def step_of(
-    state: VerdictState, seen: Seen, past: Past, policy: ToolPolicy | None, settings: VerdictSettings
-) -> Step:
+    state: VerdictState, seen: SeenStep, past: Past, policy: ToolPolicy | None, settings: VerdictSettings
+) -> VerdictStep:
     """Return what a record is beside those before it; the first row of specification 6.5b that applies.
 
     Args:
@@ -129,7 +129,7 @@ def has_progressed(state: VerdictState, decision: Decision) -> bool:
     return bounded_hash(decision.content_hash) != state.content_hash
 
 
-def _said(state: VerdictState, seen: Seen, past: Past, settings: VerdictSettings) -> Step:
+def _said(state: VerdictState, seen: SeenStep, past: Past, settings: VerdictSettings) -> VerdictStep:
     paused = is_pause(past.longest_pause(past.start, seen.pause), settings, failing=seen.failing)
     if past.repeated_at == past.start and not paused:
         return _STEPS[StepKind.AGAIN]._replace(refers_to=state.newest_offset)
@@ -142,8 +142,8 @@ def _said(state: VerdictState, seen: Seen, past: Past, settings: VerdictSettings
 
 
 def _repeated(
-    state: VerdictState, seen: Seen, past: Past, policy: ToolPolicy | None, settings: VerdictSettings
-) -> Step:
+    state: VerdictState, seen: SeenStep, past: Past, policy: ToolPolicy | None, settings: VerdictSettings
+) -> VerdictStep:
     at, decision = past.repeated_at, seen.decision
     back = past.number_back(at)
     twin = state.judged + 1 - back
@@ -154,7 +154,9 @@ def _repeated(
     return step._replace(points=0.0) if allowed and decision.tool else step
 
 
-def _return(state: VerdictState, seen: Seen, past: Past, twin: int, settings: VerdictSettings) -> StepKind:
+def _return(
+    state: VerdictState, seen: SeenStep, past: Past, twin: int, settings: VerdictSettings
+) -> StepKind:
     """Return the kind of a step with call and result of the judged record of this number."""
     at, decision, failing = past.repeated_at, seen.decision, seen.failing
     previous = at == past.start
@@ -182,7 +184,7 @@ def _tool_before(state: VerdictState, past: Past) -> str | None:
     return state.tools[-steps_back] if len(state.tools) >= steps_back else None
 
 
-def _called_before(state: VerdictState, seen: Seen, past: Past, settings: VerdictSettings) -> StepKind:
+def _called_before(state: VerdictState, seen: SeenStep, past: Past, settings: VerdictSettings) -> StepKind:
     """Return the kind of a call that was made before, with other results."""
     at, news = past.called_at, seen.news
     if seen.act is Act.ASKS and news.size >= _RICH and (news.is_known or news.is_nearly_known):
@@ -193,7 +195,7 @@ def _called_before(state: VerdictState, seen: Seen, past: Past, settings: Verdic
     return StepKind.AGAIN_OTHER if at == past.start else StepKind.RERUN
 
 
-def _failed(state: VerdictState, seen: Seen, past: Past) -> Step:
+def _failed(state: VerdictState, seen: SeenStep, past: Past) -> VerdictStep:
     """Return what a call is that none of the records made, and that failed or was denied."""
     if not seen.decision.result:
         return _STEPS[StepKind.SILENT]
@@ -208,7 +210,7 @@ def _failed(state: VerdictState, seen: Seen, past: Past) -> Step:
     return _STEPS[StepKind.NEW_ERROR_ACTING if seen.act is Act.ACTS else StepKind.NEW_ERROR]
 
 
-def _told(state: VerdictState, seen: Seen, past: Past) -> Step:
+def _told(state: VerdictState, seen: SeenStep, past: Past) -> VerdictStep:
     """Return what a call is that none of the records made, by what came of it."""
     news, text = seen.news, seen.decision.result_text or ""
     if seen.moved:
@@ -228,7 +230,7 @@ def _told(state: VerdictState, seen: Seen, past: Past) -> Step:
     return _STEPS[StepKind.NEW if fresh >= _FEW or fresh == len(news.sample) else StepKind.FEW]
 
 
-def _little(state: VerdictState, seen: Seen) -> StepKind:
+def _little(state: VerdictState, seen: SeenStep) -> StepKind:
     """Return what a step is that tells nothing new of its own."""
     if seen.act is Act.IDLES and state.idle >= IDLE_FREE:
         return StepKind.IDLE
@@ -239,12 +241,12 @@ def _little(state: VerdictState, seen: Seen) -> StepKind:
     return StepKind.ECHO if seen.decision.result else StepKind.SILENT
 
 
-def asks_in_vain(seen: Seen) -> bool:
+def asks_in_vain(seen: SeenStep) -> bool:
     """Tell whether a question was answered, if only by nothing; what was not captured is not judged."""
     return seen.act is Act.ASKS and seen.decision.result is not None and not seen.news.numbers
 
 
-def _as_before(state: VerdictState, kind: StepKind, past: Past) -> Step:
+def _as_before(state: VerdictState, kind: StepKind, past: Past) -> VerdictStep:
     at = past.told_at()
     return (
         _STEPS[kind] if at < 0 else _STEPS[kind]._replace(refers_to=past.offset_of(at, state.newest_offset))

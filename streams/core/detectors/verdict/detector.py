@@ -11,7 +11,7 @@ from streams.core.detectors.detector import Block, CloseReason, Detector, Eddy, 
 from streams.core.detectors.standing import DetectorStanding, RuleCount
 from streams.core.detectors.verdict.act import act_of, asks_a_person
 from streams.core.detectors.verdict.advance import advanced, joined
-from streams.core.detectors.verdict.comparing import Seen, failure_in, has_progressed, step_of
+from streams.core.detectors.verdict.comparing import SeenStep, failure_in, has_progressed, step_of
 from streams.core.detectors.verdict.episode import Episode, Phase, followed, id_of, opened
 from streams.core.detectors.verdict.moments import EACH
 from streams.core.detectors.verdict.news import heard_mark, news_of, was_heard
@@ -23,7 +23,7 @@ from streams.core.detectors.verdict.rules import VerdictRules
 from streams.core.detectors.verdict.settings import VerdictSettings
 from streams.core.detectors.verdict.standing import Standing, fired, standings
 from streams.core.detectors.verdict.state import VerdictState
-from streams.core.detectors.verdict.step import Step
+from streams.core.detectors.verdict.step import VerdictStep
 from streams.core.domain.decision import Decision
 from streams.core.domain.event import EventKind, Finding
 from streams.core.domain.infrastructure import is_infrastructure
@@ -276,14 +276,14 @@ def begins_anew(decision: Decision) -> bool:
     return decision.status != "failure" and asks_a_person(decision.tool)
 
 
-def _seen(state: VerdictState, decision: Decision, settings: VerdictSettings) -> Seen:
+def _seen(state: VerdictState, decision: Decision, settings: VerdictSettings) -> SeenStep:
     news = news_of(decision, state.told)
     told = heard_mark(decision, news) if decision.result else ""
     heard = bool(told) and was_heard(state.heard, told)
     pause = decision.timestamp - state.newest_place[1] if state.newest_place else 0
     writes = decision.kind == "tool" and tool_class(decision.tool or "", settings) is ToolClass.write
     act, failure = act_of(decision, settings), failure_in(decision, settings)
-    return Seen(decision, act, news, told, heard, failure, pause, has_progressed(state, decision), writes)
+    return SeenStep(decision, act, news, told, heard, failure, pause, has_progressed(state, decision), writes)
 
 
 def _with_its_round(
@@ -350,7 +350,9 @@ def _follow(
     return state._replace(keys=keys, episode=kept), findings
 
 
-def _block(state: VerdictState, firing: Sequence[Standing], repeat_distance: int | None, step: Step) -> Block:
+def _block(
+    state: VerdictState, firing: Sequence[Standing], repeat_distance: int | None, step: VerdictStep
+) -> Block:
     strongest = _strongest(firing) if firing else None
     raw, rule, period, count = _NORMAL, None, None, None
     if strongest is not None:

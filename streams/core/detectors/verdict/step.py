@@ -117,7 +117,7 @@ POINTS: Final = MappingProxyType(
 )
 
 
-class Step(NamedTuple):
+class VerdictStep(NamedTuple):
     """The kind of a step.
 
     Attributes:

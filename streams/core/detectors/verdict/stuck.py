@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from streams.core.detectors.verdict.step import Step
+from streams.core.detectors.verdict.step import VerdictStep
 from streams.core.detectors.verdict.streak import Moment
 
 #: The score never rises above this, so that a few new results always end it.
@@ -37,7 +37,7 @@ NOT_STUCK: Final[tuple[float, Moment | None, int, Mapping[str, int], bool]] = (0
 StoredStuck: TypeAlias = Sequence[Any]
 
 
-def stuck_after(stored: StoredStuck, step: Step, moment: Moment) -> StoredStuck:
+def stuck_after(stored: StoredStuck, step: VerdictStep, moment: Moment) -> StoredStuck:
     """Return the score after one more step.
 
     Args:
@@ -45,11 +45,11 @@ def stuck_after(stored: StoredStuck, step: Step, moment: Moment) -> StoredStuck:
         step: what it is.
         moment: its record.
 
-    >>> raised = stuck_after((), Step("again", 2.0, 7), [8, 1_000, 0, None])
+    >>> raised = stuck_after((), VerdictStep("again", 2.0, 7), [8, 1_000, 0, None])
     >>> raised
     (2.0, [8, 1000, 0, None], 1, {'again': 1}, True)
-    >>> lowered = stuck_after(raised, Step("new", -1.0, None), [9, 2_000, 0, None])
-    >>> lowered[0], lowered[2:], stuck_after(lowered, Step("new", -1.0, None), [10, 3_000, 0, None])
+    >>> lowered = stuck_after(raised, VerdictStep("new", -1.0, None), [9, 2_000, 0, None])
+    >>> lowered[0], lowered[2:], stuck_after(lowered, VerdictStep("new", -1.0, None), [10, 3_000, 0, None])
     (1.0, (1, {'again': 1, 'new': 1}, False), ())
     """
     kind, points, _ = step

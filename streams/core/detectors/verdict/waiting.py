@@ -9,7 +9,7 @@ from typing import Final
 
 from streams.core.detectors.verdict.answer import has_new_output
 from streams.core.detectors.verdict.news import News
-from streams.core.detectors.verdict.step import Step, StepKind
+from streams.core.detectors.verdict.step import StepKind, VerdictStep
 from streams.core.detectors.verdict.streak import NO_STREAK, Moment, Streak
 from streams.core.domain.decision import Decision
 
@@ -33,7 +33,7 @@ _GOES_ON: Final = frozenset(
 
 
 def waiting_after(
-    waiting: Streak, step: Step, decision: Decision, news: News, previous: Moment, moment: Moment
+    waiting: Streak, step: VerdictStep, decision: Decision, news: News, previous: Moment, moment: Moment
 ) -> Streak:
     """Return ``(looks, begin, newest?)``: how often the agent looked without anything new, and since when.
 

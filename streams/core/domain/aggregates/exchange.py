@@ -131,7 +131,7 @@ class Handed(NamedTuple):
         raise ValueError("not a hand-over")
 
 
-class Turn(NamedTuple):
+class ExchangeTurn(NamedTuple):
     """One hand-over as an exchange keeps it; the fields are those of `Handed`."""
 
     at: int
@@ -142,7 +142,7 @@ class Turn(NamedTuple):
     tokens: int
 
 
-class Side(NamedTuple):
+class ExchangeSide(NamedTuple):
     """One session of an exchange.
 
     Attributes:
@@ -158,7 +158,7 @@ class Side(NamedTuple):
     trace: str
     root: str
     told: int
-    turns: tuple[Turn, ...]
+    turns: tuple[ExchangeTurn, ...]
 
     @property
     def newest(self) -> int:
@@ -166,12 +166,12 @@ class Side(NamedTuple):
         return max(turn.at for turn in self.turns)
 
 
-class Rounds(NamedTuple):
+class ExchangeRounds(NamedTuple):
     """The most rounds of two sessions, and the first and the last turn of each in them."""
 
     number: int
-    first: tuple[Turn, Turn]
-    last: tuple[Turn, Turn]
+    first: tuple[ExchangeTurn, ExchangeTurn]
+    last: tuple[ExchangeTurn, ExchangeTurn]
 
 
 class HandoverAlert(NamedTuple):
@@ -194,8 +194,8 @@ class HandoverAlert(NamedTuple):
     level: Level
     rounds: int
     tools: tuple[str, ...]
-    first: Turn
-    last: Turn
+    first: ExchangeTurn
+    last: ExchangeTurn
 
 
 class Exchange(NamedTuple):
@@ -208,7 +208,7 @@ class Exchange(NamedTuple):
     """
 
     positions: Mapping[int, int] = {}
-    sides: Mapping[str, Side] = {}
+    sides: Mapping[str, ExchangeSide] = {}
 
     @property
     def newest(self) -> int:
@@ -295,7 +295,7 @@ class Exchanges(NamedTuple):
 _NONE: Final = Exchange()
 
 
-def _stored(name: str, side: Side) -> list[object]:
+def _stored(name: str, side: ExchangeSide) -> list[object]:
     *facts, turns = side
     return [name, *facts, [[*turn] for turn in turns]]
 
@@ -313,10 +313,10 @@ def _text(stored: object) -> str:
     return stored
 
 
-def _turn(at: int, offset: int, event_id: str, known: bool, worked: bool, tokens: int) -> Turn:
+def _turn(at: int, offset: int, event_id: str, known: bool, worked: bool, tokens: int) -> ExchangeTurn:
     if not (is_place(at) and is_place(offset) and is_place(tokens)):
         raise ValueError("a place or a time is no integer")
-    return Turn(at, offset, _text(event_id), bool(known), bool(worked), tokens)
+    return ExchangeTurn(at, offset, _text(event_id), bool(known), bool(worked), tokens)
 
 
 def _side(
@@ -328,17 +328,17 @@ def _side(
     root: str,
     told: int,
     turns: Sequence[Sequence[Any]],
-) -> Side:
+) -> ExchangeSide:
     if not (turns and is_place(partition) and is_place(told)):
         raise ValueError("not a session of an exchange")
     texts = _text(agent), _text(peer), _text(tool), _text(trace), _text(root)
-    return Side(partition, *texts, told, tuple([_turn(*turn) for turn in turns]))
+    return ExchangeSide(partition, *texts, told, tuple([_turn(*turn) for turn in turns]))
 
 
-def _with_turn(before: Side | None, handed: Handed) -> Side:
-    turn = Turn(handed.at, handed.offset, handed.event_id, handed.known, handed.worked, handed.tokens)
+def _with_turn(before: ExchangeSide | None, handed: Handed) -> ExchangeSide:
+    turn = ExchangeTurn(handed.at, handed.offset, handed.event_id, handed.known, handed.worked, handed.tokens)
     turns = () if before is None else before.turns[1 - MOST_TURNS :]
-    return Side(
+    return ExchangeSide(
         handed.partition,
         handed.agent,
         handed.peer,
@@ -350,12 +350,12 @@ def _with_turn(before: Side | None, handed: Handed) -> Side:
     )
 
 
-def _alerts(sides: Mapping[str, Side], handed: Handed) -> list[HandoverAlert]:
+def _alerts(sides: Mapping[str, ExchangeSide], handed: Handed) -> list[HandoverAlert]:
     """Return what is to be alerted of the session that handed over, and of its partner."""
     name, joined = handed.session_id, Joined(handed.key.split("/", 2)[1])
     if not _has_nearest_here(name, sides, joined):
         return []
-    found: list[tuple[int, int, str, Rounds]] = []
+    found: list[tuple[int, int, str, ExchangeRounds]] = []
     for other, side in sides.items():
         if _faces(name, other, sides, joined) and _has_nearest_here(other, sides, joined):
             rounds = rounds_of(sides[name].turns, side.turns)
@@ -382,7 +382,7 @@ def _level(count: int, warn: int, loop: int) -> Level:
     return Level.WARNING if count >= warn else Level.NORMAL
 
 
-def _faces(name: str, other: str, sides: Mapping[str, Side], joined: Joined) -> bool:
+def _faces(name: str, other: str, sides: Mapping[str, ExchangeSide], joined: Joined) -> bool:
     """Tell whether two sessions may be partners: another one, and by names each has to name the other."""
     if name == other:
         return False
@@ -390,7 +390,7 @@ def _faces(name: str, other: str, sides: Mapping[str, Side], joined: Joined) -> 
     return joined is not Joined.PAIR or (one.agent == two.peer and one.peer == two.agent)
 
 
-def _has_nearest_here(name: str, sides: Mapping[str, Side], joined: Joined) -> bool:
+def _has_nearest_here(name: str, sides: Mapping[str, ExchangeSide], joined: Joined) -> bool:
     """Tell whether no other exchange joins a session with one of these more closely."""
     if joined is Joined.TRACE:
         return True
@@ -403,11 +403,11 @@ def _has_nearest_here(name: str, sides: Mapping[str, Side], joined: Joined) -> b
     return True
 
 
-def rounds_of(one: Iterable[Turn], two: Iterable[Turn]) -> Rounds | None:
+def rounds_of(one: Iterable[ExchangeTurn], two: Iterable[ExchangeTurn]) -> ExchangeRounds | None:
     """Return the most rounds of two sessions without work in between, the newest of equally many.
 
     >>> def turns(*seconds):
-    ...     return [Turn(1_000 * at, at, "", True, False, 0) for at in seconds]
+    ...     return [ExchangeTurn(1_000 * at, at, "", True, False, 0) for at in seconds]
     >>> rounds_of(turns(0, 2, 4), turns(1, 3)).number
     2
     >>> rounds_of(turns(0, 2, 4), []) is None
@@ -416,8 +416,8 @@ def rounds_of(one: Iterable[Turn], two: Iterable[Turn]) -> Rounds | None:
     merged = sorted(
         [(turn.at, side, turn.offset, turn) for side, turns in enumerate((one, two)) for turn in turns]
     )
-    best: Rounds | None = None
-    stretch: tuple[list[Turn], list[Turn]] = ([], [])
+    best: ExchangeRounds | None = None
+    stretch: tuple[list[ExchangeTurn], list[ExchangeTurn]] = ([], [])
     before = 0
     for at, side, _, turn in merged:
         if turn.worked or at - before > LONGEST_GAP_MS:
@@ -429,5 +429,5 @@ def rounds_of(one: Iterable[Turn], two: Iterable[Turn]) -> Rounds | None:
         count = min(map(len, stretch))
         if count and (best is None or count >= best.number):
             ours, theirs = stretch
-            best = Rounds(count, (ours[0], theirs[0]), (ours[-1], theirs[-1]))
+            best = ExchangeRounds(count, (ours[0], theirs[0]), (ours[-1], theirs[-1]))
     return best

@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final, NamedTuple
 
 from streams.core.entry import Entry
-from streams.formats.adapters.adapter import Problem, Reason
+from streams.formats.adapters.adapter import IntakeReason, Problem
 from streams.formats.adapters.log import Found
 from streams.formats.adapters.otlp.span import Received, Span, SpanKind
 from streams.formats.adapters.otlp.values import SESSION_KEYS, reduced, session_of
-from streams.formats.adapters.record import LARGEST_COUNT, Agent, Step, decision_log, not_captured
+from streams.formats.adapters.record import LARGEST_COUNT, Agent, AgentStep, decision_log, not_captured
 
 SPANS_REMEMBERED: Final = 2_048
 """Ids of a trace's spans, the newest ones, by which a repeated span is found."""
@@ -178,7 +178,9 @@ class Traces:
     def _one(self, trace: Trace, span: Span) -> Found:
         if span.kind == SpanKind.TOOL:
             if span.arguments is None:
-                yield Problem(trace.trace_id, Reason.NO_CONTENT, f"{span.tool}, span {span.span_id}"[:200])
+                yield Problem(
+                    trace.trace_id, IntakeReason.NO_CONTENT, f"{span.tool}, span {span.span_id}"[:200]
+                )
             arguments = not_captured(span.span_id) if span.arguments is None else span.arguments
             yield self._record(trace, span, _step(trace, span, tool=span.tool, arguments=arguments))
         elif span.kind == SpanKind.MODEL:
@@ -198,7 +200,7 @@ class Traces:
         """Yield the record of the end, if the trace is the session and has other records."""
         if trace.records == 0 or trace.name is not None:
             return
-        step = Step(
+        step = AgentStep(
             event_id=f"{trace.trace_id}/{root.span_id}" + ("" if _is_other(root) else "/end"),
             at=root.end // 1_000_000,
             status="failure" if root.failed else "success",
@@ -208,7 +210,7 @@ class Traces:
         )
         yield self._record(trace, root, step)
 
-    def _record(self, trace: Trace, span: Span, step: Step) -> Entry:
+    def _record(self, trace: Trace, span: Span, step: AgentStep) -> Entry:
         if trace.session_id is None:
             trace.session_id = trace.trace_id if trace.name is None else trace.name.value
         if step.kind != "system":
@@ -244,8 +246,8 @@ class Traces:
 
 def _step(
     trace: Trace, span: Span, *, kind: str = "tool", tool: str | None = None, arguments: Any = None
-) -> Step:
-    return Step(
+) -> AgentStep:
+    return AgentStep(
         event_id=f"{trace.trace_id}/{span.span_id}",
         at=span.end // 1_000_000,
         status="failure" if span.failed else "success",

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from streams.cli import main
-from streams.cli.text.line import Line, Span
-from streams.cli.text.report import MOST_SESSIONS_NAMED, Report
+from streams.cli.text.line import Line, TextSpan
+from streams.cli.text.report import MOST_SESSIONS_NAMED, SessionReport
 from streams.cli.text.screen import line_writer
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.text.clock import clock, duration
@@ -261,7 +261,7 @@ def test_text_of_agents_cannot_steer_standard_error(tmp_path: Path) -> None:
 
 def test_text_of_agents_is_no_markup_on_a_terminal() -> None:
     terminal = Terminal()
-    line_writer(terminal)(Line.of(Span("[red]bold[/red] :boom: https://x.example")))
+    line_writer(terminal)(Line.of(TextSpan("[red]bold[/red] :boom: https://x.example")))
     assert "[red]bold[/red] :boom: https://x.example" in terminal.getvalue()
 
 
@@ -271,7 +271,7 @@ def test_a_narrow_terminal_cuts_steps_and_wraps_reasons(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "30")
     terminal = Terminal()
-    line_writer(terminal)(Line((Span("a" * 70),), cut=cut))
+    line_writer(terminal)(Line((TextSpan("a" * 70),), cut=cut))
     assert [len(line) for line in terminal.getvalue().splitlines()] == widths
 
 
@@ -279,10 +279,10 @@ def test_colours_are_for_terminals_that_want_them(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
     coloured, plain, file = Terminal(), Terminal(), io.StringIO()
-    line_writer(coloured)(Line.of(Span("LOOP", "bold red")))
+    line_writer(coloured)(Line.of(TextSpan("LOOP", "bold red")))
     monkeypatch.setenv("NO_COLOR", "1")
-    line_writer(plain)(Line.of(Span("LOOP", "red")))
-    line_writer(file)(Line.of(Span("LOOP", "red")))
+    line_writer(plain)(Line.of(TextSpan("LOOP", "red")))
+    line_writer(file)(Line.of(TextSpan("LOOP", "red")))
     assert "\x1b[" in coloured.getvalue()
     assert (plain.getvalue().rstrip(), file.getvalue()) == ("LOOP", "LOOP\n")
 
@@ -333,7 +333,7 @@ def again(count: int, session: str, start: int = 0) -> list[dict[str, Any]]:
 
 def test_what_is_known_is_written_before_the_next_record_is_read() -> None:
     written: list[str] = []
-    telling = Report(lambda line: written.append(line.text), every_step=False)
+    telling = SessionReport(lambda line: written.append(line.text), every_step=False)
     entries = [Entry(record["session_id"], None, record, None) for record in again(4, "s1")]
     for number, judgement in enumerate(judge(entries, DEFAULTS)):
         telling.add(judgement)

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from streams.cli.text.full_screen import FullScreen
-from streams.cli.text.line import Line, Span
+from streams.cli.text.line import Line, TextSpan
 
 WIDTH, HEIGHT = 20, 4
 
@@ -45,7 +45,7 @@ class Terminal:
 
 
 def line(text: str, style: str = "") -> Line:
-    return Line((Span(text, style),), cut=True)
+    return Line((TextSpan(text, style),), cut=True)
 
 
 def test_lines_are_cut_to_the_screen_and_what_was_longer_before_is_gone() -> None:

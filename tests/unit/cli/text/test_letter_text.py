@@ -14,12 +14,16 @@ from streams.cli.text.letter_text import Listing, counts, fields, line, lines, w
 from streams.core.detectors.settings import DEFAULTS
 from streams.operate.redrive.letter import read
 from streams.operate.redrive.trial import Trial
-from streams.worker.dead_letter import Source, rejected_headers
+from streams.worker.dead_letter import LetterSource, rejected_headers
 from tests.unit.operate.redrive.test_letter import Stored
 
 TRIAL = Trial(Codec.bundled(), DEFAULTS)
 HEADERS = rejected_headers(
-    Source("decision-logs", 3, 17), ["action.status"], "action.status: wrong", group="eddy", version="0.1.0"
+    LetterSource("decision-logs", 3, 17),
+    ["action.status"],
+    "action.status: wrong",
+    group="eddy",
+    version="0.1.0",
 )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from streams.cli.text.line import Line, Span, Table
+from streams.cli.text.line import Line, TextSpan, TextTable
 from streams.cli.text.screen import echo_lines, json_bytes, line_writer
 from streams.core.domain.text.printable import escaped, escaped_json, printable
 
@@ -43,7 +43,7 @@ class Stream(io.StringIO):
 
 def written(text: str, *, terminal: bool, encoding: str = "utf-8") -> str:
     stream = Stream(terminal=terminal, encoding=encoding)
-    line_writer(stream)(Line.of(Span(text)))
+    line_writer(stream)(Line.of(TextSpan(text)))
     return stream.getvalue()
 
 
@@ -114,7 +114,7 @@ def test_json_reads_back_the_same_and_holds_nothing_a_terminal_obeys(document: A
     assert all(c.isprintable() or c == "\n" for c in written_down)
 
 
-TABLE = Table(
+TABLE = TextTable(
     "[red]Records",
     ("detector", "precision", "recall"),
     [("verdict-warning", "0.99 (0.97 to 1.00)", "\x1b[2J")],

@@ -12,13 +12,13 @@ from rich.console import Console
 
 from streams.cli.text.rich_text import wrapped
 from streams.cli.top.list_text import fitted, list_lines, rows_that_fit, snapshot
-from streams.cli.top.picture import Picture, Reading, picture, row_of
+from streams.cli.top.picture import Picture, ReadingProgress, picture, row_of
 from streams.cli.top.session_text import page, screenful
-from streams.cli.top.view import View
+from streams.cli.top.view import TopView
 from tests.stream import START_MS
 from tests.unit.console.agents import HOUR_MS, Board
 
-READING = Reading("kafka-1:9092,kafka-2:9092", 0)
+READING = ReadingProgress("kafka-1:9092,kafka-2:9092", 0)
 
 
 @cache
@@ -39,7 +39,7 @@ def taken() -> Picture:
     return picture(board().model, READING, board().now, HOUR_MS)
 
 
-def shown(width: int, height: int, view: View = View()) -> str:  # noqa: B008  # frozen
+def shown(width: int, height: int, view: TopView = TopView()) -> str:  # noqa: B008  # frozen
     lines = list_lines(taken(), view, width, height)
     assert len(lines) == height
     return "\n".join(line.text.rstrip() for line in lines)
@@ -81,7 +81,7 @@ def test_it_fills_a_terminal(width: int, height: int, rows: str) -> None:
 
 @given(st.integers(1, 200), st.integers(1, 60), st.integers(0, 30))
 def test_any_size_has_as_many_lines_as_it_says(width: int, height: int, first: int) -> None:
-    shown(width, height, View(first=first))
+    shown(width, height, TopView(first=first))
 
 
 def test_what_does_not_fit_is_counted_and_the_chosen_row_is_marked() -> None:
@@ -91,7 +91,7 @@ def test_what_does_not_fit_is_counted_and_the_chosen_row_is_marked() -> None:
     many = picture(found.model, READING, found.now, HOUR_MS)
     fit = rows_that_fit(24)
     assert fit == 9
-    lines = list_lines(many, View("s-05", 5, first=2), 80, 24)
+    lines = list_lines(many, TopView("s-05", 5, first=2), 80, 24)
     assert lines[-1].text.endswith(" 3 to 11 of 20")
     (chosen,) = [line for line in lines if any("reverse" in span.style for span in line.spans)]
     assert "s-05" in chosen.text
@@ -103,7 +103,7 @@ def test_without_a_terminal_everything_is_written_and_nothing_is_cut() -> None:
 
 
 EMPTY = Picture(
-    reading=Reading("here", 12_304, ("09:14:02 The brokers do not answer",)),
+    reading=ReadingProgress("here", 12_304, ("09:14:02 The brokers do not answer",)),
     as_of=START_MS,
     newest=START_MS - 720_000,
     live=0,
@@ -120,7 +120,7 @@ EMPTY = Picture(
 
 
 def test_silence_lag_and_trouble_are_said() -> None:
-    lines = [line.text.rstrip() for line in list_lines(EMPTY, View(), 100, 8)]
+    lines = [line.text.rstrip() for line in list_lines(EMPTY, TopView(), 100, 8)]
     assert lines[1] == (
         "0 in a loop, 2 may loop, 1 need a look for another reason · $0.41 since the loops began"
         " · 0 sessions live"
@@ -144,11 +144,11 @@ def attacked() -> tuple[Board, Any]:
 
 def test_nothing_that_an_agent_writes_moves_a_cursor_or_is_markup() -> None:
     found, row = attacked()
-    attack = picture(found.model, Reading(ATTACK, 0, (ATTACK,)), found.now, HOUR_MS)
+    attack = picture(found.model, ReadingProgress(ATTACK, 0, (ATTACK,)), found.now, HOUR_MS)
     screen = Console(file=io.StringIO(), width=80, height=24, force_terminal=True, highlight=False)
     steps = [told.fields for told in found.done(ATTACK, agent=ATTACK, tool=ATTACK) if told.fields]
     about = page(ATTACK, row, steps, found.now, explain=explained, can_pause=True)
-    lines = [*list_lines(attack, View(), 80, 24), *about]
+    lines = [*list_lines(attack, TopView(), 80, 24), *about]
     texts = [text.plain for line in lines for text in wrapped(line, screen)]
     assert all(text.isprintable() for text in texts)
     assert any("[bold red]x[/]" in text for text in texts)

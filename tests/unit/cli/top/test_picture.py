@@ -1,11 +1,11 @@
 """What there is to show of what agents did."""
 
-from streams.cli.top.picture import MOST_ROWS, Picture, Reading, picture, row_of
+from streams.cli.top.picture import MOST_ROWS, Picture, ReadingProgress, picture, row_of
 from streams.core.domain.level import Level
 from tests.unit.console.agents import HOUR_MS, Board
 from tests.unit.console.told import MINUTE_MS
 
-READING = Reading("here", 0)
+READING = ReadingProgress("here", 0)
 WARNINGS = {"episode_min_level": "WARNING"}
 
 
@@ -75,7 +75,7 @@ def test_all_are_counted_and_the_worst_are_listed() -> None:
 
 def test_before_anything_is_read_no_number_of_sessions_is_given() -> None:
     board = Board()
-    found = picture(board.model, Reading("here"), board.now, HOUR_MS)
+    found = picture(board.model, ReadingProgress("here"), board.now, HOUR_MS)
     assert (found.live, found.empty) == (None, "Reading ...")
 
 

@@ -1,23 +1,23 @@
 """Which session is chosen, while the list moves."""
 
 from streams.cli.top.keys import Key
-from streams.cli.top.view import View
+from streams.cli.top.view import TopView
 
 IDS = [f"s-{number}" for number in range(10)]
 FIT = 4
 
 
-def after(*typed: Key, view: View = View(), ids: list[str] = IDS) -> View:  # noqa: B008  # frozen
+def after(*typed: Key, view: TopView = TopView(), ids: list[str] = IDS) -> TopView:  # noqa: B008  # frozen
     for key in typed:
         view = view.pressed(key, ids, FIT)
     return view
 
 
 def test_nothing_is_chosen_before_the_first_key_and_then_the_worst() -> None:
-    assert View().settled(IDS, FIT) == View()
+    assert TopView().settled(IDS, FIT) == TopView()
     assert after(Key.DOWN).chosen == "s-0"
     assert after(Key.DOWN, Key.DOWN).chosen == "s-1"
-    assert after(Key.DOWN, Key.BACK) == View()
+    assert after(Key.DOWN, Key.BACK) == TopView()
 
 
 def test_the_choice_stays_within_the_list_and_on_the_screen() -> None:
@@ -40,7 +40,7 @@ def test_a_session_that_leaves_hands_the_choice_to_the_one_in_its_place() -> Non
     view = after(Key.DOWN, Key.DOWN)
     assert view.settled(["s-0", "s-2"], FIT).chosen == "s-2"
     assert after(Key.LAST).settled(IDS[:3], FIT).chosen == "s-2"
-    assert view.settled([], FIT) == View()
+    assert view.settled([], FIT) == TopView()
 
 
 def test_an_open_page_is_scrolled_and_stays_open_when_its_session_leaves() -> None:
@@ -56,4 +56,4 @@ def test_an_open_page_is_scrolled_and_stays_open_when_its_session_leaves() -> No
 
 def test_keys_on_an_empty_list_do_nothing() -> None:
     for key in Key:
-        assert View().pressed(key, [], FIT) == View()
+        assert TopView().pressed(key, [], FIT) == TopView()

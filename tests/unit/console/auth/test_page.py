@@ -5,7 +5,7 @@ import re
 from streams.console.auth import refusal
 from streams.console.auth.policy import AccessPolicy
 from streams.console.auth.rates import ACTIONS, AUDITED, COMMANDS, LOGINS, WHAT_IF
-from streams.console.auth.refusal import Refusal
+from streams.console.auth.refusal import AuthRefusal
 from tests.pages import ROOT
 
 PAGE = (ROOT / "docs" / "console-security.md").read_text()
@@ -46,7 +46,7 @@ def test_the_limits_are_those_of_the_code() -> None:
 
 def test_every_refusal_says_what_to_do() -> None:
     for each in REFUSALS:
-        assert isinstance(each, Refusal)
+        assert isinstance(each, AuthRefusal)
         assert re.fullmatch(r"[A-Z].*\.", each.do), each.kind
         assert re.fullmatch(r"[A-Z].*\.", each.detail), each.kind
         assert not each.title.endswith("."), each.kind

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from schemas.codec import Codec
-from streams.console.intake import Intake
+from streams.console.intake import ReadModelIntake
 from streams.console.interventions.deciding import OLDEST_MS, Deciding
 from streams.console.read_model.model import ReadModel
 from streams.control.audit import AuditRecord
@@ -98,7 +98,7 @@ async def test_an_alert_that_is_not_what_its_topic_promises_ends_nothing() -> No
 @pytest.mark.parametrize("is_new", [True, False])
 async def test_listeners_hear_of_what_is_new_and_never_of_history(is_new: bool) -> None:
     heard: list[Any] = []
-    intake = Intake(ReadModel(), Codec.bundled(), {"intervention-policy": Topic.INTERVENTION_POLICY})
+    intake = ReadModelIntake(ReadModel(), Codec.bundled(), {"intervention-policy": Topic.INTERVENTION_POLICY})
     intake.listeners[Topic.INTERVENTION_POLICY] = lambda _, told: heard.append(told)
     record = Stored(0, 0, AT, b"settings", orjson.dumps(POLICY), ())
     await intake.take([("intervention-policy", record)], is_new=is_new)

@@ -7,7 +7,7 @@ import orjson
 
 from streams.console.interventions.decided import audit_of, event_of
 from streams.core.domain.topic import Topic
-from streams.core.policy.intervention import Act, Withheld
+from streams.core.policy.intervention import InterventionAct, Withheld
 from tests.unit.console.following import following
 from tests.unit.console.interventions.test_scoreboard import AT, POLICY, RULE, fields, later, over
 from tests.unit.console.told import Told, Topics
@@ -34,7 +34,7 @@ def alert(topics: Topics, told: dict[str, Any]) -> Told:
 def decision(topics: Topics, name: str, withheld: str = "") -> Told:
     event = event_of(fields(name), None, AT)
     assert event is not None
-    found = Withheld(RULE, f"id of {name}", withheld) if withheld else Act(RULE, f"id of {name}")
+    found = Withheld(RULE, f"id of {name}", withheld) if withheld else InterventionAct(RULE, f"id of {name}")
     record = audit_of(found, event, POLICY, fields(name), "it loops")
     told: dict[str, Any] = orjson.loads(orjson.dumps(record.fields()))
     return topics.told(Topic.CONSOLE_ACTIONS, record.key.decode(), told, AT)

@@ -10,7 +10,7 @@ from streams.console.interventions.scoreboard import Fate, open_breakers, outcom
 from streams.console.interventions.versions import in_force, policy_versions
 from streams.console.read_model.rows import ActionRow, VersionRow
 from streams.core.domain.topic import Topic
-from streams.core.policy.intervention import Act, Do, Mode, Policy, Rule, When, Withheld
+from streams.core.policy.intervention import Do, InterventionAct, Mode, Policy, Rule, When, Withheld
 
 AT = 1_760_000_000_000
 RULE = Rule(name="costly", when=When(), do=Do(action="pause"))
@@ -46,7 +46,7 @@ def fields(episode: str, **given: Any) -> dict[str, Any]:
     }
 
 
-def row(decision: Act | Withheld, episode: str) -> ActionRow:
+def row(decision: InterventionAct | Withheld, episode: str) -> ActionRow:
     event = event_of(fields(episode), "api", AT)
     assert event is not None
     record = audit_of(decision, event, POLICY, fields(episode), "it loops")
@@ -66,7 +66,7 @@ def row(decision: Act | Withheld, episode: str) -> ActionRow:
 
 
 def acted(*names: str) -> list[Decided]:
-    return decided([row(Act(RULE, name), name) for name in names])
+    return decided([row(InterventionAct(RULE, name), name) for name in names])
 
 
 def later(name: str, **given: Any) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def test_a_rule_that_was_held_back_saved_nothing_and_its_breaker_is_open() -> No
 
 @pytest.mark.parametrize("body", ["{}", '{"request": 3}', '{"request": "[]"}', '{"request": "{"}'])
 def test_what_anybody_may_have_written_counts_for_nothing(body: str) -> None:
-    forged = row(Act(RULE, "e"), "e")._replace(body=body)
+    forged = row(InterventionAct(RULE, "e"), "e")._replace(body=body)
     assert decided([forged]) == []
 
 

@@ -10,14 +10,14 @@ from streams.console.lens.lens import lens
 from streams.console.lens.letters import letters, signature_of
 from streams.console.lens.rounds import episodes
 from streams.console.lens.scores import scores
-from streams.console.step import Step
+from streams.console.step import RecordStep
 from streams.core.detectors.settings import DEFAULTS
 from tests.unit.console.lens.recorded import NAMES, recorded
 
 STEPS = {name: recorded(name) for name in NAMES}
 
 
-def shown(steps: list[Step], *, folded: bool) -> list[str]:
+def shown(steps: list[RecordStep], *, folded: bool) -> list[str]:
     """Write a lens down: numbers, letters, rounds, and folds in brackets."""
     found = []
     for each in lens(steps, folded=folded).content()["steps"]:

@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.console.lens.twin import twin
-from streams.console.step import Step
+from streams.console.step import RecordStep
 from streams.core.domain.text.result_text import normalise_result, replaced_spans, with_placeholders
 from streams.core.entry import Entry
 from tests.stream import decision_log
 from tests.unit.console.lens.recorded import steps_of
 
 
-def steps(*results: str, arguments: str = '{"path": "a"}') -> list[Step]:
+def steps(*results: str, arguments: str = '{"path": "a"}') -> list[RecordStep]:
     acts = []
     for number, result in enumerate(results):
         said = {"tool_input": arguments, "tool_output_summary": result}

@@ -3,8 +3,8 @@
 import pytest
 
 from streams.console.read_model.rows import SampleRow
-from streams.console.watch.conditions import CONDITIONS, State, told
-from streams.console.watch.history import MINUTE_MS, History
+from streams.console.watch.conditions import CONDITIONS, ConditionState, told
+from streams.console.watch.history import MINUTE_MS, WorkerHistory
 
 NOW = 1_760_000_040_000
 GOOD = {
@@ -24,18 +24,18 @@ GOOD = {
 }
 
 
-def states(**changed: object) -> dict[str, State]:
+def states(**changed: object) -> dict[str, ConditionState]:
     figures = {**GOOD, **changed}
     rows = [
         SampleRow("w", name, "", NOW - (120 - minute) * MINUTE_MS, value(minute))  # type: ignore[operator]
         for name, value in figures.items()
         for minute in range(121)
     ]
-    return {each.name: each.state for each in told(History(rows), NOW)}
+    return {each.name: each.state for each in told(WorkerHistory(rows), NOW)}
 
 
 def test_a_job_that_is_well_has_no_bad_condition() -> None:
-    assert set(states().values()) == {State.GOOD}
+    assert set(states().values()) == {ConditionState.GOOD}
 
 
 @pytest.mark.parametrize(
@@ -56,14 +56,14 @@ def test_a_job_that_is_well_has_no_bad_condition() -> None:
 )
 def test_a_condition_turns_bad_and_no_other_does(name: str, figure: str, value: object) -> None:
     found = states(**{figure: value})
-    assert [each for each, state in found.items() if state is State.BAD] == [name]
+    assert [each for each, state in found.items() if state is ConditionState.BAD] == [name]
 
 
 def test_before_anything_was_said_nothing_is_known() -> None:
-    found = told(History(()), NOW)
-    assert {each.state for each in found} == {State.UNKNOWN}
+    found = told(WorkerHistory(()), NOW)
+    assert {each.state for each in found} == {ConditionState.UNKNOWN}
     assert len(found) == len(CONDITIONS)
 
 
 def test_what_is_long_past_is_not_bad_any_more() -> None:
-    assert states(lost=lambda minute: float(minute > 30))["Lost records"] is State.GOOD
+    assert states(lost=lambda minute: float(minute > 30))["Lost records"] is ConditionState.GOOD

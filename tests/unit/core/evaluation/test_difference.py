@@ -3,11 +3,11 @@
 import pytest
 
 from streams.core.evaluation.alarms import EVIDENCE
-from streams.core.evaluation.difference import Difference, differences
+from streams.core.evaluation.difference import ScoreDifference, differences
 from streams.core.evaluation.estimate import Interval
 from streams.core.evaluation.evaluation import Evaluated
 from streams.core.evaluation.labels import SessionLabel, StuckLabel, source_of
-from streams.core.evaluation.watch import Watch
+from streams.core.evaluation.watch import DetectorWatch
 
 
 def session(
@@ -18,14 +18,14 @@ def session(
     stuck: StuckLabel | None = None,
     solved: bool = False,
 ) -> Evaluated:
-    watch = Watch()
+    watch = DetectorWatch()
     watch.records = 10
     watch.raised["baseline"] = {"rule": raised}
     repetitions = None if marked is None else frozenset(marked)
     return Evaluated(SessionLabel(name, source_of(name), repetitions, 0, stuck, solved), watch)
 
 
-def compared(ours: list[Evaluated], theirs: list[Evaluated]) -> Difference:
+def compared(ours: list[Evaluated], theirs: list[Evaluated]) -> ScoreDifference:
     (found,) = differences(ours, theirs, ["baseline"], lambda source: source == "free")
     return found
 

@@ -4,10 +4,17 @@ import pytest
 
 from streams.core.evaluation.alarms import EVIDENCE
 from streams.core.evaluation.estimate import Estimate
-from streams.core.evaluation.evaluation import AlarmRate, Evaluated, Group, Part, Row, evaluate
+from streams.core.evaluation.evaluation import (
+    AlarmRate,
+    DetectorRow,
+    Evaluated,
+    SessionGroup,
+    SourceRows,
+    evaluate,
+)
 from streams.core.evaluation.labels import SessionLabel, StuckLabel, source_of
 from streams.core.evaluation.scores import Counts, total
-from streams.core.evaluation.watch import Kind, Watch
+from streams.core.evaluation.watch import CallKind, DetectorWatch
 
 RECORDS = 10
 
@@ -23,11 +30,11 @@ def session(
     **raised: set[int],
 ) -> Evaluated:
     """A session of ten records; ``raised`` by rule of verdict-warning."""
-    watch = Watch()
+    watch = DetectorWatch()
     watch.records = RECORDS
     watch.raised["verdict-warning"] = raised
     # The even ones of the ten records called the same tool as the record before.
-    watch.kinds = {Kind.SAME_TOOL: set(range(2, RECORDS, 2)), Kind.OTHER: set(range(1, RECORDS, 2))}
+    watch.kinds = {CallKind.SAME_TOOL: set(range(2, RECORDS, 2)), CallKind.OTHER: set(range(1, RECORDS, 2))}
     repetitions = None if marked is None else frozenset(marked)
     transitions = 0 if marked is None else RECORDS - 1
     watch.tokens = tokens or {}
@@ -47,12 +54,12 @@ SESSIONS = [
 ]
 
 
-def part(source: str, least: int = 1) -> Part:
+def part(source: str, least: int = 1) -> SourceRows:
     parts = evaluate(SESSIONS, ["verdict-warning"], lambda name: name == "tau", least)
     return next(part for part in parts if part.source == source)
 
 
-def row(source: str) -> Row:
+def row(source: str) -> DetectorRow:
     return part(source).rows[0]
 
 
@@ -192,8 +199,8 @@ def test_each_rule_is_weighed() -> None:
 
 def test_records_are_taken_apart_by_kind() -> None:
     kinds = row("all").kinds
-    assert kinds[Kind.SAME_TOOL].counts == Counts(hits=2, false=0, missed=1)
-    assert kinds[Kind.OTHER].counts == Counts(hits=1, false=2, missed=1)
+    assert kinds[CallKind.SAME_TOOL].counts == Counts(hits=2, false=0, missed=1)
+    assert kinds[CallKind.OTHER].counts == Counts(hits=1, false=2, missed=1)
     assert total(scores.counts for scores in kinds.values()) == row("all").steps.counts
 
 
@@ -202,9 +209,9 @@ def test_the_order_of_the_sessions_does_not_matter() -> None:
     assert backwards == evaluate(SESSIONS, ["verdict-warning"], lambda name: name == "tau")
 
 
-def watch(tokens: dict[int, float], *raised: int) -> Watch:
+def watch(tokens: dict[int, float], *raised: int) -> DetectorWatch:
     """A session of four records."""
-    found = Watch()
+    found = DetectorWatch()
     found.records = 4
     found.raised["repeat"] = {"A2": set(raised)}
     found.tokens = tokens
@@ -212,7 +219,7 @@ def watch(tokens: dict[int, float], *raised: int) -> Watch:
 
 
 def rate(*sessions: set[int]) -> AlarmRate:
-    return Group([watch({}, *raised) for raised in sessions]).rate("repeat")
+    return SessionGroup([watch({}, *raised) for raised in sessions]).rate("repeat")
 
 
 def test_records_in_a_row_hold_up_one_alarm() -> None:
@@ -239,12 +246,12 @@ def test_no_sessions_no_rate() -> None:
 
 
 def test_records_and_tokens_after_the_first_alarm_are_shares_of_all() -> None:
-    group = Group([watch({0: 10, 1: 20, 2: 30, 3: 40}, 1, 3), watch({2: 100})])
+    group = SessionGroup([watch({0: 10, 1: 20, 2: 30, 3: 40}, 1, 3), watch({2: 100})])
     assert group.spared("repeat").value == 2 / 8
     assert group.tokens_spared("repeat").value == 70 / 200
 
 
 def test_without_a_record_that_has_tokens_what_is_spared_is_unknown() -> None:
-    group = Group([watch({}, 1), watch({})])
+    group = SessionGroup([watch({}, 1), watch({})])
     assert group.spared("repeat").value == 2 / 8
     assert group.tokens_spared("repeat") == Estimate(None, None)

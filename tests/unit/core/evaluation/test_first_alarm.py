@@ -3,7 +3,15 @@
 import pytest
 
 from streams.core.evaluation.estimate import Estimate, resamples
-from streams.core.evaluation.first_alarm import Delay, Wait, delay, right_to_stop, spared, spared_share, wait
+from streams.core.evaluation.first_alarm import (
+    AlarmWait,
+    Delay,
+    delay,
+    right_to_stop,
+    spared,
+    spared_share,
+    wait,
+)
 
 NOTHING = Estimate(None, None)
 
@@ -14,7 +22,7 @@ def ten_each(first: int, last: int) -> float:
 
 def summary(*waits: int | None) -> Delay:
     """The delay of sessions without times."""
-    return delay([None if each is None else Wait(each) for each in waits], resamples(len(waits)))
+    return delay([None if each is None else AlarmWait(each) for each in waits], resamples(len(waits)))
 
 
 def values(found: Delay) -> tuple[float | None, float | None, float | None]:
@@ -23,7 +31,7 @@ def values(found: Delay) -> tuple[float | None, float | None, float | None]:
 
 def test_the_first_alarm_at_or_after_the_onset_counts() -> None:
     found = [wait({3}, 3, ten_each), wait({2, 9, 10}, 5, ten_each), wait({8}, 7, ten_each)]
-    assert found == [Wait(0, 0.0), Wait(4, 40.0), Wait(1, 10.0)]
+    assert found == [AlarmWait(0, 0.0), AlarmWait(4, 40.0), AlarmWait(1, 10.0)]
 
 
 def test_an_alarm_that_came_before_is_no_notice() -> None:
@@ -51,7 +59,7 @@ def test_where_nothing_was_noticed_there_is_no_delay() -> None:
 
 
 def test_seconds_are_of_the_sessions_that_have_times() -> None:
-    waits = [*(Wait(1, float(seconds)) for seconds in range(0, 101, 10)), Wait(7), None]
+    waits = [*(AlarmWait(1, float(seconds)) for seconds in range(0, 101, 10)), AlarmWait(7), None]
     found = delay(waits, resamples(len(waits)))
     assert (found.noticed, found.timed) == (12, 11)
     assert (found.median_seconds.value, found.most_seconds.value) == (50, 90)

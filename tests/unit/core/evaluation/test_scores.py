@@ -1,7 +1,7 @@
 """Precision, recall and F1 of hand-counted sets, and what each rule brings."""
 
 from streams.core.evaluation.estimate import Interval, percentiles, resamples
-from streams.core.evaluation.scores import Contribution, Counts, contributions, counts_of, redrawn, total
+from streams.core.evaluation.scores import Counts, RuleContribution, contributions, counts_of, redrawn, total
 
 
 def test_positions_are_compared_one_by_one() -> None:
@@ -48,8 +48,8 @@ def test_rules_are_weighed_alone_and_against_the_others() -> None:
         ({"R7": {1}}, {5}),
     ]
     assert contributions(labelled, []) == (
-        Contribution("R1", alone=Counts(2, 0, 2), only=Counts(1, 0), healthy=0),
-        Contribution("R7", alone=Counts(1, 2, 3), only=Counts(0, 2), healthy=0),
+        RuleContribution("R1", alone=Counts(2, 0, 2), only=Counts(1, 0), healthy=0),
+        RuleContribution("R7", alone=Counts(1, 2, 3), only=Counts(0, 2), healthy=0),
     )
 
 

@@ -4,29 +4,29 @@ import pytest
 
 from streams.core.evaluation.labels import StuckLabel
 from streams.core.evaluation.scores import Counts
-from streams.core.evaluation.stuck import StuckScores, StuckSessions, Told, seen
-from streams.core.evaluation.watch import Watch
+from streams.core.evaluation.stuck import StuckReport, StuckScores, StuckSessions, seen
+from streams.core.evaluation.watch import DetectorWatch
 
 RECORDS = 10
 
 
-def told(label: StuckLabel, *raised: int) -> Told:
+def told(label: StuckLabel, *raised: int) -> StuckReport:
     """A session of ten records, raised on some of them."""
-    watch = Watch()
+    watch = DetectorWatch()
     watch.records = RECORDS
     watch.raised["repeat"] = {"A2": set(raised)}
-    return Told(label, watch)
+    return StuckReport(label, watch)
 
 
-def stuck(onset: int, *raised: int, read: int | None = None) -> Told:
+def stuck(onset: int, *raised: int, read: int | None = None) -> StuckReport:
     return told(StuckLabel(True, onset, read=read), *raised)
 
 
-def free(*raised: int, read: int | None = None) -> Told:
+def free(*raised: int, read: int | None = None) -> StuckReport:
     return told(StuckLabel(False, read=read), *raised)
 
 
-def scores(*sessions: Told) -> StuckScores:
+def scores(*sessions: StuckReport) -> StuckScores:
     return StuckSessions(sessions).scores(lambda watch: watch.positions("repeat"))
 
 

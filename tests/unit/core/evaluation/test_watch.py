@@ -7,29 +7,33 @@ import pytest
 from streams.core.domain.decision import Decision
 from streams.core.domain.validation import known_fields
 from streams.core.evaluation.alarms import DETECTORS
-from streams.core.evaluation.watch import Kind, Kinds, Watch
+from streams.core.evaluation.watch import CallKind, CallKinds, DetectorWatch
 from tests.stream import Stream, decision_log
 
 
-def kinds(*calls: tuple[str | None, str]) -> list[Kind]:
-    session = Kinds()
+def kinds(*calls: tuple[str | None, str]) -> list[CallKind]:
+    session = CallKinds()
     return [session.next(decision(*call)) for call in calls]
 
 
 def test_the_first_kind_that_applies() -> None:
     assert kinds(("a", "1"), ("a", "1"), ("a", "2"), ("b", "1"), ("a", "1"), ("a", "3"), ("a", "1")) == [
-        Kind.FIRST,
-        Kind.SAME_CALL,
-        Kind.SAME_TOOL,
-        Kind.OTHER,
-        Kind.RETURNING,
-        Kind.SAME_TOOL,
-        Kind.RETURNING,
+        CallKind.FIRST,
+        CallKind.SAME_CALL,
+        CallKind.SAME_TOOL,
+        CallKind.OTHER,
+        CallKind.RETURNING,
+        CallKind.SAME_TOOL,
+        CallKind.RETURNING,
     ]
 
 
 def test_thoughts_are_calls_without_a_tool() -> None:
-    assert kinds((None, "so"), (None, "so"), (None, "then")) == [Kind.FIRST, Kind.SAME_CALL, Kind.SAME_TOOL]
+    assert kinds((None, "so"), (None, "so"), (None, "then")) == [
+        CallKind.FIRST,
+        CallKind.SAME_CALL,
+        CallKind.SAME_TOOL,
+    ]
 
 
 def fire(rule: str, count: int, period: int | None = None, level: str = "WARNING") -> dict[str, Any]:
@@ -52,15 +56,15 @@ def decision(
     return Decision.of(0, 0, known)
 
 
-def watched(*records: tuple[str, dict[str, Any]]) -> Watch:
-    watch = Watch()
+def watched(*records: tuple[str, dict[str, Any]]) -> DetectorWatch:
+    watch = DetectorWatch()
     for tool, eddy in records:
         watch.add(decision(tool), eddy)
     return watch
 
 
 def test_the_baseline_is_the_same_call_as_the_record_before() -> None:
-    watch = Watch()
+    watch = DetectorWatch()
     for arguments in ("a", "a", "b", "a", "a"):
         watch.add(decision(arguments=arguments), verdict())
     assert watch.positions("baseline") == {1, 4}
@@ -82,15 +86,15 @@ def test_a_step_that_raises_the_stuck_score_is_named_by_its_kind() -> None:
 
 def test_records_are_sorted_by_kind() -> None:
     assert watched(*((tool, verdict()) for tool in "aabba")).kinds == {
-        Kind.FIRST: {0},
-        Kind.SAME_CALL: {1, 3},
-        Kind.OTHER: {2},
-        Kind.RETURNING: {4},
+        CallKind.FIRST: {0},
+        CallKind.SAME_CALL: {1, 3},
+        CallKind.OTHER: {2},
+        CallKind.RETURNING: {4},
     }
 
 
 def test_a_refused_record_keeps_its_place() -> None:
-    watch = Watch()
+    watch = DetectorWatch()
     watch.add(decision(), verdict())
     watch.skip()
     watch.add(decision(), verdict(fire("R1", 3)))
@@ -99,7 +103,7 @@ def test_a_refused_record_keeps_its_place() -> None:
 
 
 def test_seconds_are_those_of_the_records_and_unknown_for_a_refused_one() -> None:
-    watch = Watch()
+    watch = DetectorWatch()
     watch.add(decision(at_ms=0), verdict())
     watch.skip()
     watch.add(decision(at_ms=2_500), verdict())
@@ -108,21 +112,21 @@ def test_seconds_are_those_of_the_records_and_unknown_for_a_refused_one() -> Non
 
 
 def test_a_clock_that_goes_back_makes_no_wait_shorter_than_none() -> None:
-    watch = Watch()
+    watch = DetectorWatch()
     watch.add(decision(at_ms=2_500), verdict())
     watch.add(decision(at_ms=0), verdict())
     assert watch.seconds(0, 1) == 0.0
 
 
 def test_a_made_up_clock_tells_no_seconds() -> None:
-    watch = Watch(timed=False)
+    watch = DetectorWatch(timed=False)
     watch.add(decision(), verdict())
     watch.add(decision(at_ms=10_000), verdict())
     assert watch.seconds(0, 1) is None
 
 
 def test_a_record_without_tokens_is_not_one_that_used_none() -> None:
-    watch = Watch()
+    watch = DetectorWatch()
     for state_delta in ({"tokens_consumed": 7.0}, {}, {"tokens_consumed": 0.0}, {"tokens_consumed": None}):
         watch.add(decision(**state_delta), verdict())
     assert watch.tokens == {0: 7, 2: 0}
@@ -190,7 +194,7 @@ def test_the_evidence_passes_over_records_that_were_not_judged() -> None:
 
 
 def test_every_detector_answers_what_the_pipeline_reports() -> None:
-    stream, watch = Stream(), Watch()
+    stream, watch = Stream(), DetectorWatch()
     for number in range(6):
         outcome = stream.scored(decision_log("again", "run_tests", number=number, error="one failed"))
         watch.add(outcome.decision, outcome.enriched["eddy"])

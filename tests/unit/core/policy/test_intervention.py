@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 
 from streams.core.detectors.verdict.settings import RULES
 from streams.core.policy.intervention import (
-    Act,
     Do,
     Done,
-    Event,
+    EpisodeEvent,
+    InterventionAct,
     Limits,
     Mode,
     Policy,
+    PolicyTally,
     Rule,
-    Tally,
     When,
     Withheld,
     decide,
@@ -35,16 +35,16 @@ def policy(*rules: Rule) -> Policy:
     return Policy(version=3, mode=Mode.DRY_RUN, rules=rules)
 
 
-def event(episode: str = "e-1", at: int = AT, **given: Any) -> Event:
+def event(episode: str = "e-1", at: int = AT, **given: Any) -> EpisodeEvent:
     told: dict[str, Any] = {"agent_id": "coder-7", "task_type": "api", "phase": "escalated", "level": "LOOP"}
     told |= {"rule": "R1", "tokens": 20_000, "cost": 0.5, "session_id": f"of {episode}", **given}
-    return Event(**told, episode_id=episode, at=at)
+    return EpisodeEvent(**told, episode_id=episode, at=at)
 
 
 def test_the_first_rule_that_is_about_an_event_decides() -> None:
     rules = rule("other", when={"rules": ("R7",)}), rule("first"), rule("second")
-    found = decide(policy(*rules), event(), Tally((), LIVE))
-    assert isinstance(found, Act)
+    found = decide(policy(*rules), event(), PolicyTally((), LIVE))
+    assert isinstance(found, InterventionAct)
     assert found.rule.name == "first"
 
 
@@ -64,38 +64,38 @@ def test_a_rule_is_about_what_it_names_and_nothing_else(
     when: dict[str, Any], fits: dict[str, Any], does_not: dict[str, Any]
 ) -> None:
     found = policy(rule(when=when))
-    assert isinstance(decide(found, event(**fits), Tally((), LIVE)), Act)
-    assert decide(found, event(**does_not), Tally((), LIVE)) is None
+    assert isinstance(decide(found, event(**fits), PolicyTally((), LIVE)), InterventionAct)
+    assert decide(found, event(**does_not), PolicyTally((), LIVE)) is None
 
 
 def test_a_policy_that_is_off_decides_nothing() -> None:
-    assert decide(Policy(version=3, rules=(rule(),)), event(), Tally((), LIVE)) is None
+    assert decide(Policy(version=3, rules=(rule(),)), event(), PolicyTally((), LIVE)) is None
 
 
 def test_what_was_done_about_an_episode_is_not_done_again() -> None:
     done = Done("costly", "e-1", "of e-1", AT - 5_000)
-    assert decide(policy(rule()), event(), Tally((done,), LIVE)) is None
+    assert decide(policy(rule()), event(), PolicyTally((done,), LIVE)) is None
 
 
 def test_one_session_is_never_too_large_a_share() -> None:
     found = policy(rule(max_share_of_live=0.05))
-    assert isinstance(decide(found, event(), Tally((), 3)), Act)
+    assert isinstance(decide(found, event(), PolicyTally((), 3)), InterventionAct)
     before = Done("costly", "e-0", "of e-0", AT - 1_000)
-    held_back = decide(found, event(), Tally((before,), 3))
+    held_back = decide(found, event(), PolicyTally((before,), 3))
     assert isinstance(held_back, Withheld)
     assert held_back.why == "2 of 3 live sessions would be more than 5%"
 
 
 def test_a_limit_opens_the_breaker_for_as_long_as_the_version_is_in_force() -> None:
     found, done = policy(rule(per_10_min=1)), [Done("costly", "e-0", "of e-0", AT - 1_000)]
-    first = decide(found, event("e-1"), Tally(done, LIVE))
+    first = decide(found, event("e-1"), PolicyTally(done, LIVE))
     assert isinstance(first, Withheld)
     done.append(Done("costly", "e-1", "of e-1", AT, withheld=True))
     much_later = event("e-2", AT + 86_400_000)
-    second = decide(found, much_later, Tally(done, LIVE))
+    second = decide(found, much_later, PolicyTally(done, LIVE))
     assert isinstance(second, Withheld)
     assert second.why == "its breaker is open"
-    assert isinstance(decide(found, much_later, Tally((), LIVE)), Act)
+    assert isinstance(decide(found, much_later, PolicyTally((), LIVE)), InterventionAct)
 
 
 EVENTS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 1_500_000)), max_size=40)
@@ -110,8 +110,8 @@ def test_no_limit_is_ever_exceeded_and_each_id_is_asked_for_once(
     ids = []
     for number, after in sorted(events, key=lambda each: each[1]):
         told = event(f"e-{number}", AT + after)
-        decision = decide(found, told, Tally(done, live))
-        assert decision == decide(found, told, Tally(tuple(done), live))
+        decision = decide(found, told, PolicyTally(done, live))
+        assert decision == decide(found, told, PolicyTally(tuple(done), live))
         if decision is None:
             continue
         withheld = isinstance(decision, Withheld)

@@ -4,15 +4,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.core.policy.intervention import (
-    Act,
     Do,
     Done,
-    Event,
+    EpisodeEvent,
+    InterventionAct,
     Limits,
     Mode,
     Policy,
+    PolicyTally,
     Rule,
-    Tally,
     When,
     Withheld,
     decide,
@@ -28,8 +28,8 @@ def rule(name: str, *of: str, per_10_min: int = 1_000) -> Rule:
     return Rule(name=name, when=When(rules=of), do=Do(action="pause"), limits=limits)
 
 
-def event(number: int, after: int = 0, of: str = "R1") -> Event:
-    return Event(
+def event(number: int, after: int = 0, of: str = "R1") -> EpisodeEvent:
+    return EpisodeEvent(
         f"e-{number}", f"s-{number}", "coder-7", None, "escalated", "LOOP", of, 20_000, None, AT + after
     )
 
@@ -37,15 +37,15 @@ def event(number: int, after: int = 0, of: str = "R1") -> Event:
 @given(st.permutations(NAMES), st.sampled_from(NAMES))
 def test_rules_that_are_not_about_an_event_may_stand_anywhere(order: list[str], of: str) -> None:
     policy = Policy(version=1, mode=Mode.DRY_RUN, rules=tuple(rule(f"of {each}", each) for each in order))
-    found = decide(policy, event(1, of=of), Tally((), 100))
-    assert isinstance(found, Act)
+    found = decide(policy, event(1, of=of), PolicyTally((), 100))
+    assert isinstance(found, InterventionAct)
     assert found.rule.name == f"of {of}"
 
 
 @given(st.lists(st.sampled_from(NAMES), min_size=1, max_size=6))
 def test_of_the_rules_that_are_about_an_event_the_first_decides(of: list[str]) -> None:
     rules = tuple(rule(f"{number}", each) for number, each in enumerate(of))
-    found = decide(Policy(version=1, mode=Mode.DRY_RUN, rules=rules), event(1), Tally((), 100))
+    found = decide(Policy(version=1, mode=Mode.DRY_RUN, rules=rules), event(1), PolicyTally((), 100))
     assert (None if found is None else found.rule.name) == (f"{of.index('R1')}" if "R1" in of else None)
 
 
@@ -58,7 +58,7 @@ def test_events_out_of_order_exceed_no_limit_of_ten_minutes(events: list[tuple[i
     done: list[Done] = []
     for number, after in events:
         told = event(number, after)
-        found = decide(policy, told, Tally(done, 100))
+        found = decide(policy, told, PolicyTally(done, 100))
         if found is not None:
             held = isinstance(found, Withheld)
             done.append(Done("costly", told.episode_id, told.session_id, told.at, held))

@@ -8,7 +8,7 @@ import orjson
 
 from streams.core.domain.validation import problems
 from streams.formats.adapters import claude_code, codex, gemini_stream_json, langsmith
-from streams.formats.adapters.adapter import MOST_KINDS, MOST_OPEN_CALLS, Format, Problem, Reason
+from streams.formats.adapters.adapter import MOST_KINDS, MOST_OPEN_CALLS, Format, IntakeReason, Problem
 from streams.formats.adapters.record import LARGEST_COUNT, LONGEST_NAME
 from tests.unit.formats.adapters.reading import logs, reasons
 from tests.unit.formats.adapters.test_claude_code import answered, called, said
@@ -43,7 +43,7 @@ def test_open_calls_are_limited_over_all_sessions_of_an_input() -> None:
         found += adapter.feed(orjson.dumps(opened))
         if number == MOST_OPEN_CALLS // 2:
             adapter = claude_code.FORMAT.resume("run.jsonl", adapter.state())
-    assert [each.reason for each in found] == [Reason.UNANSWERED] * 4
+    assert [each.reason for each in found] == [IntakeReason.UNANSWERED] * 4
     assert {each.where for each in found} == {"s0"}
     still = [each for each in adapter.close() if isinstance(each, Problem)]
     assert len(still) == MOST_OPEN_CALLS - 1

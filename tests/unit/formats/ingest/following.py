@@ -7,12 +7,12 @@ from typing import Any
 
 from streams.core.errors import InfrastructureError
 from streams.formats.content import Content
-from streams.formats.ingest.account import Account
-from streams.formats.ingest.ingestion import Ingestion, Request
+from streams.formats.ingest.account import IngestAccount
+from streams.formats.ingest.ingestion import Ingestion, IngestRequest
 from streams.formats.ingest.opening import Opening
 from streams.formats.ingest.own_formats import AUTO, EVERY, choice
 from streams.formats.ingest.places import candidates
-from streams.formats.ingest.sink import Sent
+from streams.formats.ingest.sink import SentRecord
 from streams.formats.ingest.store import Store
 
 SAMPLES = Path(__file__).parents[3] / "samples"
@@ -49,7 +49,7 @@ class Kept:
     batches: int = 0
     refuse: Callable[[int], str | None] = lambda _number: None
 
-    async def write(self, records: Sequence[Sent]) -> None:
+    async def write(self, records: Sequence[SentRecord]) -> None:
         self.batches += 1
         refusal = self.refuse(self.batches)
         if refusal != "before":
@@ -67,7 +67,7 @@ class World:
 
     folder: Path
     sink: Kept = field(default_factory=Kept)
-    account: Account = field(default_factory=Account)
+    account: IngestAccount = field(default_factory=IngestAccount)
     notices: list[str] = field(default_factory=list)
     content: Content = Content.FULL
     since: int = 0
@@ -90,7 +90,7 @@ class World:
             store,
             self.sink,
             Script(steps),
-            Request(self.content, follow),
+            IngestRequest(self.content, follow),
             notice=self.notices.append,
         )
         try:

@@ -18,7 +18,7 @@ from streams.core.errors import ProducerFencedError
 from streams.kafka.patches.in_flight import allow_several_in_flight
 from streams.kafka.patches.leased_sender import LeasedSender
 from streams.kafka.patches.redating import Redating
-from streams.worker.delivery.lease import Lease
+from streams.worker.delivery.lease import WorkerLease
 from streams.worker.delivery.producer import publish
 from tests.unit.kafka.answering_broker import TOPIC, AnsweringBroker
 
@@ -32,7 +32,7 @@ class World:
 
     def __init__(self) -> None:
         self.at = 0.0
-        self.lease = Lease(SESSION_S, SESSION_S, lambda: self.at)
+        self.lease = WorkerLease(SESSION_S, SESSION_S, lambda: self.at)
         self.lease.heard(self.at)
         self.producer = AIOKafkaProducer(enable_idempotence=True, retry_backoff_ms=1)
         allow_several_in_flight(self.producer)

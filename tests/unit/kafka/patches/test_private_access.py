@@ -12,7 +12,7 @@ import aiokafka
 import pytest
 
 ROOT = Path(__file__).parents[4]
-FIXES = ROOT / "streams" / "brokers" / "client_fixes"
+FIXES = ROOT / "streams" / "kafka" / "patches"
 OUR_OWN = {"self", "cls", "other"}
 THEIRS = "\n".join(path.read_text() for path in Path(inspect.getfile(aiokafka)).parent.rglob("*.py"))
 

@@ -11,9 +11,9 @@ from aiokafka.record.legacy_records import LegacyRecordBatchBuilder
 from aiokafka.record.util import calc_crc32c
 from aiokafka.structs import TopicPartition
 
-from streams.core.domain.unreadable import Raw, Unreadable
+from streams.core.domain.unreadable import RawKind, Unreadable
 from streams.kafka.patches.careful_fetch import _received
-from streams.kafka.patches.record_batches import Batches, Watch
+from streams.kafka.patches.record_batches import Batches, BatchWatch
 from tests.hostile.raw_batch import batch, record
 
 TP = TopicPartition("decision-logs", 0)
@@ -41,10 +41,10 @@ def with_attributes(raw: bytes, attributes: int, producer_id: int) -> bytes:
 
 
 def fetched(
-    raw: bytes, *, position: int = 0, end: int = 1000, watch: Watch | None = None, aborted: Any = ()
+    raw: bytes, *, position: int = 0, end: int = 1000, watch: BatchWatch | None = None, aborted: Any = ()
 ) -> tuple[list[Any], int]:
     """Return what a poll brings of an answer, and the offset of the next fetch."""
-    batches = Batches(TP, raw, position, end, Watch(LIMIT) if watch is None else watch)
+    batches = Batches(TP, raw, position, end, BatchWatch(LIMIT) if watch is None else watch)
     records = PartitionRecords(TP, batches, list(aborted), position, None, None, True, READ_COMMITTED)
     records._consumer_record = _received
     return list(records), records.next_fetch_offset
@@ -107,7 +107,7 @@ def test_a_batch_that_cannot_be_decompressed_is_set_aside_with_its_bytes() -> No
     raw = batch(zstd(record(b"k", b"0"))[:-2], 2, timestamp=NOW, codec="zstd")
     found, following = fetched(raw + written(b"2", base=2))
     assert [each.offset for each in found] == [0, 1, 2]
-    assert (found[0].raw, found[0].value) == (Raw.BATCH, raw)
+    assert (found[0].raw, found[0].value) == (RawKind.BATCH, raw)
     assert (found[1].raw, found[1].value) == (None, None)
     assert following == 3
 
@@ -126,7 +126,7 @@ def test_a_batch_that_holds_too_much_is_set_aside_without_its_bytes() -> None:
 
 
 def test_a_wrong_checksum_is_fetched_again_and_may_have_been_the_wire() -> None:
-    good, watch = written(b"1", b"2", base=1), Watch(LIMIT)
+    good, watch = written(b"1", b"2", base=1), BatchWatch(LIMIT)
     found, following = fetched(written(b"0") + damaged(good), watch=watch)
     assert (values(found), following) == ([b"0"], 1)
     assert watch.try_again
@@ -136,7 +136,7 @@ def test_a_wrong_checksum_is_fetched_again_and_may_have_been_the_wire() -> None:
 
 
 def test_a_batch_that_came_after_its_broker_looked_for_the_end_is_fetched_again_at_once() -> None:
-    new, watch = written(b"1", base=1), Watch(LIMIT)
+    new, watch = written(b"1", base=1), BatchWatch(LIMIT)
     found, following = fetched(written(b"0") + new, end=1, watch=watch)
     assert (values(found), following) == ([b"0"], 1)
     assert not watch.try_again
@@ -148,7 +148,7 @@ def test_a_batch_that_came_after_its_broker_looked_for_the_end_is_fetched_again_
 def test_a_batch_that_stays_behind_the_end_is_waited_for_and_set_aside(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    raw, watch = written(b"1", base=1), Watch(LIMIT)
+    raw, watch = written(b"1", base=1), BatchWatch(LIMIT)
     for attempt in range(4):
         assert fetched(raw, position=1, end=1, watch=watch) == ([], 1)
         assert watch.try_again is (attempt > 0)
@@ -161,12 +161,12 @@ def test_a_batch_that_stays_behind_the_end_is_waited_for_and_set_aside(
 def test_a_checksum_that_stays_wrong_costs_the_offsets_of_its_batch(
     behind: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    bad, watch = damaged(written(b"1", b"2", base=1)), Watch(LIMIT)
+    bad, watch = damaged(written(b"1", b"2", base=1)), BatchWatch(LIMIT)
     for _ in range(4):
         assert fetched(bad + behind, position=1, watch=watch) == ([], 1)
     found, following = fetched(bad + behind, position=1, watch=watch)
     assert [each.offset for each in found] == ([1, 2, 3] if behind else [1, 2])
-    assert (found[0].value, found[0].raw) == (bad, Raw.BATCH)
+    assert (found[0].value, found[0].raw) == (bad, RawKind.BATCH)
     assert "checksum" in found[0].detail
     assert following == found[-1].offset + 1
     assert "the batch of the offsets 1 to 2 is damaged" in caplog.text
@@ -176,7 +176,7 @@ def test_a_checksum_that_stays_wrong_costs_the_offsets_of_its_batch(
 def test_of_a_damaged_batch_nothing_is_believed(delta: int) -> None:
     raw = bytearray(written(b"1", base=1))
     raw[23:27] = struct.pack(">i", delta)
-    watch = Watch(LIMIT)
+    watch = BatchWatch(LIMIT)
     for _ in range(4):
         fetched(bytes(raw), position=1, end=50, watch=watch)
     found, following = fetched(bytes(raw), position=1, end=50, watch=watch)
@@ -189,7 +189,7 @@ def test_of_a_damaged_batch_nothing_is_believed(delta: int) -> None:
 
 def test_a_poll_ends_behind_the_batch_that_fills_it() -> None:
     raw = written(bytes(LIMIT - 20), codec="zstd") + written(b"1", base=1) + written(b"2", base=2)
-    watch = Watch(LIMIT)
+    watch = BatchWatch(LIMIT)
     found, following = fetched(raw, watch=watch)
     assert (len(found), following) == (1, 1)
     watch.unpacked = 0
@@ -198,7 +198,7 @@ def test_a_poll_ends_behind_the_batch_that_fills_it() -> None:
 
 
 def test_a_poll_that_is_full_takes_its_first_batch_all_the_same() -> None:
-    watch = Watch(LIMIT, unpacked=LIMIT)
+    watch = BatchWatch(LIMIT, unpacked=LIMIT)
     assert fetched(written(b"0") + written(b"1", base=1), watch=watch)[1] == 1
 
 
@@ -254,7 +254,7 @@ def test_whatever_the_bytes_are_the_partition_moves_on(seed: int) -> None:
         batches = list(good)
         which = chance.randrange(3)
         batches[which] = spoilt(chance, batches[which])
-        watch, position, offsets = Watch(LIMIT), 0, []
+        watch, position, offsets = BatchWatch(LIMIT), 0, []
         for _ in range(60):
             raw = answer(batches, position)
             if position >= 15 or not Batches(TP, raw, position, 15, watch).has_batch():

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.core.domain.unreadable import Raw, Unreadable
+from streams.core.domain.unreadable import RawKind, Unreadable
 from streams.kafka.patches.salvage import MOST_LETTERS, Frame, Salvaged, lost, salvage
 from tests.hostile.raw_batch import record, sized, varint
 
@@ -65,7 +65,7 @@ def test_of_a_record_whose_parts_make_no_sense_the_bytes_are_kept() -> None:
     body = b"\0" + varint(0) + varint(1) + varint(99) + b"short"
     records = record(None, b"0") + varint(len(body)) + body + record(None, b"2", offset_delta=2)
     _, second, third = read(records, 3)
-    assert (second.offset, second.raw, second.value) == (1, Raw.RECORD, body)
+    assert (second.offset, second.raw, second.value) == (1, RawKind.RECORD, body)
     assert isinstance(third, Salvaged)
 
 
@@ -73,7 +73,7 @@ def test_behind_a_length_that_makes_no_sense_the_rest_is_one_piece() -> None:
     rest = varint(500) + b"rest"
     first, second, third = read(record(None, b"0") + rest, 3)
     assert isinstance(first, Salvaged)
-    assert (second.offset, second.raw, second.value) == (1, Raw.BATCH, rest)
+    assert (second.offset, second.raw, second.value) == (1, RawKind.BATCH, rest)
     assert (third.offset, third.raw, third.value) == (2, None, None)
 
 
@@ -109,7 +109,7 @@ def test_a_header_is_never_lost(headers) -> None:
 def test_a_huge_number_of_headers_is_no_number_of_headers() -> None:
     body = b"\0" + varint(0) + varint(0) + sized(None) + sized(None) + varint(1 << 31)
     (found,) = read(varint(len(body)) + body, 1)
-    assert (found.raw, found.value) == (Raw.RECORD, body)
+    assert (found.raw, found.value) == (RawKind.RECORD, body)
 
 
 def test_a_bounded_number_of_letters_stands_for_any_number_of_offsets() -> None:

@@ -10,13 +10,13 @@ from streams.core.domain.outgoing import Row
 from streams.kafka.patches.transaction_begin import TransactionBegin
 from streams.worker.crash_point import CrashPoint
 from streams.worker.delivery.producer import publish
-from streams.worker.delivery.transactions import Batch, TransactionalProducer
+from streams.worker.delivery.transactions import TransactionalProducer, TransactionBatch
 from streams.worker.effects import Consumed
 from tests.unit.kafka.answering_broker import TOPIC, AnsweringBroker
 
 GROUP = "eddy"
 ROWS: list[Row] = [(b"k", b"v", 1_000, [])]
-BATCHES = [Batch(TOPIC, 0, ROWS), Batch(TOPIC, 1, ROWS)]
+BATCHES = [TransactionBatch(TOPIC, 0, ROWS), TransactionBatch(TOPIC, 1, ROWS)]
 ADDED = ["AddPartitionsToTxn", "AddOffsetsToTxn"]
 
 

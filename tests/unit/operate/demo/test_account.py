@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from streams.operate.demo.account import Account
+from streams.operate.demo.account import DemoAccount
 
 
 def enriched(
@@ -22,12 +22,12 @@ def enriched(
 
 
 @pytest.fixture
-def account() -> Account:
+def account() -> DemoAccount:
     """Return the account of three records sent."""
-    return Account(sent={(0, 0), (0, 1), (1, 0)})
+    return DemoAccount(sent={(0, 0), (0, 1), (1, 0)})
 
 
-def test_everything_is_lost_until_it_comes_back(account: Account) -> None:
+def test_everything_is_lost_until_it_comes_back(account: DemoAccount) -> None:
     assert account.lost == 3
     account.enriched(enriched(0, 0))
     account.dead_letter(0, 1, "key")
@@ -36,7 +36,7 @@ def test_everything_is_lost_until_it_comes_back(account: Account) -> None:
     assert account.lost == 0
 
 
-def test_what_comes_twice_counts_once(account: Account) -> None:
+def test_what_comes_twice_counts_once(account: DemoAccount) -> None:
     assert account.enriched(enriched(0, 0))
     assert not account.enriched(enriched(0, 0))
     for _ in range(2):
@@ -49,7 +49,7 @@ def test_what_comes_twice_counts_once(account: Account) -> None:
 
 @pytest.mark.parametrize("kind", ["entropy_alert", "loop_episode", "divergence_suspected", "drift_pattern"])
 def test_an_alert_that_was_announced_and_does_not_come_is_lost(kind: str) -> None:
-    account = Account(sent={(0, 0)})
+    account = DemoAccount(sent={(0, 0)})
     account.enriched(enriched(0, 0, [(kind, "")]))
     assert account.lost == 1
     account.alert({"id": f"s/0/0/{kind}"})
@@ -58,7 +58,7 @@ def test_an_alert_that_was_announced_and_does_not_come_is_lost(kind: str) -> Non
 
 @pytest.mark.parametrize("kind", ["budget", "response"])
 def test_advice_that_was_announced_and_does_not_come_is_lost(kind: str) -> None:
-    account = Account(sent={(0, 0)})
+    account = DemoAccount(sent={(0, 0)})
     account.enriched(enriched(0, 0, [(kind, "")]))
     assert account.lost == 1
     account.advised({"id": f"s/0/0/{kind}"})
@@ -67,19 +67,19 @@ def test_advice_that_was_announced_and_does_not_come_is_lost(kind: str) -> None:
 
 @pytest.mark.parametrize(("kind", "level"), [("node_state", "LOOP"), ("loop_episode", "WARNING")])
 def test_an_event_that_comes_nowhere_else_is_not_waited_for(kind: str, level: str) -> None:
-    account = Account(sent={(0, 0)})
+    account = DemoAccount(sent={(0, 0)})
     account.enriched(enriched(0, 0, [(kind, "/x")], level=level))
     assert account.lost == 0
 
 
 def test_an_alert_may_come_before_the_record_that_announces_it() -> None:
-    account = Account(sent={(0, 0)})
+    account = DemoAccount(sent={(0, 0)})
     account.alert({"id": "s/0/0/entropy_alert"})
     account.enriched(enriched(0, 0, [("entropy_alert", "")]))
     assert account.lost == 0
 
 
-def test_a_session_is_known_by_its_newest_record(account: Account) -> None:
+def test_a_session_is_known_by_its_newest_record(account: DemoAccount) -> None:
     for offset in range(2):
         account.enriched(enriched(0, offset))
     account.enriched(enriched(1, 0, session="other"))

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from streams.cli.demo import Screen, numbers, summary
+from streams.cli.demo import DemoScreen, numbers, summary
 from streams.cli.text.line import Line
-from streams.operate.demo.account import Account
-from streams.operate.demo.performance import Outcome
+from streams.operate.demo.account import DemoAccount
+from streams.operate.demo.performance import PerformanceOutcome
 
 
 def alert(session: str, offset: int, **fields: Any) -> dict[str, Any]:
@@ -62,26 +62,26 @@ def plain(lines: Any) -> list[str]:
 
 
 @pytest.fixture
-def screen() -> tuple[Screen, list[Line]]:
+def screen() -> tuple[DemoScreen, list[Line]]:
     lines: list[Line] = []
-    return Screen(lines.append), lines
+    return DemoScreen(lines.append), lines
 
 
-def test_an_alert_is_told_with_session_rule_and_reason(screen: tuple[Screen, list[Line]]) -> None:
+def test_an_alert_is_told_with_session_rule_and_reason(screen: tuple[DemoScreen, list[Line]]) -> None:
     told, lines = screen
     told.alerted(pattern("s-1", 3))
     [text] = plain(lines)
     assert text.endswith(" s  ▲ s-1  read_loop: read a.py once more, though nothing has changed it since")
 
 
-def test_an_alert_without_news_is_not_told(screen: tuple[Screen, list[Line]]) -> None:
+def test_an_alert_without_news_is_not_told(screen: tuple[DemoScreen, list[Line]]) -> None:
     told, lines = screen
     told.alerted(alert("s-1", 3, event_type="entropy_alert", reason="every_record"))
     told.alerted(looping("s-1", 3, phase="still_open"))
     assert lines == []
 
 
-def test_the_end_of_a_loop_is_told_too(screen: tuple[Screen, list[Line]]) -> None:
+def test_the_end_of_a_loop_is_told_too(screen: tuple[DemoScreen, list[Line]]) -> None:
     told, lines = screen
     told.alerted(looping("s-1", 3, phase="recovered", reason="quiet"))
     [text] = plain(lines)
@@ -89,10 +89,10 @@ def test_the_end_of_a_loop_is_told_too(screen: tuple[Screen, list[Line]]) -> Non
 
 
 def test_progress_is_told_once_a_second(
-    screen: tuple[Screen, list[Line]], monkeypatch: pytest.MonkeyPatch
+    screen: tuple[DemoScreen, list[Line]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told, lines = screen
-    account = Account(sent={(0, 0), (0, 1)}, scored={"a"})
+    account = DemoAccount(sent={(0, 0), (0, 1)}, scored={"a"})
     now = told._started
     for seconds in (0.5, 1.1, 1.5, 2.2):
         monkeypatch.setattr("streams.cli.demo.time.monotonic", lambda at=now + seconds: at)
@@ -102,9 +102,9 @@ def test_progress_is_told_once_a_second(
     ] * 2
 
 
-def outcome(*told: dict[str, Any], lost: int = 0, seconds: float = 2.0) -> Outcome:
+def outcome(*told: dict[str, Any], lost: int = 0, seconds: float = 2.0) -> PerformanceOutcome:
     advice = [each for each in told if each["event_type"] == "response"]
-    account = Account(
+    account = DemoAccount(
         sent={(0, offset) for offset in range(4 + lost)},
         scored={"a", "b"},
         dead={(0, 0): "key", (0, 1): "future"},
@@ -112,7 +112,7 @@ def outcome(*told: dict[str, Any], lost: int = 0, seconds: float = 2.0) -> Outco
         alerts={each["id"]: each for each in told if each not in advice},
         advice={each["id"]: each for each in advice},
     )
-    return Outcome(account, seconds)
+    return PerformanceOutcome(account, seconds)
 
 
 def test_the_summary_groups_alerts_by_session_and_rule_with_the_first_reason() -> None:
@@ -173,7 +173,7 @@ def test_a_long_list_of_sessions_is_cut() -> None:
     assert sum(text.startswith("  ▲ ") for text in texts) == 40
 
 
-def test_names_of_sessions_cannot_move_the_cursor(screen: tuple[Screen, list[Line]]) -> None:
+def test_names_of_sessions_cannot_move_the_cursor(screen: tuple[DemoScreen, list[Line]]) -> None:
     told, lines = screen
     evil = pattern("s\x1b[2J\n", 1, target="\x1b[31m")
     told.alerted(evil)

@@ -10,8 +10,8 @@ import pytest
 from streams.core.domain.topic import Topic
 from streams.kafka.client import Stored
 from streams.kafka.job_topics import job_topics
-from streams.kafka.survey import Answer, Ends, Group
-from streams.operate.doctor.check import Status
+from streams.kafka.survey import Ends, GroupOffsets, ServerAnswer
+from streams.operate.doctor.check import CheckStatus
 from streams.operate.doctor.cluster import (
     age_checks,
     broker_checks,
@@ -34,19 +34,19 @@ def statuses(checks):
 
 
 def test_one_broker_of_several_that_does_not_answer_is_a_warning():
-    refused = Answer("b:1", "refused", "look")
-    assert statuses(broker_checks([refused])) == [Status.FAIL]
-    assert statuses(broker_checks([refused, Answer("b:2")])) == [Status.WARN, Status.OK]
+    refused = ServerAnswer("b:1", "refused", "look")
+    assert statuses(broker_checks([refused])) == [CheckStatus.FAIL]
+    assert statuses(broker_checks([refused, ServerAnswer("b:2")])) == [CheckStatus.WARN, CheckStatus.OK]
 
 
 def test_topics_as_in_the_catalogue_are_fine():
-    assert statuses(topic_checks(plan(CATALOGUE, ACTUAL))) == [Status.OK]
+    assert statuses(topic_checks(plan(CATALOGUE, ACTUAL))) == [CheckStatus.OK]
 
 
 def test_a_missing_topic_is_a_failure_and_another_config_a_warning():
     changed = ActualTopic(ACTUAL[0].name, 2, 1, {**ACTUAL[0].config, "retention.ms": "1"})
     found = list(topic_checks(plan(CATALOGUE, [changed, *ACTUAL[2:]])))
-    assert statuses(found) == [Status.FAIL, Status.WARN]
+    assert statuses(found) == [CheckStatus.FAIL, CheckStatus.WARN]
     assert found[0].said == f"missing: {ACTUAL[1].name}"
     assert "retention.ms 1 -> " in found[1].said
 
@@ -55,14 +55,14 @@ def test_a_topic_of_the_control_loop_that_is_missing_is_a_warning_as_workers_nee
     found = list(
         topic_checks(plan(CATALOGUE, [each for each in ACTUAL if each.name != Topic.SESSION_COMMAND_ACKS]))
     )
-    assert statuses(found) == [Status.WARN]
+    assert statuses(found) == [CheckStatus.WARN]
     assert found[0].said.startswith("missing: session-command-acks; workers need none")
 
 
 def test_fewer_replicas_than_wanted_are_a_warning():
     wanted = job_topics("eddy", partitions=2, replicas=3)
     found = list(topic_checks(plan(wanted, ACTUAL)))
-    assert Status.FAIL not in statuses(found)
+    assert CheckStatus.FAIL not in statuses(found)
     assert [check.said.count("set EDDY_REPLICAS=1") for check in found] == [0, 1], "said once for all topics"
     assert all(check.said.count(f"{ACTUAL[0].name},") == 1 for check in found)
 
@@ -74,10 +74,10 @@ def settings(*documents):
 @pytest.mark.parametrize(
     ("documents", "expected"),
     [
-        ([], [Status.OK]),
-        ([b"nonsense", orjson.dumps({"version": 1, "cycle_loop": 4})], [Status.WARN, Status.OK]),
-        ([orjson.dumps({"version": 1, "cycle_loop": 0})], [Status.WARN]),
-        ([orjson.dumps({"version": 1, "entropy_window_size": 4})], [Status.WARN]),
+        ([], [CheckStatus.OK]),
+        ([b"nonsense", orjson.dumps({"version": 1, "cycle_loop": 4})], [CheckStatus.WARN, CheckStatus.OK]),
+        ([orjson.dumps({"version": 1, "cycle_loop": 0})], [CheckStatus.WARN]),
+        ([orjson.dumps({"version": 1, "entropy_window_size": 4})], [CheckStatus.WARN]),
     ],
 )
 def test_settings_that_do_not_count_and_rules_that_cannot_fire_are_told(documents, expected):
@@ -85,30 +85,30 @@ def test_settings_that_do_not_count_and_rules_that_cannot_fire_are_told(document
 
 
 def test_a_clock_is_wrong_when_records_come_from_its_future():
-    assert clock_check([], 0, 1000).status is Status.OK
+    assert clock_check([], 0, 1000).status is CheckStatus.OK
     assert (
         clock_check([5_000, 90_000], 100_000, 1000).said
         == "the newest record is 10 s old by this machine's clock"
     )
-    assert clock_check([100_000 + 3_600_001], 100_000, 3_600_000).status is Status.WARN
+    assert clock_check([100_000 + 3_600_001], 100_000, 3_600_000).status is CheckStatus.WARN
 
 
 def test_the_lag_is_told_and_nobody_at_work_is_a_warning():
     partitions = {(INPUT, 0): Ends(0, 10), (INPUT, 1): Ends(5, 25)}
-    [found] = group_checks("eddy", Group("Empty", 0, {(INPUT, 0): 10}), partitions)
-    assert found.status is Status.WARN
+    [found] = group_checks("eddy", GroupOffsets("Empty", 0, {(INPUT, 0): 10}), partitions)
+    assert found.status is CheckStatus.WARN
     assert found.said == "eddy: 20 records behind, 20 of them in decision-logs[1]; no worker runs"
-    [found] = group_checks("eddy", Group("Stable", 2, {(INPUT, 0): 10, (INPUT, 1): 25}), partitions)
-    assert (found.status, found.said) == (Status.OK, "eddy: 0 records behind; 2 workers, Stable")
-    [found] = group_checks("eddy", Group("unknown", None, {}), partitions)
-    assert found.status is Status.OK
+    [found] = group_checks("eddy", GroupOffsets("Stable", 2, {(INPUT, 0): 10, (INPUT, 1): 25}), partitions)
+    assert (found.status, found.said) == (CheckStatus.OK, "eddy: 0 records behind; 2 workers, Stable")
+    [found] = group_checks("eddy", GroupOffsets("unknown", None, {}), partitions)
+    assert found.status is CheckStatus.OK
 
 
 @pytest.mark.parametrize(("committed", "said"), [(26, "which ends at 25"), (4, "1 records are lost")])
 def test_an_offset_that_the_topic_does_not_have_is_a_failure(committed, said):
     partitions = {(INPUT, 1): Ends(5, 25)}
-    first, *_ = group_checks("eddy", Group("Stable", 1, {(INPUT, 1): committed}), partitions)
-    assert first.status is Status.FAIL
+    first, *_ = group_checks("eddy", GroupOffsets("Stable", 1, {(INPUT, 1): committed}), partitions)
+    assert first.status is CheckStatus.FAIL
     assert said in first.said
 
 
@@ -116,8 +116,8 @@ def test_an_offset_that_the_topic_does_not_have_is_a_failure(committed, said):
     ("offset", "written_at", "held_by", "expected"),
     [
         (9, 1_000.0, None, []),
-        (10, 1_000.0, None, [Status.FAIL]),
-        (7, 900.0, None, [Status.WARN]),
+        (10, 1_000.0, None, [CheckStatus.FAIL]),
+        (7, 900.0, None, [CheckStatus.WARN]),
         (8, 900.0, None, []),
         (9, 900.0, None, []),
         (7, 900.0, 17, []),

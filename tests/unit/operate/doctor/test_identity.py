@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.operate.doctor.check import Status
+from streams.operate.doctor.check import CheckStatus
 from streams.operate.doctor.identity import identity_checks, size_checks
 from streams.operate.doctor.state import Database
 from streams.worker.state.store import FORMAT, StoreInspection
@@ -17,7 +17,7 @@ def database(changelog: str | None) -> Database:
 
 def test_a_database_of_a_changelog_that_was_created_again_fails() -> None:
     [found] = identity_checks("eddy", [database("old")], {"eddy-sessions-changelog": "new"})
-    assert found.status is Status.FAIL
+    assert found.status is CheckStatus.FAIL
     for words in ("0.db", "eddy-sessions-changelog", "old", "new"):
         assert words in found.said
     assert "delete the directory" in found.advice
@@ -41,7 +41,7 @@ def built(table: str, source: str | None) -> Database:
 @pytest.mark.parametrize("table", ["sessions", "aggregates"])
 def test_a_database_of_an_input_that_was_created_again_fails(table: str) -> None:
     [found] = identity_checks("eddy", [built(table, "old")], {"decision-logs": "new"})
-    assert found.status is Status.FAIL
+    assert found.status is CheckStatus.FAIL
     for words in (f"{table}/0.db", "decision-logs", "old", "new"):
         assert words in found.said
     for words in ("EDDY_APPLICATION_ID than eddy", "eddy-sessions-changelog", "here /data/eddy)"):
@@ -67,4 +67,4 @@ def topic(name: str, largest: int) -> ActualTopic:
 @pytest.mark.parametrize(("letters", "warned"), [(1000, 1), (999, 1), (8000, 0)])
 def test_a_topic_of_dead_letters_that_takes_no_more_than_the_input_is_told(letters: int, warned: int) -> None:
     found = list(size_checks([topic("decision-logs", 1000), topic("decision-logs-dlq", letters)]))
-    assert [check.status for check in found] == [Status.WARN] * warned
+    assert [check.status for check in found] == [CheckStatus.WARN] * warned

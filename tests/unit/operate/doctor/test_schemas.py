@@ -9,7 +9,7 @@ from schemas.codec import register_all
 from schemas.registered import RegistryAddress
 from schemas.registry import Registry
 from streams.observe.settings import WorkerSettings
-from streams.operate.doctor.check import Status
+from streams.operate.doctor.check import CheckStatus
 from streams.operate.doctor.schemas import bundled_check, registry_check
 from tests.unit.schemas.fake_registry import FakeRegistry
 
@@ -21,11 +21,11 @@ async def checked(url, within=60, **given):
 
 
 def test_the_bundled_schemas_can_be_used():
-    assert bundled_check().status is Status.OK
+    assert bundled_check().status is CheckStatus.OK
 
 
 async def test_without_a_registry_there_is_nothing_to_ask():
-    assert (await checked(None)).status is Status.OK
+    assert (await checked(None)).status is CheckStatus.OK
 
 
 async def test_a_registry_that_holds_everything_is_fine():
@@ -33,10 +33,10 @@ async def test_a_registry_that_holds_everything_is_fine():
     async with registry.serve() as url:
         async with Registry(RegistryAddress(url=url)) as client:
             await register_all(client, JOB_SUBJECTS)
-        assert (await checked(url, schema_registry_register=False)).status is Status.OK
+        assert (await checked(url, schema_registry_register=False)).status is CheckStatus.OK
 
 
-@pytest.mark.parametrize(("register", "status"), [(True, Status.WARN), (False, Status.FAIL)])
+@pytest.mark.parametrize(("register", "status"), [(True, CheckStatus.WARN), (False, CheckStatus.FAIL)])
 async def test_what_it_lacks_is_named_and_matters_where_no_worker_registers_it(register, status):
     registry = FakeRegistry()
     async with registry.serve() as url:
@@ -50,7 +50,7 @@ async def test_what_it_lacks_is_named_and_matters_where_no_worker_registers_it(r
 async def test_a_registry_that_refuses_or_is_not_there_is_a_failure():
     async with FakeRegistry(login=("ann", "secret")).serve() as url:
         found = await checked(url, schema_registry_username="ann", schema_registry_password="wrong")
-        assert found.status is Status.FAIL
+        assert found.status is CheckStatus.FAIL
         assert "secret" not in found.said
     found = await checked(url, within=2)
-    assert (found.status, found.said) == (Status.FAIL, f"{url} does not answer within 2 s")
+    assert (found.status, found.said) == (CheckStatus.FAIL, f"{url} does not answer within 2 s")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from rocksdict import Cache
 
-from streams.operate.doctor.check import Status
+from streams.operate.doctor.check import CheckStatus
 from streams.operate.doctor.state import database_checks, databases, directory_check, set_aside_checks
 from streams.worker.settings_ledger import SettingsLedger
 from streams.worker.state.changelog import SETTINGS_KEY
@@ -64,7 +64,7 @@ def test_a_look_tells_how_far_a_database_is_and_changes_nothing(state):
     assert {each.held_by for each in found.values()} == {None}
     assert contents(state) == before
     [check] = database_checks(list(found.values()))
-    assert (check.status, check.said.split(",")[0]) == (Status.OK, "3 of 3 databases can be read")
+    assert (check.status, check.said.split(",")[0]) == (CheckStatus.OK, "3 of 3 databases can be read")
 
 
 def test_a_database_that_is_open_is_read_and_its_owner_named(state):
@@ -82,7 +82,7 @@ def test_a_damaged_database_is_told_and_goes_by_itself(state):
     (state / "sessions" / "0.db" / "CURRENT").write_bytes(b"nonsense")
     shutil.rmtree(state / "aggregates" / "2.db")
     (state / "aggregates" / "2.db").touch()
-    damaged = [check for check in database_checks(databases(state)) if check.status is Status.WARN]
+    damaged = [check for check in database_checks(databases(state)) if check.status is CheckStatus.WARN]
     assert [check.said.split(" ")[0] for check in damaged] == [
         str(state / "sessions" / "0.db"),
         str(state / "aggregates" / "2.db"),
@@ -94,38 +94,39 @@ def test_what_was_set_aside_is_told_with_its_size_and_that_it_may_go(state):
     assert list(set_aside_checks(state)) == []
     shutil.copytree(state / "sessions" / "0.db", state / "set-aside" / "sessions-0.db")
     [check] = set_aside_checks(state)
-    assert check.status is Status.WARN
+    assert check.status is CheckStatus.WARN
     assert str(state / "set-aside" / "sessions-0.db") in check.said
     assert "Delete it" in check.advice
 
 
 def test_a_newer_format_is_a_failure_and_an_older_one_goes_by_itself(state):
     [first, *_] = databases(state)
-    for version, status in ((b"9", Status.FAIL), (b"1", Status.WARN)):
+    for version, status in ((b"9", CheckStatus.FAIL), (b"1", CheckStatus.WARN)):
         other = first._replace(found=StoreInspection(version, 1, 0.0))
         assert next(database_checks([other])).status is status
 
 
 def test_no_state_is_no_problem(tmp_path):
     assert databases(tmp_path / "none") == []
-    assert [check.status for check in database_checks([])] == [Status.OK]
+    assert [check.status for check in database_checks([])] == [CheckStatus.OK]
     assert not (tmp_path / "none").exists()
 
 
 def test_a_directory_that_is_to_come_is_fine_and_is_not_made(tmp_path):
     found = directory_check(tmp_path / "a" / "b")
-    assert found.status is Status.OK
+    assert found.status is CheckStatus.OK
     assert "will be created" in found.said
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_in_the_place_of_the_directory_is_a_failure(tmp_path):
     (tmp_path / "file").touch()
-    assert directory_check(tmp_path / "file" / "eddy").status is Status.FAIL
+    assert directory_check(tmp_path / "file" / "eddy").status is CheckStatus.FAIL
 
 
 @pytest.mark.parametrize(
-    ("free", "status"), [(1 << 20, Status.FAIL), (500 << 20, Status.WARN), (2 << 30, Status.OK)]
+    ("free", "status"),
+    [(1 << 20, CheckStatus.FAIL), (500 << 20, CheckStatus.WARN), (2 << 30, CheckStatus.OK)],
 )
 def test_a_disk_that_gets_full_is_told_before_it_is(tmp_path, monkeypatch, free, status):
     usage = shutil.disk_usage(tmp_path)._replace(free=free)
@@ -154,5 +155,5 @@ def test_a_ledger_that_a_newer_version_wrote_fails_as_a_worker_would(tmp_path: P
     store.write([(SETTINGS_KEY, b"[99]")], 40, WRITTEN_MS)
     store.close()
     [check] = database_checks(databases(tmp_path))
-    assert check.status is Status.FAIL
+    assert check.status is CheckStatus.FAIL
     assert "Start the newer version again" in check.said

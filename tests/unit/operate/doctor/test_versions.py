@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError
 
 import pytest
 
-from streams.operate.doctor.check import Status
+from streams.operate.doctor.check import CheckStatus
 from streams.operate.doctor.versions import fits, version_checks
 
 INSTALLED = {"eddy-streams": "0.1.0", "aiokafka": "0.14.0", "faust-streaming": "0.15.3"}
@@ -23,12 +23,12 @@ def checked(*requirements, python=(3, 11, 7)):
 
 
 def test_what_is_installed_here_fits():
-    assert {check.status for check in version_checks()} == {Status.OK}
+    assert {check.status for check in version_checks()} == {CheckStatus.OK}
 
 
 def test_each_library_that_does_not_fit_is_named_with_what_is_needed():
     found = checked("aiokafka<0.14,>=0.13", "faust-streaming==0.15.3", "rocksdict>=0.3.29")["libraries"]
-    assert found.status is Status.FAIL
+    assert found.status is CheckStatus.FAIL
     assert found.said == (
         "aiokafka 0.14.0 is installed, <0.14,>=0.13 is needed; "
         "rocksdict is not installed (>=0.3.29 is needed)"
@@ -38,13 +38,14 @@ def test_each_library_that_does_not_fit_is_named_with_what_is_needed():
 
 def test_what_only_an_extra_needs_is_not_missed():
     assert (
-        checked('quixstreams>=3.28; extra == "bench"', "aiokafka[all]>=0.14")["libraries"].status is Status.OK
+        checked('quixstreams>=3.28; extra == "bench"', "aiokafka[all]>=0.14")["libraries"].status
+        is CheckStatus.OK
     )
 
 
 def test_an_old_python_is_not_enough():
-    assert checked(python=(3, 10, 9))["python"].status is Status.FAIL
-    assert checked(python=(3, 12, 0))["python"].status is Status.OK
+    assert checked(python=(3, 10, 9))["python"].status is CheckStatus.FAIL
+    assert checked(python=(3, 12, 0))["python"].status is CheckStatus.OK
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.reason import Reason
-from streams.operate.redrive.letter import OTHER, Place, read, redriven_headers, redrives
-from streams.worker.dead_letter import Source, dead_letter_headers, rejected_headers
+from streams.operate.redrive.letter import OTHER, RecordPlace, read, redriven_headers, redrives
+from streams.worker.dead_letter import LetterSource, dead_letter_headers, rejected_headers
 
 
 class Stored(NamedTuple):
@@ -30,11 +30,11 @@ OWN = st.lists(st.tuples(st.sampled_from(NAMES), st.none() | st.binary(max_size=
     own=OWN, reason=st.sampled_from(Reason), problems=st.lists(st.sampled_from(["key", "a.b"]), unique=True)
 )
 def test_what_was_written_is_read_back(own, reason, problems):
-    source = Source("decision-logs", 3, 17, own)
+    source = LetterSource("decision-logs", 3, 17, own)
     written = dead_letter_headers(source, reason, "said", problems, group="eddy", version="1")
     letter = read(Stored(headers=written))
     assert letter.headers == own
-    assert letter.source == Place("decision-logs", 3, 17)
+    assert letter.source == RecordPlace("decision-logs", 3, 17)
     assert (letter.reason, letter.counted_as) == (reason, reason)
     assert letter.problems == tuple(problems)
     assert (letter.detail, letter.group, letter.version) == ("said", "eddy", "1")
@@ -53,7 +53,9 @@ def test_any_record_can_be_read(headers):
 )
 @pytest.mark.parametrize("content", [None, b"", b"-1", b"\xff", "\N{SUPERSCRIPT TWO}".encode()])
 def test_a_letter_that_does_not_tell_its_place_has_none(name, content):
-    written = dict(rejected_headers(Source("decision-logs", 3, 17), ["key"], "wrong", group="g", version="1"))
+    written = dict(
+        rejected_headers(LetterSource("decision-logs", 3, 17), ["key"], "wrong", group="g", version="1")
+    )
     if content is None:
         del written[name]
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from streams.operate.redrive.memory import Mark, Marks, mark_record, read_mark
+from streams.operate.redrive.memory import Mark, RedriveMarks, mark_record, read_mark
 
 BEGUN, DONE = Mark("a", 1, done=False), Mark("a", 1, done=True)
 RIVAL = Mark("b", 1, done=False)
@@ -27,7 +27,7 @@ AGAIN = Mark("b", 2, done=False)
     ],
 )
 def test_the_mark_that_counts(written, counts):
-    marks = Marks()
+    marks = RedriveMarks()
     for mark in written:
         marks.apply(17, mark)
     assert marks.of(17) == counts

@@ -13,7 +13,7 @@ from streams.operate.redrive.letter import read
 from streams.operate.redrive.memory import Mark, mark_record
 from streams.operate.redrive.redrive import LetterOutcome, Redrive, RedriveRequest, target
 from streams.operate.redrive.trial import Trial
-from streams.worker.dead_letter import Source, rejected_headers
+from streams.worker.dead_letter import LetterSource, rejected_headers
 from tests.stream import decision_log
 from tests.unit.operate.redrive.fake_brokers import FakeBrokers
 from tests.unit.operate.redrive.test_letter import Stored
@@ -24,7 +24,7 @@ NOW = 1_790_000_000_000
 def letter(offset, partition=1, at=None, **stored):
     value = orjson.dumps(decision_log(number=offset, session="s"))
     headers = rejected_headers(
-        Source("decision-logs", partition, offset, [("own", b"1")]),
+        LetterSource("decision-logs", partition, offset, [("own", b"1")]),
         ["key"],
         "wrong",
         group="g",
@@ -139,7 +139,7 @@ async def test_what_would_come_back_is_left_unless_forced():
 
 
 async def test_a_letter_without_a_place_goes_nowhere(brokers):
-    elsewhere = rejected_headers(Source("payments", 0, 0), ["key"], "wrong", group="g", version="1")
+    elsewhere = rejected_headers(LetterSource("payments", 0, 0), ["key"], "wrong", group="g", version="1")
     foreign = [read(Stored()), letter(5, headers=elsewhere), letter(5, partition=4)]
     assert await sent(brokers, *foreign, force=True, again=True) == [LetterOutcome.FOREIGN] * 3
     assert brokers.writes == []

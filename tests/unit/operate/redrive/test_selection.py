@@ -9,14 +9,14 @@ from streams.core.detectors.settings import DEFAULTS
 from streams.operate.redrive.letter import DeadLetter, read
 from streams.operate.redrive.selection import Selection
 from streams.operate.redrive.trial import Trial
-from streams.worker.dead_letter import Source, rejected_headers
+from streams.worker.dead_letter import LetterSource, rejected_headers
 from tests.unit.operate.redrive.test_letter import Stored
 
 TRIAL = Trial(Codec.bundled(), DEFAULTS)
 
 
 def letter(problems=("action.status", "meta"), **stored) -> DeadLetter:
-    headers = rejected_headers(Source("decision-logs", 0, 5), problems, "?", group="g", version="1")
+    headers = rejected_headers(LetterSource("decision-logs", 0, 5), problems, "?", group="g", version="1")
     return read(Stored(headers=headers, **stored))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from streams.operate.supervisor.supervisor import Ended, Supervisor
+from streams.operate.supervisor.supervisor import Supervisor, SupervisorEnd
 
 #: Says so when it can be asked to stop, and then leaves with the status that is its argument.
 LEAVES = """
@@ -33,7 +33,9 @@ def program(text: str, *arguments: object) -> list[str]:
     return [sys.executable, "-c", text, *map(str, arguments)]
 
 
-async def asked_to_stop(supervisor: Supervisor, capfd: pytest.CaptureFixture[str], workers: int) -> Ended:
+async def asked_to_stop(
+    supervisor: Supervisor, capfd: pytest.CaptureFixture[str], workers: int
+) -> SupervisorEnd:
     """Run workers, ask them to stop once each has said that it listens, and return how they ended."""
     running = asyncio.create_task(supervisor.run())
     await listening(capfd, workers)
@@ -52,7 +54,7 @@ async def listening(capfd: pytest.CaptureFixture[str], workers: int) -> set[str]
 
 async def test_a_signal_asks_all_of_them_and_all_is_well(capfd: pytest.CaptureFixture[str]) -> None:
     supervisor = Supervisor({number: program(LEAVES, 0) for number in (1, 2, 3)})
-    assert await asked_to_stop(supervisor, capfd, 3) == Ended(0, "")
+    assert await asked_to_stop(supervisor, capfd, 3) == SupervisorEnd(0, "")
 
 
 @pytest.mark.parametrize("status", [0, 1, 2, 3, 70])
@@ -71,7 +73,7 @@ async def test_the_worst_status_counts(capfd: pytest.CaptureFixture[str]) -> Non
 async def test_a_killed_worker_has_the_status_of_a_shell() -> None:
     kills_itself = "import os; os.kill(os.getpid(), 9)"
     ended = await Supervisor({1: program(kills_itself)}).run()
-    assert ended == Ended(137, "Worker 1 ended with status 137. Its last lines are above.")
+    assert ended == SupervisorEnd(137, "Worker 1 ended with status 137. Its last lines are above.")
 
 
 async def test_a_second_interrupt_kills_and_a_second_request_does_not(
@@ -116,7 +118,7 @@ sys.exit(3)
     try:
         ended = await Supervisor({1: program(leaves_a_process, fifo)}).run()
         *_, last = capfd.readouterr().err.splitlines()
-        assert ended == Ended(3, "Worker 1 ended with status 3. Do that.")
+        assert ended == SupervisorEnd(3, "Worker 1 ended with status 3. Do that.")
         assert psutil.Process(int(last.removeprefix("[worker 1] "))).is_running()
     finally:
         os.close(held)

@@ -17,7 +17,7 @@ from schemas.reason import Reason
 from streams.core.domain.unreadable import Unreadable
 from streams.formats.content import Content
 from streams.worker.bridge.bridge import MOST_HELD
-from streams.worker.bridge.rows import PROGRESS, Progress, TraceRow, decode, encode
+from streams.worker.bridge.rows import PROGRESS, BridgeProgress, TraceRow, decode, encode
 from tests.unit.worker.bridge.partition import (
     NOW_MS,
     SAMPLES,
@@ -287,7 +287,7 @@ def test_the_clock_of_a_wrong_producer_does_not_stop_that_of_the_partition() -> 
     partition = Partition()
     partition.fold([at(0, 10**12, request(span(1)))], latest_ms=NOW_MS)
     progress = partition.rows.get(PROGRESS)
-    assert isinstance(progress, Progress)
+    assert isinstance(progress, BridgeProgress)
     assert progress.time_ms == NOW_MS
 
 
@@ -326,7 +326,7 @@ def test_no_bytes_stop_the_bridge(values: list[tuple[bytes, int]]) -> None:
     for message in messages:
         partition.fold([message])
     for name in partition.rows.stored:
-        assert isinstance(partition.rows.get(name), TraceRow | Progress)
+        assert isinstance(partition.rows.get(name), TraceRow | BridgeProgress)
 
 
 def test_huge_names_leave_rows_small() -> None:
@@ -340,7 +340,7 @@ def test_huge_names_leave_rows_small() -> None:
 
 def test_a_row_with_the_root_of_its_trace_is_the_same_after_it_was_stored() -> None:
     partition = Partition()
-    put: list[TraceRow | Progress] = []
+    put: list[TraceRow | BridgeProgress] = []
     store = partition.rows.put
     partition.rows.put = lambda value, name: (put.append(value), store(value, name))[1]  # type: ignore[method-assign]
     partition.fold([at(0, 0, request(span(1), span(9, root=True)))])

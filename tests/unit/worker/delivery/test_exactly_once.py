@@ -25,9 +25,9 @@ from streams.kafka.clock import ClusterClock
 from streams.observe.settings import WorkerSettings
 from streams.worker.crash_point import CrashPoint
 from streams.worker.delivery.exactly_once import ExactlyOnce
-from streams.worker.delivery.producer import Written
-from streams.worker.delivery.transactions import Batch, TransactionalProducer
-from streams.worker.effects import Consumed, Outcome
+from streams.worker.delivery.producer import WrittenBatch
+from streams.worker.delivery.transactions import TransactionalProducer, TransactionBatch
+from streams.worker.effects import BatchOutput, Consumed
 from streams.worker.state.changelog import SETTINGS_KEY
 from streams.worker.state.table import SessionTable
 from streams.worker.wiring import build
@@ -49,10 +49,10 @@ class Producer:
 
     async def transact(
         self,
-        batches: Sequence[Batch],
+        batches: Sequence[TransactionBatch],
         consumed: Consumed | None,
         on_crash_point: Callable[[CrashPoint], None],
-    ) -> list[list[Written]]:
+    ) -> list[list[WrittenBatch]]:
         if self._error is not None:
             raise self._error
         self.transactions.append(
@@ -60,7 +60,7 @@ class Producer:
         )
         on_crash_point(CrashPoint.COMMITTED)
         return [
-            [Written(len(list(rows)), 40 + number, self.appended_ms)]
+            [WrittenBatch(len(list(rows)), 40 + number, self.appended_ms)]
             for number, (_, _, rows) in enumerate(batches)
         ]
 
@@ -78,13 +78,13 @@ def table(tmp_path: Path) -> Iterator[SessionTable]:
     table.stores.close_all()
 
 
-def outcome(table: SessionTable) -> Outcome[Session]:
+def outcome(table: SessionTable) -> BatchOutput[Session]:
     """Return what changes two sessions, adopts settings and puts one record out."""
     view = table.view(2, ())
     for name, offset in (("a", 9), ("b", 7)):
         view.put(Session(2, offset, NodeState.ACTIVE), name)
     outputs = {"out": [Outgoing(b"a", b"{}", 5)]}
-    return Outcome(2, view, outputs, [(SETTINGS_KEY, b"[]")], CONSUMED)
+    return BatchOutput(2, view, outputs, [(SETTINGS_KEY, b"[]")], CONSUMED)
 
 
 def exactly_once(table: SessionTable, producer: Any, said: list[Any]) -> ExactlyOnce[Session]:
@@ -104,7 +104,7 @@ async def test_what_the_changelog_does_not_take_begins_no_transaction(table: Ses
     view.put(Session(2, 9, NodeState.ACTIVE, event_id="x" * 5_000), "a")
     table.largest = 5_000
     with pytest.raises(StateError, match=r"under the key b'sa' has \d+ bytes.*takes 5000"):
-        await exactly_once(table, producer, []).carry_out(Outcome(2, view, consumed=CONSUMED))
+        await exactly_once(table, producer, []).carry_out(BatchOutput(2, view, consumed=CONSUMED))
     assert producer.transactions == []
 
 
@@ -129,8 +129,8 @@ async def test_state_of_several_batches_has_the_brokers_time_of_each(
 ) -> None:
     producer = Producer()
 
-    async def in_two_batches(*_: Any) -> list[list[Written]]:
-        return [[Written(1, 38, 5)], [Written(1, 39, 1_000), Written(2, 41, 2_000)]]
+    async def in_two_batches(*_: Any) -> list[list[WrittenBatch]]:
+        return [[WrittenBatch(1, 38, 5)], [WrittenBatch(1, 39, 1_000), WrittenBatch(2, 41, 2_000)]]
 
     monkeypatch.setattr(producer, "transact", in_two_batches)
     table.stores[2].write((), 38, 1)
@@ -155,7 +155,7 @@ async def test_what_is_removed_is_told_where_it_was(table: SessionTable) -> None
     gone = view.get("a")
     assert gone is not None
     view.remove(gone, "a")
-    await effects.carry_out(Outcome(2, view))
+    await effects.carry_out(BatchOutput(2, view))
     ([(_, _, [row])], consumed) = producer.transactions[-1]
     assert consumed is None
     assert (row[0], row[1], row[3]) == (b"sa", None, table.form.tombstone_headers(gone))
@@ -177,7 +177,7 @@ async def test_without_a_commit_nothing_is_stored_nor_held_to_be_committed(
 
 async def test_an_epoch_that_comes_to_nothing_begins_no_transaction(table: SessionTable) -> None:
     producer = Producer()
-    await exactly_once(table, producer, []).carry_out(Outcome(2, table.view(2, ())))
+    await exactly_once(table, producer, []).carry_out(BatchOutput(2, table.view(2, ())))
     assert producer.transactions == []
 
 

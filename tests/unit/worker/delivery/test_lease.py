@@ -9,7 +9,7 @@ import pytest
 
 from streams.core.errors import ProducerFencedError
 from streams.kafka.clock import boot_time
-from streams.worker.delivery.lease import Lease
+from streams.worker.delivery.lease import WorkerLease
 
 SESSION_S, REBALANCE_S = 10.0, 40.0
 _WITHIN_S = 30.0
@@ -49,18 +49,18 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def lease(clock: Clock) -> Lease:
-    return Lease(SESSION_S, REBALANCE_S, clock)
+def lease(clock: Clock) -> WorkerLease:
+    return WorkerLease(SESSION_S, REBALANCE_S, clock)
 
 
 @pytest.fixture
-async def publisher(lease: Lease) -> Publisher:
+async def publisher(lease: WorkerLease) -> Publisher:
     publisher = Publisher()
     lease.bind(publisher)
     return publisher
 
 
-def nearly_over(lease: Lease, clock: Clock) -> None:
+def nearly_over(lease: WorkerLease, clock: Clock) -> None:
     """Leave the lease a hundredth of a second."""
     clock.at += SESSION_S
     lease.heard(clock.at - 0.9 * SESSION_S + 0.01)
@@ -77,11 +77,13 @@ async def waits(task: asyncio.Task[int]) -> bool:
     return not task.done()
 
 
-def test_nobody_has_a_lease_who_was_never_heard_of(lease: Lease) -> None:
+def test_nobody_has_a_lease_who_was_never_heard_of(lease: WorkerLease) -> None:
     assert not lease.held
 
 
-def test_it_counts_from_the_question_and_is_over_before_the_group_acts(lease: Lease, clock: Clock) -> None:
+def test_it_counts_from_the_question_and_is_over_before_the_group_acts(
+    lease: WorkerLease, clock: Clock
+) -> None:
     asked_at = clock.at
     clock.at += 5.0  # the answer took so long
     lease.heard(asked_at)
@@ -92,7 +94,7 @@ def test_it_counts_from_the_question_and_is_over_before_the_group_acts(lease: Le
 
 
 def test_an_answer_that_was_waiting_while_the_worker_was_suspended_renews_nothing(
-    lease: Lease, clock: Clock
+    lease: WorkerLease, clock: Clock
 ) -> None:
     asked_at = clock.at
     clock.at += 3 * SESSION_S
@@ -101,7 +103,7 @@ def test_an_answer_that_was_waiting_while_the_worker_was_suspended_renews_nothin
 
 
 def test_a_group_that_waits_for_its_members_keeps_them_no_longer_than_a_rebalance_may_take(
-    lease: Lease, clock: Clock
+    lease: WorkerLease, clock: Clock
 ) -> None:
     lease.heard(clock.at)
     settled_at = clock.at
@@ -117,7 +119,7 @@ def test_a_group_that_waits_for_its_members_keeps_them_no_longer_than_a_rebalanc
 
 
 async def test_whoever_begins_waits_for_the_lease_and_goes_on_when_it_is_renewed(
-    lease: Lease, clock: Clock, publisher: Publisher
+    lease: WorkerLease, clock: Clock, publisher: Publisher
 ) -> None:
     beginning = asyncio.create_task(lease.begin())
     assert await waits(beginning)
@@ -129,7 +131,7 @@ async def test_whoever_begins_waits_for_the_lease_and_goes_on_when_it_is_renewed
 
 
 async def test_when_it_runs_out_what_is_on_its_way_is_taken_back_at_once_and_nothing_is_abandoned(
-    lease: Lease, clock: Clock, publisher: Publisher
+    lease: WorkerLease, clock: Clock, publisher: Publisher
 ) -> None:
     nearly_over(lease, clock)
     assert lease.held
@@ -146,7 +148,7 @@ async def test_when_it_runs_out_what_is_on_its_way_is_taken_back_at_once_and_not
 
 
 async def test_a_worker_that_the_group_does_not_know_any_more_abandons_all_and_begins_nothing(
-    lease: Lease, clock: Clock, publisher: Publisher
+    lease: WorkerLease, clock: Clock, publisher: Publisher
 ) -> None:
     lease.heard(clock.at)
     term = await soon(lease.begin())
@@ -164,7 +166,7 @@ async def test_a_worker_that_the_group_does_not_know_any_more_abandons_all_and_b
 
 
 async def test_who_gives_its_partitions_up_waits_for_no_lease_that_is_over(
-    lease: Lease, clock: Clock, publisher: Publisher
+    lease: WorkerLease, clock: Clock, publisher: Publisher
 ) -> None:
     lease.heard(clock.at)
     term = await soon(lease.begin())
@@ -182,7 +184,7 @@ async def test_who_gives_its_partitions_up_waits_for_no_lease_that_is_over(
 
 
 async def test_who_gives_its_partitions_up_in_time_finishes_what_it_has_begun(
-    lease: Lease, clock: Clock, publisher: Publisher
+    lease: WorkerLease, clock: Clock, publisher: Publisher
 ) -> None:
     lease.heard(clock.at)
     term = await soon(lease.begin())
@@ -193,7 +195,7 @@ async def test_who_gives_its_partitions_up_in_time_finishes_what_it_has_begun(
 
 
 async def test_a_lease_that_runs_out_while_partitions_are_given_up_ends(
-    lease: Lease, clock: Clock, publisher: Publisher
+    lease: WorkerLease, clock: Clock, publisher: Publisher
 ) -> None:
     nearly_over(lease, clock)
     term = await soon(lease.begin())
@@ -207,7 +209,7 @@ async def test_a_lease_that_runs_out_while_partitions_are_given_up_ends(
 
 
 async def test_after_an_end_the_next_assignment_begins_a_term_of_its_own(
-    lease: Lease, clock: Clock, publisher: Publisher
+    lease: WorkerLease, clock: Clock, publisher: Publisher
 ) -> None:
     lease.heard(clock.at)
     before = await soon(lease.begin())

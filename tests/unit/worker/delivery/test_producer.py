@@ -12,7 +12,7 @@ from aiokafka.structs import RecordMetadata
 
 from streams.core.domain.outgoing import Row
 from streams.core.errors import InfrastructureError
-from streams.worker.delivery.producer import Sent, all_acknowledged, batch_for
+from streams.worker.delivery.producer import SentBatches, all_acknowledged, batch_for
 
 TOPIC, PARTITION = "t", 3
 SMALL: list[Row] = [(b"k", b"v" * 99, 1_000, [])] * 10
@@ -74,7 +74,7 @@ async def test_a_small_batch_of_a_transaction_is_marked_as_such(client: AIOKafka
     assert attributes(small, SMALL) & _TRANSACTIONAL
 
 
-def sent(*outcomes: int | BaseException) -> Sent:
+def sent(*outcomes: int | BaseException) -> SentBatches:
     """Batches of two records at these offsets, or that failed."""
     futures = []
     for outcome in outcomes:
@@ -86,13 +86,13 @@ def sent(*outcomes: int | BaseException) -> Sent:
         else:
             future.set_exception(outcome)
         futures.append(future)
-    return Sent(TOPIC, PARTITION, tuple(futures), (2,) * len(outcomes))
+    return SentBatches(TOPIC, PARTITION, tuple(futures), (2,) * len(outcomes))
 
 
 async def test_the_offset_is_that_of_the_last_record_even_behind_those_of_others() -> None:
     assert await sent(10, 12).acknowledged() == 13
     joined = sent(10)
-    assert await Sent(TOPIC, PARTITION, joined.futures, (7,)).acknowledged() == 16
+    assert await SentBatches(TOPIC, PARTITION, joined.futures, (7,)).acknowledged() == 16
 
 
 async def test_all_batches_are_waited_for_before_a_failure_is_told() -> None:
@@ -110,7 +110,7 @@ async def test_a_failure_that_is_not_kafkas_is_told_as_it_is() -> None:
 
 async def test_who_stops_waiting_for_a_batch_leaves_it_to_those_who_share_it() -> None:
     future = asyncio.get_running_loop().create_future()
-    waiting = asyncio.create_task(Sent(TOPIC, PARTITION, (future,), (1,)).acknowledged())
+    waiting = asyncio.create_task(SentBatches(TOPIC, PARTITION, (future,), (1,)).acknowledged())
     await asyncio.sleep(0)
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)

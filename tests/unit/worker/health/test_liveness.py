@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from streams.worker.health.liveness import EXIT_STALLED, Answer, Health, Watchdog, status
+from streams.worker.health.liveness import EXIT_STALLED, Health, HealthAnswer, Watchdog, status
 
 STALL_S = 60.0
 RESTORE_S = 600.0
@@ -117,7 +117,7 @@ def unready(app: App) -> None:
 
 
 def test_a_worker_is_ready_once_state_and_settings_are_there(app: App, health: Health) -> None:
-    assert health.ready() == Answer(True, "ready")
+    assert health.ready() == HealthAnswer(True, "ready")
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_worker_is_ready_once_state_and_settings_are_there(app: App, health: H
 def test_a_worker_is_not_ready_while(app: App, health: Health, change: dict[str, Any], detail: str) -> None:
     for name, value in change.items():
         setattr(app, name, value)
-    assert health.ready() == Answer(False, detail)
+    assert health.ready() == HealthAnswer(False, detail)
 
 
 SILENCE = "No broker of 3 answers since 2026-03-01T20:14:00Z (95 s)"
@@ -141,17 +141,17 @@ SILENCE = "No broker of 3 answers since 2026-03-01T20:14:00Z (95 s)"
 
 def test_a_worker_is_not_ready_while_no_broker_answers(health: Health, brokers: Brokers) -> None:
     brokers.why = SILENCE
-    assert health.ready() == Answer(False, SILENCE)
+    assert health.ready() == HealthAnswer(False, SILENCE)
 
 
 def test_a_stop_is_told_before_that_no_broker_answers(app: App, health: Health, brokers: Brokers) -> None:
     brokers.why, app.should_stop = SILENCE, True
-    assert health.ready() == Answer(False, "stopping")
+    assert health.ready() == HealthAnswer(False, "stopping")
 
 
 @pytest.mark.parametrize("ok", [True, False])
 def test_an_answer_is_a_status_and_a_body(ok: bool) -> None:
-    assert status(Answer(ok, "why")) == (200 if ok else 503, {"ok": ok, "detail": "why"})
+    assert status(HealthAnswer(ok, "why")) == (200 if ok else 503, {"ok": ok, "detail": "why"})
 
 
 # -- live ----------------------------------------------------------------------------------------------------
@@ -165,17 +165,19 @@ def test_a_worker_without_lag_lives_however_long_nothing_comes(
 ) -> None:
     app.lag = {FIRST: 0}
     for _ in range(3):
-        assert health.live() == Answer(True, "0 records of lag")
+        assert health.live() == HealthAnswer(True, "0 records of lag")
         clock.passes(10 * STALL_S)
 
 
 def test_lag_without_progress_is_a_stall_after_a_while(app: App, health: Health, clock: Clock) -> None:
     app.lag = {FIRST: 3, SECOND: 4}
-    assert health.live() == Answer(True, "7 records of lag")
+    assert health.live() == HealthAnswer(True, "7 records of lag")
     clock.passes(STALL_S)
-    assert health.live() == Answer(True, "7 records of lag")
+    assert health.live() == HealthAnswer(True, "7 records of lag")
     clock.passes(1)
-    assert health.live() == Answer(False, "decision-logs[0] has 3 records of lag and no progress for 61 s")
+    assert health.live() == HealthAnswer(
+        False, "decision-logs[0] has 3 records of lag and no progress for 61 s"
+    )
 
 
 def test_a_partition_that_waits_until_a_large_poll_of_others_is_delivered_is_no_stall(
@@ -198,14 +200,18 @@ def test_a_partition_that_the_polls_of_others_pass_over_is_a_stall(
     app.polls += 1
     assert health.live().ok
     app.polls += 1
-    assert health.live() == Answer(False, "decision-logs[1] has 4 records of lag and no progress for 61 s")
+    assert health.live() == HealthAnswer(
+        False, "decision-logs[1] has 4 records of lag and no progress for 61 s"
+    )
 
 
 def test_a_delivery_that_stands_still_is_a_stall(app: App, health: Health, clock: Clock) -> None:
     app.lag, app.left_out = {FIRST: 4}, {FIRST}
     assert health.live().ok
     clock.passes(STALL_S + 1)
-    assert health.live() == Answer(False, "decision-logs[0] has 4 records of lag and no progress for 61 s")
+    assert health.live() == HealthAnswer(
+        False, "decision-logs[0] has 4 records of lag and no progress for 61 s"
+    )
 
 
 def test_progress_puts_a_stall_off(app: App, health: Health, clock: Clock) -> None:
@@ -255,9 +261,9 @@ def test_lag_after_idle_hours_is_no_stall_yet(app: App, health: Health, clock: C
 def test_a_long_restore_lives_until_its_time_is_over(app: App, health: Health, clock: Clock) -> None:
     unready(app)
     clock.passes(RESTORE_S)
-    assert health.live() == Answer(True, "getting ready")
+    assert health.live() == HealthAnswer(True, "getting ready")
     clock.passes(1)
-    assert health.live() == Answer(False, "not ready for 601 s")
+    assert health.live() == HealthAnswer(False, "not ready for 601 s")
 
 
 def test_each_rebalance_has_its_own_time(app: App, health: Health, clock: Clock) -> None:
@@ -287,7 +293,7 @@ def test_a_worker_lives_while_no_broker_answers_and_does_not_pretend_to_know_the
 ) -> None:
     app.lag, app.tables.actives_ready, brokers.why = {FIRST: 3}, restored, SILENCE
     for _ in range(3):
-        assert health.live() == Answer(True, f"{SILENCE}: the lag is not known")
+        assert health.live() == HealthAnswer(True, f"{SILENCE}: the lag is not known")
         clock.passes(RESTORE_S)
 
 
@@ -300,7 +306,7 @@ def test_every_wait_begins_again_when_brokers_answer_again(
     clock.passes(RESTORE_S)
     assert health.live().ok
     brokers.why = None
-    assert health.live() == Answer(True, "3 records of lag")
+    assert health.live() == HealthAnswer(True, "3 records of lag")
     clock.passes(STALL_S + 1)
     assert not health.live().ok
 
@@ -316,7 +322,7 @@ def test_a_stop_that_does_not_end_is_a_stall_though_no_broker_answers(
 
 def test_lag_that_is_not_known_is_no_lag_of_nothing(app: App, health: Health) -> None:
     app.lag, app.unknown = {FIRST: 2}, {SECOND}
-    assert health.live() == Answer(True, "2 records of lag; not known of 1 of 2 partitions")
+    assert health.live() == HealthAnswer(True, "2 records of lag; not known of 1 of 2 partitions")
 
 
 def test_lag_that_was_not_known_for_long_is_no_stall_yet(app: App, health: Health, clock: Clock) -> None:
@@ -326,12 +332,12 @@ def test_lag_that_was_not_known_for_long_is_no_stall_yet(app: App, health: Healt
     clock.passes(STALL_S + 1)
     assert health.live().ok
     app.lag = {FIRST: 5}
-    assert health.live() == Answer(True, "5 records of lag")
+    assert health.live() == HealthAnswer(True, "5 records of lag")
 
 
 def test_a_crashed_worker_does_not_live(app: App, health: Health) -> None:
     app.crashed, app.crash_reason = True, RuntimeError("no disk")
-    assert health.live() == Answer(False, "crashed: RuntimeError('no disk')")
+    assert health.live() == HealthAnswer(False, "crashed: RuntimeError('no disk')")
 
 
 # -- the watchdog --------------------------------------------------------------------------------------------

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 
 import pytest
 
-from streams.worker.health.outage import Address, Answer, Moment, Outage, Refusal
+from streams.worker.health.outage import BrokerAddress, BrokerAnswer, BrokerRefusal, Moment, Outage
 
-ADDRESSES = {node: Address(f"kafka-{node}", 9092) for node in (1, 2, 3)}
+ADDRESSES = {node: BrokerAddress(f"kafka-{node}", 9092) for node in (1, 2, 3)}
 #: 2026-03-01T20:14:00Z.
 START = 1_772_396_040
 LOOK_S = 2.0
-REFUSED = Refusal("connection refused")
+REFUSED = BrokerRefusal("connection refused")
 
 
 class Scene:
@@ -27,12 +27,13 @@ class Scene:
     def moment(self) -> Moment:
         return Moment.of(self.now, START + self.now)
 
-    def look(self, *answering: int, listed: Mapping[int, Address] = ADDRESSES, times: int = 1) -> None:
+    def look(self, *answering: int, listed: Mapping[int, BrokerAddress] = ADDRESSES, times: int = 1) -> None:
         """Look; those nodes answer, and name the brokers that they list."""
         for _ in range(times):
             self.now += LOOK_S
             found = {
-                node: Answer(listed) if abs(node) in answering else REFUSED for node in self.outage.addresses
+                node: BrokerAnswer(listed) if abs(node) in answering else REFUSED
+                for node in self.outage.addresses
             }
             self.lines += self.outage.note(found, self.moment)
 
@@ -144,7 +145,7 @@ def test_the_first_answer_names_the_brokers_of_the_cluster() -> None:
 
 
 def test_a_broker_at_a_new_address_is_asked_there(scene: Scene) -> None:
-    moved = ADDRESSES | {3: Address("kafka-9", 9092)}
+    moved = ADDRESSES | {3: BrokerAddress("kafka-9", 9092)}
     scene.look(1, 2, listed=moved, times=3)
     assert scene.outage.addresses == moved
     scene.look(1, 2, 3, listed=moved)

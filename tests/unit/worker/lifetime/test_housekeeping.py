@@ -27,13 +27,13 @@ from streams.kafka.clock import ClusterClock
 from streams.observe.settings import WorkerSettings
 from streams.worker.batch import Job
 from streams.worker.contribution_record import read
-from streams.worker.effects import Outcome, changes
+from streams.worker.effects import BatchOutput, changes
 from streams.worker.lifetime import housekeeping as tested
 from streams.worker.lifetime.housekeeping import Housekeeping
 from streams.worker.run_result import RunResult
 from streams.worker.state.changelog import SETTINGS_KEY, encode_session, session_key
 from streams.worker.state.table import SessionTable
-from streams.worker.state.view import View
+from streams.worker.state.view import StateView
 from streams.worker.wiring import build
 from tests.integration.load import as_json, decision
 
@@ -111,7 +111,7 @@ class House:
         self.settings = InForce()
         self.metrics = Metrics()
         self.now_ms = TOUCHED_MS
-        self.carried_out: list[Outcome[Session]] = []
+        self.carried_out: list[BatchOutput[Session]] = []
         self.offset = -1
         self._records = 0
         self.clock = ClusterClock(lambda: self.now_ms, lambda: 0.0)
@@ -128,7 +128,7 @@ class House:
             clock=self.clock,
         )
 
-    async def carry_out(self, outcome: Outcome[Session]) -> None:
+    async def carry_out(self, outcome: BatchOutput[Session]) -> None:
         """Do what the delivery does: outputs first, then the state."""
         assert self.worker.inside == [outcome.partition]
         self.carried_out.append(outcome)
@@ -315,9 +315,9 @@ async def test_what_is_open_is_closed_at_the_time_of_the_end(house: House) -> No
 async def test_removals_that_are_repeated_give_the_same_records(house: House) -> None:
     for number in range(5):
         house.process(f"s{number}", 5, loops=True)
-    outcomes: list[Outcome[Session]] = []
+    outcomes: list[BatchOutput[Session]] = []
 
-    async def killed(outcome: Outcome[Session]) -> None:
+    async def killed(outcome: BatchOutput[Session]) -> None:
         outcomes.append(outcome)
         raise InfrastructureError("the broker is gone")
 
@@ -541,7 +541,7 @@ async def test_the_settings_ledger_is_no_session(house: House) -> None:
 
 async def test_a_shadow_goes_with_its_session_and_tells_nothing(house: House) -> None:
     live, tried = house.process("s"), house.process("t", 5, loops=True)
-    view = View[Session]({})
+    view = StateView[Session]({})
     view.put(live._replace(shadow=tried._replace(partition=live.partition, offset=live.offset)), "s")
     view.remove(tried, "t")
     items = list(changes(house.table, view))

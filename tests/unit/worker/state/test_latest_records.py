@@ -17,7 +17,7 @@ from streams.core.domain.session import Session
 from streams.core.settings_document.shadow import ShadowDocument
 from streams.worker.aggregates_epoch import AGGREGATES_FORMAT
 from streams.worker.aggregation import encode_aggregate
-from streams.worker.settings_ledger import Entry, SettingsLedger, ShadowEntry
+from streams.worker.settings_ledger import LedgerEntry, SettingsLedger, ShadowEntry
 from streams.worker.state.changelog import (
     SESSION_FORMAT,
     SETTINGS_KEY,
@@ -93,7 +93,7 @@ def test_a_tombstone_older_than_what_is_known_does_not_count_nor_does_what_is_ol
 
 def ledger(reserved: int, version: int = 5, trial: int = 0, source: str | None = "id") -> bytes:
     tried = (ShadowEntry(40, 40, ShadowDocument(trial, trial, DEFAULTS)),) if trial else ()
-    entries = (Entry(0, replace(DEFAULTS, version=version)),)
+    entries = (LedgerEntry(0, replace(DEFAULTS, version=version)),)
     return SettingsLedger(entries, reserved, tried, source).encode()
 
 

@@ -12,7 +12,7 @@ from aiokafka import TopicPartition
 
 from streams.core.errors import StateError
 from streams.kafka.patches.careful_fetch import WholeBatch
-from streams.kafka.patches.record_batches import Batches, Watch
+from streams.kafka.patches.record_batches import Batches, BatchWatch
 from streams.worker.state import restore as restoring
 from streams.worker.state.changelog import SESSION_FORMAT
 from streams.worker.state.restore import _at_end, restore
@@ -50,7 +50,7 @@ class Consumer:
 
     async def getmany(self, tp: TopicPartition, **_: Any) -> dict[TopicPartition, list[Any]]:
         if self._raw:
-            batches = Batches(tp, self._raw, 0, self._end, Watch(together=True))
+            batches = Batches(tp, self._raw, 0, self._end, BatchWatch(together=True))
             return {tp: [WholeBatch(batches.next_batch())] if batches.has_next() else []}
         return {tp: [[SimpleNamespace(offset=0, key=b"sa", value=b"[1,0,7]", timestamp=1, headers=())]]}
 

@@ -16,10 +16,10 @@ from streams.kafka.client import Stored
 from streams.observe.settings import WorkerSettings
 from streams.worker.batch import Job
 from streams.worker.run_result import RunResult
-from streams.worker.settings_ledger import Entry, SettingsLedger
+from streams.worker.settings_ledger import LedgerEntry, SettingsLedger
 from streams.worker.state.changelog import SETTINGS_KEY, encode_session, session_key
 from streams.worker.state.table import SessionTable
-from streams.worker.state.view import View
+from streams.worker.state.view import StateView
 from streams.worker.wiring import build
 from tests.integration.load import as_json, decision
 
@@ -83,7 +83,7 @@ def test_what_an_epoch_removes_is_gone_from_the_database_and_from_memory(table: 
     old = table._decoded[0].young
     for name in ("a", "b"):
         assert table.view(0, [name]).get(name) is not None
-    view = View[Session]({})
+    view = StateView[Session]({})
     view.remove(session("a"), "a")
     table.write(0, view, [(session_key("a"), None)], 2, AT)
     assert old.keys() == {"b"}
@@ -176,7 +176,7 @@ def test_one_epoch_with_more_sessions_than_the_cache_has_them_all(table: Session
 
 
 def test_the_ledger_is_the_stored_one_and_the_one_written(table: SessionTable) -> None:
-    stored = SettingsLedger((Entry(7, DEFAULTS),), 100)
+    stored = SettingsLedger((LedgerEntry(7, DEFAULTS),), 100)
     table.stores[3].write([(SETTINGS_KEY, stored.encode())], 1, AT)
     assert table.ledger(3) == stored
     assert table.ledger(4) == SettingsLedger()

@@ -10,7 +10,7 @@ from streams.core.domain.validation import problems
 from streams.core.domain.witness import Obstacle, Witness
 from streams.core.policy.reachability import reachability
 from streams.core.policy.witness.sequence import witness
-from streams.core.proof import Finding, prove
+from streams.core.proof import ProofFinding, prove
 from streams.core.settings_document.document import resolve
 
 
@@ -149,7 +149,7 @@ def test_where_every_tool_has_a_policy_a_thought_is_repeated_instead():
 def test_what_is_thought_again_and_again_makes_the_rules_fire(mode):
     settings = under(tool_policies={"*": {"mode": mode}})
     proofs = [each for each in prove(settings) if each.row.rule.startswith(("R1", "R2", "R7"))]
-    assert {each.finding for each in proofs} == {Finding.PROVEN}
+    assert {each.finding for each in proofs} == {ProofFinding.PROVEN}
     assert not [value for each in proofs for value in each.witness.values() if "tool_call" in value["action"]]
 
 
@@ -157,7 +157,7 @@ def test_where_the_tool_that_waits_is_exempt_one_that_may_poll_is_asked():
     settings = under(tool_policies={"wait": {"mode": "exempt"}, "get_*": {"mode": "polling"}})
     assert {value["action"]["tool_call"] for value in sequence(settings, "R9").values()} == {"get_file"}
     (proof,) = [each for each in prove(settings) if (each.row.rule, each.row.level) == ("R9", "LOOP")]
-    assert proof.finding is Finding.PROVEN
+    assert proof.finding is ProofFinding.PROVEN
 
 
 def test_an_escalation_takes_the_pattern_that_starts_soonest():
@@ -182,7 +182,7 @@ def test_a_stuck_score_between_two_limits_is_reached_by_steps_of_other_kinds(
 ) -> None:
     settings = under(verdict_statuses=statuses, stuck_warn=band[0], stuck_loop=band[1])
     (proof,) = [each for each in prove(settings) if (each.row.rule, each.row.level) == ("R7", "WARNING")]
-    assert (proof.finding, proof.why) == (Finding.PROVEN, "")
+    assert (proof.finding, proof.why) == (ProofFinding.PROVEN, "")
     assert proof.witness is not None
     assert (proof.witness.records == proof.row.shortest) is (records is not None)
 
