@@ -19,7 +19,7 @@ from streams.core.detectors.settings import DEFAULTS
 from streams.observe import engine_counts, episode_counts
 from streams.observe.readings import Readings
 from streams.observe.settings import load
-from streams.worker import bridge_metrics
+from streams.worker import bridge_metrics, job_metrics
 from streams.worker.bridge_metrics import BridgeCounts
 from streams.worker.health.liveness import EXIT_STALLED
 from streams.worker.job_metrics import WorkerMetrics

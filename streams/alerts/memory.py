@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol
 
+from streams.alerts.pending_delivery import AlertDeadLetter
 from streams.alerts.progress import Beyond
-from streams.alerts.waiting import AlertDeadLetter
 from streams.core.domain.outgoing import Headers, Outgoing
 from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError

@@ -22,14 +22,14 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from streams.alerts.courier import Courier
 from streams.alerts.outbox import RESULTS
+from streams.alerts.sink_worker import SinkWorker
 
 
 class WatchedNotifier(Protocol):
     """What the metrics ask a notifier at each scrape."""
 
-    couriers: Sequence[Courier]
+    couriers: Sequence[SinkWorker]
 
     @property
     def open_episodes(self) -> int:

@@ -10,11 +10,11 @@ from typing import Final, NamedTuple
 
 from schemas.codec import Decoder, UndecodableError
 from streams.alerts.beginning import Beginning
-from streams.alerts.courier import Clocks, Courier
 from streams.alerts.episodes import Episodes
 from streams.alerts.memory import ProgressTopics, SinkOffsets
 from streams.alerts.metrics import NotifyMetrics
 from streams.alerts.settings import NotifySettings
+from streams.alerts.sink_worker import Clocks, SinkWorker
 from streams.alerts.sinks.alert import Alert
 from streams.alerts.sinks.sink import Sink
 from streams.alerts.transport import Transport
@@ -82,8 +82,8 @@ class Notifier:
         self._memory = ProgressTopics(brokers, settings.group)
         self._topic = brokers.topic(Topic.SESSION_ALERTS)
         self._beginning = Beginning(settings, connection, brokers, self._memory, self._topic)
-        self.couriers: Sequence[Courier] = [
-            Courier(sink, transport, self._memory, clocks, metrics.requested) for sink in sinks
+        self.couriers: Sequence[SinkWorker] = [
+            SinkWorker(sink, transport, self._memory, clocks, metrics.requested) for sink in sinks
         ]
         self._episodes: dict[int, Episodes] = {}
         self._began: dict[int, SinkOffsets] = {}

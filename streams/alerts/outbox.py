@@ -16,11 +16,11 @@ from collections.abc import Iterable
 from itertools import count
 from typing import Final
 
+from streams.alerts.pending_delivery import AlertDeadLetter, PendingDelivery, together
 from streams.alerts.progress import Beyond, DeliveryProgress
 from streams.alerts.sinks.delivery import Delivery, DeliveryStep
 from streams.alerts.sinks.request import Delivered, Gone, Outcome, SinkRefused, TryAgain
 from streams.alerts.sinks.sink import Chat, Sink, Traits
-from streams.alerts.waiting import AlertDeadLetter, Waiting, together
 
 
 class TokenBucket:
@@ -56,14 +56,14 @@ class TokenBucket:
         self._at = max(self._at, now)
 
 
-_Places = list[tuple[float, int, Waiting]]
+_Places = list[tuple[float, int, PendingDelivery]]
 
 
 class Schedule:
-    """Each `Waiting` has one place: if it is put there again, the place before is of no use.
+    """Each `PendingDelivery` has one place: if it is put there again, the place before is of no use.
 
     >>> from streams.alerts.sinks.delivery import Digest
-    >>> urgent, patient = Waiting(Digest(()), due=5.0), Waiting(Digest(()), due=1.0)
+    >>> urgent, patient = PendingDelivery(Digest(()), due=5.0), Waiting(Digest(()), due=1.0)
     >>> schedule = Schedule()
     >>> schedule.put(patient, is_urgent=False)
     >>> schedule.put(urgent, is_urgent=True)
@@ -79,20 +79,20 @@ class Schedule:
         self._patient: Final[_Places] = []
         self._numbers = count(1)
 
-    def put(self, waiting: Waiting, *, is_urgent: bool) -> None:
+    def put(self, waiting: PendingDelivery, *, is_urgent: bool) -> None:
         """Let it be due at its time."""
         waiting.place = next(self._numbers)
         heapq.heappush(self._urgent if is_urgent else self._patient, (waiting.due, waiting.place, waiting))
 
-    def remove(self, waiting: Waiting) -> None:
+    def remove(self, waiting: PendingDelivery) -> None:
         """Take it out: it is sent, or is wanted no more."""
         waiting.place = 0
 
-    def first(self, now: float) -> Waiting | None:
+    def first(self, now: float) -> PendingDelivery | None:
         """Return what goes first of all that is due, None if nothing is."""
         return next((each for each in self.heads() if each.due <= now), None)
 
-    def heads(self) -> list[Waiting]:
+    def heads(self) -> list[PendingDelivery]:
         """Return what is due next of what is urgent, and of the rest."""
         return [places[0][2] for places in (self._urgent, self._patient) if _tidied(places)]
 
@@ -117,13 +117,13 @@ class Repeats:
     def __init__(self, traits: Traits) -> None:
         self._every_s = traits.refresh_s
         self._ends = traits.resolves - 1
-        self._found: dict[tuple[str, str], Waiting] = {}
+        self._found: dict[tuple[str, str], PendingDelivery] = {}
 
     def __len__(self) -> int:
         """Return how many episodes are repeated."""
         return len(self._found)
 
-    def begin(self, delivery: Delivery, now: float, *, at_once: bool = False) -> Waiting | None:
+    def begin(self, delivery: Delivery, now: float, *, at_once: bool = False) -> PendingDelivery | None:
         """Repeat a delivery from now on; return what is to be sent when it is due, None if nothing is."""
         if self._every_s is None or delivery.step is DeliveryStep.NOTICE:
             return None
@@ -134,14 +134,14 @@ class Repeats:
         # A repeat replaces nothing: its level is the one that was told last.
         settled = delivery._replace(told=delivery.told._replace(before=delivery.alert.level))
         due = now if at_once else now + self._every_s
-        self._found[_key(delivery)] = repeat = Waiting(settled, due=due, repeats=left)
+        self._found[_key(delivery)] = repeat = PendingDelivery(settled, due=due, repeats=left)
         return repeat
 
-    def is_current(self, repeat: Waiting) -> bool:
+    def is_current(self, repeat: PendingDelivery) -> bool:
         """Tell whether a repeat still holds: a later step of the episode replaces it."""
         return self._found.get(_key(repeat.first)) is repeat
 
-    def settle(self, repeat: Waiting, outcome: Outcome, now: float) -> bool:
+    def settle(self, repeat: PendingDelivery, outcome: Outcome, now: float) -> bool:
         """Take note of what became of a repeat; return whether it is to be sent again when it is due."""
         repeat.in_flight = False
         repeat.arrived = 0
@@ -155,7 +155,7 @@ class Repeats:
         self.defer(repeat, now)
         return True
 
-    def defer(self, repeat: Waiting, now: float) -> None:
+    def defer(self, repeat: PendingDelivery, now: float) -> None:
         """Let a repeat be due again later."""
         repeat.due = now + (self._every_s or 0.0)
 
@@ -223,13 +223,13 @@ class Outbox:
         self._bucket = TokenBucket(sink.traits.per_second, sink.traits.burst, now)
         self._repeats = Repeats(sink.traits)
         self._progress: dict[int, DeliveryProgress] = {}
-        self._queues: dict[str, deque[Waiting]] = {}
+        self._queues: dict[str, deque[PendingDelivery]] = {}
         self._due = Schedule()
-        self._digest: list[Waiting] = []
+        self._digest: list[PendingDelivery] = []
         self._digest_at = 0.0
         self._repeating: set[str] = set()
         #: Repeats that wait until all that the sink had before the start was read again.
-        self._held: list[Waiting] = []
+        self._held: list[PendingDelivery] = []
         self._paused_until = 0.0
         self.counts: Counter[str] = Counter()
         self.gone: Gone | None = None
@@ -308,7 +308,7 @@ class Outbox:
             progress.end(place[1])
             return
         queue = self._queues.setdefault(delivery.alert.session_id, deque())
-        new = Waiting(delivery, [place], due=now)
+        new = PendingDelivery(delivery, [place], due=now)
         while queue and self._replaces(delivery, queue[-1]):
             self._replace(queue.pop(), new)
         queue.append(new)
@@ -316,7 +316,7 @@ class Outbox:
         if not queue[0].in_flight and not queue[0].in_digest:
             self._schedule(queue[0])
 
-    def _replaces(self, new: Delivery, old: Waiting) -> bool:
+    def _replaces(self, new: Delivery, old: PendingDelivery) -> bool:
         before = old.first
         if old.in_flight or old.arrived or before.alert.key != new.alert.key:
             return False
@@ -324,7 +324,7 @@ class Outbox:
             return new.step in {DeliveryStep.UPDATE, DeliveryStep.RESOLVE}
         return self._is_chat and before.step is DeliveryStep.TRIGGER and new.step is DeliveryStep.RESOLVE
 
-    def _replace(self, old: Waiting, new: Waiting) -> None:
+    def _replace(self, old: PendingDelivery, new: PendingDelivery) -> None:
         self.counts["replaced"] += 1
         new.inherit(old)
         if old.in_digest:
@@ -333,9 +333,9 @@ class Outbox:
 
     # -- what goes out
 
-    def next(self, now: float, room: int) -> list[Waiting]:
+    def next(self, now: float, room: int) -> list[PendingDelivery]:
         """Return what to send now, at most ``room``; each is to be settled."""
-        found: list[Waiting] = []
+        found: list[PendingDelivery] = []
         while len(found) < room and now >= self._paused_until:
             # A digest that is due goes first: changes of messages may come faster than they may leave.
             if self._digest and now >= self._digest_at and self._bucket.take(now):
@@ -365,7 +365,9 @@ class Outbox:
             times.append(max(self._digest_at, self._bucket.next_at(now)))
         return max(self._paused_until, min(times)) if times else None
 
-    def settle(self, sent: Waiting, outcome: Outcome, now: float, chance: float) -> list[AlertDeadLetter]:
+    def settle(
+        self, sent: PendingDelivery, outcome: Outcome, now: float, chance: float
+    ) -> list[AlertDeadLetter]:
         """Take note of what became of something that was sent.
 
         What it returns has to be written as dead letters, and ``sent`` then to be given to `finish`.
@@ -402,7 +404,7 @@ class Outbox:
             case SinkRefused(why, status, body):
                 return self._dead(sent, why, status, body)
 
-    def finish(self, sent: Waiting, now: float) -> None:
+    def finish(self, sent: PendingDelivery, now: float) -> None:
         """Let the sessions go on of what was delivered, or has become a dead letter."""
         for part in sent.parts or (sent,):
             if not self._is_head(part):
@@ -418,25 +420,25 @@ class Outbox:
                 del self._queues[part.session_id]
             self._repeat(part.first, now)
 
-    def _dead(self, sent: Waiting, why: str, status: int, body: bytes) -> list[AlertDeadLetter]:
+    def _dead(self, sent: PendingDelivery, why: str, status: int, body: bytes) -> list[AlertDeadLetter]:
         self.counts["dead"] += len(sent.deliveries)
         return [AlertDeadLetter(delivery, why, status, body) for delivery in sent.deliveries]
 
-    def _schedule(self, waiting: Waiting) -> None:
+    def _schedule(self, waiting: PendingDelivery) -> None:
         behind = self._queues.get(waiting.session_id, ())
         is_urgent = waiting.repeats is not None or any(
             each.first.step is not DeliveryStep.UPDATE for each in (waiting, *waiting.parts, *behind)
         )
         self._due.put(waiting, is_urgent=is_urgent)
 
-    def _sent(self, waiting: Waiting) -> Waiting:
+    def _sent(self, waiting: PendingDelivery) -> PendingDelivery:
         for each in (waiting, *waiting.parts):
             each.in_flight = True
         if waiting.repeats is not None:
             self._repeating.add(waiting.session_id)
         return waiting
 
-    def _may_go(self, found: Waiting) -> bool:
+    def _may_go(self, found: PendingDelivery) -> bool:
         """Tell whether what is due is still wanted, and nothing of its session is on the way."""
         if found.in_flight or found.in_digest or found.session_id in self._repeating:
             return False
@@ -445,28 +447,28 @@ class Outbox:
         # Sent now, an old state could arrive behind a new one.
         return self._repeats.is_current(found) and found.session_id not in self._queues
 
-    def _put_off(self, found: Waiting, now: float) -> None:
+    def _put_off(self, found: PendingDelivery, now: float) -> None:
         """Let a repeat wait for its next turn. The end of a repeat schedules what else waits for it."""
         self._due.remove(found)
         if found.repeats is not None and not found.in_flight and self._repeats.is_current(found):
             self._repeats.defer(found, now)
             self._schedule(found)
 
-    def _is_current(self, found: Waiting) -> bool:
+    def _is_current(self, found: PendingDelivery) -> bool:
         return any(self._is_head(part) for part in found.parts or (found,))
 
-    def _is_head(self, waiting: Waiting) -> bool:
+    def _is_head(self, waiting: PendingDelivery) -> bool:
         queue = self._queues.get(waiting.session_id)
         return queue is not None and queue[0] is waiting
 
     # -- digests
 
-    def _gathers(self, found: Waiting) -> bool:
+    def _gathers(self, found: PendingDelivery) -> bool:
         """Tell whether a digest takes it along, where there is no room for a message of its own."""
         plain = found.repeats is None and not found.parts and not found.tries
         return self._is_chat and plain and found.first.step is not DeliveryStep.UPDATE
 
-    def _gather(self, found: Waiting, now: float) -> None:
+    def _gather(self, found: PendingDelivery, now: float) -> None:
         if not self._digest:
             self._digest_at = now + DIGEST_S
         found.in_digest = True
@@ -482,7 +484,7 @@ class Outbox:
         else:
             self._held.append(repeat)
 
-    def _settle_repeat(self, sent: Waiting, outcome: Outcome, now: float) -> None:
+    def _settle_repeat(self, sent: PendingDelivery, outcome: Outcome, now: float) -> None:
         self.counts["repeated"] += isinstance(outcome, Delivered)
         self._repeating.discard(sent.session_id)
         if self._repeats.settle(sent, outcome, now):
@@ -491,5 +493,5 @@ class Outbox:
             self._schedule(queue[0])
 
 
-def _partition(waiting: Waiting) -> int:
+def _partition(waiting: PendingDelivery) -> int:
     return waiting.first.alert.partition

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 
 from schemas.codec import Decoder, UndecodableError
-from streams.alerts.courier import Clocks
 from streams.alerts.episodes import Episodes
 from streams.alerts.settings import NotifySettings
+from streams.alerts.sink_worker import Clocks
 from streams.alerts.sinks.alert import Alert
 from streams.alerts.sinks.delivery import Delivery
 from streams.alerts.sinks.request import Delivered, SinkAnswer, SinkRequest, hidden

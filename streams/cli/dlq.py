@@ -54,7 +54,7 @@ class LetterPlace(click.ParamType):
         return found.partition, found.offset
 
 
-class Asked(NamedTuple):
+class LetterSelection(NamedTuple):
     """Which letters a command is about."""
 
     selection: Selection
@@ -163,7 +163,7 @@ def list_command(
       eddy dlq list --json |
           jq -r 'select(.problems[]? == "action.status") | .key'
     """  # noqa: D301
-    asked = Asked(Selection(frozenset(reasons), frozenset(problems), session), starts, stops)
+    asked = LetterSelection(Selection(frozenset(reasons), frozenset(problems), session), starts, stops)
     found: Counter[str] = Counter()
     listing = Listing()
 
@@ -201,7 +201,7 @@ def show_command(
 
     The value is decoded where it can be, else text with escapes, else hex. With --json it is in hex too.
     """
-    asked = Asked(Selection(places=frozenset({place})), (), ())
+    asked = LetterSelection(Selection(places=frozenset({place})), (), ())
 
     async def find() -> tuple[DeadLetter, Any, str | None] | None:
         async with _post(bootstrap_servers) as post:
@@ -266,8 +266,8 @@ def redrive_command(
       eddy dlq redrive 3:17 3:18
     """  # noqa: D301
     selection = Selection(frozenset(reasons), frozenset(problems), session, frozenset(places))
-    asked = Asked(selection, starts, stops)
-    if everything == (asked != Asked(Selection(), (), ())):
+    asked = LetterSelection(selection, starts, stops)
+    if everything == (asked != LetterSelection(Selection(), (), ())):
         raise click.UsageError("Say which letters: places, a filter, or --all for every one.")
     if places and (starts or stops):
         raise click.UsageError("Places and --from or --to exclude each other.")
@@ -303,7 +303,7 @@ def redrive_command(
 
 
 async def _redriven(
-    post: LetterPost, asked: Asked, request: RedriveRequest, report: Callable[[LetterResult], None]
+    post: LetterPost, asked: LetterSelection, request: RedriveRequest, report: Callable[[LetterResult], None]
 ) -> Counter[LetterOutcome]:
     redrive = Redrive(post.brokers, post.trial, await target(post.brokers), request, report)
     await redrive.send(asked.letters(*post))

@@ -29,11 +29,11 @@ from streams.formats.adapters.adapter import Format
 from streams.formats.adapters.sniffing import NAMES
 from streams.formats.content import Content
 from streams.formats.ingest.account import IngestAccount
-from streams.formats.ingest.alone import alone
 from streams.formats.ingest.ingestion import Ingestion, IngestRequest
 from streams.formats.ingest.opening import Opening
 from streams.formats.ingest.own_formats import EVERY, choice
 from streams.formats.ingest.places import candidates, known_folders
+from streams.formats.ingest.single_instance_lock import alone
 from streams.formats.ingest.sink import FileSink, LineSink, NoSink, RecordSink, Several
 from streams.formats.ingest.standard_input import spooled
 from streams.formats.ingest.store import IN_MEMORY, Store

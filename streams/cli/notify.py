@@ -13,12 +13,12 @@ from typing import Any, Final
 import click
 
 from schemas.codec import Codec, Decoder
-from streams.alerts.courier import Clocks
 from streams.alerts.metrics import NotifyMetrics
 from streams.alerts.notifier import Notifier
 from streams.alerts.rehearsal import rehearse, send
 from streams.alerts.settings import NotifySettings
 from streams.alerts.sink_kinds import sinks
+from streams.alerts.sink_worker import Clocks
 from streams.alerts.sinks.delivery import DeliveryStep
 from streams.alerts.sinks.request import SinkRequest
 from streams.alerts.sinks.sink import Sink

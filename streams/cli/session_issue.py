@@ -17,7 +17,6 @@ from streams.cli.text.command_text import answer_line, asked_line, fields, silen
 from streams.cli.text.screen import echo, echo_json, echo_lines, status
 from streams.control.ack import Ack
 from streams.control.command import Command, Issuer, IssuerKind
-from streams.control.desk import ControlDesk
 from streams.control.identity import uuid7
 from streams.control.issuing import audit_of, issued
 from streams.control.outcome import (
@@ -30,6 +29,7 @@ from streams.control.outcome import (
     furthest,
     present,
 )
+from streams.control.publisher import CommandPublisher
 from streams.control.rules import checked
 from streams.control.trail import Trail
 from streams.kafka.client import connect
@@ -43,7 +43,7 @@ _POLL_SECONDS: Final = 0.2
 class CommandPost:
     """What the commands work with."""
 
-    desk: ControlDesk
+    desk: CommandPublisher
     trail: Trail
 
 
@@ -59,7 +59,7 @@ async def open_post(bootstrap_servers: str | None) -> AsyncIterator[CommandPost]
     async with connect(connection(settings)) as brokers:
         codec = await open_codec(settings, CONTROL_SUBJECTS)
         try:
-            desk = ControlDesk(brokers, codec, settings.command_key_bytes)
+            desk = CommandPublisher(brokers, codec, settings.command_key_bytes)
             yield CommandPost(desk=desk, trail=Trail(brokers, codec))
         finally:
             await codec.close()

@@ -17,8 +17,8 @@ import click
 from streams.cli.text.screen import echo
 from streams.observe.logs import logging_config
 from streams.observe.settings import WorkerSettings
+from streams.operate.supervisor.parent_watch import tie
 from streams.operate.supervisor.supervisor import Supervisor
-from streams.operate.supervisor.tether import tie
 from streams.worker.processes import of_each_process, of_process
 
 F = TypeVar("F", bound=Callable[..., object])

@@ -8,8 +8,8 @@ from typing import Final
 import orjson
 from aiohttp import web
 
-from streams.console.acting import Acting, done, form_sent
-from streams.console.asked import commands_of, triage_of
+from streams.console.action_context import ActionContext, done, form_sent
+from streams.console.command_form import commands_of, triage_of
 from streams.console.console import Console
 from streams.console.views import hold
 from streams.control.command import Command
@@ -17,7 +17,7 @@ from streams.control.issuing import audit_of, issued
 from streams.core.domain.topic import Topic
 
 
-def routes(console: Console, acting: Acting) -> Sequence[web.RouteDef]:
+def routes(console: Console, acting: ActionContext) -> Sequence[web.RouteDef]:
     """Return the routes of the actions, which `Access` lets operators through to, and the page of holds."""
 
     async def command(request: web.Request) -> web.Response:

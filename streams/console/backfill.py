@@ -7,7 +7,7 @@ from typing import Final
 
 from streams.console.intake import ReadModelIntake
 from streams.console.marks import ReadMarks
-from streams.console.ways import WAYS, Way
+from streams.console.read_plan import WAYS, Way
 from streams.core.domain.topic import Topic
 from streams.kafka.client import Brokers
 

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from schemas.codec import Codec, Decoder, UndecodableError
 from schemas.json_reader import read_json
 from schemas.wire_format import Headers
-from streams.console.ways import WAYS
+from streams.console.read_plan import WAYS
 from streams.core.domain.topic import Topic
 from streams.core.domain.unreadable import Unreadable
 from streams.core.errors import InfrastructureError

@@ -9,8 +9,6 @@ from typing import Any, Final
 import orjson
 
 from streams.console.board import Facts, FeedReadings, Steps
-from streams.console.feed import Feed
-from streams.console.honeycomb.picture import Honeycomb
 from streams.console.inbox import Query, SessionQuery, many, page, sessions, tabs
 from streams.console.interventions.decided import WITHHELD, decided
 from streams.console.interventions.scoreboard import open_breakers
@@ -19,8 +17,10 @@ from streams.console.read_model.attention import Tab
 from streams.console.read_model.case import Case
 from streams.console.read_model.model import ReadModel
 from streams.console.read_model.triage import subject_of
+from streams.console.session_map.picture import SessionMap
 from streams.console.settings_versions import Settings, settings_of
 from streams.console.timeline import StepReader
+from streams.console.topic_follower import Feed
 from streams.console.watch.watch import WorkerWatch
 from streams.console.wording import moment, money
 from streams.console.workers import SessionStanding
@@ -70,7 +70,7 @@ class LiveBoard:
     ) -> None:
         self.model, self.feed, self.watch, self.cluster = model, feed, watch, cluster
         self._currency = currency
-        self.honeycomb = Honeycomb()
+        self.honeycomb = SessionMap()
         self._timeline = timeline
         self._versions = Settings()
         self._newest_version: object = None

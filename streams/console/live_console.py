@@ -9,28 +9,28 @@ from contextlib import asynccontextmanager
 from aiohttp import web
 
 from schemas.codec import Codec
-from streams.console import actions, guard_door
-from streams.console.acting import Acting
+from streams.console import actions, guard_api
+from streams.console.action_context import ActionContext
 from streams.console.archive.archive import Archive
 from streams.console.archive.restoring import recall
 from streams.console.backtests import Backtests
 from streams.console.composition import console_on
 from streams.console.console import Console
-from streams.console.feed import Feed, FeedSettings
-from streams.console.guard_door import GuardDoor, ReadCommands
+from streams.console.guard_api import GuardApi, ReadCommands
 from streams.console.interventions.deciding import Deciding
-from streams.console.known import ModelKnown
 from streams.console.live_board import LiveBoard
 from streams.console.raw_records import RawRecords
 from streams.console.read_model.model import ReadModel
+from streams.console.session_queries import ModelKnown
 from streams.console.settings import ConsoleSettings
 from streams.console.settings_actions import Changing
 from streams.console.timeline import StepReader
+from streams.console.topic_follower import Feed, FeedSettings
 from streams.console.views import backtest, dead_letter, policy, record
 from streams.console.views.redrive import Redriving
 from streams.console.watch.watch import WorkerWatch
 from streams.control.audit import AuditRecord
-from streams.control.desk import ControlDesk
+from streams.control.publisher import CommandPublisher
 from streams.core.domain.topic import Topic
 from streams.kafka.client import Brokers
 
@@ -93,8 +93,8 @@ async def live_console(
 
         backtests = Backtests(brokers, brokers.servers, clock)
         console = console_on(settings, board, clock, audit=audit, beside=[backtest.screen(backtests)])
-        acting = Acting(desk, ModelKnown(model, clock), feed.passed)
-        guards = GuardDoor(ReadCommands(model, feed, clock), desk, _key(settings))
+        acting = ActionContext(desk, ModelKnown(model, clock), feed.passed)
+        guards = GuardApi(ReadCommands(model, feed, clock), desk, _key(settings))
         reading = asyncio.create_task(feed.run())
         beside = [asyncio.create_task(watch.run())]
         if settings.console_automatic:
@@ -108,7 +108,7 @@ async def live_console(
             raw = record.routes(console, records, audit)
             changing = Changing(console, acting, brokers, backtests).routes()
             tests = backtest.routes(console, acting, backtests)
-            doors = guard_door.routes(console, guards)
+            doors = guard_api.routes(console, guards)
             policies = policy.actions(console, acting, brokers)
             again = Redriving(console, acting, brokers, records).routes()
             yield console, [*acts, *changing, *tests, *letters, *again, *policies, *raw, *doors], reading
@@ -122,8 +122,8 @@ async def live_console(
         archive.close()
 
 
-def _desk(settings: ConsoleSettings, brokers: Brokers, codec: Codec) -> ControlDesk:
-    return ControlDesk(brokers, codec, _key(settings))
+def _desk(settings: ConsoleSettings, brokers: Brokers, codec: Codec) -> CommandPublisher:
+    return CommandPublisher(brokers, codec, _key(settings))
 
 
 def _key(settings: ConsoleSettings) -> bytes | None:

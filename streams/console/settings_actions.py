@@ -9,9 +9,9 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from streams.console.acting import Acting, done, form_sent
-from streams.console.asked import Form, Who, based_on_of, one, why_of
+from streams.console.action_context import ActionContext, done, form_sent
 from streams.console.backtests import Backtests
+from streams.console.command_form import Form, Who, based_on_of, one, why_of
 from streams.console.console import Console
 from streams.console.proposal import proposal, sent
 from streams.console.views.following import board_of
@@ -42,7 +42,7 @@ class Changing:
     """
 
     console: Console
-    acting: Acting
+    acting: ActionContext
     brokers: Brokers
     backtests: Backtests
 

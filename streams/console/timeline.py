@@ -19,8 +19,6 @@ from schemas.codec import Codec, UndecodableError
 from schemas.encoder import UnencodableError, bundled_encoder
 from streams.console.archive.archive import Archive
 from streams.console.board import Steps
-from streams.console.lens.evidence import evidence
-from streams.console.lens.lens import lens
 from streams.console.read_model.memory import Memory
 from streams.console.read_model.offsets import Places
 from streams.console.read_model.place import offset_of, partition_of
@@ -29,6 +27,8 @@ from streams.console.read_model.session import KEPT_PLACES, enriched_place
 from streams.console.read_model.tables import SESSION
 from streams.console.session_facts import explanation
 from streams.console.step import RecordStep
+from streams.console.step_diff.evidence import evidence
+from streams.console.step_diff.lens import lens
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.decision import Decision
 from streams.core.domain.record import Record

@@ -10,7 +10,7 @@ import orjson
 
 from streams.control.audit import AuditKind, AuditRecord, Result
 from streams.control.command import Command
-from streams.control.desk import ControlDesk, Place
+from streams.control.publisher import CommandPublisher, Place
 from streams.core.domain.topic import Topic
 from streams.core.errors import EddyError
 
@@ -41,7 +41,7 @@ def audit_of(commands: Sequence[Command], audit_id: str) -> AuditRecord:
     )
 
 
-async def issued(desk: ControlDesk, commands: Sequence[Command], record: AuditRecord) -> list[Place]:
+async def issued(desk: CommandPublisher, commands: Sequence[Command], record: AuditRecord) -> list[Place]:
     """Write the audit record, publish the commands, and write how that ended; return their places.
 
     Raises:
@@ -52,7 +52,7 @@ async def issued(desk: ControlDesk, commands: Sequence[Command], record: AuditRe
 
 
 async def recorded(
-    desk: ControlDesk, record: AuditRecord, act: Callable[[], Awaitable[T]], place: Callable[[T], str]
+    desk: CommandPublisher, record: AuditRecord, act: Callable[[], Awaitable[T]], place: Callable[[T], str]
 ) -> T:
     """Write an audit record, act, and write how that ended; return what the action returned.
 
@@ -80,7 +80,7 @@ def _newest(places: Sequence[Place]) -> str:
     return f"{Topic.SESSION_COMMANDS}/{partition}/{offset}"
 
 
-async def _ended(desk: ControlDesk, record: AuditRecord) -> None:
+async def _ended(desk: CommandPublisher, record: AuditRecord) -> None:
     """Write how an action ended. It has happened: that the audit does not take this undoes nothing."""
     try:
         await desk.audit(record)

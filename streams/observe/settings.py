@@ -340,7 +340,7 @@ class CommandSettings(WorkerSettings):
 
     @property
     def command_key_bytes(self) -> bytes | None:
-        """The key as `streams.control.desk` takes it."""
+        """The key as `streams.control.publisher` takes it."""
         return None if self.command_key is None else self.command_key.get_secret_value().encode()
 
 

@@ -27,7 +27,7 @@ from streams.worker.delivery.lease import WorkerLease
 from streams.worker.delivery.producer import RunProducer
 from streams.worker.faust import transport
 from streams.worker.faust.app_settings import app_settings
-from streams.worker.faust.companions import IdleProducers
+from streams.worker.faust.background_services import IdleProducers
 from streams.worker.faust.recovery import RunTableManager
 from streams.worker.faust.transport import RunConsumer, RunSchema
 from streams.worker.health.topic_watch import TopicWatch

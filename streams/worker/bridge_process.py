@@ -15,7 +15,7 @@ from streams.worker.crash_point import crash_point
 from streams.worker.delivery.guarantee import Guarantee
 from streams.worker.faust.job_app import JobApp
 from streams.worker.lanes import Lanes, Process
-from streams.worker.lifetime.housekeeper import WorkerInCharge
+from streams.worker.lifetime.housekeeper import OwnedPartitions
 from streams.worker.lifetime.rounds import PeriodicRounds
 from streams.worker.metrics import BridgeEngineMetrics
 from streams.worker.options import TRACES, EngineOptions
@@ -44,7 +44,7 @@ class SilenceWatch(PeriodicRounds):
         late_s: As `PeriodicRounds` takes it.
     """
 
-    def __init__(self, app: JobApp, worker: WorkerInCharge, *, late_s: float) -> None:
+    def __init__(self, app: JobApp, worker: OwnedPartitions, *, late_s: float) -> None:
         super().__init__(app, tick_s=_TICK_S, late_s=late_s)
         self._worker = worker
         self._generation = -1
@@ -102,7 +102,7 @@ class BridgeApp(RunApp):
         self.settings_ready.set()  # it has none that change while it runs
         #: Made when the worker starts.
         self._epoch: TracesEpoch | None = None
-        worker = WorkerInCharge(self, options.topic(Topic.OTLP_SPANS), self.lanes[TRACES])
+        worker = OwnedPartitions(self, options.topic(Topic.OTLP_SPANS), self.lanes[TRACES])
         self._silence = SilenceWatch(self, worker, late_s=options.session_timeout_s / 2)
         self.companions.append(self._silence)
 

@@ -9,10 +9,10 @@ from streams.core.domain.topic import Topic
 from streams.kafka.settings_feed import ConfigFeed
 from streams.worker.app import RunApp
 from streams.worker.delivery.guarantee import Guarantee
-from streams.worker.faust.companions import SettingsFollower
+from streams.worker.faust.background_services import SettingsFollower
 from streams.worker.job_parts import Folds, JobTables, WorkerParts, job_epochs, job_lanes, job_tables
 from streams.worker.lanes import Lanes, Process
-from streams.worker.lifetime.housekeeper import WorkerInCharge, housekeeper
+from streams.worker.lifetime.housekeeper import OwnedPartitions, housekeeper
 from streams.worker.lifetime.housekeeping import Housekeeping
 from streams.worker.metrics import JobMetrics
 from streams.worker.options import SESSIONS, EngineOptions
@@ -72,7 +72,7 @@ class SessionsApp(RunApp):
                 table=self.sessions,
                 effects=effects,
                 settings=self.feed,
-                worker=WorkerInCharge(self, self.options.topic(Topic.DECISION_LOGS), self.lanes[SESSIONS]),
+                worker=OwnedPartitions(self, self.options.topic(Topic.DECISION_LOGS), self.lanes[SESSIONS]),
                 metrics=metrics,
                 clock=self.clock,
                 interval_ms=int(1000 * self.options.housekeeping_interval_s),

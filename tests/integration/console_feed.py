@@ -13,12 +13,12 @@ from schemas.codec import Codec
 from streams.console.archive.archive import Archive
 from streams.console.archive.restoring import recall
 from streams.console.archive.writer import WritePoint, going_on
-from streams.console.feed import Feed, FeedSettings
 from streams.console.intake import ReadModelIntake
 from streams.console.read_model.model import ReadModel
 from streams.console.read_model.rows import Row
 from streams.console.read_model.tables import TABLES, WATERMARK
-from streams.console.ways import WAYS
+from streams.console.read_plan import WAYS
+from streams.console.topic_follower import Feed, FeedSettings
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
 from streams.kafka.client import Brokers, Stored

@@ -9,17 +9,17 @@ from aiohttp.test_utils import TestServer
 
 from schemas.codec import Codec
 from streams.console import actions
-from streams.console.acting import Acting
+from streams.console.action_context import ActionContext
 from streams.console.app import application
 from streams.console.composition import console_on
-from streams.console.feed import FeedSettings
 from streams.console.file_board import FileBoard
-from streams.console.known import ModelKnown
 from streams.console.read_model.model import ReadModel
+from streams.console.session_queries import ModelKnown
 from streams.console.settings import ConsoleSettings
+from streams.console.topic_follower import FeedSettings
 from streams.control.audit import AuditRecord
 from streams.control.command import Command
-from streams.control.desk import ControlDesk
+from streams.control.publisher import CommandPublisher
 from streams.control.signature import Signature, verified
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.topic import Topic
@@ -77,8 +77,8 @@ async def deck(brokers: Brokers, tmp_path: Path) -> AsyncIterator[Deck]:
     console = console_on(settings, Following("", "", DEFAULTS), now_ms)
     following = running(brokers, tmp_path / "archive", FeedSettings(from_beginning=True), clock=now_ms)
     async with following as board:
-        desk = ControlDesk(brokers, Codec.bundled(), KEY)
-        acting = Acting(desk, ModelKnown(board.model, now_ms), board.feed.passed)
+        desk = CommandPublisher(brokers, Codec.bundled(), KEY)
+        acting = ActionContext(desk, ModelKnown(board.model, now_ms), board.feed.passed)
         async with (
             TestServer(application(console, actions.routes(console, acting))) as server,
             logged_in(console, str(server.make_url("")).rstrip("/")) as operator,

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from streams.console.archive.writer import WritePoint
-from streams.console.feed import FeedSettings
 from streams.console.read_model.rows import SessionRow
+from streams.console.topic_follower import FeedSettings
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
 from streams.kafka.client import Brokers, connect

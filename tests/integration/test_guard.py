@@ -19,7 +19,7 @@ from eddy_client.guard import kafka_channel
 from schemas.codec import Codec, OutputFormat
 from streams.control.ack import Ack
 from streams.control.command import Action, Command, Issuer, OnTimeout, Scope
-from streams.control.desk import ControlDesk
+from streams.control.publisher import CommandPublisher
 from streams.core.domain.topic import Topic
 from streams.kafka.client import connect
 from streams.kafka.connection import Connection
@@ -56,7 +56,7 @@ class Agent(threading.Thread):
 class Floor:
     """A desk, guards and agents on one broker."""
 
-    def __init__(self, desk: ControlDesk, brokers: Any, bootstrap: str, options: dict[str, str]) -> None:
+    def __init__(self, desk: CommandPublisher, brokers: Any, bootstrap: str, options: dict[str, str]) -> None:
         self._desk, self._brokers, self._bootstrap, self._options = desk, brokers, bootstrap, options
         self._guards: list[Guard] = []
         self._agents: list[Agent] = []
@@ -121,7 +121,7 @@ class Floor:
 async def floor(broker: Reachable, form: OutputFormat = OutputFormat.AVRO) -> AsyncIterator[Floor]:
     options = {"enable.idempotence": str(broker.kind == "kafka").lower()}
     async with connect(Connection(broker.bootstrap)) as brokers:
-        found = Floor(ControlDesk(brokers, Codec.bundled(form), KEY), brokers, broker.bootstrap, options)
+        found = Floor(CommandPublisher(brokers, Codec.bundled(form), KEY), brokers, broker.bootstrap, options)
         try:
             yield found
         finally:

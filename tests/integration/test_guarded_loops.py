@@ -29,7 +29,7 @@ from eddy_client import Guard, SessionAborted
 from schemas.codec import Codec
 from streams.control.ack import Ack
 from streams.control.command import Action, Command, Issuer, OnTimeout, Scope
-from streams.control.desk import ControlDesk
+from streams.control.publisher import CommandPublisher
 from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError
 from streams.kafka.client import Brokers, connect
@@ -129,7 +129,7 @@ class Answers:
 class Operator:
     """Somebody who commands one loop after another, and asks again where brokers did not answer."""
 
-    def __init__(self, desk: ControlDesk, answers: Answers) -> None:
+    def __init__(self, desk: CommandPublisher, answers: Answers) -> None:
         self._desk, self._answers = desk, answers
 
     async def commands(self, loop: Loop, chance: random.Random) -> Commanded:
@@ -269,7 +269,7 @@ async def test_each_command_is_applied_once_and_in_time_though_consoles_and_brok
     try:
         async with connect(Connection(stage_on_own_broker.broker.bootstrap)) as brokers:
             answers = Answers(brokers)
-            operator = Operator(ControlDesk(brokers, Codec.bundled(), KEY.encode()), answers)
+            operator = Operator(CommandPublisher(brokers, Codec.bundled(), KEY.encode()), answers)
             agents = [
                 asyncio.create_task(loop.run(guards[number % GUARDS])) for number, loop in enumerate(loops)
             ]

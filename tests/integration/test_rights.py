@@ -15,7 +15,7 @@ from streams.cli import main
 from streams.cli.lazy_group import BROKER_UNREACHABLE, WRONG_INPUT
 from streams.control.ack import Ack, Status
 from streams.control.command import Command
-from streams.control.desk import ControlDesk
+from streams.control.publisher import CommandPublisher
 from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError
 from streams.kafka.client import connect
@@ -173,7 +173,7 @@ async def test_a_shell_and_a_guard_need_the_rights_that_are_listed_and_no_guard_
 
     settings = CommandSettings(**{**access, "sasl_username": "guard"})  # type: ignore[arg-type]
     async with connect(connection(settings)) as brokers:
-        desk = ControlDesk(brokers, Codec.bundled(), None)
+        desk = CommandPublisher(brokers, Codec.bundled(), None)
         [read] = [each async for each in brokers.read(Topic.SESSION_COMMANDS)]
         await desk.acknowledge([Ack(id="a", session_id="s-17", status=Status.ATTACHED, at=0, guard_id="g")])
         fields = Codec.bundled().decoder("session-commands-value").decode(read.value, tuple(read.headers))
@@ -188,7 +188,7 @@ async def test_a_shell_and_a_guard_need_the_rights_that_are_listed_and_no_guard_
     async with connect(connection(viewer)) as brokers:
         assert len([each async for each in brokers.read(Topic.SESSION_COMMANDS)]) == 1
         with pytest.raises(InfrastructureError, match="whether this user may write there"):
-            await ControlDesk(brokers, Codec.bundled(), None).issue([Command.of(fields)])
+            await CommandPublisher(brokers, Codec.bundled(), None).issue([Command.of(fields)])
 
 
 async def test_without_the_right_to_its_group_a_worker_ends_and_says_so(

@@ -9,8 +9,8 @@ from schemas.codec import Codec
 from streams.cli.top.newest_steps import NewestSteps
 from streams.cli.top.picture import LIVE_MINUTES, ReadingProgress
 from streams.console.archive.row_store import NothingKept
-from streams.console.feed import Feed, FeedSettings
 from streams.console.read_model.model import ReadModel
+from streams.console.topic_follower import Feed, FeedSettings
 from streams.core.domain.topic import Topic
 from streams.kafka.client import Brokers
 

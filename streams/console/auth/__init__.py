@@ -1,7 +1,7 @@
 """Who may do what in the console."""
 
-from streams.console.auth.door import Access
 from streams.console.auth.identity import Identity, Role
+from streams.console.auth.middleware import Access
 from streams.console.auth.pages import AccessPages
 from streams.console.auth.refusal import AuthRefusal
 from streams.console.auth.tokens import AgentToken

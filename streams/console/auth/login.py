@@ -17,7 +17,7 @@ from streams.console.auth.refusal import AuthRefusal
 
 
 class Door(Protocol):
-    """What these routes need of `streams.console.auth.door.Access`."""
+    """What these routes need of `streams.console.auth.middleware.Access`."""
 
     policy: AccessPolicy
     pages: AccessPages

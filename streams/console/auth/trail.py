@@ -10,7 +10,7 @@ from streams.console.auth.refusal import PROBLEM, AuthRefusal
 from streams.control.audit import AuditKind, AuditRecord, Result
 
 Audit = Callable[[AuditRecord], Awaitable[object]]
-"""Publishes one record: `streams.control.desk.ControlDesk.audit`."""
+"""Publishes one record: `streams.control.publisher.CommandPublisher.audit`."""
 
 UNKNOWN = "unknown"
 

@@ -11,7 +11,7 @@ from streams.console.interventions.decided import audit_of, decided, event_of
 from streams.console.interventions.versions import in_force, policy_versions
 from streams.console.read_model.model import ReadModel
 from streams.console.read_model.source import Fields
-from streams.control.desk import ControlDesk
+from streams.control.publisher import CommandPublisher
 from streams.core.domain.topic import Topic
 from streams.core.errors import EddyError
 from streams.core.policy.intervention import Mode, PolicyTally, decide
@@ -54,7 +54,7 @@ class Deciding:
     """
 
     def __init__(
-        self, model: ReadModel, desk: ControlDesk, reading: DecisionFeed, clock: Callable[[], int]
+        self, model: ReadModel, desk: CommandPublisher, reading: DecisionFeed, clock: Callable[[], int]
     ) -> None:
         self._model, self._desk, self._reading, self._clock = model, desk, reading, clock
         self._waiting: asyncio.Queue[tuple[Stored, Fields]] = asyncio.Queue(_MOST_WAITING)

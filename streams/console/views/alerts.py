@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from streams.console.asked import UNCONFIRMED
 from streams.console.auth import Identity
+from streams.console.command_form import UNCONFIRMED
 from streams.console.console import Console
 from streams.console.view import PageView
 from streams.console.wording import row_key

@@ -8,10 +8,10 @@ from typing import Any
 
 from aiohttp import web
 
-from streams.console.acting import Acting, done, form_sent
-from streams.console.asked import one
+from streams.console.action_context import ActionContext, done, form_sent
 from streams.console.auth import Identity
 from streams.console.backtests import BacktestJob, Backtests
+from streams.console.command_form import one
 from streams.console.console import Console, NavigationScreen
 from streams.console.proposal import as_typed, proposal, sent
 from streams.console.view import PageView
@@ -20,7 +20,7 @@ from streams.console.views.settings import changes_of
 from streams.core.errors import ConfigurationError
 
 
-def routes(console: Console, acting: Acting, backtests: Backtests) -> Sequence[web.RouteDef]:
+def routes(console: Console, acting: ActionContext, backtests: Backtests) -> Sequence[web.RouteDef]:
     """Return the routes that begin and cancel a backtest.
 
     Args:

@@ -8,7 +8,7 @@ from typing import Final
 from aiohttp import web
 
 from streams.console.console import Console
-from streams.console.known import SessionQueries
+from streams.console.session_queries import SessionQueries
 from streams.control.command import LONGEST_ID
 from streams.core.errors import ConfigurationError
 

@@ -10,7 +10,7 @@ import orjson
 from aiohttp import web
 
 from streams.console.console import Console
-from streams.console.feed import Feed
+from streams.console.topic_follower import Feed
 from streams.console.views.following import board_of
 from streams.console.watch.conditions import ConditionState, told
 from streams.console.watch.history import HistoryStep

@@ -8,8 +8,8 @@ from typing import Any, Final
 import orjson
 from aiohttp import web
 
-from streams.console.acting import Acting, done, form_sent
-from streams.console.asked import based_on_of, one, why_of
+from streams.console.action_context import ActionContext, done, form_sent
+from streams.console.command_form import based_on_of, one, why_of
 from streams.console.console import Console
 from streams.console.interventions.decided import Decided, decided
 from streams.console.interventions.publishing import held, publish
@@ -83,7 +83,7 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
     return [web.get("/policy", show)]
 
 
-def actions(console: Console, acting: Acting, brokers: Brokers) -> Sequence[web.RouteDef]:
+def actions(console: Console, acting: ActionContext, brokers: Brokers) -> Sequence[web.RouteDef]:
     """Return the route that publishes a version."""
 
     async def change(request: web.Request) -> web.Response:

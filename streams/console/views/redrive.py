@@ -10,8 +10,8 @@ from typing import Any, Final
 import orjson
 from aiohttp import web
 
-from streams.console.acting import Acting, form_sent
-from streams.console.asked import Form, one
+from streams.console.action_context import ActionContext, form_sent
+from streams.console.command_form import Form, one
 from streams.console.console import Console, wants_json
 from streams.console.letter_list import places
 from streams.console.raw_records import RawRecords
@@ -47,7 +47,7 @@ class Redriving:
     """
 
     console: Console
-    acting: Acting
+    acting: ActionContext
     brokers: Brokers
     records: RawRecords
 

@@ -16,12 +16,12 @@ from streams.console.auth import Identity
 from streams.console.auth.refusal import AuthRefusal
 from streams.console.board import Steps
 from streams.console.console import Console
-from streams.console.lens.evidence import evidence
-from streams.console.lens.lens import lens
-from streams.console.lens.scores import scores
-from streams.console.lens.twin import twin
 from streams.console.proposal import as_typed
 from streams.console.session_facts import explanation, session_facts
+from streams.console.step_diff.evidence import evidence
+from streams.console.step_diff.lens import lens
+from streams.console.step_diff.scores import scores
+from streams.console.step_diff.twin import twin
 from streams.console.view import PageView
 from streams.console.views.session_content import control_bar, described, saved, shown_fold, shown_step, toned
 from streams.console.whatif import MOST_RECORDS, SLIDERS, changed, judge_again

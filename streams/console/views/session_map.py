@@ -9,11 +9,11 @@ from aiohttp import web
 
 from streams.console.auth import Identity
 from streams.console.console import Console
-from streams.console.honeycomb.cell import cell, seat_of
-from streams.console.honeycomb.matrix import matrix
-from streams.console.honeycomb.picture import By, MapQuery, picture
-from streams.console.honeycomb.seating import Seat
 from streams.console.live_board import LiveBoard
+from streams.console.session_map.cell import cell, seat_of
+from streams.console.session_map.matrix import matrix
+from streams.console.session_map.picture import By, MapQuery, picture
+from streams.console.session_map.seating import Seat
 from streams.console.view import PageView
 from streams.console.views.following import board_of
 from streams.core.errors import ConfigurationError

@@ -23,7 +23,7 @@ class _End(NamedTuple):
     at_s: float
 
 
-class WorkerInCharge:
+class OwnedPartitions:
     """What a worker knows of the partitions it has.
 
     Args:

@@ -94,7 +94,7 @@ _ADDED_S = 60e-6
 _EPOCHS_PER_TICK = 4
 
 
-class OwnedPartitions(Protocol):
+class PartitionOwner(Protocol):
     """What housekeeping has to know of the worker."""
 
     def in_charge(self) -> tuple[int, Collection[int]]:
@@ -145,7 +145,7 @@ class Housekeeping:
         table: SessionTable,
         effects: Effects[Session],
         settings: InForce,
-        worker: OwnedPartitions,
+        worker: PartitionOwner,
         metrics: HousekeepingMetrics,
         interval_ms: int,
         rest_ms: int,

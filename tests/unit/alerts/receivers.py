@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streams.alerts.outbox import Outbox
+from streams.alerts.pending_delivery import AlertDeadLetter, PendingDelivery
 from streams.alerts.sinks.delivery import Delivery, DeliveryStep, Digest
 from streams.alerts.sinks.request import Delivered, Outcome, SinkAnswer, SinkRequest, judged
 from streams.alerts.sinks.sink import Traits
-from streams.alerts.waiting import AlertDeadLetter, Waiting
 
 FAST = Traits(per_second=1_000, burst=1_000)
 
@@ -40,18 +40,18 @@ class ChatReceiver(Receiver):
         return [SinkRequest("http://receiver", {}, digest.id.encode())]
 
 
-def sent(outbox: Outbox, now: float, room: int = 1_000) -> list[Waiting]:
+def sent(outbox: Outbox, now: float, room: int = 1_000) -> list[PendingDelivery]:
     """Return what is to be sent now."""
     return outbox.next(now, room)
 
 
-def steps(waiting: Sequence[Waiting]) -> list[tuple[str, str]]:
+def steps(waiting: Sequence[PendingDelivery]) -> list[tuple[str, str]]:
     """Return session and step of each delivery."""
     return [(each.alert.session_id, each.step.value) for one in waiting for each in one.deliveries]
 
 
 def settle_all(
-    outbox: Outbox, waiting: Sequence[Waiting], outcome: Outcome | None = None, now: float = 0.0
+    outbox: Outbox, waiting: Sequence[PendingDelivery], outcome: Outcome | None = None, now: float = 0.0
 ) -> list[AlertDeadLetter]:
     """Let all of it have one outcome; what is dead is buried."""
     letters: list[AlertDeadLetter] = []

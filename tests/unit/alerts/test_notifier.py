@@ -10,14 +10,15 @@ from contextlib import asynccontextmanager
 from typing import Any, cast
 
 import pytest
+from tests.unit.alerts.test_courier import Wire
 
 from schemas.codec import Codec
 from streams.alerts import beginning as beginning_module
 from streams.alerts import notifier as notifier_module
-from streams.alerts.courier import Clocks
 from streams.alerts.metrics import NotifyMetrics
 from streams.alerts.notifier import Notifier
 from streams.alerts.settings import NotifySettings
+from streams.alerts.sink_worker import Clocks
 from streams.alerts.sinks.request import SinkAnswer, SinkRequest, TryAgain
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
@@ -30,7 +31,6 @@ from streams.kafka.survey import Ends
 from streams.observe.settings import load
 from tests.unit.alerts.receivers import Receiver
 from tests.unit.alerts.sinks.alerts import NOW_MS, fields
-from tests.unit.alerts.test_courier import Wire
 
 #: Where each partition ends.
 END = 70

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from streams.cli import main
 from streams.formats.adapters.registry import BY_NAME
-from streams.formats.ingest.alone import alone
+from streams.formats.ingest.single_instance_lock import alone
 from tests.ports import own_port
 
 SAMPLES = Path(__file__).parents[2] / "samples"

@@ -12,10 +12,10 @@ from schemas.codec import Codec
 from streams.console.archive.archive import Archive
 from streams.console.composition import console_on
 from streams.console.console import Console
-from streams.console.feed import Feed, FeedSettings
 from streams.console.live_board import LiveBoard
 from streams.console.server import Routes, served
 from streams.console.timeline import StepReader
+from streams.console.topic_follower import Feed, FeedSettings
 from streams.console.watch.watch import WorkerWatch
 from streams.kafka.client import Brokers
 from streams.kafka.connection import Connection

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.console.guard_door import ReadCommands
+from streams.console.guard_api import ReadCommands
 from streams.console.read_model.model import ReadModel
 from streams.core.domain.topic import Topic
 from streams.kafka.clock import now_ms

@@ -14,7 +14,7 @@ from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
 from tests.unit.console.agents import Board
-from tests.unit.console.lens.recorded import recorded
+from tests.unit.console.step_diff.recorded import recorded
 from tests.unit.console.told import Told, Topics
 
 NOW = 1_773_140_000_000

@@ -8,12 +8,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.console.lens.evidence import evidence
-from streams.console.lens.lens import lens
-from streams.console.lens.scores import scores
-from streams.console.lens.twin import twin
 from streams.console.session_facts import explanation, session_facts
 from streams.console.step import RecordStep
+from streams.console.step_diff.evidence import evidence
+from streams.console.step_diff.lens import lens
+from streams.console.step_diff.scores import scores
+from streams.console.step_diff.twin import twin
 from streams.console.timeline import misfit
 from streams.console.views.session_content import saved, toned
 from streams.console.whatif import judge_again

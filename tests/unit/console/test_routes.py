@@ -5,8 +5,8 @@ from pathlib import Path
 from aiohttp import web
 
 from streams.console.app import application
-from streams.console.auth.door import ACTS, READS, need_of
 from streams.console.auth.identity import Role
+from streams.console.auth.middleware import ACTS, READS, need_of
 from streams.console.composition import console_on
 from streams.console.file_board import FileBoard
 from streams.console.server import served

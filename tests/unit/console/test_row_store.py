@@ -2,9 +2,9 @@
 
 from streams.console.archive.restoring import restored
 from streams.console.archive.row_store import NothingKept
-from streams.console.feed import FeedSettings
-from streams.console.keeping import Keeping
+from streams.console.archive_flush import Keeping
 from streams.console.read_model.tables import SESSION
+from streams.console.topic_follower import FeedSettings
 from tests.unit.console.told import folded, published
 
 LATER = 4_000_000_000_000

@@ -8,7 +8,7 @@ from streams.core.domain.event import EventKind
 from streams.core.errors import ConfigurationError
 from streams.core.settings_document.document import to_document
 from streams.core.settings_document.table import RANGES
-from tests.unit.console.lens.recorded import NAMES, recorded
+from tests.unit.console.step_diff.recorded import NAMES, recorded
 
 
 @pytest.mark.parametrize("name", NAMES)

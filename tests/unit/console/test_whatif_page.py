@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.console.auth import door
+from streams.console.auth import middleware as door
 from streams.console.auth.rates import Rate
 from tests.unit.console.auth.door_server import ANA, VIC, Asking
 from tests.unit.console.test_hidden_texts import console

@@ -9,8 +9,8 @@ import pytest
 from schemas.codec import Codec
 from streams.control.audit import AuditRecord
 from streams.control.command import Action
-from streams.control.desk import ControlDesk
 from streams.control.issuing import audit_of, issued
+from streams.control.publisher import CommandPublisher
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError, InfrastructureError
 from tests.unit.control.samples import NOW, pause
@@ -39,7 +39,7 @@ def audit(topics):
 
 
 async def issue(topics, *commands):
-    desk = ControlDesk(topics, Codec.bundled(), None)
+    desk = CommandPublisher(topics, Codec.bundled(), None)
     return await issued(desk, commands, audit_of(commands, "audit-1"))
 
 

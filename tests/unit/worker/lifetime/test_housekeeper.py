@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from streams.kafka.clock import ClusterClock
-from streams.worker.lifetime.housekeeper import WorkerInCharge
+from streams.worker.lifetime.housekeeper import OwnedPartitions
 
 
 class Consumer:
@@ -33,32 +33,32 @@ def consumer() -> Consumer:
 
 
 @pytest.fixture
-def worker(consumer: Consumer) -> WorkerInCharge:
+def worker(consumer: Consumer) -> OwnedPartitions:
     lanes: Any = None
     clock = ClusterClock(elapsed_s=lambda: 0.0)
     clock.heard(0)
     app = SimpleNamespace(run_consumer=consumer, consumer_generation_id=1, clock=clock)
-    return WorkerInCharge(app, "t", lanes)
+    return OwnedPartitions(app, "t", lanes)
 
 
-def read_up_to(worker: WorkerInCharge, consumer: Consumer, end: int, done: int, heard: int) -> int:
+def read_up_to(worker: OwnedPartitions, consumer: Consumer, end: int, done: int, heard: int) -> int:
     consumer.last, consumer.done, consumer.heard = end, done, heard / 1000
     return worker.read_up_to(0)
 
 
 def test_nothing_is_known_to_be_read_before_a_broker_has_said_where_the_partition_ends(
-    worker: WorkerInCharge, consumer: Consumer
+    worker: OwnedPartitions, consumer: Consumer
 ) -> None:
     assert worker.read_up_to(0) == 0
 
 
-def test_without_lag_all_is_read_that_the_broker_knew_of(worker: WorkerInCharge, consumer: Consumer) -> None:
+def test_without_lag_all_is_read_that_the_broker_knew_of(worker: OwnedPartitions, consumer: Consumer) -> None:
     assert read_up_to(worker, consumer, end=0, done=0, heard=100) == 100
     assert read_up_to(worker, consumer, end=0, done=0, heard=200) == 200
 
 
 def test_a_backlog_is_not_read_before_its_last_record_is_processed(
-    worker: WorkerInCharge, consumer: Consumer
+    worker: OwnedPartitions, consumer: Consumer
 ) -> None:
     assert read_up_to(worker, consumer, end=1_000, done=0, heard=100) == 0
     assert read_up_to(worker, consumer, end=1_500, done=999, heard=200) == 0
@@ -66,7 +66,7 @@ def test_a_backlog_is_not_read_before_its_last_record_is_processed(
 
 
 def test_a_partition_in_which_records_are_always_on_their_way_is_read_up_to_a_little_before(
-    worker: WorkerInCharge, consumer: Consumer
+    worker: OwnedPartitions, consumer: Consumer
 ) -> None:
     found = [
         read_up_to(worker, consumer, end=10 * turn + 10, done=10 * turn, heard=100 * turn)
@@ -75,14 +75,14 @@ def test_a_partition_in_which_records_are_always_on_their_way_is_read_up_to_a_li
     assert found == [0, 100, 200, 300, 400]
 
 
-def test_another_assignment_begins_anew(worker: WorkerInCharge, consumer: Consumer) -> None:
+def test_another_assignment_begins_anew(worker: OwnedPartitions, consumer: Consumer) -> None:
     assert read_up_to(worker, consumer, end=5, done=5, heard=100) == 100
     worker._app.consumer_generation_id = 2
     assert read_up_to(worker, consumer, end=9, done=5, heard=200) == 0
 
 
 def test_a_record_that_comes_while_the_worker_asks_is_not_taken_for_read(
-    worker: WorkerInCharge, consumer: Consumer, monkeypatch: pytest.MonkeyPatch
+    worker: OwnedPartitions, consumer: Consumer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = read_up_to(worker, consumer, end=5, done=5, heard=100)
 

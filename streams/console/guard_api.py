@@ -15,13 +15,13 @@ from aiohttp import web
 from streams.console.app import problem
 from streams.console.auth import AgentToken
 from streams.console.console import Console
-from streams.console.feed import Feed
 from streams.console.live import frame
 from streams.console.read_model.control import standing
 from streams.console.read_model.model import ReadModel
 from streams.console.read_model.rows import CommandRow
+from streams.console.topic_follower import Feed
 from streams.control.ack import Ack, Status
-from streams.control.desk import ControlDesk
+from streams.control.publisher import CommandPublisher
 from streams.control.reading import MalformedError
 from streams.control.signature import HEADER, Signature, verified
 from streams.core.domain.topic import Topic
@@ -126,7 +126,7 @@ class WatchedSession(NamedTuple):
     agent_id: str | None
 
 
-class GuardDoor:
+class GuardApi:
     """What guards are answered with.
 
     Args:
@@ -135,7 +135,7 @@ class GuardDoor:
         key: `EDDY_COMMAND_KEY`: guards reject a command without its signature. None lets them obey every one.
     """
 
-    def __init__(self, commanded: Commanded, desk: ControlDesk, key: bytes | None = None) -> None:
+    def __init__(self, commanded: Commanded, desk: CommandPublisher, key: bytes | None = None) -> None:
         self.commanded = commanded
         self.desk = desk
         self._key = key
@@ -189,7 +189,7 @@ class GuardDoor:
         return frames
 
 
-def routes(console: Console, door: GuardDoor) -> Sequence[web.RouteDef]:
+def routes(console: Console, door: GuardApi) -> Sequence[web.RouteDef]:
     """Return the routes for guards, which `Access` lets agents through to."""
 
     async def stream(request: web.Request) -> web.StreamResponse:
@@ -228,7 +228,7 @@ async def _follow(
     console: Console,
     request: web.Request,
     response: web.StreamResponse,
-    door: GuardDoor,
+    door: GuardApi,
     watched: Sequence[WatchedSession],
 ) -> None:
     """Send what is in force, then what comes, until the guard leaves, its token ends or brokers are silent.

@@ -10,7 +10,7 @@ from streams.alerts.sinks.delivery import Delivery, Digest
 
 
 @dataclass(slots=True, eq=False)
-class Waiting:
+class PendingDelivery:
     """What is sent together, and how far it has come. Times in seconds of the outbox's clock.
 
     Attributes:
@@ -29,7 +29,7 @@ class Waiting:
 
     what: Delivery | Digest
     covered: list[tuple[int, int]] = field(default_factory=list)
-    parts: tuple[Waiting, ...] = ()
+    parts: tuple[PendingDelivery, ...] = ()
     due: float = 0.0
     tries: int = 0
     first_s: float | None = None
@@ -54,7 +54,7 @@ class Waiting:
         """The session of the first delivery."""
         return self.first.alert.session_id
 
-    def inherit(self, replaced: Waiting) -> None:
+    def inherit(self, replaced: PendingDelivery) -> None:
         """Take the place of an earlier one: what it settles, and how long it was tried."""
         self.covered = [*replaced.covered, *self.covered]
         self.tries, self.first_s, self.due = replaced.tries, replaced.first_s, replaced.due
@@ -69,7 +69,7 @@ class AlertDeadLetter(NamedTuple):
     body: bytes
 
 
-def together(parts: Iterable[Waiting]) -> Waiting:
+def together(parts: Iterable[PendingDelivery]) -> PendingDelivery:
     """Return a digest."""
     gathered = tuple(parts)
-    return Waiting(Digest(tuple(each.first for each in gathered)), parts=gathered)
+    return PendingDelivery(Digest(tuple(each.first for each in gathered)), parts=gathered)

@@ -8,7 +8,7 @@ from schemas.codec import Codec, OutputFormat
 from streams.control.ack import Ack, Status
 from streams.control.audit import AuditKind, AuditRecord
 from streams.control.command import Command, Scope
-from streams.control.desk import ControlDesk
+from streams.control.publisher import CommandPublisher
 from streams.control.signature import HEADER, Signature, verified
 from streams.core.errors import ConfigurationError
 from streams.kafka.partition import partition_of
@@ -24,7 +24,7 @@ def topics():
 
 
 def desk(topics, key=KEY, codec=None):
-    return ControlDesk(topics, codec or Codec.bundled(), key)
+    return CommandPublisher(topics, codec or Codec.bundled(), key)
 
 
 async def test_commands_of_a_session_stand_in_the_partition_of_its_key_in_their_order(topics):

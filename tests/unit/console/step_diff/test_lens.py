@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.console.lens.lens import lens
-from streams.console.lens.letters import letters, signature_of
-from streams.console.lens.rounds import episodes
-from streams.console.lens.scores import scores
 from streams.console.step import RecordStep
+from streams.console.step_diff.lens import lens
+from streams.console.step_diff.letters import letters, signature_of
+from streams.console.step_diff.rounds import episodes
+from streams.console.step_diff.scores import scores
 from streams.core.detectors.settings import DEFAULTS
-from tests.unit.console.lens.recorded import NAMES, recorded
+from tests.unit.console.step_diff.recorded import NAMES, recorded
 
 STEPS = {name: recorded(name) for name in NAMES}
 

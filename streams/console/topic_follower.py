@@ -13,14 +13,14 @@ from schemas.codec import Codec
 from streams.console.archive.archive import ArchiveDamagedError
 from streams.console.archive.restoring import restored
 from streams.console.archive.row_store import RowStore
+from streams.console.archive_flush import Keeping
 from streams.console.backfill import Backfill
 from streams.console.intake import Fold, ReadModelIntake
-from streams.console.keeping import Keeping
 from streams.console.marks import ReadMarks
 from streams.console.read_model.rows import Row, WatermarkRow
 from streams.console.read_model.table import RowTable
 from streams.console.read_model.tables import WATERMARK
-from streams.console.ways import SOURCES, WAYS, Way
+from streams.console.read_plan import SOURCES, WAYS, Way
 from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError
 from streams.kafka.client import Brokers

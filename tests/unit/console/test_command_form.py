@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.console.asked import Form, Who, commands_of, form_of, triage_of
+from streams.console.command_form import Form, Who, commands_of, form_of, triage_of
 from streams.console.read_model.triage import EpisodeSeen
 from streams.control.audit import AuditRecord
 from streams.control.command import MINUTE_MS, Cause, Command, Issuer, IssuerKind

@@ -8,8 +8,8 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
-from streams.console.lens.letters import letters
 from streams.console.step import RecordStep
+from streams.console.step_diff.letters import letters
 from streams.core.domain.decision import Decision
 from streams.core.domain.text.canonical import canonical
 from streams.core.domain.text.result_text import normalise_result, replaced_spans

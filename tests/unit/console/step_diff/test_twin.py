@@ -4,12 +4,12 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.console.lens.twin import twin
 from streams.console.step import RecordStep
+from streams.console.step_diff.twin import twin
 from streams.core.domain.text.result_text import normalise_result, replaced_spans, with_placeholders
 from streams.core.entry import Entry
 from tests.stream import decision_log
-from tests.unit.console.lens.recorded import steps_of
+from tests.unit.console.step_diff.recorded import steps_of
 
 
 def steps(*results: str, arguments: str = '{"path": "a"}') -> list[RecordStep]:

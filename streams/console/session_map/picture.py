@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from streams.console.honeycomb.seating import Area, Seating
 from streams.console.inbox.session_list import NODES, node_at
 from streams.console.read_model.case import Case
 from streams.console.read_model.model import ReadModel
+from streams.console.session_map.seating import Area, Seating
 from streams.core.domain.level import Level
 from streams.core.domain.node import NodeState
 from streams.core.domain.text.printable import printable
@@ -85,7 +85,7 @@ class MapQuery:
 
 
 @dataclass(slots=True)
-class Honeycomb:
+class SessionMap:
     """The seats of each grouping: they live as long as the console does."""
 
     seatings: dict[By, Seating] = field(default_factory=lambda: {by: Seating() for by in By})

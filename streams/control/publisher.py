@@ -39,7 +39,7 @@ class PublisherBrokers(Protocol):
         ...
 
 
-class ControlDesk:
+class CommandPublisher:
     """Where commands are issued.
 
     Args:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from streams.alerts.courier import Clocks, Courier
 from streams.alerts.episodes import Episodes
 from streams.alerts.memory import ProgressTopics
+from streams.alerts.sink_worker import Clocks, SinkWorker
 from streams.alerts.sinks.delivery import Delivery
 from streams.alerts.sinks.request import Outcome, SinkAnswer, SinkRequest
 from streams.core.domain.outgoing import Outgoing
@@ -81,7 +81,7 @@ async def test_an_alert_that_a_sink_fails_on_is_a_dead_letter_and_the_others_arr
     receiver: Receiver,
 ) -> None:
     brokers, wire = Brokers(), Wire()
-    courier = Courier(
+    courier = SinkWorker(
         receiver,
         wire,
         ProgressTopics(brokers, "eddy-notify"),

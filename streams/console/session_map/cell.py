@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from streams.console.honeycomb.picture import WORDS, related, states_at
-from streams.console.honeycomb.seating import Seat, Seating
 from streams.console.inbox.row import row
 from streams.console.inbox.session_list import session_row
 from streams.console.read_model.model import ReadModel
+from streams.console.session_map.picture import WORDS, related, states_at
+from streams.console.session_map.seating import Seat, Seating
 
 _SEAT: Final = re.compile(r"([0-9]{1,9}):([0-9]{1,9})")
 

@@ -17,13 +17,13 @@ from eddy_client.guard import http_channel
 from eddy_client.guard.http_channel import HttpChannel
 
 from schemas.codec import Codec
-from streams.console import guard_door
+from streams.console import guard_api
 from streams.console.app import application
 from streams.console.live_console import live_console
 from streams.console.settings import ConsoleSettings
 from streams.control.ack import Ack
 from streams.control.command import Action, Command, Issuer, OnTimeout, Scope
-from streams.control.desk import ControlDesk
+from streams.control.publisher import CommandPublisher
 from streams.core.domain.topic import Topic
 from streams.kafka.client import Brokers, connect
 from streams.kafka.clock import now_ms
@@ -59,7 +59,7 @@ class Counter:
             on_timeout=OnTimeout.RESUME if action is Action.PAUSE else None,
             message=message,
         )
-        await ControlDesk(self._brokers, Codec.bundled(), key.encode() if key else None).issue([command])
+        await CommandPublisher(self._brokers, Codec.bundled(), key.encode() if key else None).issue([command])
         return command.command_id
 
     async def has(self, wanted: Callable[[Ack], bool]) -> bool:
@@ -212,7 +212,7 @@ async def is_ready(session: aiohttp.ClientSession) -> bool:
 async def test_a_stream_without_commands_says_that_it_is_there(
     counter: Counter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guard_door, "_BEAT_S", 0.7)  # longer than a poll of the feed, which wakes the stream
+    monkeypatch.setattr(guard_api, "_BEAT_S", 0.7)  # longer than a poll of the feed, which wakes the stream
     headers = {"Authorization": f"Bearer {TOKEN}"}
     async with (
         asyncio.timeout(PATIENCE_SECONDS),
@@ -227,7 +227,7 @@ async def test_a_guard_that_comes_back_before_the_console_has_read_its_answers_h
     counter: Counter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a hook does, which is a process of its own for each call of a tool."""
-    monkeypatch.setattr(guard_door.ReadCommands, "given", lambda *_: [])  # it reads twice a second
+    monkeypatch.setattr(guard_api.ReadCommands, "given", lambda *_: [])  # it reads twice a second
     said_by = {"session_id": "s-17", "agent_id": "coder-7", "guard_id": "g"}
     ack = {"id": "1", "command_id": "c-1", "status": "applied", "at": 1, **said_by}
     async with (

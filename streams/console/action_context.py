@@ -12,14 +12,14 @@ from typing import Any, Final, Protocol
 import orjson
 from aiohttp import web
 
-from streams.console.asked import Form, Who, form_of
 from streams.console.auth import Identity
 from streams.console.auth.exchange import own_path
+from streams.console.command_form import Form, Who, form_of
 from streams.console.console import Console, wants_json
-from streams.console.known import SessionQueries
+from streams.console.session_queries import SessionQueries
 from streams.control.command import Issuer, IssuerKind
-from streams.control.desk import ControlDesk, Place
 from streams.control.identity import uuid7
+from streams.control.publisher import CommandPublisher, Place
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
 
@@ -34,7 +34,7 @@ class Passed(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Acting:
+class ActionContext:
     """What actions are done with.
 
     Attributes:
@@ -44,7 +44,7 @@ class Acting:
         chance: Returns so many random bytes.
     """
 
-    desk: ControlDesk
+    desk: CommandPublisher
     known: SessionQueries
     passed: Passed
     chance: Callable[[int], bytes] = os.urandom

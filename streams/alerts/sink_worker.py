@@ -10,6 +10,7 @@ from typing import Final
 
 from streams.alerts.memory import ProgressTopics
 from streams.alerts.outbox import Outbox
+from streams.alerts.pending_delivery import PendingDelivery
 from streams.alerts.sinks.delivery import DeliveryStep, Digest
 from streams.alerts.sinks.request import (
     Delivered,
@@ -22,7 +23,6 @@ from streams.alerts.sinks.request import (
 )
 from streams.alerts.sinks.sink import Chat, Sink
 from streams.alerts.transport import Transport
-from streams.alerts.waiting import Waiting
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class Clocks:
     """0 to 1."""
 
 
-class Courier:
+class SinkWorker:
     """Serves a sink until cancelled.
 
     Args:
@@ -114,7 +114,7 @@ class Courier:
     def _finished(self, _: asyncio.Task[None]) -> None:
         self._changed.set()
 
-    async def _deliver(self, waiting: Waiting) -> None:
+    async def _deliver(self, waiting: PendingDelivery) -> None:
         outcome = self.outbox.gone or await self._send(waiting)
         now = self._clocks.elapsed_s()
         letters = self.outbox.settle(waiting, outcome, now, self._clocks.chance())
@@ -123,7 +123,7 @@ class Courier:
             await self._memory.bury(letters, self.sink.name, self._now_ms())
             self.outbox.finish(waiting, self._clocks.elapsed_s())
 
-    async def _send(self, waiting: Waiting) -> Outcome:
+    async def _send(self, waiting: PendingDelivery) -> Outcome:
         """Send the requests of a delivery that have not arrived yet; what they were does not change."""
         alert = waiting.first.alert
         handle = self._memory.handle(self.sink.name, alert.key)
@@ -145,7 +145,7 @@ class Courier:
             waiting.arrived += 1
         return outcome
 
-    def _requests(self, waiting: Waiting, handle: str | None) -> Sequence[SinkRequest]:
+    def _requests(self, waiting: PendingDelivery, handle: str | None) -> Sequence[SinkRequest]:
         if isinstance(waiting.what, Digest):
             assert isinstance(self.sink, Chat), "only chats get digests"
             return self.sink.digest(waiting.what)
@@ -166,7 +166,7 @@ class Courier:
             # One odd answer must not keep alerts from the other receivers. It may have arrived: not again.
             return SinkRefused(f"a bug of Eddy: {error!r}", answer.status, said)
 
-    def _report(self, waiting: Waiting, outcome: Outcome) -> None:
+    def _report(self, waiting: PendingDelivery, outcome: Outcome) -> None:
         """Log what an operator has to know: dead letters, and once a minute that a sink does not answer."""
         name, now = self.sink.name, self._clocks.elapsed_s()
         match outcome:
@@ -192,5 +192,5 @@ class Courier:
         return round(self._clocks.now_s() * 1000)
 
 
-def _begins(waiting: Waiting) -> bool:
+def _begins(waiting: PendingDelivery) -> bool:
     return not isinstance(waiting.what, Digest) and waiting.what.step is DeliveryStep.TRIGGER

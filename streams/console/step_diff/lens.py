@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from streams.console.lens.letters import Letter, letters
-from streams.console.lens.rounds import ShownEpisode, episodes
 from streams.console.step import RecordStep
+from streams.console.step_diff.letters import Letter, letters
+from streams.console.step_diff.rounds import ShownEpisode, episodes
 from streams.core.detectors.verdict.stuck_words import MEANINGS
 from streams.core.domain.text.canonical import canonical
 from streams.operate.explain.presentation import meaning, sentence
@@ -50,7 +50,7 @@ _SHOWN_ROUNDS: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Lens:
+class StepDiff:
     """What the page of a session shows of its steps.
 
     Attributes:
@@ -66,7 +66,7 @@ class Lens:
         return {"steps": list(self.steps), "rounds": list(self.rounds)}
 
 
-def lens(steps: Sequence[RecordStep], *, folded: bool) -> Lens:
+def lens(steps: Sequence[RecordStep], *, folded: bool) -> StepDiff:
     """Return steps as a person compares them.
 
     Args:
@@ -78,7 +78,7 @@ def lens(steps: Sequence[RecordStep], *, folded: bool) -> Lens:
         number: (each, index) for each in told for index, turn in enumerate(each.rounds) for number in turn
     }
     hidden = _hidden(told) if folded else {}
-    return Lens(
+    return StepDiff(
         tuple(_entries(steps, named, place, hidden)),
         tuple(_round(each) for each in told),
     )

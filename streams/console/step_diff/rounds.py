@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from streams.console.lens.letters import signature_of
 from streams.console.step import RecordStep
+from streams.console.step_diff.letters import signature_of
 from streams.core.domain.event import EventKind
 
 Fields = Mapping[str, Any]
