@@ -17,8 +17,8 @@ def uuid7(at: int, chance: bytes) -> str:
     """Return a UUID of version 7: ids that are made later sort later.
 
     Args:
-        at: Milliseconds since 1970.
-        chance: Ten random bytes.
+        at: Time of the id, in milliseconds since 1970.
+        chance: Ten random bytes that make the id unique.
 
     >>> uuid7(1_760_000_000_000, bytes(10))
     '0199c82c-c000-7000-8000-000000000000'

@@ -24,7 +24,7 @@ def audit_of(commands: Sequence[Command], audit_id: str) -> AuditRecord:
 
     Args:
         commands: One or more, alike but for the session.
-        audit_id: A new id.
+        audit_id: A new id for the audit record.
     """
     first, others = commands[0], len(commands) - 1
     alike = {**first.fields(), "session_ids": [each.session_id for each in commands]} if others else None
@@ -59,7 +59,7 @@ async def recorded(
     Args:
         desk: Where the audit is.
         record: As it is before the action.
-        act: What is done.
+        act: Does what the audit record announces.
         place: Names where what the action returned stands: topic/partition/offset.
 
     Raises:

@@ -69,7 +69,7 @@ class Trail:
         """Return the commands to a session and the holds that concern it, by the time the brokers took them.
 
         Args:
-            session_id: The session.
+            session_id: The session that commands were given to.
             agent_ids: Its agent, as far as it is known.
 
         Raises:

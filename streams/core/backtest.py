@@ -29,7 +29,7 @@ class Totals:
         rejected: records that neither document accepts.
         records: records that at least one of them accepts.
         differing: those of them that differ.
-        sessions, differing_sessions: likewise.
+        sessions, differing_sessions: sessions that have ended, and how many of them differ.
         kinds: records that differ, by what differs.
         loops: sessions by who found a loop in them.
         earlier, later: sessions in a loop under both that B found earlier or later than A.

@@ -35,7 +35,7 @@ class Evaluation:
     """A record while it is judged. To the next record of its session in the run it stands for the session.
 
     Attributes:
-        decision: the record.
+        decision: the record that is judged.
         scoring: how layer A scores it.
         begins: whether a session begins with it: there was none, or it has ended or expired.
         latest, step: of the session with the record, as a `Session` has them.
@@ -103,7 +103,7 @@ def concluded(before: Session | None, row: Evaluation, settings: DetectionSettin
 
     Args:
         before: the session before the record, None when there is none.
-        row: the record.
+        row: the record with what the detectors found in it.
         settings: the settings in force for it.
     """
     decision, eddy, states, found = row.decision, row.eddy, row.states, row.findings

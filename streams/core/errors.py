@@ -48,7 +48,7 @@ class DamagedStateError(StateError):
 
     Args:
         path: The directory of the database.
-        problem: What was wrong.
+        problem: What was wrong with the files.
     """
 
     def __init__(self, path: object, problem: str) -> None:

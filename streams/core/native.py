@@ -30,7 +30,7 @@ class NativeChoice(NamedTuple):
     """Whether the native core is in use.
 
     Attributes:
-        in_use: whether it is.
+        in_use: whether functions of the native core are used.
         why: in words: which version, or why not.
     """
 

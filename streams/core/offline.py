@@ -30,7 +30,7 @@ class Judgement(NamedTuple):
     """What became of one input record.
 
     Attributes:
-        offset: its number.
+        offset: number of the record in the input, from 0.
         session_id, event_id: as reported, None where they are not text.
         outcome: what the pipeline made of it. Alerts about hand-overs are among the events of a record of
             their session: the one that completes the rounds, or the next one of the other session.

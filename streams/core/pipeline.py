@@ -175,7 +175,7 @@ def _opened(
 
     Args:
         before: its session before the record, or the record before it of the same session and run.
-        decision: the record.
+        decision: the record to be judged.
         settings: the settings in force for it.
     """
     timestamp = decision.timestamp

@@ -51,9 +51,9 @@ def try_out(
     Args:
         before: the session before the record, with what the shadow kept of it.
         after: the session after the record.
-        record: the record.
+        record: the record that the live settings accepted.
         live: what the live settings made of it.
-        settings: the live settings.
+        settings: the live settings, in force for the record.
         shadow: what is tried out.
     """
     kept = _kept(before, shadow)

@@ -27,7 +27,7 @@ class Labelled(NamedTuple):
 
     Attributes:
         entries: the records as `streams.core.offline.judge` takes them.
-        labels: the label lines.
+        labels: the label lines, each a JSON object.
         untimed: sessions with an event that has no time: their clocks are made up.
     """
 

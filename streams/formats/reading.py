@@ -76,7 +76,7 @@ def entries(
 
     Args:
         names: files, and folders, whose files are read in the order of their paths.
-        input_format: one of `FORMAT_NAMES`.
+        input_format: name of their format, one of `FORMAT_NAMES`.
         intake: where what was read and what was left out is counted.
         mapped: the format of a mapping file, in which all inputs are.
 

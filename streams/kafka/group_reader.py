@@ -171,8 +171,8 @@ async def group_reader(
     """Be a member of a group as long as the block lasts.
 
     Args:
-        connection: To the brokers.
-        group: Its id.
+        connection: How to reach the brokers.
+        group: Id of the consumer group.
         topic: The topic, as it is called on these brokers.
         lost: Called with each partition that was begun and has gone to another member.
         session_timeout_s: After this silence the group takes the partitions away.

@@ -32,7 +32,7 @@ class TokenSource:
 
     Attributes:
         file: Holds the token, such as one that Kubernetes renews.
-        command: Prints it.
+        command: Command that prints the token.
         provider: ``module:function``; it returns the token, or the token and when it ends.
         argument: What the function is called with, if anything: the region, for MSK.
         seconds: How long any of them may take.

@@ -19,7 +19,7 @@ def readable(
     """Yield the records of a partition that can be read; log a line about each other one.
 
     Args:
-        tp: The partition.
+        tp: The partition to take records of.
         fetched: What a poll returned.
         advice: A sentence for the operator, behind each line.
     """

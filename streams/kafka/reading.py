@@ -30,7 +30,7 @@ class TopicReading:
     """The half of `Brokers` that reads.
 
     Args:
-        connection: To the brokers.
+        connection: How to reach the brokers.
         partition_counts: Asked for the partitions: a consumer knows no topic that it is not assigned.
     """
 

@@ -57,12 +57,12 @@ async def read_runs(
     What the topic no longer holds is left out. It waits for brokers that are away: limit its time.
 
     Args:
-        connection: To the brokers.
-        topic: Its name there.
+        connection: How to reach the brokers.
+        topic: The topic, as it is called on these brokers.
         wanted: The stretches, all of which were written.
         keep: Whether a record is kept.
         seats: How many stretches are read at once at most, by all who share it.
-        done: Called after each.
+        done: Called with each stretch that was read.
 
     Raises:
         InfrastructureError: the brokers refuse.

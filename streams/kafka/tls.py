@@ -67,7 +67,7 @@ class RenewedContext(ssl.SSLContext):
     cannot be used, such as a certificate whose key is still to come, the one before stays in use.
 
     Args:
-        files: What to use.
+        files: Certificates and key to use, as paths.
 
     Raises:
         ConfigurationError: they cannot be used at the start.

@@ -27,9 +27,9 @@ def refusal(bound: str, token: str | None, asked_host: str | None, authorization
 
     Args:
         bound: address the server listens on.
-        token: the setting.
+        token: value of `EDDY_WEB_TOKEN`, None if it is not set.
         asked_host: host the request was sent to, as its header says, without the port.
-        authorization: that header.
+        authorization: value of the request's header Authorization, None without one.
 
     >>> refusal("127.0.0.1", None, "localhost", None) is None
     True

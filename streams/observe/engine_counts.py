@@ -35,7 +35,7 @@ class EngineCounts:
     """The metrics that every app has, in a registry of their own.
 
     Args:
-        version: Eddy's.
+        version: Version of Eddy, for `eddy_build_info`.
     """
 
     def __init__(self, version: str) -> None:

@@ -42,8 +42,8 @@ def examine(words: Iterable[str], pids: Iterable[int]) -> str | None:
     """Return what is wrong with a command, None if nothing is.
 
     Args:
-        words: Its command line.
-        pids: Its processes.
+        words: Words of the command line.
+        pids: Ids of the processes that may listen for it.
     """
     if not SERVICES & set(words):
         return None

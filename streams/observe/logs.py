@@ -26,8 +26,8 @@ def logging_config(level: str, output_format: str, errors: ClientErrors | None =
     a start and a stop the worker says itself.
 
     Args:
-        level: Such as ``INFO``.
-        output_format: ``console`` or ``json``.
+        level: Lowest level that is written, such as ``INFO``.
+        output_format: Form of the lines, ``console`` or ``json``.
         errors: Folds those of the client library, if anybody wants to know how many there were.
     """
     folded = errors or ClientErrors(fold=level != "DEBUG")

@@ -18,7 +18,7 @@ class Notices(logging.Handler):
     """Takes warnings and errors instead of a stream.
 
     Args:
-        clock: Milliseconds since 1970.
+        clock: Returns the time in milliseconds since 1970.
     """
 
     def __init__(self, clock: Callable[[], int]) -> None:

@@ -72,14 +72,16 @@ class ConnectionSettings(BaseSettings):
     ssl_cafile: Path | None = Field(None, description="CA certificates, PEM; the system's when not set.")
     ssl_certfile: Path | None = Field(None, description="Client certificate, PEM.")
     ssl_keyfile: Path | None = Field(None, description="Key of the client certificate, PEM.")
-    ssl_keyfile_password: SecretStr | None = Field(None, description="Of the key file. Never logged.")
+    ssl_keyfile_password: SecretStr | None = Field(
+        None, description="Password of the key file. Never logged."
+    )
     ssl_check_hostname: bool = Field(True, description="Whether a broker's certificate must name its host.")
     application_id: str = Field(
         "eddy",
         min_length=1,
         max_length=200,
         pattern=r"^[A-Za-z0-9._-]+$",
-        description="Of the job: its consumer group, and the beginning of its internal topics' names.",
+        description="Id of the job: its consumer group, and the beginning of its internal topics' names.",
     )
     topic_prefix: str = Field(
         "",
@@ -92,7 +94,8 @@ class ConnectionSettings(BaseSettings):
         8,
         ge=1,
         le=10_000,
-        description="Of the session topics, used by `eddy topics`. Choose it large: it cannot grow later.",
+        description="Number of partitions of the session topics, used by `eddy topics`. Choose it large: it "
+        "cannot grow later.",
     )
     max_batch_bytes: int = Field(
         64 * MEBIBYTE,
@@ -101,7 +104,10 @@ class ConnectionSettings(BaseSettings):
         description="A batch that decompresses to more is set aside, bytes.",
     )
     replicas: int = Field(
-        3, ge=1, le=10, description="Of every topic, used by `eddy topics`. A cluster of one broker needs 1."
+        3,
+        ge=1,
+        le=10,
+        description="Number of replicas of a topic, used by `eddy topics`. A cluster of one broker needs 1.",
     )
 
     @property
@@ -170,7 +176,7 @@ class WorkerSettings(ConnectionSettings):
         True, description="Whether a worker registers the schemas of Eddy at start; off where CI does that."
     )
     schema_registry_cafile: Path | None = Field(None, description="CA certificates of the registry, PEM.")
-    output_format: Literal["avro", "json"] = Field("avro", description="Of everything the job writes.")
+    output_format: Literal["avro", "json"] = Field("avro", description="Format of everything the job writes.")
     max_value_bytes: int = Field(
         MEBIBYTE, ge=1_000, le=8 * MEBIBYTE, description="A larger input value is a dead letter, bytes."
     )
@@ -182,10 +188,16 @@ class WorkerSettings(ConnectionSettings):
     session_cache: int = Field(
         100_000, ge=1, description="Decoded sessions kept in memory at most, 1 to 3 kB each."
     )
-    rocksdb_block_cache_bytes: int = Field(64 * MEBIBYTE, ge=MEBIBYTE, description="Of the worker.")
-    rocksdb_write_buffer_bytes: int = Field(16 * MEBIBYTE, ge=MEBIBYTE, description="Of one memtable.")
+    rocksdb_block_cache_bytes: int = Field(
+        64 * MEBIBYTE, ge=MEBIBYTE, description="Size of the block cache that partitions share, in bytes."
+    )
+    rocksdb_write_buffer_bytes: int = Field(
+        16 * MEBIBYTE, ge=MEBIBYTE, description="Size of one memtable, in bytes."
+    )
     rocksdb_max_write_buffers: int = Field(3, ge=2, le=16, description="Memtables of a partition.")
-    rocksdb_max_open_files: int = Field(256, ge=16, description="Of a partition.")
+    rocksdb_max_open_files: int = Field(
+        256, ge=16, description="Number of files that a database of one partition may hold open."
+    )
     rocksdb_bloom_bits: int = Field(10, ge=1, le=32, description="Bits per key of the bloom filters.")
 
     run_max_records: int = Field(
@@ -215,17 +227,23 @@ class WorkerSettings(ConnectionSettings):
     session_timeout_s: float = Field(15.0, ge=1.0, description="After this silence the group takes over.")
     heartbeat_interval_s: float = Field(3.0, ge=0.1, description="A third of the session timeout or less.")
     rebalance_timeout_s: float = Field(60.0, ge=1.0, description="For a worker to drain and join again.")
-    request_timeout_s: float = Field(40.0, ge=1.0, description="Of requests; at least the session timeout.")
+    request_timeout_s: float = Field(
+        40.0, ge=1.0, description="Longest wait for an answer, in seconds; at least the session timeout."
+    )
     commit_interval_s: float = Field(1.0, ge=0.05, description="Between offset commits.")
     group_instance_id: str | None = Field(
         None, description="Static membership: a stable name per worker, with a stable host name."
     )
 
     producer_compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = Field(
-        "zstd", description="Of everything the job writes; lz4 takes five times the CPU here."
+        "zstd", description="Compression of everything the job writes; lz4 takes five times the CPU here."
     )
-    producer_max_batch_bytes: int = Field(512 * 1024, ge=16_384, description="Of one batch to a partition.")
-    producer_max_request_bytes: int = Field(16 * MEBIBYTE, ge=MEBIBYTE, description="Of one request.")
+    producer_max_batch_bytes: int = Field(
+        512 * 1024, ge=16_384, description="Size of one batch to a partition at most, in bytes."
+    )
+    producer_max_request_bytes: int = Field(
+        16 * MEBIBYTE, ge=MEBIBYTE, description="Size of one request to a broker at most, in bytes."
+    )
     producer_linger_ms: int = Field(0, ge=0, le=1_000, description="An epoch sends whole batches: 0.")
     producer_request_timeout_s: float = Field(45.0, ge=1.0, description="Then the worker stops and restarts.")
     producer_idempotence: bool = Field(
@@ -260,7 +278,9 @@ class WorkerSettings(ConnectionSettings):
     restore_timeout_s: float = Field(
         900.0, ge=1.0, description="A rebalance with its restore may take so long before the worker exits."
     )
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Of the log.")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        "INFO", description="Lowest level that is logged."
+    )
     log_format: Literal["console", "json"] = Field("console", description="Lines for people, or JSON lines.")
 
     faust: dict[str, Any] = Field(

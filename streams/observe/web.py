@@ -28,10 +28,10 @@ class HealthServer:
     """Serves health, metrics and the standing of sessions on one address. Read only.
 
     Args:
-        host: Address to bind.
+        host: Address that the server listens on.
         port: 0 chooses a free one.
-        live: Answers `/livez`.
-        ready: Answers `/readyz`.
+        live: Answers `/livez`: whether the process is alive.
+        ready: Answers `/readyz`: whether the process is ready.
         metrics: Returns Prometheus' text format.
         session: Answers `/sessions/{id}`, which shows what agents did: see `streams.observe.access`. Without,
             there is no such path.

@@ -60,10 +60,10 @@ class AggregatesEpoch:
 
     Args:
         aggregation: Decides what comes out.
-        table: The aggregates.
+        table: The table of the counts across sessions.
         effects: Carry out what the epoch comes to.
         metrics: Told about each epoch.
-        on_crash_point: Told each stage.
+        on_crash_point: Called with each stage that the epoch reaches.
         sources: The ids of the topics that the aggregates are built from, as far as brokers give any.
     """
 

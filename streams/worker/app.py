@@ -61,7 +61,7 @@ class RunApp(faust.App):
 
     Args:
         options: Names, addresses and sizes.
-        metrics: Told about restores.
+        metrics: Counts what the engine reports, such as finished restores.
     """
 
     BootStrategy = _Boot

@@ -32,7 +32,7 @@ class BridgeCounts(EngineCounts):
     """The metrics of one bridge.
 
     Args:
-        version: Eddy's.
+        version: Version of Eddy, for `eddy_build_info`.
     """
 
     def __init__(self, version: str) -> None:

@@ -39,7 +39,7 @@ class SilenceWatch(PeriodicRounds):
     records of different traces in another order, or sort spans differently that came too late.
 
     Args:
-        app: The worker's app.
+        app: The Faust app of the bridge.
         worker: What the worker knows of its partitions.
         late_s: As `PeriodicRounds` takes it.
     """

@@ -44,7 +44,7 @@ def task_record(
 
     Args:
         completed: `eddy.completion` of the record.
-        decision: the record.
+        decision: the record that completes the task.
         settings: those it was processed under.
         timestamp: of the Kafka record, ms.
     """

@@ -53,7 +53,7 @@ async def open_codec(settings: WorkerSettings, written: Collection[str] = OUTPUT
     """Return the codec the settings ask for; with a registry, connected to it.
 
     Args:
-        settings: The settings.
+        settings: The worker's settings, with its registry and the format of its outputs.
         written: The subjects that are written.
 
     Raises:

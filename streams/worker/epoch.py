@@ -75,12 +75,12 @@ class SessionsEpoch:
 
     Args:
         job: Decides what comes out.
-        table: The sessions.
+        table: The table of the states of sessions.
         effects: Carry out what the epoch comes to.
         settings: What is in force for records that were never read.
         offsets: Bound what a replay can need and what a predecessor can have put out.
         metrics: Told about each epoch.
-        on_crash_point: Told each stage.
+        on_crash_point: Called with each stage that the epoch reaches.
         progress: Told that a run gets on, where that can take long before its first stage.
     """
 

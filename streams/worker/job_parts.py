@@ -47,8 +47,8 @@ def job_tables(app: AppT, options: EngineOptions, on_set_aside: Callable[[str], 
     """Return the tables of an app.
 
     Args:
-        app: The Faust app.
-        options: Directories and sizes.
+        app: The Faust app that the tables belong to.
+        options: Directories of the databases, and sizes of their caches.
         on_set_aside: Called with the name of a table when one of its databases is damaged and set aside.
     """
     sessions = SessionTable(
@@ -81,9 +81,9 @@ def job_lanes(
     """Return the lanes of the runs that change each table, by its name.
 
     Args:
-        options: Sizes.
+        options: Sizes of runs and of the lanes' queues.
         process: Carries a run out.
-        crash: Ends the worker.
+        crash: Ends the worker with the error of an epoch.
         damaged: Called when a run meets damaged state.
     """
     size = options.transport

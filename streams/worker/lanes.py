@@ -124,7 +124,7 @@ class Lanes:
     """Runs of each partition, processed one after another by a task of its own.
 
     Args:
-        process: The epoch.
+        process: Carries out the epoch of a run.
         fail: Called with the error of a failed epoch; has to stop the worker, since the lane stops.
         damaged: Called with the error of an epoch that met a damaged database; no run may begin afterwards
             until that is restored.

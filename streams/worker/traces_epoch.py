@@ -85,11 +85,11 @@ class TracesEpoch:
 
     Args:
         bridge: Decides what comes out.
-        table: The traces.
+        table: The table that remembers the traces.
         effects: Carry out what the epoch comes to.
         metrics: Told about each epoch.
-        clock: The brokers' time.
-        on_crash_point: Told each stage.
+        clock: The worker's clock, which follows the brokers' time.
+        on_crash_point: Called with each stage that the epoch reaches.
         sources: The ids of the topics that the traces are built from, as far as brokers give any.
     """
 

@@ -52,7 +52,7 @@ class SessionLookup:
     """Reads the state of sessions. Changes nothing, and sees them as their last finished epoch left them.
 
     Args:
-        app: The worker's.
+        app: The app that holds the table of sessions.
         health: Tells whether its state is there.
     """
 
@@ -95,7 +95,7 @@ def engine_options(
     """Return what the settings mean for the engine.
 
     Args:
-        settings: The worker's settings.
+        settings: The settings that the worker was started with.
         errors: Folds those of the client library in the log.
         flow: What the app reads and writes.
         application_id: The app's name, where it is not the job itself.
@@ -233,10 +233,10 @@ def observe(
     """Give an app what answers probes and watches over it, from before the first restore on.
 
     Args:
-        app: The app.
+        app: The app that probes ask about.
         settings: Where to listen, and how long a stall may be.
         brokers: Knows whether brokers answer.
-        exposition: Returns the metrics.
+        exposition: Returns the metrics in Prometheus' text format.
         new_lookup: Makes what answers for sessions, where the app has any.
     """
     health = Health(

@@ -14,7 +14,7 @@ class RuleCount:
     """What a rule counts after the last record, and from which count on it fires.
 
     Attributes:
-        rule: its name.
+        rule: name of the rule that counts.
         count: what it counts, or its score; 0 if the last record does not count for it.
         warn: from what count or score on the rule gives WARNING.
         loop: from what count or score on it gives LOOP, None if it never does.

@@ -15,7 +15,7 @@ class Scored(NamedTuple):
     """The record was applied to its session.
 
     Attributes:
-        decision: the record.
+        decision: the record that was applied.
         enriched: the outbound record: the known fields of the DecisionLog, cognition.entropy_score
             overwritten when the ratio was scored, and the block `eddy` (specification 1.7).
         events: in the order of specification 7.4; one without a topic is in `eddy.events` only.

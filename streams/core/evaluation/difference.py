@@ -33,7 +33,7 @@ class ScoreDifference:
     """What changes for one detector.
 
     Attributes:
-        detector: its name.
+        detector: name of the detector in `DETECTORS`.
         stuck: over the sessions that are labelled stuck or not; None for a detector that speaks later.
         precision, recall, f1: over the records of the labelled sessions.
         sessions_f1: over the labelled sessions.

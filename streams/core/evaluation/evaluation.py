@@ -64,7 +64,7 @@ class SessionGroup:
     """Some sessions as the detectors saw them.
 
     Attributes:
-        watches: the sessions.
+        watches: what the detectors said about each session.
     """
 
     def __init__(self, watches: Sequence[DetectorWatch]) -> None:
@@ -103,7 +103,7 @@ class DetectorRow:
     """What one detector is worth on some sessions.
 
     Attributes:
-        detector: its name.
+        detector: name of the detector in `DETECTORS`.
         stuck: over the sessions that are labelled stuck or not; None for a detector that speaks later.
         stuck_by_rule: the same for each of its rules, if it has several.
         solved: alarms of the sessions that solved their task.
@@ -114,7 +114,7 @@ class DetectorRow:
         right_to_stop: whether the first alarm came when the reward rose no further, over the alarmed sessions
             with rewards; None for a detector that speaks later.
         steps: over the records of the sessions with labelled transitions.
-        sessions: over these sessions.
+        sessions: over these sessions, each of them counted once.
         healthy: alarms of the healthy sessions; every one of these is false.
         every: alarms of all sessions, labelled or not; which are false is unknown.
         delay: over the sessions with labelled repetitions.
@@ -145,15 +145,15 @@ class SourceRows:
 
     Attributes:
         source: name of the data set, or `ALL`.
-        sessions, records: what was read.
+        sessions, records: how many sessions and records were read.
         stuck, free, disputed: sessions that readers call stuck, not stuck, or disagree about.
         solved, failed: sessions whose end is known.
         failed_with_tokens: failed sessions of which a record says how many tokens it used.
-        rewarded: sessions with rewards.
+        rewarded: sessions with labelled rewards.
         labelled, transitions, repetitions: sessions with labels of people, and those labels.
         looping: labelled sessions with enough repetitions.
         healthy: labelled sessions without a repetition, and all sessions of the sources said to be loop-free.
-        rows: one per detector.
+        rows: one row for each detector.
     """
 
     source: str
@@ -184,7 +184,7 @@ def evaluate(
 
     Args:
         sessions: what was read, in any order.
-        detectors: names of `streams.core.evaluation.alarms.DETECTORS`.
+        detectors: names of the detectors to compare, out of `streams.core.evaluation.alarms.DETECTORS`.
         is_loop_free: says for a source whether its unlabelled sessions are known not to loop. An unlabelled
             session of another source is neither looping nor healthy.
         least_repetitions: labelled repetitions from which on a session counts as looping.

@@ -32,7 +32,7 @@ class Delay:
 
     Attributes:
         noticed: sessions with an alarm at or after their onset.
-        unnoticed: the others.
+        unnoticed: sessions without an alarm from their onset on.
         lower, median, upper: the quartiles of the waits of the sessions that were noticed, in records.
         timed: noticed sessions whose wait is known in seconds.
         median_seconds, most_seconds: median and 90th percentile of these, in seconds of event time.

@@ -137,7 +137,7 @@ class SessionLabel:
     """What is known of one session. Each part may be missing: not labelled never means "no".
 
     Attributes:
-        session_id: the session.
+        session_id: id of the recorded session.
         source: the data set it comes from.
         repetitions: positions of the records labelled as repetitions, from 0; None when no one labelled the
             transitions of this session.

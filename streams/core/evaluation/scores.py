@@ -14,9 +14,9 @@ class Counts(NamedTuple):
     """How often what was raised and what was labelled agree.
 
     Attributes:
-        hits: raised and labelled.
-        false: raised, not labelled.
-        missed: labelled, not raised.
+        hits: how many were raised and labelled.
+        false: how many were raised and not labelled.
+        missed: how many were labelled and not raised.
     """
 
     hits: int = 0
@@ -131,7 +131,7 @@ class RuleContribution:
     """What one rule brings to its detector.
 
     Attributes:
-        rule: its name.
+        rule: name of the detector's rule.
         alone: records on which it holds, and labelled ones on which it does not.
         only: records on which no other rule holds; ``missed`` is 0 by definition.
         healthy: healthy sessions in which it holds at least once.

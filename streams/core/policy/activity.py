@@ -87,12 +87,12 @@ def follow(
     """Follow a session to its next record; add what that contributes to ``changes``.
 
     Args:
-        activity: before the record.
-        decision: the record.
+        activity: the session's activity before the record.
+        decision: the next record of the session.
         latest: greatest event time of the session, with the record, ms.
-        findings: of the record.
+        findings: what the detectors found in the record.
         states: of the detectors after the record; that of the verdict knows what the session used.
-        changes: of the record.
+        changes: collects what the record contributes.
     """
     bucket = latest // BUCKET_MS
     # As the episodes name them; and what is remembered of them stays small, whatever producers send.
@@ -118,7 +118,7 @@ def leave(activity: Activity, findings: Iterable[Finding], changes: Changes) -> 
 
     Args:
         activity: after its last record.
-        findings: of the end.
+        findings: what the end of the session brings.
         changes: of the record it ends with.
     """
     for finding in findings:

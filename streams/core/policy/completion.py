@@ -19,7 +19,7 @@ def completion_of(
     A terminal success of a known task_type does ("" is none), unless `enable_historical_profiling` is off.
 
     Args:
-        decision: the record.
+        decision: the record that may complete a task.
         states: the states of the detectors after the record; that of A6 knows what the session used.
         settings: the settings in force for the record.
 

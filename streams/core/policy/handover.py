@@ -142,7 +142,7 @@ def follow_handovers(
 
     Args:
         stored: what it remembered before the record, as it was left or as it was stored.
-        decision: the record.
+        decision: the next record of the session.
         settings: those in force for the record.
     """
     handover = handover_of(decision)

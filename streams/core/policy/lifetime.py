@@ -27,7 +27,7 @@ def kept_until(session: Session, touched_ms: int, settings: DetectionSettings) -
     Args:
         session: one that has not ended.
         touched_ms: when its state was last written, by the wall clock.
-        settings: in force.
+        settings: the detection settings in force.
     """
     keeps = keeps_ms(settings)
     if keeps is None:

@@ -81,8 +81,8 @@ class Conversation:
     """What is known of a session up to here. Every field is a value of JSON: `frozen` and `thawed` keep it.
 
     Attributes:
-        session_id: whose.
-        agent_id, agent_type, version: who acts.
+        session_id: id of the session that the lines belong to.
+        agent_id, agent_type, version: id, type and version of the agent that acts.
         trace_id: None if it is the session id.
         goal: the first words of the user.
         words: of the assistant, for the next call.
@@ -122,7 +122,7 @@ class Conversation:
         """Take words that stand in a user's place: the first that no program wrote are the goal.
 
         Args:
-            text: The words.
+            text: The words, None if there are none.
             is_person: Whether a person wrote them, not the agent that started this one.
         """
         if not text:

@@ -52,7 +52,7 @@ def what_it_is(head: bytes, path: str) -> str | None:
 
     Args:
         head: the first bytes of the file, unpacked.
-        path: its name.
+        path: path or name of the file.
 
     >>> what_it_is(b"# aider chat started at 2026-01-01", "notes.md")
     'is the chat history of Aider, which Eddy does not read: send its events with eddy-client, or describe \

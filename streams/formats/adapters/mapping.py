@@ -58,7 +58,7 @@ class Mapping(NamedTuple):
         skipped: those that mean that the call did not run.
         terminal_words: those of ``terminal`` that end the session.
         agent: the agent where no field names it.
-        delimiter: between the columns.
+        delimiter: character between two columns of a CSV file.
     """
 
     pointers: dict[str, tuple[str, ...]]

@@ -75,7 +75,7 @@ def sniffed(head: bytes, name: str) -> str | None:
 
     Args:
         head: its first bytes, unpacked.
-        name: of the input.
+        name: name or path of the input.
 
     >>> sniffed(b'{"session_id": "s", "event_id": "e", "action": {}}\n', "a.log")
     'jsonl'

@@ -18,7 +18,7 @@ class FormatAccount:
     """What came of the inputs of one format.
 
     Attributes:
-        paths: the inputs.
+        paths: paths of the inputs that were read.
         resumed: how many of them were read in part or whole before.
         records: records that were sent.
         repeated: records that the destination had already.

@@ -29,8 +29,8 @@ class DocumentReader:
     """Reads one document.
 
     Args:
-        path: Its name.
-        form: Its format.
+        path: Path of the document file.
+        form: Format that the document is read as.
         row: What of it was read.
         new_reading: Gives the number of a reading that begins.
     """

@@ -55,10 +55,10 @@ class Ingestion:
 
     Args:
         find: Yields the inputs that there are, without repetition.
-        opening: Opens them.
-        store: Remembers.
-        sink: Takes the records.
-        clock: The time.
+        opening: Opens inputs where they were left.
+        store: Remembers what was read and sent.
+        sink: Takes the records, such as a topic or a file.
+        clock: Gives the time in seconds, and waits.
         notice: Takes a sentence for people.
         caught_up: Called after each time everything that there was has been read.
     """

@@ -31,8 +31,8 @@ class LogReader:
     """Reads one log.
 
     Args:
-        path: Its name.
-        form: Its format.
+        path: Path of the log file.
+        form: Format that the log is read as.
         row: How far it was read, and the state of the adapter.
     """
 

@@ -27,7 +27,7 @@ class Opening:
     """Opens inputs, where they were left.
 
     Args:
-        store: What is remembered.
+        store: Remembers how far each input was read.
         formats: Finds formats. An input is read on in the format that was found before.
         since: Records before this time are left out of inputs that were never read, in ms.
         follow: Whether inputs grow: one without a whole line waits.

@@ -40,7 +40,7 @@ class SpanReader:
 
     Args:
         form: The format of the requests.
-        store: What is remembered.
+        store: Remembers the state of the adapter between two starts.
     """
 
     is_rewritten = False
@@ -90,7 +90,7 @@ class OtlpDoor:
     """Answers exporters.
 
     Args:
-        store: What is remembered.
+        store: Remembers the states of the adapters between two starts.
         send: Sends chunks of a reader; tells whether they are sent and remembered.
     """
 

@@ -20,7 +20,7 @@ class PartsReader:
     """Reads the parts below a folder in the order of their names.
 
     Args:
-        path: The folder.
+        path: Path of the folder of the parts.
         form: Its format, which has parts.
         row: Up to which part it was read, and the state of the adapter.
     """

@@ -62,7 +62,7 @@ class FileSink:
     A last line without its end is what a killed process has left: it is cut off. Its record comes again.
 
     Args:
-        path: The file.
+        path: The file that records are appended to.
 
     Raises:
         ConfigurationError: it cannot be written.

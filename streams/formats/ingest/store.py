@@ -48,7 +48,7 @@ class FileRow(NamedTuple):
         position: offset after the last whole line that was read.
         mark: what of it was read, for an input that is not read by lines.
         proof: by which it is known again.
-        state: of the adapter.
+        state: state of the adapter, as it gives it.
         reading: number of the reading; a file that is read from its beginning again has another one.
         since: records before this time are left out, in ms; 0 if none are.
     """

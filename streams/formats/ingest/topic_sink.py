@@ -18,7 +18,7 @@ class TopicSink:
     """Sends each record as JSON.
 
     Args:
-        sender: Takes them.
+        sender: Sends the records to their topic.
         now_ms: The time that records get on the topic.
     """
 

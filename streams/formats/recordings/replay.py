@@ -22,7 +22,7 @@ def messages(
     its record.
 
     Args:
-        recordings: which ones.
+        recordings: the recordings to interleave.
         first_timestamp: when the first message is sent, ms since 1970; all times, those within the records
             too, move with it. None keeps the recorded times.
     """

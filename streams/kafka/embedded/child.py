@@ -44,7 +44,7 @@ class Child:
     child alive as well.
 
     Args:
-        command: program and arguments.
+        command: the program to run and its arguments.
         scratch: directory the program runs in; removed with everything in it when the program has ended.
         environment: the program's whole environment; the parent's when None.
     """

@@ -45,7 +45,7 @@ def serves(port: int, cluster_id: str, *, host: str = "127.0.0.1", timeout: floa
     Args:
         port: TCP port to ask.
         cluster_id: the id the broker was started with.
-        host: where it listens.
+        host: address that the broker listens on.
         timeout: seconds to wait for the connection and for each read.
     """
     no_topics = _INT32.pack(0)

@@ -59,7 +59,7 @@ class _Connected:
     """aiokafka's client, as one request uses it.
 
     Args:
-        client: The producer's.
+        client: The client of the producer, which sends the request.
         lease: Must be held at the write.
         batches: Those of the request. One that is settled was given up.
     """
@@ -107,7 +107,7 @@ class LeasedSender:
     """Puts a producer that was not started yet under a lease.
 
     Args:
-        producer: Without transactions.
+        producer: A producer without transactions.
         redating: The redating of this producer.
         lease: Tells it when to take back, and when to abandon, what it has.
     """

@@ -230,7 +230,7 @@ class Batches:
     """The batches of one answer to a fetch, in the place of aiokafka's `MemoryRecords`.
 
     Args:
-        tp: The partition.
+        tp: The partition that was fetched.
         raw: All of them; the last one may be cut off.
         position: The offset that was asked for.
         end: The offset behind the newest record of the partition.

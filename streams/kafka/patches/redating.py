@@ -43,7 +43,7 @@ class Redating:
     """Gives the batches of a producer other timestamps where theirs are refused.
 
     Args:
-        producer: Not started yet.
+        producer: A producer that is not started yet.
         clock_ms: The time, ms since 1970.
         told: Told the topic and how many records of it get another timestamp.
     """
@@ -76,7 +76,7 @@ class Redating:
         """Give the refused records of a batch another timestamp; False where that was in vain before.
 
         Args:
-            batch: That was sent.
+            batch: The batch that the broker refused.
             refused: Which of its records, by their number; none where the broker does not say which.
         """
         attempt = self._refused[batch] = self._refused.get(batch, 0) + 1

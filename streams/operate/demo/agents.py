@@ -35,7 +35,7 @@ class AgentRole:
     """What an agent plays.
 
     Attributes:
-        agent: its id.
+        agent: id under which the agent acts.
         recording: whose steps it takes.
         rounds: from which of them on it repeats the last ones for ever, and how many; None if it does not.
     """
@@ -82,11 +82,11 @@ class DemoAgent(threading.Thread):
     """One agent: session after session.
 
     Args:
-        part: What it plays.
+        part: Role that the agent plays.
         number: Its place among the agents: they begin one after another.
         eddy: Sends what it does.
-        guard: Stops it.
-        seconds: Between two steps.
+        guard: Stops the agent when a command says so.
+        seconds: Pause between two steps, in seconds.
     """
 
     def __init__(self, part: AgentRole, number: int, eddy: Eddy, guard: Guard, seconds: float) -> None:

@@ -65,7 +65,7 @@ def span_checks(
     """Yield what the newest records of the topic of spans lack; nothing if there are none.
 
     Args:
-        newest: The records.
+        newest: The newest records of the topic of spans.
         topic: How the topic is called.
         session_keys: The operator's attributes that name a session.
     """
@@ -120,7 +120,7 @@ def signing_check(key: bytes | None, commands: int) -> Check:
     """Return whether commands from here are signed.
 
     Args:
-        key: `EDDY_COMMAND_KEY`.
+        key: Value of `EDDY_COMMAND_KEY`, None if it is not set.
         commands: How many records `session-commands` holds: without any, nobody uses the control loop yet.
     """
     name = "commands"
@@ -137,7 +137,7 @@ def refused_alerts_check(topic: str, held: int | None) -> Check:
     """Return whether the notifier has dead letters.
 
     Args:
-        topic: Their topic.
+        topic: Name of the topic of the notifier's dead letters.
         held: How many it holds; None if there is no such topic.
 
     >>> refused_alerts_check("alerts-dlq", 0).said

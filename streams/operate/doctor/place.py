@@ -34,7 +34,7 @@ def retention_checks(
     Args:
         offsets_minutes: the brokers' setting; None where they do not report it.
         records_ms: that of the input; -1 is for ever.
-        settings: in force.
+        settings: the detection settings in force.
         decision_logs: what the input is called.
     """
     if offsets_minutes is None or records_ms is None:

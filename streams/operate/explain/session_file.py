@@ -26,8 +26,8 @@ class SessionFile:
     """Judges the records of one session in files, as `streams.core.offline.judge` judges those of all.
 
     Attributes:
-        session_id: whose.
-        settings: to judge under.
+        session_id: id of the session to judge.
+        settings: detection settings to judge the records under.
         state: the session after the last record, None before the first.
         others: ids of sessions seen, so that one that is not there can be told from one that is misspelt.
     """

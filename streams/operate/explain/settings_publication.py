@@ -27,7 +27,7 @@ def changed_document(
     """Return the next document: the one in force with ``changes``, complete and checked.
 
     Args:
-        settings: In force.
+        settings: The detection settings that are in force.
         changes: What is to be otherwise.
         changed: By whom, when and why.
         version: Instead of the one after that in force.

@@ -96,7 +96,7 @@ class Redrive:
     Args:
         brokers: Where the topics are.
         trial: Tells what would come back.
-        to: The source topic.
+        to: The source topic that messages go back to.
         request: What is asked for.
         report: Called with each letter when its outcome is decided.
     """

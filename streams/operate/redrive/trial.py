@@ -21,7 +21,7 @@ class Trial:
 
     Args:
         codec: As the workers have it; its registry and its limit of bytes count.
-        settings: Those in force.
+        settings: The detection settings that are in force.
     """
 
     def __init__(self, codec: Codec, settings: DetectionSettings) -> None:

@@ -26,7 +26,7 @@ class LogLines:
     A line in JSON gets the number as its first field, any other line is preceded by it.
 
     Args:
-        number: The worker's.
+        number: Number of the worker, put on each line.
 
     Attributes:
         last_words: What it said last of why it ends, without ``eddy:``; empty if it has not.

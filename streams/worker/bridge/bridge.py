@@ -89,9 +89,9 @@ class Bridged:
         sessions: traces that became sessions, by what named them.
         without_content: tool calls whose arguments were not captured.
         foreign_keys: records whose key is not the trace of all of their spans.
-        dead_lettered: by reason.
+        dead_lettered: number of dead letters, by reason.
         held_ms: how long each span that went out had waited.
-        violations: for the log.
+        violations: records that were refused, and why, for the log.
     """
 
     outputs: dict[str, list[Outgoing]] = field(default_factory=dict)
@@ -112,7 +112,7 @@ class Bridge:
     """Turns runs of spans into records.
 
     Args:
-        encoder: Encodes the records.
+        encoder: Encodes the records that go out.
         options: What an operator decides.
         group: The consumer group, named on dead letters.
         version: Eddy's, named on dead letters.
@@ -152,9 +152,9 @@ class Bridge:
         Records that stand before the partition's progress are passed over: they were processed.
 
         Args:
-            run: The run.
+            run: The run of spans to process.
             found: What its records hold.
-            rows: The partition's.
+            rows: What is remembered of the run's partition.
             bridged: What the run leads to.
             latest_ms: A later timestamp is taken for this one: a producer whose clock is wrong must not stop
                 the clock of the partition. It matters only where brokers keep the producers' timestamps.

@@ -39,9 +39,9 @@ class AtLeastOnce(Generic[V]):
     Args:
         table: The table whose values the epoch changes.
         producer: Must acknowledge with ``acks=all``, and send nothing while the lease is over.
-        lease: The worker's lease.
+        lease: The worker's lease on its partitions.
         clock: The worker's clock; it hears the times that answers report.
-        on_crash_point: Told each stage.
+        on_crash_point: Called with each stage that the epoch reaches.
         by_key: As `Routes` takes it.
         topic_prefix: As `Routes` takes it.
     """

@@ -39,7 +39,7 @@ class ExactlyOnce(Generic[V]):
         partition_count: Asks the brokers how many partitions a topic has.
         clock: The worker's clock; it hears the times that answers report.
         committed: Called with how far a source partition is committed.
-        on_crash_point: Told each stage.
+        on_crash_point: Called with each stage that the epoch reaches.
         by_key: As `Routes` takes it.
         topic_prefix: As `Routes` takes it.
     """

@@ -27,11 +27,11 @@ class Guarantee:
 
     Args:
         options: The options of transactions.
-        producer: The worker's producer.
+        producer: The worker's producer, which also makes transactional ones.
         lease: The worker's lease on its partitions, for what is done without transactions.
-        clock: The worker's clock.
+        clock: The worker's clock, which follows the brokers' time.
         consumer: Returns the worker's consumer.
-        group: The application id.
+        group: The application id, which names the consumer group.
         topics: What is written to.
         sources: By the name of a table, the topic whose runs change it.
         topic_prefix: As `Routes` takes it.
@@ -70,7 +70,7 @@ class Guarantee:
         """Return how the epochs of a table deliver.
 
         Args:
-            table: The table.
+            table: The table that the epochs change.
             scope: The scope of its crash points.
             by_key: As `Routes` takes it.
         """

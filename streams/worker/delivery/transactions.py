@@ -110,8 +110,8 @@ class TransactionalProducer:
 
         Args:
             batches: With at least one record each.
-            consumed: Committed with them.
-            on_crash_point: Told each stage.
+            consumed: Offset of the input that is committed with them, if any.
+            on_crash_point: Called with each stage that the transaction reaches.
 
         Raises:
             ProducerFencedError: another worker writes under this id, or the producer is closed.

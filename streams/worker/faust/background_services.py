@@ -34,7 +34,7 @@ class SettingsFollower(Service):
     """Keeps the feed of settings running; an error in it stops the worker.
 
     Args:
-        feed: The feed.
+        feed: Reads the topics of settings for ever.
         ready: Set when the feed has read its topics to their ends.
     """
 

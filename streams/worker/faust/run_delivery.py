@@ -14,9 +14,9 @@ class RunDelivery:
     """A run in a Faust stream event; a `streams.worker.lanes.LaneDelivery`.
 
     Args:
-        app: The worker's app.
+        app: The Faust app that consumes the run.
         stream: The stream that the event came through.
-        event: The event.
+        event: The stream event that carries the run.
     """
 
     __slots__ = ("_app", "_event", "_stream", "run")

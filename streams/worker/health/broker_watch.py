@@ -45,7 +45,7 @@ class BrokerWatch(Service):
     Args:
         connection: How to reach the brokers.
         errors: The errors of the worker's clients: counted, and left out of the log while no broker answers.
-        kwargs: Of `mode.Service`.
+        kwargs: Further arguments that `mode.Service` takes.
     """
 
     def __init__(self, connection: Connection, errors: ClientErrorLog, **kwargs: Any) -> None:

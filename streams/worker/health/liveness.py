@@ -53,7 +53,7 @@ class Health:
     """Looks at the app; cheap enough to be asked every second.
 
     Args:
-        app: The worker's.
+        app: The app that is looked at.
         brokers: Asked first: of what they do not answer nothing is known.
         stall_timeout_s: Lag of a partition without progress for so long is a stall; so is a stop.
         restore_timeout_s: A rebalance with its restore may take so long.

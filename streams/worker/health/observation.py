@@ -16,8 +16,8 @@ class Observation(Service):
     """The worker's web server and its watchdog.
 
     Args:
-        server: The server.
-        watchdog: The watchdog.
+        server: Answers requests for health, metrics and sessions.
+        watchdog: Ends the process when it stands still.
         greeting: What the log says first.
     """
 

@@ -34,7 +34,7 @@ class TopicWatch(Service):
         topics: Those that state was built from: each must stay the topic it is.
         others: Those that must only exist, such as the outputs.
         anew: How to score a topic from its beginning, for people.
-        kwargs: Of `mode.Service`.
+        kwargs: Further arguments that `mode.Service` takes.
     """
 
     def __init__(

@@ -27,7 +27,7 @@ class OwnedPartitions:
     """What a worker knows of the partitions it has.
 
     Args:
-        app: The worker's app.
+        app: The Faust app that the partitions are assigned to.
         topic: The source whose partitions they are.
         lanes: The lanes of the runs of that topic.
     """
@@ -99,7 +99,7 @@ class Housekeeper(PeriodicRounds):
     """Runs housekeeping every second.
 
     Args:
-        app: The worker's app.
+        app: The Faust app that an error stops.
         interval_s: The interval of the searches; ticks are not further apart than that.
         late_s: As `PeriodicRounds` takes it.
     """

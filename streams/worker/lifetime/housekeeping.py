@@ -127,7 +127,7 @@ class Housekeeping:
 
     Args:
         job: Says what a removal tells.
-        table: The sessions.
+        table: The table that sessions are removed from.
         effects: The effects of the epochs of the sessions.
         settings: In force for new records; those of a partition count where they are newer.
         worker: The worker whose partitions they are.

@@ -18,7 +18,7 @@ class PeriodicRounds(Service):
     """Calls `tick` again and again; an error in it stops the worker.
 
     Args:
-        app: The worker's app.
+        app: The Faust app that an error stops.
         tick_s: Between two ticks, seconds.
         late_s: A tick that comes so much later than it should belongs to a worker that was suspended, and may
             have been taken for dead. It does nothing, so that the group can tell it first.

@@ -60,7 +60,7 @@ def check_keeps_state(changelog: str, config: Mapping[str, str]) -> None:
     """Refuse a changelog from which Kafka deletes the state of sessions that live.
 
     Args:
-        changelog: The topic.
+        changelog: Name of the changelog topic.
         config: Its config, as far as the brokers tell it.
 
     Raises:

@@ -201,7 +201,7 @@ def blaming_state(changelog: str, partition: int, directory: Path) -> Iterator[N
 
     Args:
         changelog: The topic the state is restored from.
-        partition: Its partition.
+        partition: The partition that the block reads state of.
         directory: Where the databases are.
 
     Raises:

@@ -71,7 +71,7 @@ class Origin:
     """Compares the state of a job with the topics there are.
 
     Args:
-        application_id: The job's.
+        application_id: Id of the job that the state belongs to.
         internal: The topics that hold its state.
         directory: The directory of this worker's local state.
         redriven: The topic that remembers what was redriven.

@@ -64,9 +64,9 @@ async def restore(
 
     Args:
         consumer: Started, without a group and without a subscription, not used for anything else.
-        topic: The changelog.
+        topic: Name of the changelog to read.
         partitions: Which of its partitions.
-        stores: Where to.
+        stores: The databases that the records are written to.
         form: The format of the table.
         tombstones_kept_ms: Asks how long the changelog keeps what tells of a deletion. A database that has
             been behind for longer is discarded and restored from the beginning. Without, none is.

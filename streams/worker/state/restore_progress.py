@@ -16,7 +16,7 @@ class RestoreProgress:
     """Counts the offsets of a changelog that are read, and reports every ten seconds how many are left.
 
     Args:
-        topic: The changelog.
+        topic: Name of the changelog that is read.
         now: Seconds, by a monotonic clock.
     """
 

@@ -43,13 +43,13 @@ class StateTable(faust.Table[bytes, bytes], Generic[V]):
     """Values by name, partitioned like the topic whose runs change them.
 
     Args:
-        app: The Faust app.
+        app: The Faust app that the table belongs to.
         form: What a value looks like in the changelog and in RocksDB.
         directory: Where the databases are; one worker's own.
-        options: RocksDB's.
+        options: What is tuned in RocksDB, such as sizes in bytes.
         cached: How many decoded values are kept in memory at most, in all partitions together.
         on_set_aside: Told the name of the table when one of its databases was damaged and is set aside.
-        kwargs: Of `faust.Table`.
+        kwargs: Further arguments that `faust.Table` takes.
     """
 
     def __init__(
@@ -126,8 +126,8 @@ class StateTable(faust.Table[bytes, bytes], Generic[V]):
         """Make an epoch's changes the partition's state.
 
         Args:
-            partition: The partition.
-            view: With the changes.
+            partition: The partition that the epoch changes.
+            view: The state that the epoch saw, with its changes.
             items: Their keys and bytes.
             offset: Where their changelog records end.
             at_ms: The time of these.
@@ -215,8 +215,8 @@ class SessionTable(StateTable[Session]):
     """Sessions by id, partitioned like `decision-logs`, each partition with its settings by offset.
 
     Args:
-        app: The Faust app.
-        kwargs: Of `StateTable` and `faust.Table`.
+        app: The Faust app that the table belongs to.
+        kwargs: Further arguments that `StateTable` and `faust.Table` take.
     """
 
     def __init__(self, app: AppT, *, source: str, **kwargs: Any) -> None:

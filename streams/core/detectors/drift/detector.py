@@ -51,9 +51,9 @@ def drift_trend(overalls: Sequence[float], window: int) -> DriftTrend:
         window: how many of the newest count, at least 2.
 
     >>> drift_trend([0.25, 0.30, 0.38, 0.50], window=4)
-    Trend(velocity=0.0833, is_accelerating=True)
+    DriftTrend(velocity=0.0833, is_accelerating=True)
     >>> drift_trend([0.1, 0.2, 0.3], window=4)
-    Trend(velocity=0.1, is_accelerating=False)
+    DriftTrend(velocity=0.1, is_accelerating=False)
     """
     newest = overalls[-window:]
     if len(newest) < 2:

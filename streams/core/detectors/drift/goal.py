@@ -79,8 +79,8 @@ def follow(stored: Sequence[Any], decision: Decision, window: int) -> tuple[Sequ
 
     Args:
         stored: what was kept until now, see `GoalState.stored`.
-        decision: the newest record.
-        window: setting `goal_window`.
+        decision: the newest record of the session.
+        window: setting `goal_window`, in records.
     """
     goal = stored[0]
     if goal:
@@ -97,7 +97,7 @@ def advance(state: GoalState, decision: Decision, window: int) -> GoalState:
     Args:
         state: the state until now.
         decision: the newest record. It gives the goal if it is the first that names one.
-        window: setting `goal_window`.
+        window: setting `goal_window`, in records.
     """
     if state.goal:
         return GoalState(state.goal, _aged(state.goal, state.ages, decision, window))

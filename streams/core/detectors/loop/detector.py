@@ -60,8 +60,8 @@ def advance(state: LoopState, decision: Decision, window: int) -> LoopState:
 
     Args:
         state: the state until now.
-        decision: the newest step.
-        window: setting `loop_window_size`.
+        decision: the record of the newest step.
+        window: setting `loop_window_size`, in records.
     """
     size, signature, equal, action, action_before, alternating, _, result, stuck = state
     newest, signed = decision.call_digest[:COMPARED], decision.signature[:COMPARED]

@@ -24,8 +24,8 @@ def grouped(names: Sequence[str | None], order: str, tool_groups: tuple[ToolGrou
 
     Args:
         names: the different names of the window (`streams.core.domain.shared_window`).
-        order: its letters.
-        tool_groups: the setting.
+        order: the window as one letter for each name in turn, the newest last.
+        tool_groups: setting `tool_groups`: which names are one group.
 
     >>> grouped(["call_v1", "read", "call_v2"], "ABC", ())
     ('call', 'ABA')

@@ -23,11 +23,11 @@ class Act(StrEnum):
 
     Attributes:
         ASKS: it looks at something and changes nothing.
-        ACTS: it changes something.
+        ACTS: it changes something, such as a file.
         WAITS: it lets time pass.
         SAYS: it calls no tool.
         IDLES: it is a command that does nothing.
-        UNKNOWN: no word tells.
+        UNKNOWN: no word says what it does.
     """
 
     ASKS = "asks"

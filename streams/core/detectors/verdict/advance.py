@@ -41,8 +41,8 @@ def advanced(
     """Return the state with a record counted in that is the first of its round, the episode as it was.
 
     Args:
-        state: before the record.
-        seen: the record.
+        state: the verdict's state before the record.
+        seen: the record as the verdict sees it.
         tokens: of the session so far, the record included.
         policy: what the operator says about its tool.
         past: the records it was compared with.

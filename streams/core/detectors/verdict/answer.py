@@ -56,7 +56,7 @@ class Failure(StrEnum):
         PATCH: the text that was to be changed was not found.
         MISSING: there is no such tool.
         REFUSED: a permission, hook, guard, sandbox or policy refused it.
-        OTHER: no word tells.
+        OTHER: no word names one of these reasons.
     """
 
     ABSENT = "absent"
@@ -134,7 +134,7 @@ def failure_of(text: str, phrases: tuple[str, ...] = ()) -> Failure:
     """Return why a step failed, by the first 1,000 characters of its error.
 
     Args:
-        text: the error.
+        text: text of the step's error.
         phrases: further phrases of a refusal, lower-cased.
 
     >>> failure_of("cp: cannot create 'x': Read-only file system"), failure_of("E042: see the handbook")

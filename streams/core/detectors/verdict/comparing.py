@@ -40,9 +40,9 @@ class SeenStep(NamedTuple):
     """A record as the verdict sees it.
 
     Attributes:
-        decision: the record.
-        act: what it does.
-        news: what it tells.
+        decision: the record as it was admitted.
+        act: what the step does, such as ASKS or ACTS.
+        news: what its answer adds to its call.
         mark: of what its tool told, empty if nothing.
         heard: whether its tool told the same news before.
         failure: why it failed, None if it did not.
@@ -93,8 +93,8 @@ def step_of(
     """Return what a record is beside those before it; the first row of specification 6.5b that applies.
 
     Args:
-        state: before the record.
-        seen: the record.
+        state: the verdict's state before the record.
+        seen: the record as the verdict sees it.
         past: the records before it.
         policy: what the operator says about its tool.
         settings: the settings in force.

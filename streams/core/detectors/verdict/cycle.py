@@ -35,9 +35,9 @@ def cycles_of(
     counted, whatever `cycle_max_period` is, so that a change of it takes effect at once.
 
     Args:
-        state: before the record.
-        decision: the record.
-        outcome: its letter.
+        state: the verdict's state before the record.
+        decision: the record that may continue a cycle.
+        outcome: letter of its status, as `outcome_of` gives it.
         pause: ms since the record before it.
         settings: the settings in force.
     """
@@ -81,9 +81,9 @@ def circle_of(
     """Return the circle of more than `RECENT` steps that the record is on, empty without one.
 
     Args:
-        state: before the record.
-        decision: the record.
-        moment: where it stands.
+        state: the verdict's state before the record.
+        decision: the record that may continue a circle.
+        moment: offset, time in ms, tokens and cost at the record.
         pause: ms since the record before it; a pause ends a circle.
         settings: the settings in force.
     """

@@ -55,7 +55,7 @@ def why_unseen(decision: Decision, policy: ToolPolicy | None, settings: VerdictS
     """Return why a record is not judged, the first reason that applies; None when it is.
 
     Args:
-        decision: the record.
+        decision: the record that may be judged.
         policy: what the operator says about its tool.
         settings: the settings in force.
     """
@@ -115,9 +115,9 @@ def loop_episode(episode: Episode, phase: Phase, state: VerdictState, reason: st
     """Return what is told of an episode at the newest judged record, which is its last so far.
 
     Args:
-        episode: with that record.
+        episode: the episode as that record leaves it.
         phase: what became of it.
-        state: with that record.
+        state: the verdict's state after that record.
         reason: why it recovered, None in other phases.
     """
     first_offset, first_timestamp, first_tokens, first_cost = episode.onset

@@ -29,7 +29,7 @@ class Episode(NamedTuple):
 
     Attributes:
         id: digest of session, partition and offset of the record that opened it the first time.
-        level: WARNING or LOOP.
+        level: the highest so far, WARNING or LOOP.
         reopened: whether it had recovered before and its pattern came back.
         opened, looped: number of the step with which it opened and reached LOOP; ``looped`` is 0
             below LOOP.
@@ -70,8 +70,8 @@ def opened(state: VerdictState, standing: Standing, raw: str, id_if_new: str) ->
     Args:
         state: after the record, its keys without the record's own.
         standing: the rule that gives the raw level.
-        raw: WARNING or LOOP.
-        id_if_new: `id_of` the record.
+        raw: raw level of the record, WARNING or LOOP.
+        id_if_new: id of an episode that opens the first time, `id_of` the record.
     """
     last = state.keys.get(key_of(standing, state))
     looped = state.steps if raw == _LOOP else 0
@@ -88,9 +88,9 @@ def followed(
 
     Args:
         episode: as it was before the record.
-        state: after the record.
+        state: the verdict's state after the record.
         standing: the rule that gives the raw level, None when no rule fired.
-        raw: the raw level.
+        raw: raw level of the record, NORMAL when no rule fired.
         settings: the settings in force.
     """
     if standing is None:

@@ -15,8 +15,8 @@ def run_of(state: VerdictState, decision: Decision, pause: int, settings: Verdic
     """Return the run of equal signatures that the record ends; a pause begins a new one.
 
     Args:
-        state: before the record.
-        decision: the record.
+        state: the verdict's state before the record.
+        decision: the record that may continue a run.
         pause: ms since the record before it.
         settings: the settings in force.
     """

@@ -64,7 +64,7 @@ def news_of(decision: Decision, told: str) -> News:
     """Return what a step tells: what it adds (`streams.core.domain.text.added`), and what of it is fresh.
 
     Args:
-        decision: the step.
+        decision: the record of the step.
         told: the words that were told before, as `remembered` gives them.
 
     >>> action = {

@@ -62,7 +62,7 @@ class Past(NamedTuple):
 
         Args:
             text: the records before it.
-            decision: the record.
+            decision: the record that is compared with them.
             size: the most of them that are kept.
             of_its_round: how many of the newest are of its own round, with which it is not compared.
         """
@@ -117,7 +117,7 @@ class Past(NamedTuple):
         """Return the longest pause between neighbours since the record at this place, in ms.
 
         Args:
-            at: the place.
+            at: place of that record in the text.
             first: the pause since the newest record.
         """
         return max([first, *(_number(ms) for _, _, ms in _RECORD.findall(self.text, 0, at))])

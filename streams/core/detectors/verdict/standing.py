@@ -69,7 +69,7 @@ def fired(state: VerdictState, policy: ToolPolicy | None, settings: VerdictSetti
     """Return the rules that the newest judged record fires, in the order of `standings`.
 
     Args:
-        state: after the record.
+        state: the verdict's state after the record.
         policy: what the operator says about its tool.
         settings: the settings in force.
     """

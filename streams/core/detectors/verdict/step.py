@@ -41,7 +41,7 @@ class StepKind(StrEnum):
         OLD_WORDS: another call with a result all of whose words were told before.
         LIKE: another call with a result nearly all of whose words were told before.
         FEW: a result with a few new words.
-        NEW: a new result.
+        NEW: a result with enough new words, or that its producer calls progress.
     """
 
     WAITING = "waiting"

@@ -41,9 +41,9 @@ def stuck_after(stored: StoredStuck, step: VerdictStep, moment: Moment) -> Store
     """Return the score after one more step.
 
     Args:
-        stored: before the step.
-        step: what it is.
-        moment: its record.
+        stored: score and evidence before the step, empty for none.
+        step: kind of the step, and the points it gives.
+        moment: offset, time in ms, tokens and cost at its record.
 
     >>> raised = stuck_after((), VerdictStep("again", 2.0, 7), [8, 1_000, 0, None])
     >>> raised

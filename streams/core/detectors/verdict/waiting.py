@@ -41,12 +41,12 @@ def waiting_after(
     on over steps that tell nothing, and ends with any other.
 
     Args:
-        waiting: before the record.
+        waiting: the wait before the record, empty if none.
         step: what the record is.
-        decision: the record.
-        news: what it tells.
+        decision: the record that may continue it.
+        news: what its answer adds to its call.
         previous: where the record before it stands; the record itself, if it is the first.
-        moment: where it stands.
+        moment: offset, time in ms, tokens and cost at the record.
     """
     if step.kind != _WAITING:
         return (waiting[0], waiting[1], False) if waiting and step.kind in _GOES_ON else NO_STREAK

@@ -98,7 +98,7 @@ class Contribution(NamedTuple):
     """What one record adds to one aggregate. There is at most one of each record for each key.
 
     Attributes:
-        key: `agent_key` or `tool_key`.
+        key: key of the aggregate, by `agent_key` or `tool_key`.
         partition, offset: of the record; when a session is removed, its `expiry_source` and its last record.
         at: event time, ms since 1970: the greatest of the session so far.
         counts: what is added to which bucket; a session that moves on takes itself out of its old one.

@@ -65,8 +65,8 @@ class Handed(NamedTuple):
     """What one record adds to an exchange. There is at most one of each record for each key.
 
     Attributes:
-        key: `exchange_key`.
-        partition, offset: of the record.
+        key: `exchange_key` of the exchange it adds to.
+        partition, offset: place of the record in the input.
         at: its meta.timestamp, ms since 1970.
         session_id, event_id: of the record, the id of the event bounded.
         agent, peer: names of the agent that handed over, "" if it has none, and of the one that was named.
@@ -178,9 +178,9 @@ class HandoverAlert(NamedTuple):
     """That a session and another one hand each other the same task.
 
     Attributes:
-        session_id, partition, agent: of the session.
+        session_id, partition, agent: id of the session, its partition of the input and its agent.
         other_id, other_agent: of the other one.
-        level: WARNING or LOOP.
+        level: how grave that is, WARNING or LOOP.
         rounds: how many rounds there were.
         tools: tools that both handed over with.
         first, last: the session's first and last hand-over of the rounds.
@@ -235,7 +235,7 @@ class Exchanges(NamedTuple):
     Attributes:
         positions: of each partition of the input, the greatest offset that any of them, also one that is no
             longer here, has counted.
-        by_key: the exchanges.
+        by_key: the exchanges by their `exchange_key`.
     """
 
     positions: Mapping[int, int] = {}

@@ -14,8 +14,8 @@ class Completion(NamedTuple):
     """A completed task (specification 5.6), as a record of a session contributes it.
 
     Attributes:
-        task_type: kind of task.
-        partition, offset: of the record.
+        task_type: kind of task that was completed.
+        partition, offset: place of the record in the input.
         used: `eddy.completion` of the record: steps_used, tokens_used.
         settings_version, buffer: the settings it was processed under, and their `profile_buffer`.
     """
@@ -34,7 +34,7 @@ class TaskNeeds(NamedTuple):
     Attributes:
         positions: of each partition of the input, the greatest offset counted. Nothing at or below it counts
             again.
-        profile: the completions.
+        profile: number and sums of the completions.
         settings_version, buffer: the newest settings among them.
     """
 

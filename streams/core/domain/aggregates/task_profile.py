@@ -16,7 +16,7 @@ class TaskProfile(NamedTuple):
     """The sum of completions. Sums are exact, so it is the same in whatever order they are added.
 
     Attributes:
-        samples: how many completions.
+        samples: how many completions were added.
         steps: sum of their steps.
         tokens: sum of their tokens in ten-thousandths, which is as fine as they are reported.
 

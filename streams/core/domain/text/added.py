@@ -47,7 +47,7 @@ def added(tool: str | None, arguments: str, intent: str | None, result: str | No
     intent and its result.
 
     >>> added("edit", "a.py", None, "a.py: 3 ok")
-    Added(text='ok', size=1, numbers=['3'], sample=['_%y'])
+    Added(text='ok', size=1, numbers=['3'], sample=['c@z'])
     """
     told = words((result or "")[:HEARD_CHARACTERS])
     numbers: list[str] = []

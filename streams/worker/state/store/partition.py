@@ -40,8 +40,8 @@ class PartitionStore:
     """The database of one partition. One of an older format is discarded: the changelog restores it.
 
     Args:
-        path: Its directory.
-        options: RocksDB's.
+        path: Directory of the files of the database.
+        options: RocksDB's options to open it with.
         stretch_bytes: A fraction of a memtable, see `Continuity`.
 
     Raises:
@@ -158,7 +158,7 @@ class PartitionStore:
         """Put (or with None delete) ``items`` and move to changelog ``offset`` if given, all or nothing.
 
         Args:
-            items: Keys and values.
+            items: Keys and their new values, None to delete.
             offset: The database is up to this one from now on.
             at_ms: When that is; it touches all ``items``.
         """
@@ -183,9 +183,9 @@ class PartitionStore:
         """Do as `write` does with changelog records, each written at a time of its own.
 
         Args:
-            records: Any number.
+            records: Records of the changelog in their order, also none.
             offset: The database is up to this one from now on.
-            at_ms: When it was.
+            at_ms: When the changelog was at that offset, ms since 1970.
             untimed_ms: The time of a record without one.
             logged: Without, a crash takes the database back to where it was at an earlier call; `flush`
                 ends that. It takes a third of the time.

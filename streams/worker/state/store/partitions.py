@@ -25,8 +25,8 @@ class PartitionStores:
     """The databases of one worker, opened when first asked for.
 
     Args:
-        directory: Where they are.
-        options: RocksDB's.
+        directory: Directory that the databases are in.
+        options: What is tuned in RocksDB, such as sizes in bytes.
         on_set_aside: Called when a damaged database was set aside.
     """
 
