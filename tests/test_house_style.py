@@ -1,4 +1,4 @@
-"""The shape of the code: one concept a module, one name a class, nothing left open, no path of one machine."""
+"""The shape of the code: a concept a module, a name a class, nothing left open, no path of one machine."""
 
 import ast
 import re
@@ -23,7 +23,7 @@ SMALL_BESIDE_THEIR_ONLY_IMPORTER = {
     "streams/cli/version.py": "commands are imported when they are called, this one too",
     "streams/formats/adapters/cline.py": "a format is a module of its own, whatever its size",
     "streams/formats/adapters/gemini_chat.py": "a format is a module of its own, whatever its size",
-    "streams/worker/state/store/inspection.py": "`eddy doctor` looks at a database with it; the package gives it out",
+    "streams/worker/state/store/inspection.py": "`eddy doctor` looks at a database with it, too",
     "streams/worker/lifetime/due.py": "it and its importer have a log each",
 }
 

@@ -21,7 +21,7 @@ class Beginning:
 
     Args:
         settings: As read at start.
-        connection: To the brokers.
+        connection: How to reach the brokers.
         brokers: Connected to the same.
         memory: What the group remembers.
         topic: The topic, as it is called on these brokers.

@@ -95,8 +95,8 @@ class ProgressTopics:
     Brokers that are away are waited for: a message that nobody remembers would be sent twice.
 
     Args:
-        brokers: Connected.
-        group: The consumer group.
+        brokers: Connection that is already open.
+        group: Consumer group of the notifier.
     """
 
     def __init__(self, brokers: ProgressBrokers, group: str) -> None:

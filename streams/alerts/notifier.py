@@ -53,13 +53,13 @@ class Notifier:
 
     Args:
         settings: As read at start.
-        connection: To the brokers.
+        connection: How to reach the brokers.
         brokers: Connected to the same.
         decoder: Reads values of `session-alerts`.
-        sinks: Whom to tell.
-        transport: How requests leave.
-        clocks: Times and chance.
-        metrics: What it counts.
+        sinks: Where each alert is sent.
+        transport: Sends the requests of sinks.
+        clocks: Gives the times and the random numbers.
+        metrics: Counters and gauges of the notifier.
     """
 
     def __init__(

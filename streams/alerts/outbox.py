@@ -188,7 +188,7 @@ def wait_s(tries: int, chance: float) -> float:
     It is "full jitter": any time up to a limit that doubles, so that those who wait do not return together.
 
     Args:
-        tries: At least 1.
+        tries: Tries that have failed, at least 1.
         chance: 0 to 1, at random.
 
     >>> wait_s(1, 0.5), wait_s(4, 1.0), wait_s(100, 1.0)
@@ -209,8 +209,8 @@ class Outbox:
     """Serves one sink.
 
     Args:
-        sink: Whom.
-        now: The time.
+        sink: Where its alerts are sent.
+        now: Time of the call, in seconds.
 
     Attributes:
         counts: What became of deliveries, by one of `RESULTS`.
@@ -251,7 +251,7 @@ class Outbox:
             offset: What is before it was delivered.
             open_now: Episodes that were open where the reading begins: a sink that is told again and again
                 hears of those that are still open behind all that it had.
-            now: The time.
+            now: Time of the call, in seconds.
             beyond: What behind the offset was delivered, too.
         """
         self._progress[partition] = DeliveryProgress(offset, beyond)
@@ -375,7 +375,7 @@ class Outbox:
         Args:
             sent: What `next` has returned.
             outcome: What became of it.
-            now: The time.
+            now: Time of the call, in seconds.
             chance: 0 to 1, at random.
         """
         if sent.repeats is not None:

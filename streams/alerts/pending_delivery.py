@@ -14,7 +14,7 @@ class PendingDelivery:
     """What is sent together, and how far it has come. Times in seconds of the outbox's clock.
 
     Attributes:
-        what: What to tell.
+        what: What is sent: an alert or a digest.
         covered: Partitions and offsets of all that it settles, replaced deliveries included.
         parts: What a digest is made of.
         due: When it may be sent.

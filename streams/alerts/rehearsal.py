@@ -27,10 +27,10 @@ async def rehearse(
 
     Args:
         settings: As read at start.
-        brokers: Connected.
+        brokers: Connection that is already open.
         decoder: Reads values of `session-alerts`.
-        sinks: Whom to tell.
-        clocks: The time.
+        sinks: Where each alert is sent.
+        clocks: Gives the time of each request.
     """
     topic = brokers.topic(Topic.SESSION_ALERTS)
     counts = await brokers.partition_counts([topic])

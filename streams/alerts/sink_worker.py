@@ -48,10 +48,10 @@ class SinkWorker:
     """Serves a sink until cancelled.
 
     Args:
-        sink: Whom.
-        transport: How requests leave.
+        sink: Where its alerts are sent.
+        transport: Sends the requests of sinks.
         memory: What is to be remembered, and where dead letters go.
-        clocks: Times and chance.
+        clocks: Gives the times and the random numbers.
         observe: Called with the seconds that each request took.
     """
 

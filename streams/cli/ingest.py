@@ -109,7 +109,7 @@ class Goal(NamedTuple):
 
     Attributes:
         name: by which it is remembered what was sent there; None if nothing is remembered.
-        sink: takes them.
+        sink: Where the records are written.
         is_new: whether what was sent there is there no more.
         is_remote: whether texts leave this machine.
         file: the file that is written, if it is one.

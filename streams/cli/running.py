@@ -17,8 +17,8 @@ def run(build: Callable[[], RunApp], options: EngineOptions, log_level: str) -> 
     """Run an app until a signal stops it or something fails.
 
     Args:
-        build: Makes the app.
-        options: Its options.
+        build: Makes the app from its settings.
+        options: Options of the command line.
         log_level: The level of the log.
 
     Raises:

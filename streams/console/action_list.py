@@ -23,9 +23,9 @@ def action_list(model: ReadModel, query: Mapping[str, str], now: int) -> dict[st
     """Return the actions that a query asks for, newest first.
 
     Args:
-        model: What is known.
+        model: Read model of the console.
         query: ``who``, a whole name; ``kind``; ``since``, a length of time such as 2h; ``cursor``.
-        now: Milliseconds since 1970.
+        now: Time of the call, in milliseconds since 1970.
 
     Raises:
         ConfigurationError: names what is wrong with the query.

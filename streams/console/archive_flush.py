@@ -51,11 +51,11 @@ class Keeping:
     """Brings what changed into the archive.
 
     Args:
-        model: What is kept.
-        archive: Where.
+        model: Read model that is kept.
+        archive: File that it is kept in.
         marks: Returns how far each partition was read.
         lives: How long rows are kept.
-        clock: Milliseconds since 1970.
+        clock: Returns the time in milliseconds since 1970.
     """
 
     def __init__(

@@ -29,7 +29,7 @@ class Assets:
     """All static files, read once. One hash stands for all of them, so that scripts find one another.
 
     Args:
-        folder: Where they are.
+        folder: Folder that the files are in.
     """
 
     def __init__(self, folder: Path = FOLDER) -> None:

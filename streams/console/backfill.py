@@ -24,7 +24,7 @@ class Backfill:
 
     Args:
         brokers: What to read from.
-        intake: Folds it.
+        intake: Folds what was read.
         marks: How far each partition was read back.
         topics: Which topic each name on the brokers is.
         reached: Told how far back history goes after each slice, ms since 1970; None when it is complete.

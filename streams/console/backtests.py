@@ -45,8 +45,8 @@ class BacktestJob:
         judged: how many were judged in sessions that are told.
         sessions: those that differ, as `eddy backtest --json` tells them.
         summary: as that command tells it; None until the end.
-        problem: why it failed.
-        ended: ms since 1970.
+        problem: Why it failed, in words.
+        ended: When it ended, in milliseconds since 1970.
     """
 
     id: str
@@ -70,7 +70,7 @@ class Backtests:
     Args:
         brokers: Where the records are.
         servers: The same, as a command names them.
-        clock: Milliseconds since 1970.
+        clock: Returns the time in milliseconds since 1970.
     """
 
     def __init__(self, brokers: Brokers, servers: str, clock: Callable[[], int]) -> None:

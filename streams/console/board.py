@@ -18,7 +18,7 @@ class Steps:
     Attributes:
         steps: the newest, or those before a place.
         lost_before: time before which no step is held any more, ms since 1970; None if none is lost.
-        why_lost: in words.
+        why_lost: Why steps are missing, in words.
         earlier: whether there are earlier ones that were not asked for.
         gaps: how many steps are known of but not there, or are not what a step must be.
         from_topic: whether the topic was searched, because the index does not know the steps.
@@ -61,8 +61,8 @@ class FeedReadings:
 
     Attributes:
         lag: records that are not folded yet, by topic.
-        folded, unreadable: records, by topic.
-        seconds: that folding took.
+        folded, unreadable: Number of records, by topic.
+        seconds: Time that folding took, in seconds.
         begun: whether the brokers have told where the topics end.
         silent_ms: for how long brokers have not answered about alerts or commands; None if they do.
     """

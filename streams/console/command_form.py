@@ -67,8 +67,8 @@ class Who:
     """Who acts, when, and with which ids.
 
     Attributes:
-        issuer: The operator.
-        now: Milliseconds since 1970.
+        issuer: Name of the operator.
+        now: Time of the call, in milliseconds since 1970.
         new_id: Makes an id that nothing else has.
     """
 
@@ -82,7 +82,7 @@ def commands_of(form: Form, who: Who, live: Callable[[str | None], int]) -> list
 
     Args:
         form: The fields of CONSOLE `/actions/commands`.
-        who: Who acts.
+        who: Operator who sends the form.
         live: How many sessions of an agent are live, or of all for None.
 
     Raises:
@@ -130,7 +130,7 @@ def triage_of(form: Form, who: Who, seen: Callable[[str], EpisodeSeen]) -> list[
 
     Args:
         form: The fields of CONSOLE `/actions/triage`.
-        who: Who acts.
+        who: Operator who sends the form.
         seen: How an episode is now.
 
     Raises:

@@ -21,9 +21,9 @@ def command_list(model: ReadModel, query: Mapping[str, str], now: int) -> dict[s
     """Return the commands that a query asks for, newest first, and the holds in force.
 
     Args:
-        model: What is known.
+        model: Read model of the console.
         query: ``session`` or ``agent``, both whole ids; ``cursor``.
-        now: Milliseconds since 1970.
+        now: Time of the call, in milliseconds since 1970.
 
     Raises:
         ConfigurationError: the cursor is none.

@@ -66,7 +66,7 @@ class DoorPages:
     """Makes them from a template.
 
     Args:
-        pages: The templates.
+        pages: Renders the templates of pages.
     """
 
     def __init__(self, pages: Pages) -> None:
@@ -102,8 +102,8 @@ def console_on(
 
     Args:
         settings: As read at start.
-        board: What it shows.
-        clock: Milliseconds since 1970.
+        board: What the screens show.
+        clock: Returns the time in milliseconds since 1970.
         audit: Takes logins and refusals.
         beside: Screens that are made from more than a console.
 

@@ -28,9 +28,9 @@ class NavigationScreen:
     Attributes:
         name: what templates call it.
         title: what people call it.
-        path: where it is.
-        icon: of `icons.html.j2`.
-        routes: Makes its routes.
+        path: Path of its first page.
+        icon: Name of an icon of `icons.html.j2`.
+        routes: Makes the routes of its pages.
         live: Computes what changes on its page.
         needs_broker: Whether it is left out where the console shows files.
     """
@@ -51,10 +51,10 @@ class Console:
     Attributes:
         settings: as read at start.
         board: what is known of the sessions.
-        pages: the templates.
+        pages: Renders the templates of pages.
         access: who may do what.
         redaction: what is never shown.
-        clock: milliseconds since 1970.
+        clock: Returns the time in milliseconds since 1970.
         screens: those the navigation shows.
         memo: views as they were made last, with what they were made from.
         judging: held while a session is judged again: one at a time.
@@ -81,7 +81,7 @@ class Console:
         """Return a page, or the same content as JSON if the client asks for that.
 
         Args:
-            request: The request.
+            request: Request as it came in.
             template: Name of a template.
             screen: Name of the screen, for the navigation.
             content: What the page shows: values that JSON knows.

@@ -60,8 +60,8 @@ async def demo_console(
 
     Args:
         settings: Those of the console.
-        clock: Milliseconds since 1970.
-        say: Told what happens.
+        clock: Returns the time in milliseconds since 1970.
+        say: Prints a line that says what happens.
         speed: How much quicker than at their own pace the agents work.
 
     Raises:

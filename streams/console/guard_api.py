@@ -131,7 +131,7 @@ class GuardApi:
 
     Args:
         commanded: What the console has read.
-        desk: Publishes acks.
+        desk: Publishes what guards acknowledge.
         key: `EDDY_COMMAND_KEY`: guards reject a command without its signature. None lets them obey every one.
     """
 

@@ -18,10 +18,10 @@ async def samples(
 
     Args:
         archive: Has all samples of 30 days, but perhaps not yet the newest.
-        ledger: Has the newest.
-        scope: Agent or tool.
+        ledger: Holds the newest samples.
+        scope: Kind of subject, agent or tool.
         names: At most a page of them.
-        since: Milliseconds since 1970.
+        since: Where it begins, in milliseconds since 1970.
         step_ms: The length of a step, whole samples of five minutes.
     """
     marks = ", ".join("?" * len(names))

@@ -61,8 +61,8 @@ class ReadModelIntake:
     """Folds records of every topic.
 
     Args:
-        model: Takes them.
-        codec: Reads their values.
+        model: Read model that takes records in.
+        codec: Reads the values of the records.
         topics: Which topic each name on the brokers is.
 
     Attributes:

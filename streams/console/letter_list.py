@@ -21,10 +21,10 @@ def letter_list(model: ReadModel, query: Mapping[str, str], now: int) -> dict[st
     """Return the dead letters that a query asks for, newest first, and how many of them each reason has.
 
     Args:
-        model: What is known.
+        model: Read model of the console.
         query: ``reason``; ``session``, a whole id; ``since``, a length of time such as 2h; ``fate``, one of
             `FATES`; ``cursor``. The counts are of every reason.
-        now: Milliseconds since 1970.
+        now: Time of the call, in milliseconds since 1970.
 
     Raises:
         ConfigurationError: names what is wrong with the query.

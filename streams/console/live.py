@@ -99,7 +99,7 @@ class _Connection:
     """A browser that listens.
 
     Attributes:
-        who: who looks.
+        who: Identity of the person who looks.
         sent: what it was sent of each view.
         writing: the write under way; `begun` is its time.
         heard: when something was sent last.
@@ -120,7 +120,7 @@ class LiveStreams:
     """The streams of all browsers.
 
     Args:
-        console: The console.
+        console: Parts that all screens share.
         views: Computes a view, by the path of its page.
     """
 

@@ -48,10 +48,10 @@ class LiveBoard:
     """What is known of the sessions of a job.
 
     Args:
-        model: What was folded.
-        feed: What folds it.
-        timeline: Reads steps.
-        watch: Asks the workers.
+        model: Read model of the console.
+        feed: Reads the topics into the model.
+        timeline: Reads the steps of a session.
+        watch: Asks the workers how they are.
         cluster: Its name for people.
         currency: In front of costs.
     """
@@ -149,7 +149,7 @@ class LiveBoard:
         Args:
             cause: That of the rows; empty if they were chosen one by one.
             chosen: The sessions that were chosen.
-            now: Milliseconds since 1970.
+            now: Time of the call, in milliseconds since 1970.
         """
         known = self.model.attention(now)
         return many(known.values() if cause else (known[each] for each in chosen if each in known), cause)

@@ -51,10 +51,10 @@ async def live_console(
 
     Args:
         settings: As read at start.
-        brokers: Connected.
+        brokers: Connection that is already open.
         codec: Reads what is on the topics, and writes commands.
         cluster: What to call the brokers.
-        clock: Milliseconds since 1970.
+        clock: Returns the time in milliseconds since 1970.
         from_beginning: Whether the topics are read from their beginning, as on brokers that keep nothing.
 
     Raises:

@@ -22,7 +22,7 @@ class Pages:
     Args:
         base_path: In front of every link.
         currency: In front of costs.
-        assets: The static files.
+        assets: Static files that pages refer to.
     """
 
     def __init__(self, base_path: str, currency: str, assets: Assets) -> None:

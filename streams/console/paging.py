@@ -27,7 +27,7 @@ def newest_first(
     """Return the rows of a page.
 
     Args:
-        rows: All that match.
+        rows: All rows that match, in any order.
         at: Returns the time of a row.
         name: Returns what no other row has: rows of one time keep their order.
         cursor: That of the page before, empty for the first page.

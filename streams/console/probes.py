@@ -34,7 +34,7 @@ class ConsoleMetrics(Collector):
     """Reads the console whenever it is asked.
 
     Args:
-        console: The console.
+        console: Console whose state is reported.
         live: Its streams; None if it has none.
     """
 

@@ -25,7 +25,7 @@ class RawRecords:
 
     Args:
         brokers: What to read from.
-        codec: Reads the values.
+        codec: Reads the values of the records.
     """
 
     def __init__(self, brokers: Brokers, codec: Codec) -> None:

@@ -34,10 +34,10 @@ class RawView(NamedTuple):
     """A value that is looked at.
 
     Attributes:
-        place: topic/partition/offset.
-        value: its bytes.
+        place: Topic, partition and offset, with slashes.
+        value: Bytes of the record's value.
         topic: whose values it is like.
-        stored: the record.
+        stored: Record as the topic has it.
     """
 
     place: str

@@ -16,7 +16,7 @@ def session_facts(session_id: str, steps: Sequence[RecordStep]) -> dict[str, Any
     """Return what the head of the page shows.
 
     Args:
-        session_id: The session.
+        session_id: Id of the session.
         steps: Its steps, oldest first; the newest alone say most of it.
     """
     told = explanation(session_id, steps)

@@ -29,8 +29,8 @@ class ModelKnown:
     """Asks the read model.
 
     Attributes:
-        model: What is known.
-        clock: Milliseconds since 1970.
+        model: Read model of the console.
+        clock: Returns the time in milliseconds since 1970.
     """
 
     model: ReadModel

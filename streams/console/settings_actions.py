@@ -35,7 +35,7 @@ class Changing:
     """The actions that change settings.
 
     Attributes:
-        console: The console.
+        console: Parts that all screens share.
         acting: What actions are done with.
         brokers: Where the settings are.
         backtests: Those that were run here.

@@ -41,7 +41,7 @@ class Settings(NamedTuple):
 
     Attributes:
         history: the versions of `detector-config`, oldest first.
-        trials: likewise of `shadow-config`.
+        trials: Versions of `shadow-config`, newest first.
     """
 
     history: tuple[Version, ...] = ()

@@ -171,7 +171,7 @@ class StepReader:
 
     Args:
         brokers: What to read from.
-        codec: Reads the values.
+        codec: Reads the values of the records.
         model: Knows the places of sessions that live.
         archive: Knows those of others.
         searches: Whether a session without places is searched for.
@@ -211,7 +211,7 @@ class StepReader:
         """Return steps of a session, oldest first; cancel it if nobody waits any more.
 
         Args:
-            session_id: The session.
+            session_id: Id of the session.
             before: Number of a step: those before it are returned. The newest if it is not given.
             limit: How many at most.
             progress: Told how far the reading is.

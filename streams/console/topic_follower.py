@@ -67,7 +67,7 @@ class FeedSettings:
         live_minutes, live_max: Which sessions are in memory from the start.
         index: ``all`` reads the topic of enriched records; else sessions are known by what is told of them.
         from_beginning: Whether everything is read that there is, as on brokers that find no offset by time.
-        topics: What is read.
+        topics: Topics that are to be read.
         recent_ms: How far back the first reading of a topic goes, where that is not as `WAYS` says.
     """
 
@@ -89,11 +89,11 @@ class Feed:
 
     Args:
         brokers: What to read from.
-        codec: Reads the values.
+        codec: Reads the values of the records.
         model: Takes the records in.
         archive: Keeps rows, and how far each partition was read.
         settings: How much is read.
-        clock: Milliseconds since 1970.
+        clock: Returns the time in milliseconds since 1970.
 
     Attributes:
         intake: What was folded and what could not be, in numbers.

@@ -28,7 +28,7 @@ class Slider(NamedTuple):
     """A setting that a person can move.
 
     Attributes:
-        name: of the setting.
+        name: Name of the setting it moves.
         lowest, highest, unit: the ends of the slider, and how far one move goes.
         rule: which rule it decides.
     """
@@ -111,7 +111,7 @@ def judge_again(steps: Sequence[RecordStep], settings: DetectionSettings) -> Wha
 
     Args:
         steps: Those at hand, oldest first.
-        settings: To judge under.
+        settings: Settings to judge the steps under.
     """
     used = steps[-MOST_RECORDS:]
     published = tuple(_level(each.record) for each in used)

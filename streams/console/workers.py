@@ -50,7 +50,7 @@ async def standing_of(named: Iterable[str], session_id: str, token: str | None) 
 
     Args:
         named: The parts of EDDY_CONSOLE_WORKERS.
-        session_id: The session.
+        session_id: Id of the session.
         token: The value of EDDY_WEB_TOKEN.
     """
     try:

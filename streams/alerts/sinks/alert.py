@@ -21,7 +21,7 @@ class Alert:
         level: WARNING or LOOP; of events that have no level WARNING.
         phase: What became of the episode; None where there is none.
         episode_id: None for what is no episode.
-        fields: The whole record.
+        fields: All fields of the record.
         partition, offset: Where it stands on the topic.
     """
 

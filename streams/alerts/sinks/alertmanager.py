@@ -38,7 +38,7 @@ class Alertmanager:
     Attributes:
         name: How it is called here.
         url: Its address, without a path behind its prefix.
-        wording: The words.
+        wording: Words of the alert's title and text.
         token: For a proxy in front of it that wants one.
         holds_ms: For how long an alert holds that is not repeated.
     """

@@ -24,7 +24,7 @@ class Apprise:
     """All addresses that the library was given, as one receiver.
 
     Attributes:
-        wording: The words.
+        wording: Words of the alert's title and text.
     """
 
     traits: ClassVar[Traits] = Traits(per_second=1, burst=5)

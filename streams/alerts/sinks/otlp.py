@@ -49,8 +49,8 @@ class OtlpLogs:
     Attributes:
         url: The endpoint without `/v1/logs`.
         headers: Sent with each request; their values are secrets.
-        wording: The words.
-        version: Eddy's.
+        wording: Words of the alert's title and text.
+        version: Version of Eddy, for the scope.
     """
 
     traits: ClassVar[Traits] = Traits(per_second=50, burst=100)

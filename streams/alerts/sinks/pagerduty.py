@@ -26,7 +26,7 @@ class PagerDuty:
 
     Attributes:
         routing_key: The integration key of the service.
-        wording: The words.
+        wording: Words of the alert's title and text.
         url: The Events API; that of the EU is another one.
     """
 

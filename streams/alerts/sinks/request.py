@@ -24,8 +24,8 @@ class SinkRequest:
 
     Attributes:
         url: Where it goes; of a sink that needs no HTTP the name of what carries it, such as ``apprise:``.
-        headers: By name.
-        body: What is sent.
+        headers: Headers of the request, by name.
+        body: Bytes that the request sends.
         secrets: Texts in any of these that nobody may see.
     """
 
@@ -162,7 +162,7 @@ def judged(answer: SinkAnswer, now_s: float) -> Outcome:
     """Return what an answer means by its status alone.
 
     Args:
-        answer: The answer.
+        answer: Answer of the sink's server.
         now_s: Seconds since 1970, for a `Retry-After` that is a date.
 
     >>> judged(SinkAnswer(429, {"retry-after": "7"}, b""), 0)

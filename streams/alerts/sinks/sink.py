@@ -16,7 +16,7 @@ class Traits:
 
     Attributes:
         per_second: How many deliveries it gets in the long run, and `burst` at once.
-        burst: At least 1.
+        burst: Most requests sent at once, at least 1.
         refresh_s: An open episode is sent again after so many seconds; None for receivers that remember.
         resolves: How often the end of an episode is sent.
     """
@@ -51,7 +51,7 @@ class Sink(Protocol):
         """Return what to send, in order; each is sent once the one before has arrived.
 
         Args:
-            delivery: What to tell.
+            delivery: What is to be sent.
             handle: What an earlier delivery of the episode left, see `Delivered`.
             now_ms: The time, ms since 1970.
         """

@@ -40,10 +40,10 @@ class SlackBot:
     """One channel, written to with a bot token (`chat:write`).
 
     Attributes:
-        token: Begins with xoxb-.
+        token: Token of the bot, which begins with xoxb-.
         channel: The id of the channel, such as C0123456789, or its name.
-        wording: The words.
-        url: The Web API.
+        wording: Words of the alert's title and text.
+        url: Address of Slack's Web API.
     """
 
     traits: ClassVar[Traits] = Traits(per_second=1, burst=5)

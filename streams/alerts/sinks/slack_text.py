@@ -22,8 +22,8 @@ def message(delivery: Delivery, wording: Wording, *, struck: bool = False) -> Ma
     """Return text, for notifications, and blocks.
 
     Args:
-        delivery: What to tell.
-        wording: The words.
+        delivery: What is to be sent.
+        wording: Words of the alert's title and text.
         struck: Whether it is over, and its first message is to show that.
     """
     headline, facts = wording.headline(delivery), wording.facts(delivery)

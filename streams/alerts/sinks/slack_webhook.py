@@ -19,7 +19,7 @@ class SlackWebhook:
 
     Attributes:
         url: The address of the webhook, which is its secret.
-        wording: The words.
+        wording: Words of the alert's title and text.
     """
 
     traits: ClassVar[Traits] = Traits(per_second=1, burst=5)

@@ -36,10 +36,10 @@ def signed(keys: Sequence[bytes], id_: str, timestamp: int, body: bytes) -> Mapp
     """Return the three headers.
 
     Args:
-        keys: Each signs.
+        keys: Keys, each of which signs.
         id_: The same for each repeat, so that a receiver can drop those. See `message_id`.
         timestamp: Seconds since 1970, of this try.
-        body: What is sent.
+        body: Bytes that the request sends.
     """
     content = f"{id_}.{timestamp}.".encode() + body
     signatures = (base64.b64encode(hmac.digest(key, content, hashlib.sha256)).decode() for key in keys)

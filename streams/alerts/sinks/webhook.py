@@ -27,7 +27,7 @@ class Webhook:
         keys: What it checks signatures with; none where nothing is signed.
         source: The job and the topic, as a CloudEvent names where it comes from.
         schema_version: The version of the schema of the alerts, which is part of the type.
-        wording: The words.
+        wording: Words of the alert's title and text.
     """
 
     traits: ClassVar[Traits] = Traits(per_second=20, burst=40)

@@ -109,7 +109,7 @@ def silence_lines(
     """Yield what to know of guards that have not answered.
 
     Args:
-        command: What was asked.
+        command: Command that the operator has sent.
         waited_s: For how long an answer was waited for.
         found: The guards that have answered.
         guards: Those that have to obey.

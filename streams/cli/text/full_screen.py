@@ -21,7 +21,7 @@ class FullScreen:
     """Paints lines, as many as the terminal has. Of a line that stands there already it writes nothing.
 
     Args:
-        console: The terminal.
+        console: Terminal that it is drawn on.
     """
 
     def __init__(self, console: Console) -> None:

@@ -42,7 +42,7 @@ class Line(NamedTuple):
     """A line.
 
     Attributes:
-        spans: its pieces.
+        spans: Pieces, each of one style.
         cut: whether a narrow terminal cuts its end instead of wrapping it.
         hang: columns by which a terminal indents what it wraps; None for where the first word begins.
     """

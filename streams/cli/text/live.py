@@ -28,7 +28,7 @@ class LiveAlerts:
 
     Args:
         write: Takes a line to show.
-        settings: The detection settings.
+        settings: Settings that alerts are made under.
     """
 
     def __init__(self, write: Callable[[Line], None], settings: DetectionSettings) -> None:

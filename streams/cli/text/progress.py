@@ -30,9 +30,9 @@ def watched(
     Args:
         items: What is worked on.
         doing: What happens to them, such as ``judging``.
-        noun: What they are.
+        noun: Name of what is counted, in the plural.
         total: How many there are, where that is known.
-        clock: Seconds.
+        clock: Returns the time in seconds.
     """
     started = clock()
     due = started + FIRST_AFTER_SECONDS

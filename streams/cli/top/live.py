@@ -34,9 +34,9 @@ class LiveTop:
     """Shows a source on a terminal until somebody ends it.
 
     Args:
-        source: What is shown.
-        screen: Where.
-        clock: Milliseconds since 1970.
+        source: Source of what is shown.
+        screen: Terminal that it is drawn on.
+        clock: Returns the time in milliseconds since 1970.
         within_ms: A session without a record for longer is left out.
         explain: Returns the command that explains a session, which is quoted for a shell.
     """

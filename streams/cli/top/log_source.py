@@ -34,10 +34,10 @@ class Judging:
     """A sink that judges records and folds what the job would have published.
 
     Args:
-        model: Takes that in.
+        model: Takes in what was judged.
         steps: Takes what agents did.
         settings: What is judged under.
-        clock: Milliseconds since 1970.
+        clock: Returns the time in milliseconds since 1970.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class LogSource:
         paths: Files, folders and patterns.
         formats: Finds the format of each.
         settings: What is judged under.
-        clock: Milliseconds since 1970.
+        clock: Returns the time in milliseconds since 1970.
         within_ms: A file that has not changed for longer is not opened until it changes.
     """
 

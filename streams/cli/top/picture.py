@@ -87,8 +87,8 @@ def picture(model: ReadModel, reading: ReadingProgress, now: int, within_ms: int
     """Return what is so now.
 
     Args:
-        model: what was read.
-        reading: how far.
+        model: Picture of what was read so far.
+        reading: How far the source has been read.
         now: the moment, ms since 1970.
         within_ms: a session without a record for longer is left out.
     """

@@ -52,7 +52,7 @@ def page(
     """Yield the lines of the page.
 
     Args:
-        session_id: The session.
+        session_id: Id of the session.
         row: As the inbox has it; None if nothing is known against it any more.
         steps: Its newest enriched records.
         now: The moment, ms since 1970.

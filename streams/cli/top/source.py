@@ -13,7 +13,7 @@ class TopSource(Protocol):
     """Reads until it is cancelled.
 
     Attributes:
-        model: what was read.
+        model: Picture of what was read so far.
         steps: what agents did last.
         follows_topics: whether guards and operators are known, and commands reach the agents.
     """

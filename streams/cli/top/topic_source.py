@@ -36,8 +36,8 @@ class TopicSource:
 
     Args:
         brokers: What to read from.
-        codec: Reads the values.
-        clock: Milliseconds since 1970.
+        codec: Reads the values of the records.
+        clock: Returns the time in milliseconds since 1970.
     """
 
     follows_topics = True

@@ -48,7 +48,7 @@ class TopView:
         """Return the view after a key. Quitting is not its business.
 
         Args:
-            key: what was typed.
+            key: Key that the person has typed.
             ids: the sessions of the list, in order.
             rows: how many rows, or lines of an open page, fit on the screen.
         """

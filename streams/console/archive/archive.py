@@ -54,8 +54,8 @@ def remove_old(connection: sqlite3.Connection, now: int, history_days: int) -> i
     """Delete some rows that are too old; return how many, 0 when none is left.
 
     Args:
-        connection: In a transaction.
-        now: Milliseconds since 1970.
+        connection: Connection that is in a transaction.
+        now: Time of the call, in milliseconds since 1970.
         history_days: How far history goes back; at least a day is kept.
     """
     removed = 0
@@ -172,7 +172,7 @@ class Archive:
         """Return rows of a table, here and now; for few rows, or at the start.
 
         Args:
-            table: The table.
+            table: Name of the table.
             rest: What stands behind the table in the statement: ``WHERE ...``, ``ORDER BY ...``, ``LIMIT``.
             values: For the question marks in it.
 

@@ -19,7 +19,7 @@ class Login(NamedTuple):
     """What a cookie says.
 
     Attributes:
-        name: who logged in.
+        name: Name of who logged in.
         mark: of the token they used, so that the login ends with the token; empty for a login by link.
         session: random; tells one login from another.
         until: when it ends, ms since 1970.
@@ -84,7 +84,7 @@ def csrf_token(binding: str, key: bytes, now: int) -> str:
     Args:
         binding: What it is bound to: the login, or the name the proxy gives.
         key: The one of the console.
-        now: Milliseconds since 1970.
+        now: Time of the call, in milliseconds since 1970.
     """
     return _csrf(binding, key, now // LIFE_MS)
 

@@ -32,8 +32,8 @@ class Logins:
     instance alone.
 
     Args:
-        policy: The rules.
-        key: Signs cookies.
+        policy: Rules that the operator has set.
+        key: Key that cookies are signed with.
         people: The file of tokens; None if not set.
     """
 
@@ -56,7 +56,7 @@ class Logins:
 
         Args:
             token: As the person sent it.
-            now: Milliseconds since 1970.
+            now: Time of the call, in milliseconds since 1970.
         """
         session, until = secrets.token_hex(16), now + LIFE_MS
         if self._policy.by_link and _digest(token) in self._links:

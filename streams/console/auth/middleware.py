@@ -45,9 +45,9 @@ def host_refusal(policy: AccessPolicy, peer: str, host: str) -> AuthRefusal | No
     that such a page does not have.
 
     Args:
-        policy: The rules.
+        policy: Rules that the operator has set.
         peer: Address of the other end.
-        host: The header.
+        host: Value of the header Host.
 
     >>> host_refusal(AccessPolicy(), "127.0.0.1", "localhost:8070") is None
     True
@@ -68,9 +68,9 @@ def origin_refusal(*, secure: bool, host: str, origin: str | None, site: str | N
 
     Args:
         secure: Whether the browser speaks TLS.
-        host: The header.
-        origin: The header.
-        site: The header Sec-Fetch-Site.
+        host: Value of the header Host.
+        origin: Value of the header Origin.
+        site: Value of the header Sec-Fetch-Site.
 
     >>> origin_refusal(secure=True, host="eddy.example", origin=None, site="same-origin") is None
     True
@@ -174,12 +174,12 @@ class Access:
     """Says who asks, and refuses what they may not do.
 
     Args:
-        policy: The rules.
+        policy: Rules that the operator has set.
         key: Signs cookies; the same for all instances behind one address.
         people, agents: The files of tokens; None if not set.
         pages: Makes the pages for people who are not logged in.
         audit: Publishes logins and refusals; None publishes nothing.
-        clock: Milliseconds since 1970.
+        clock: Returns the time in milliseconds since 1970.
     """
 
     def __init__(
@@ -252,7 +252,7 @@ class Access:
         """Return an address of the console, with a token that logs in once if people log in by link.
 
         Args:
-            address: Such as `http://127.0.0.1:8070`.
+            address: Address of the console, such as `http://127.0.0.1:8070`.
         """
         return f"{address}/login#t={self._logins.link_token()}" if self.policy.by_link else address
 
@@ -312,8 +312,8 @@ class Access:
         """Answer with a refusal, and audit it.
 
         Args:
-            request: The request.
-            refused: Why.
+            request: Request as it came in.
+            refused: Refusal that is to be sent.
             page: For people; None for the page that says only this.
         """
         asks_for_login = refused.kind == "not-logged-in" and request.method in ("GET", "HEAD")

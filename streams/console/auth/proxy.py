@@ -39,9 +39,9 @@ def through(policy: AccessPolicy, peer: str, headers: Headers) -> Through:
     A header that comes twice counts as none: a proxy that adds its own to that of a client leaves both.
 
     Args:
-        policy: The rules.
+        policy: Rules that the operator has set.
         peer: Address of the other end of the connection.
-        headers: As they came.
+        headers: Headers as the request has them.
     """
     if not policy.trusts(peer):
         return Through(secure=False, identity=None)

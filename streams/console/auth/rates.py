@@ -15,9 +15,9 @@ class Rate(NamedTuple):
     """A limit for one minute.
 
     Attributes:
-        name: tells limits apart.
-        most: how many.
-        words: for the refusal.
+        name: Name that tells limits apart.
+        most: How many are let through.
+        words: What is limited, in the words of a refusal.
     """
 
     name: str
@@ -49,9 +49,9 @@ class Rates:
         More than `Rate.most` at once may happen after a minute of none: a bulk action is not cut.
 
         Args:
-            rate: The limit.
-            key: Whose.
-            now: Milliseconds since 1970.
+            rate: Limit that is to be kept.
+            key: Who is limited, such as an address.
+            now: Time of the call, in milliseconds since 1970.
             count: How many at once.
 
         Returns:

@@ -16,7 +16,7 @@ class AuthRefusal(NamedTuple):
 
     Attributes:
         kind: a short name; programs tell refusals apart by it.
-        status: of HTTP.
+        status: Status of the HTTP response.
         title: what is wrong, the same each time.
         detail: what is wrong with this request.
         do: what to do about it.

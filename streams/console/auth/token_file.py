@@ -16,8 +16,8 @@ class TokenFile:
     """The lines of a file as they are now. What is not in the file, or cannot be read, does not count.
 
     Args:
-        path: The file.
-        parse: Reads its text.
+        path: Path of the token file.
+        parse: Reads the text of the file.
         setting: Names it in messages.
 
     Raises:

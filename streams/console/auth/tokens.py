@@ -20,7 +20,7 @@ class Person(NamedTuple):
 
     Attributes:
         name: for people and for the audit.
-        role: viewer or operator.
+        role: Role of the person, viewer or operator.
         digest: SHA-256 of the token.
     """
 

@@ -19,10 +19,10 @@ def login_record(record_id: str, at: int, who: Identity, target: str, peer: str)
     """Return the record of a login.
 
     Args:
-        record_id: A new one.
-        at: Milliseconds since 1970.
+        record_id: New id, for this record alone.
+        at: Time of the login, in milliseconds since 1970.
         who: With `via` as the login was: `link` or `token`.
-        target: Method and path.
+        target: Method and path of the request.
         peer: Address of the other end of the connection: of the user, or of the proxy.
     """
     return AuditRecord(

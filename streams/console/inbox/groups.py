@@ -38,7 +38,7 @@ def many(found: Iterable[Attention], cause: str) -> dict[str, Any] | None:
     """Return several rows as one group: what an action on all of them is about; None if there is none.
 
     Args:
-        found: The rows.
+        found: Rows that were found, of all groups.
         cause: That of the rows that are wanted; empty for all.
     """
     open_tabs = (Tab.NEEDS_YOU, Tab.WATCHING)

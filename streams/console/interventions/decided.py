@@ -26,11 +26,11 @@ class Decided(NamedTuple):
 
     Attributes:
         done: the rule, episode, session and time, and whether a limit held it back.
-        version: of the policy.
+        version: Version of the policy.
         action: that was asked for.
         tokens, cost, records: of the episode, when it was decided.
         partition, offset: place on `decision-logs` of the record that the alert was about.
-        why: in words.
+        why: Why it was decided, in words.
     """
 
     done: Done
@@ -74,9 +74,9 @@ def audit_of(
     """Return the record of a decision. Consoles that decide the same write the same.
 
     Args:
-        decision: What was decided.
-        event: About what.
-        policy: By which policy.
+        decision: Decision that the policy made.
+        event: Event that the decision answers.
+        policy: Policy that has decided.
         fields: The value of the alert.
         what: What the event says, in words.
     """

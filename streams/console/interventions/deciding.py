@@ -47,10 +47,10 @@ class Deciding:
     """The policy at work.
 
     Args:
-        model: What is known.
+        model: Read model of the console.
         desk: Where the audit is written.
         reading: What reads the topics for the model.
-        clock: Milliseconds since 1970.
+        clock: Returns the time in milliseconds since 1970.
     """
 
     def __init__(

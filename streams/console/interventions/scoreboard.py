@@ -64,7 +64,7 @@ def outcomes(decisions: Iterable[Decided], events: Mapping[str, Iterable[Fields]
     """Return what became of each session that would have been paused, newest first.
 
     Args:
-        decisions: Oldest first.
+        decisions: Decisions of policies, oldest first.
         events: Those of each episode, in any order.
     """
     found = [

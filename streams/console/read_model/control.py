@@ -69,7 +69,7 @@ class ControlState(NamedTuple):
         silent: guards that have not answered.
         guards: guards that are there or have answered.
         after_pause: records that the agent dates later than the pause or abort.
-        command_id, action, scope, expires_at: of the command.
+        command_id, action, scope, expires_at: Fields of the command that stands.
     """
 
     state: CommandState = CommandState.NONE
@@ -270,8 +270,8 @@ def control_of(
     Args:
         scopes: the commands of each scope that reaches it: its own, its agent's, everybody's.
         acks: what guards of this session said, by command.
-        guards: its guards.
-        points: its newest records.
+        guards: Guards that are connected to it.
+        points: Newest records of the session.
         now: the moment, in ms.
     """
     there = {each.guard_id for each in guards if not each.detached and each.seen > now - PRESENT_MS}

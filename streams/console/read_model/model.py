@@ -87,7 +87,7 @@ class ReadModel(Memory):
 
         Args:
             topic: without the prefix of the cluster.
-            source: the record.
+            source: Place of the record that is taken in.
             fields: its decoded value; None of a tombstone, of a dead letter, and if it was not decoded.
         """
         try:

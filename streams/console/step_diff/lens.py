@@ -24,7 +24,7 @@ def stuck_step(step: RecordStep, numbers: Mapping[tuple[int, int], int]) -> dict
     ``score`` after the step; ``offset`` and ``number`` of the earlier step, each None if it is not known.
 
     Args:
-        step: The step.
+        step: Step that is to be shown.
         numbers: Number of each step at hand, by partition and offset.
     """
     stuck = (step.record["eddy"].get("verdict") or {}).get("stuck")

@@ -37,7 +37,7 @@ class Segment(NamedTuple):
     """A piece of a text.
 
     Attributes:
-        text: the piece.
+        text: Text of this one piece.
         mark: what it is, if the detector does not compare it.
         change: `insert` or `delete` if the other text lacks it.
     """
@@ -51,8 +51,8 @@ def twin(steps: Sequence[RecordStep], number: int) -> dict[str, Any] | None:
     """Return a step beside its earlier twin, or beside the step before it if it has none.
 
     Args:
-        steps: Those at hand.
-        number: Which step.
+        steps: Steps of the session that are at hand.
+        number: Number of the step to compare.
 
     Returns:
         `n` and `twin`, the numbers of the steps; `gap_ms`; `parts`, each with both texts as they came and as

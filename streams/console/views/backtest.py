@@ -24,9 +24,9 @@ def routes(console: Console, acting: ActionContext, backtests: Backtests) -> Seq
     """Return the routes that begin and cancel a backtest.
 
     Args:
-        console: The console.
+        console: Parts that all screens share.
         acting: What actions are done with.
-        backtests: Runs them.
+        backtests: Runs and remembers the backtests.
     """
 
     async def backtest(request: web.Request) -> web.Response:
@@ -56,7 +56,7 @@ def screen(backtests: Backtests) -> NavigationScreen:
     """Return the page of a backtest, which moves as long as it runs.
 
     Args:
-        backtests: Runs them.
+        backtests: Runs and remembers the backtests.
     """
     return NavigationScreen(
         "backtest", "", "/settings/backtest", "", partial(_routes, backtests), partial(_live, backtests)

@@ -23,8 +23,8 @@ def routes(console: Console, records: RawRecords, audited: Audited) -> Sequence[
     """Return the route of a letter.
 
     Args:
-        console: The console.
-        records: Reads the letter.
+        console: Parts that all screens share.
+        records: Reads the record of the letter.
         audited: Takes that somebody looked at it.
     """
 

@@ -29,7 +29,7 @@ def packages(lock: Mapping[str, Any], assets: Assets) -> list[dict[str, Any]]:
 
     Args:
         lock: The names of the packages, with what was fetched of each.
-        assets: Has the files.
+        assets: Static files, with the licence texts.
     """
     found = []
     for name, package in lock.items():

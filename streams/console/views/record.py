@@ -18,8 +18,8 @@ def routes(console: Console, records: RawRecords, audited: Audited) -> Sequence[
     """Return the route of a record.
 
     Args:
-        console: The console.
-        records: Reads it.
+        console: Parts that all screens share.
+        records: Reads one record of a topic.
         audited: Takes that somebody looked at it.
     """
 

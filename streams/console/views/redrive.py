@@ -40,7 +40,7 @@ class Redriving:
     """The page and the action.
 
     Attributes:
-        console: The console.
+        console: Parts that all screens share.
         acting: What actions are done with.
         brokers: Where the letters are.
         records: Its codec reads the messages.

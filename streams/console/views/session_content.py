@@ -18,7 +18,7 @@ def shown_step(step: Mapping[str, Any], *, linked: bool) -> dict[str, Any]:
     """Return a step with the hue of its letter and the tones of its events.
 
     Args:
-        step: The step.
+        step: Step that is to be shown.
         linked: Whether its record has a page of its own.
     """
     letter = step["letter"]

@@ -35,8 +35,8 @@ class ConditionReport(NamedTuple):
 
     Attributes:
         name: What is looked at.
-        state: How it stands.
-        says: The figures.
+        state: Whether it holds, fires or is unknown.
+        says: Figures that the state follows from.
         means: What it means if it is bad.
         do: What to do then.
     """

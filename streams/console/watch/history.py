@@ -30,7 +30,7 @@ class WorkerHistory:
     """The samples of every worker, by figure.
 
     Args:
-        samples: In any order.
+        samples: Samples of the workers, in any order.
     """
 
     def __init__(self, samples: Iterable[SampleRow]) -> None:

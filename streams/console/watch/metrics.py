@@ -15,7 +15,7 @@ class WorkerSample(NamedTuple):
     """What a worker said at one moment.
 
     Attributes:
-        version: of Eddy.
+        version: Version of Eddy that it runs.
         figures: by the names of `FIGURES`, those that it gave.
         partitions: by partition and the names of `BY_PARTITION`.
     """

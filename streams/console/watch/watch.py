@@ -31,7 +31,7 @@ class WorkerWatch:
         brokers: Tell the lag if no worker is named.
         group: The consumer group of the job.
         named: The parts of EDDY_CONSOLE_WORKERS; nothing is asked if there are none.
-        clock: Milliseconds since 1970.
+        clock: Returns the time in milliseconds since 1970.
         token: What the workers ask for before they say where a session stands.
     """
 

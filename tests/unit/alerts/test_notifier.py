@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 from typing import Any, cast
 
 import pytest
-from tests.unit.alerts.test_courier import Wire
 
 from schemas.codec import Codec
 from streams.alerts import beginning as beginning_module
@@ -31,6 +30,7 @@ from streams.kafka.survey import Ends
 from streams.observe.settings import load
 from tests.unit.alerts.receivers import Receiver
 from tests.unit.alerts.sinks.alerts import NOW_MS, fields
+from tests.unit.alerts.test_sink_worker import Wire
 
 #: Where each partition ends.
 END = 70

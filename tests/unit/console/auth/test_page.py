@@ -29,7 +29,7 @@ def test_every_refusal_is_explained_and_no_other() -> None:
     makers = [
         each
         for each in vars(refusal).values()
-        if getattr(each, "__annotations__", {}).get("return") == "Refusal"
+        if getattr(each, "__annotations__", {}).get("return") == "AuthRefusal"
     ]
     assert len(makers) == len(REFUSALS)
     assert {(name, int(status)) for name, status, _ in ROW.findall(PAGE)} == {

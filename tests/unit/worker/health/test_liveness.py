@@ -360,11 +360,11 @@ def test_a_worker_that_does_not_get_on_is_reported_once(
 
 WATCHED = """
 import asyncio, sys, time
-from streams.worker.health.liveness import Answer, Watchdog
+from streams.worker.health.liveness import HealthAnswer, Watchdog
 
 class Health:
     def live(self):
-        return Answer({alive}, "as told")
+        return HealthAnswer({alive}, "as told")
 
 async def main():
     watchdog = Watchdog(Health(), stall_timeout_s={patience})

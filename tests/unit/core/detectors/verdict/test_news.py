@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from tests.unit.detectors.verdict.sequences import call, failing, text
 
 from streams.core.detectors.verdict.news import (
     HEARD_MARK,
@@ -17,6 +16,7 @@ from streams.core.detectors.verdict.news import (
 )
 from streams.core.domain.decision import Decision
 from streams.core.domain.text.added import SAMPLE, SHORT_MARK
+from tests.unit.core.detectors.verdict.sequences import call, failing, text
 
 
 def decision(value: dict[str, Any]) -> Decision:
