@@ -48,7 +48,7 @@ class ConnectionSettings(BaseSettings):
     )
     client_id: str = Field("eddy", description="Shown in the brokers' logs and quotas.")
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = Field(
-        "PLAINTEXT", description="As in every Kafka client."
+        "PLAINTEXT", description="Protocol to the brokers, as in every Kafka client."
     )
     sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] = Field(
         "PLAIN", description="Used when the protocol is SASL."
