@@ -33,12 +33,12 @@ import sys
 from importlib.metadata import version
 import orjson
 from schemas.codec import Codec
-from streams.core.domain.detection_settings import DEFAULTS
-from streams.core.domain.run import Run
-from streams.core.domain.settings_document import resolve
-from streams.worker.changelog import encode_session
-from streams.worker.client import Stored
-from streams.worker.batch import Folded, Job, key_text
+from streams.domain.detection_settings import DEFAULTS
+from streams.domain.run import Run
+from streams.domain.settings_document import resolve
+from streams.engine.changelog import encode_session
+from streams.engine.client import Stored
+from streams.job import Folded, Job, key_text
 
 class Sessions(dict):
     def put(self, session, session_id):
