@@ -45,7 +45,7 @@ from streams.core.domain.topic import Topic
 from streams.kafka.embedded.port import free_port
 from tests.integration.worker_process import until
 
-_DOCUMENT = Path(__file__).parents[1] / "docs" / "measurements" / "standbys.md"
+_DOCUMENT = Path(__file__).parents[1] / "docs" / "recovery.md"
 
 _PARTITIONS = 8
 _SHARE = _PARTITIONS // 2
@@ -325,7 +325,7 @@ async def measure(
 @click.option(
     "--broker", "kind", type=click.Choice(["kafka", "embedded"]), default="kafka", show_default=True
 )
-@click.option("--write", is_flag=True, help="Put the tables into docs/measurements/standbys.md.")
+@click.option("--write", is_flag=True, help="Put the tables into docs/recovery.md.")
 def main(
     *, rounds: int, rate: int, seconds: int, records: int, sessions: int, kind: str, write: bool
 ) -> None:

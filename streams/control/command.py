@@ -1,6 +1,6 @@
 """What a session, an agent or every agent is asked to do, as a value and as the fields of its record.
 
-Commands are levels that expire (docs/adr/0017): a repeat changes nothing, and the newest counts.
+Commands are levels that expire (docs/decisions.md, 17): a repeat changes nothing, and the newest counts.
 """
 
 from __future__ import annotations

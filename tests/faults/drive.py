@@ -36,7 +36,7 @@ _SENDS_PER_SECOND = 10
 _PATIENCE_SECONDS = 2 * PATIENCE_SECONDS
 
 #: With sessions that expire. Longer than a worker is suspended or cut off: what it writes when it wakes must
-#: not stand behind the tombstone of what its successor has removed, see "Without fencing" in ADR 11.
+#: not stand behind the tombstone of what its successor has removed, see "Without fencing" in decision 11.
 _TTL_MS, _GRACE_MS, _REST_S = 7_000, 5_000, 20
 _OFTEN: Mapping[str, object] = {"housekeeping_interval_s": 1, "stub_rest_s": _REST_S}
 

@@ -22,7 +22,7 @@ class StoreOptions:
     """
 
     block_cache_bytes: int = 64 << 20
-    """The block cache of the worker, shared by its partitions."""
+    """The block cache of a table, shared by its partitions."""
     write_buffer_bytes: int = 16 << 20
     """The size of one memtable; each partition has up to ``max_write_buffers``."""
     max_write_buffers: int = 3
