@@ -44,7 +44,7 @@ test: setup ## run every test, on the embedded broker (ARGS="-k name" for some)
 test-home: setup ## run the tests of single modules where HOME is full of logs of agents
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m tests.full_home -n 4 -q tests/unit $(ARGS)
 
-test-debian: setup ## run the tests of single modules on Debian's own Python, where it is
+test-debian: setup ## the same on Debian's own Python, where it is
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m tests.debian_python -n 4 -q tests/unit $(ARGS)
 
 test-pythons: setup ## run the tests that need no broker on Python 3.11 to 3.13, as far as they are found

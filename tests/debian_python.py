@@ -1,9 +1,10 @@
-"""`make test-debian`: the tests of single modules on the Python that Debian brings.
+"""`make test-debian`: the tests of single modules on the Python that Debian brings, where HOME is full.
 
 python -m tests.debian_python [ARGUMENT OF PYTEST ...]
 
 It is older than those that version switchers install. Its environment is `.cache/python-debian`, with the
-packages of `.venv`. Without an argument, the environment is made and nothing is tested.
+packages of `.venv`, and HOME has the logs of `make test-home`. Without an argument, the environment is made and
+nothing is tested.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.debian import install
+from tests.full_home import run_pytest
 from tests.pythons import environment_of
 
 PYTHON: Final = Path("/usr/bin/python3")
@@ -43,8 +45,7 @@ def main() -> int:
     if not arguments:
         return 0
     # The list of failures that `make test` keeps stays as it is.
-    command = [inside, "-m", "pytest", "-o", f"cache_dir={inside.parents[1] / 'pytest'}", *arguments]
-    return subprocess.run(command, check=False).returncode
+    return run_pytest(inside, ["-o", f"cache_dir={inside.parents[1] / 'pytest'}", *arguments])
 
 
 if __name__ == "__main__":

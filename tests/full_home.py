@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
@@ -40,15 +41,15 @@ def fill(home: Path) -> list[Path]:
     return files
 
 
-def main() -> int:
-    """Run pytest with the arguments; return its exit status."""
+def run_pytest(python: Path, arguments: Sequence[str]) -> int:
+    """Run the pytest of an interpreter where HOME is full; return its exit status."""
     with tempfile.TemporaryDirectory(prefix="eddy-full-home-") as home:
         files = fill(Path(home))
         sys.stdout.write(f"HOME has {len(files)} logs of agents: {home}\n")
         sys.stdout.flush()
-        command = [sys.executable, "-m", "pytest", *sys.argv[1:]]
+        command = [python, "-m", "pytest", *arguments]
         return subprocess.run(command, env={**os.environ, "HOME": home}, check=False).returncode
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_pytest(Path(sys.executable), sys.argv[1:]))

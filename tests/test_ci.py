@@ -97,7 +97,6 @@ def test_it_succeeds_when_every_step_does(tmp_path: Path) -> None:
         "setup",
         "lint",
         "test",
-        "test_home",
         "test_debian",
         "test_native",
         "docs",
@@ -119,10 +118,21 @@ def test_it_goes_on_without_cargo_and_says_so(tmp_path: Path) -> None:
 
 
 def test_it_goes_on_without_the_python_of_debian_and_says_so(tmp_path: Path) -> None:
-    result = run_ci(tmp_path, debian=os.EX_TEMPFAIL, test_debian="false", test_kafka="echo kafka was tested")
+    result = run_ci(
+        tmp_path,
+        debian=os.EX_TEMPFAIL,
+        test_debian="false",
+        test_home="echo the full home was tested",
+        test_kafka="echo kafka was tested",
+    )
     assert result.returncode == 0, result.stderr
+    assert "the full home was tested" in result.stdout
     assert "DEBIAN'S PYTHON CANNOT BE INSTALLED" in result.stderr
     assert "kafka was tested" in result.stdout
+
+
+def test_without_the_python_of_debian_a_full_home_that_fails_is_a_failure(tmp_path: Path) -> None:
+    assert run_ci(tmp_path, debian=os.EX_TEMPFAIL, test_home="false").returncode != 0
 
 
 def test_packages_that_do_not_install_on_it_are_a_failure(tmp_path: Path) -> None:

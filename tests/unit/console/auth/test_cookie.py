@@ -25,11 +25,13 @@ def test_what_was_sealed_is_opened_until_it_ends(name: str, mark: str, session: 
 
 
 @given(at=st.integers(0), to=st.characters())
-def test_no_other_character_anywhere_opens_it(at: int, to: str) -> None:
+def test_no_other_character_anywhere_opens_it_as_another_login(at: int, to: str) -> None:
     cookie = sealed(LOGIN, KEY)
     at %= len(cookie)
     changed = cookie[:at] + to + cookie[at + 1 :]
-    assert changed == cookie or opened(changed, KEY, 0) is None
+    # The last character of a signature has bits that say nothing.
+    assert opened(changed, KEY, 0) in (None, LOGIN)
+    assert at == len(cookie) - 1 or changed == cookie or opened(changed, KEY, 0) is None
 
 
 @given(st.text(max_size=300))
@@ -39,7 +41,7 @@ def test_anything_else_is_no_cookie(text: str) -> None:
 
 @pytest.mark.parametrize("body", [{"name": "ana"}, [], ["ana"], "ana", None, [1, 2, 3, 4, 5]])
 def test_a_cookie_of_another_form_is_none(body: object) -> None:
-    text = base64.urlsafe_b64encode(json.dumps(body).encode()).decode()
+    text = base64.urlsafe_b64encode(json.dumps(body).encode()).decode().rstrip("=")
     assert opened(f"{text}.", KEY, 0) is None
 
 
