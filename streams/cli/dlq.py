@@ -6,8 +6,8 @@ import asyncio
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -61,29 +61,25 @@ class LetterSelection(NamedTuple):
     starts: tuple[Bound, ...]
     stops: tuple[Bound, ...]
 
-    async def letters(self, brokers: Brokers, trial: Trial) -> AsyncIterator[DeadLetter]:
+    async def letters(self, brokers: Brokers, trial: Trial) -> AsyncGenerator[DeadLetter]:
         """Yield them, partition after partition, each in the order of its offsets.
 
         Raises:
             InfrastructureError: there is no such topic.
         """
         by_session = self.selection.session is not None
-        async for stored in self._stored(brokers):
-            letter = read(stored)
-            if by_session:
-                await trial.prepare([letter])
-            if self.selection.has(letter, trial.decode):
-                yield letter
+        async with aclosing(self._stored(brokers)) as records:
+            async for stored in records:
+                letter = read(stored)
+                if by_session:
+                    await trial.prepare([letter])
+                if self.selection.has(letter, trial.decode):
+                    yield letter
 
-    async def _stored(self, brokers: Brokers) -> AsyncIterator[Stored]:
-        if not self.selection.places:
-            async for stored in TopicRange(
-                brokers.topic(Topic.DEAD_LETTERS), self.starts, self.stops
-            ).records(brokers):
-                yield stored
-            return
-        async for stored in letters_at(brokers, self.selection.places):
-            yield stored
+    def _stored(self, brokers: Brokers) -> AsyncGenerator[Stored]:
+        if self.selection.places:
+            return letters_at(brokers, self.selection.places)
+        return TopicRange(brokers.topic(Topic.DEAD_LETTERS), self.starts, self.stops).records(brokers)
 
 
 class LetterPost(NamedTuple):
@@ -168,8 +164,8 @@ def list_command(
     listing = Listing()
 
     async def print_all() -> None:
-        async with _post(bootstrap_servers) as post:
-            async for letter in asked.letters(*post):
+        async with _post(bootstrap_servers) as post, aclosing(asked.letters(*post)) as letters:
+            async for letter in letters:
                 found[letter.counted_as] += 1
                 if as_json:
                     echo_json(fields(letter))
@@ -204,8 +200,8 @@ def show_command(
     asked = LetterSelection(Selection(places=frozenset({place})), (), ())
 
     async def find() -> tuple[DeadLetter, Any, str | None] | None:
-        async with _post(bootstrap_servers) as post:
-            async for letter in asked.letters(*post):
+        async with _post(bootstrap_servers) as post, aclosing(asked.letters(*post)) as letters:
+            async for letter in letters:
                 await post.trial.prepare([letter])
                 return letter, _decoded(post.trial, letter), post.trial.refusal(letter, _now())
         return None

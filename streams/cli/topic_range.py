@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -68,7 +69,7 @@ class TopicRange(NamedTuple):
     starts: Sequence[Bound]
     stops: Sequence[Bound]
 
-    async def records(self, brokers: Brokers) -> AsyncIterator[Stored]:
+    async def records(self, brokers: Brokers) -> AsyncGenerator[Stored]:
         """Yield the records, partition after partition, each in the order of its offsets.
 
         Without a start from the beginning, without a stop to what is the end when the partition is reached.
@@ -86,8 +87,9 @@ class TopicRange(NamedTuple):
         for partition in partitions:
             if self._is_wanted(partition):
                 start, stop = starts.get(partition, 0), stops.get(partition)
-                async for stored in brokers.read_range(self.topic, partition, start, stop):
-                    yield stored
+                async with aclosing(brokers.read_range(self.topic, partition, start, stop)) as records:
+                    async for stored in records:
+                        yield stored
 
     def _is_wanted(self, partition: int) -> bool:
         named = {each.partition for each in (*self.starts, *self.stops)} - {None}

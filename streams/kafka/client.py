@@ -62,6 +62,10 @@ def explained(topic: str) -> Iterator[None]:
 
 log = logging.getLogger(__name__)
 
+#: So long a broker may take to answer the first question before somebody is told what is awaited.
+_SILENT_SECONDS = 3.0
+_REQUEST_TIMEOUT_MS = 20_000
+
 _SPREAD_SECONDS = 60.0
 _SPREAD_POLL_SECONDS = 0.05
 
@@ -305,7 +309,14 @@ async def connect(connection: Connection) -> AsyncIterator[Brokers]:
         BrokerUnreachableError: none answers.
         InfrastructureError: they refuse.
     """
-    admin = AIOKafkaAdminClient(**connection.client_options(), request_timeout_ms=20_000)
+    admin = AIOKafkaAdminClient(**connection.client_options(), request_timeout_ms=_REQUEST_TIMEOUT_MS)
+    silence = asyncio.get_running_loop().call_later(
+        _SILENT_SECONDS,
+        log.warning,
+        "No broker at %s has answered for %g s. Eddy waits for half a minute; Ctrl-C ends it now.",
+        connection.bootstrap_servers,
+        _SILENT_SECONDS,
+    )
     try:
         await admin.start()
     except (KafkaError, OSError) as error:
@@ -319,6 +330,8 @@ async def connect(connection: Connection) -> AsyncIterator[Brokers]:
             "EDDY_BOOTSTRAP_SERVERS, EDDY_SECURITY_PROTOCOL and the network; `eddy doctor` shows what each "
             "server says."
         ) from error
+    finally:
+        silence.cancel()
     brokers = Brokers(connection, admin)
     try:
         yield brokers

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from typing import TypeAlias
 
 from aiokafka import TopicPartition
@@ -38,11 +39,12 @@ class TopicReading:
         self._connection = connection
         self._counts = partition_counts
 
-    async def read(self, topic: str, partitions: Iterable[int] | None = None) -> AsyncIterator[Stored]:
+    async def read(self, topic: str, partitions: Iterable[int] | None = None) -> AsyncGenerator[Stored]:
         """Yield the records of a topic from its beginning to what was its end at the call, by partition.
 
         Here and below only what is committed is read: not what an aborted transaction wrote, and of an open
-        one nothing.
+        one nothing. Who may stop early closes it (`contextlib.aclosing`): left to the end of the event loop,
+        a generator and the one that it reads from are closed in any order, and complain.
         """
         tps = await self._partitions(topic)
         if partitions is not None:
@@ -51,8 +53,9 @@ class TopicReading:
             begin, end = await consumer.beginning_offsets(tps), await consumer.end_offsets(tps)
             for tp in tps:
                 if begin[tp] < end[tp]:  # else it is empty, and a fetch would wait for its first record
-                    async for record in _partition(consumer, tp, end[tp]):
-                        yield record
+                    async with aclosing(_partition(consumer, tp, end[tp])) as records:
+                        async for record in records:
+                            yield record
 
     async def offsets_at(self, topic: str, timestamp: int) -> dict[int, int]:
         """Return by partition the offset of the first record from ``timestamp`` (ms) on, or the end.
@@ -71,7 +74,7 @@ class TopicReading:
 
     async def read_range(
         self, topic: str, partition: int, start: int = 0, stop: int | None = None
-    ) -> AsyncIterator[Stored]:
+    ) -> AsyncGenerator[Stored]:
         """Yield the records of a partition from ``start`` to before ``stop``, by default what is its end now.
 
         What the topic no longer holds is left out.
@@ -189,7 +192,7 @@ class TopicReading:
             await tail.aclose()
 
 
-async def _partition(consumer: CarefulConsumer, tp: TopicPartition, end: int) -> AsyncIterator[Stored]:
+async def _partition(consumer: CarefulConsumer, tp: TopicPartition, end: int) -> AsyncGenerator[Stored]:
     consumer.assign([tp])
     await consumer.seek_to_beginning(tp)
     while True:

@@ -107,6 +107,7 @@ async def test_letters_are_listed_shown_and_counted(
     assert shown["value"] == orjson.loads(broken(1)[1].value)
     assert bytes.fromhex(shown["value_hex"]) == broken(1)[1].value
 
+    assert (await stage.attempt("dlq", "show", place, max_value_bytes=LIMIT))[::2] == (0, "")
     status, _, complained = await stage.attempt("dlq", "show", "0:999999")
     assert (status, complained.split(":")[0]) == (2, "eddy")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 
 from schemas.codec import Codec
 from streams.core.domain.topic import Topic
@@ -12,7 +13,7 @@ from streams.operate.explain.enriched_record import scored_again
 from streams.operate.explain.session_file import MOST_REMEMBERED, not_found
 
 
-async def from_topic(brokers: Brokers, codec: Codec, session_id: str) -> AsyncIterator[Judgement]:
+async def from_topic(brokers: Brokers, codec: Codec, session_id: str) -> AsyncGenerator[Judgement]:
     """Yield the enriched records of a session that the topic still holds, each once, oldest first.
 
     The partition that Kafka's own clients choose for the key is read first, the others only when it has none.
@@ -25,16 +26,17 @@ async def from_topic(brokers: Brokers, codec: Codec, session_id: str) -> AsyncIt
     topic = brokers.topic(Topic.ENRICHED)
     for partition in await brokers.likely_partitions(topic, key):
         newest = -1
-        async for record in brokers.read(topic, [partition]):
-            if record.key != key:
-                if record.key is not None and len(others) < MOST_REMEMBERED:
-                    others.add(record.key.decode("utf-8", "replace"))
-                continue
-            await decoder.prepare([(record.value, record.headers)])
-            scored = scored_again(decoder.decode(record.value, record.headers))
-            if scored.decision.offset > newest:  # after a crash a record may stand there twice
-                newest = scored.decision.offset
-                yield Judgement(newest, session_id, scored.decision.event_id, scored)
+        async with aclosing(brokers.read(topic, [partition])) as records:
+            async for record in records:
+                if record.key != key:
+                    if record.key is not None and len(others) < MOST_REMEMBERED:
+                        others.add(record.key.decode("utf-8", "replace"))
+                    continue
+                await decoder.prepare([(record.value, record.headers)])
+                scored = scored_again(decoder.decode(record.value, record.headers))
+                if scored.decision.offset > newest:  # after a crash a record may stand there twice
+                    newest = scored.decision.offset
+                    yield Judgement(newest, session_id, scored.decision.event_id, scored)
         if newest >= 0:
             return
     raise not_found(session_id, others, f"the topic {topic}")
