@@ -168,7 +168,7 @@ def judged(answer: SinkAnswer, now_s: float) -> Outcome:
     >>> judged(SinkAnswer(429, {"retry-after": "7"}, b""), 0)
     TryAgain(why='HTTP 429', after_s=7.0)
     >>> judged(SinkAnswer(400, {}, b"no"), 0)
-    Refused(why='HTTP 400: no', status=400, body=b'no')
+    SinkRefused(why='HTTP 400: no', status=400, body=b'no')
     """
     if 200 <= answer.status < 300:
         return Delivered()
@@ -178,10 +178,14 @@ def judged(answer: SinkAnswer, now_s: float) -> Outcome:
 
 
 def retry_after(value: str | None, now_s: float) -> float | None:
-    """Return the seconds that a `Retry-After` asks for, at most an hour; None if it says nothing of use.
+    """Return the seconds that a `Retry-After` asks for; None if it says nothing of use.
+
+    Of no use is also more than an hour: a receiver's mistake must not keep alerts back for a day.
 
     >>> retry_after("30", 0), retry_after("Thu, 01 Jan 1970 00:00:09 GMT", 4), retry_after("soon", 0)
     (30.0, 5.0, None)
+    >>> retry_after("1e400", 0), retry_after("3601", 0)
+    (None, None)
     """
     if value is None:
         return None
@@ -193,4 +197,4 @@ def retry_after(value: str | None, now_s: float) -> float | None:
         except (ValueError, OverflowError):
             return None
         seconds = at.replace(tzinfo=at.tzinfo or UTC).timestamp() - now_s
-    return min(max(0.0, seconds), _LONGEST_WAIT_S) if seconds == seconds else None  # noqa: PLR0124 - not NaN
+    return max(0.0, seconds) if seconds <= _LONGEST_WAIT_S else None
