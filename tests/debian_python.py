@@ -3,8 +3,8 @@
 python -m tests.debian_python [ARGUMENT OF PYTEST ...]
 
 It is older than those that version switchers install. Its environment is `.cache/python-debian`, with the
-packages of `.venv`, and HOME has the logs of `make test-home`. Without an argument, the environment is made and
-nothing is tested.
+packages of `.venv`, and HOME has the logs of `make test-home`. Without an argument, the environment is made,
+and nothing is tested.
 """
 
 from __future__ import annotations
