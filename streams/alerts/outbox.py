@@ -63,7 +63,7 @@ class Schedule:
     """Each `PendingDelivery` has one place: if it is put there again, the place before is of no use.
 
     >>> from streams.alerts.sinks.delivery import Digest
-    >>> urgent, patient = PendingDelivery(Digest(()), due=5.0), Waiting(Digest(()), due=1.0)
+    >>> urgent, patient = PendingDelivery(Digest(()), due=5.0), PendingDelivery(Digest(()), due=1.0)
     >>> schedule = Schedule()
     >>> schedule.put(patient, is_urgent=False)
     >>> schedule.put(urgent, is_urgent=True)

@@ -24,7 +24,7 @@ class ReadMarks:
     >>> marks.advance({(Topic.ENRICHED, 0): 512})
     >>> marks.went_back({(Topic.ENRICHED, 0): 300})
     >>> marks.spans[Topic.ENRICHED, 0]
-    Span(next=512, back_to=300)
+    ReadSpan(next=512, back_to=300)
     >>> marks.created_again({Topic.ENRICHED: "id-2"})
     {<Topic.ENRICHED: 'decision-logs-enriched'>}
     """

@@ -63,7 +63,7 @@ def prove(settings: DetectionSettings, run_at_most: int = RUN_AT_MOST) -> tuple[
     >>> from streams.core.detectors.settings import DEFAULTS
     >>> loop, warning, *_ = prove(DEFAULTS)
     >>> loop.finding, loop.witness.records, warning.witness.records
-    (<Finding.PROVEN: 'proven'>, 5, 3)
+    (<ProofFinding.PROVEN: 'proven'>, 5, 3)
     """
     return tuple(_proof(row, settings, run_at_most) for row in reachability(settings))
 

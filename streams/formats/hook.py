@@ -87,7 +87,7 @@ def line_of(event: dict[str, object], now_ms: int) -> bytes:
     r"""Return the line of an event: what Eddy reads of it, and the time.
 
     >>> line_of({"session_id": "s", "hook_event_name": "SessionEnd", "cwd": "/"}, 7)
-    b'{"session_id":"s","hook_event_name":"SessionEnd","ts":7}\\n'
+    b'{"session_id":"s","hook_event_name":"SessionEnd","ts":7}\n'
     """
     kept: dict[str, object] = {name: event[name] for name in _KEPT if name in event}
     kept["ts"] = now_ms

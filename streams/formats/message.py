@@ -25,7 +25,7 @@ def message(entry: Entry) -> TopicMessage:
         ConfigurationError: the value is nested too deeply to be written.
 
     >>> message(Entry(key="s1", timestamp=None, value={"session_id": "s1"}, raw=None))
-    Message(key=b's1', value=b'{"session_id":"s1"}', timestamp=None)
+    TopicMessage(key=b's1', value=b'{"session_id":"s1"}', timestamp=None)
     """
     key = None if entry.key is None else entry.key.encode()
     try:

@@ -90,7 +90,7 @@ def decision_log(event: Mapping[str, Any]) -> dict[str, Any]:
     ...     }
     ... )
     >>> log["event_id"], log["identity"]["agent_type"], log["meta"]["timestamp"] - EPOCH_MS
-    ('set::7/2', 'set', 2000)
+    ('set::7/2', 'set', 20000)
     >>> log["action"]["target"], log["action"]["status"], log["action"]["error"]
     ('a.py', 'failure', 'no such file')
     """

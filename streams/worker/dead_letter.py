@@ -103,9 +103,10 @@ def unreadable_reason(record: Unreadable) -> Reason:
 def unreadable_headers(source: LetterSource, record: Unreadable, *, group: str, version: str) -> Headers:
     """Return the headers of a record that the Kafka client cannot read, and of what its value is.
 
+    >>> from streams.core.domain.unreadable import RawKind
     >>> source, record = (
     ...     LetterSource("decision-logs", 0, 7),
-    ...     Unreadable(7, 0, "?", value=b"", raw=Raw.BATCH, last=9),
+    ...     Unreadable(7, 0, "?", value=b"", raw=RawKind.BATCH, last=9),
     ... )
     >>> unreadable_headers(source, record, group="eddy", version="1")[-2:]
     (('x-dlq-raw', b'batch'), ('x-dlq-offsets', b'7-9'))

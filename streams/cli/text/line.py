@@ -64,7 +64,7 @@ class Line(NamedTuple):
     def indent(self) -> int:
         """Return the columns by which a terminal indents what it wraps.
 
-        >>> Line.of(TextSpan("  ▲ s-1: a loop")).indent(), Line.of(Span("5 records")).indent()
+        >>> Line.of(TextSpan("  ▲ s-1: a loop")).indent(), Line.of(TextSpan("5 records")).indent()
         (4, 2)
         """
         if self.hang is not None:

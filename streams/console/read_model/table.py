@@ -48,7 +48,7 @@ class RowTable:
         """Return the primary key of a row.
 
         >>> from streams.console.read_model.rows import GuardRow
-        from streams.console.read_model.tables import (GUARD)
+        >>> from streams.console.read_model.tables import GUARD
         >>> GUARD.key_of(GuardRow("s-1", "g-1", 0, None, None, 0, 17))
         ('s-1', 'g-1')
         """

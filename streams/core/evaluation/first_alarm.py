@@ -57,7 +57,7 @@ def wait(
     record to another.
 
     >>> wait({1, 5, 6}, 3, lambda first, last: 10 * (last - first)), wait({1}, 3, lambda *_: None)
-    (Wait(records=2, seconds=20), None)
+    (AlarmWait(records=2, seconds=20), None)
     """
     alarm = min((at for at in raised if at >= onset), default=None)
     return None if alarm is None else AlarmWait(alarm - onset, seconds(onset, alarm))

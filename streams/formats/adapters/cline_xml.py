@@ -65,7 +65,7 @@ def written_calls(text: str, answered: Collection[str]) -> tuple[list[WrittenCal
         answered: The tools whose results stand in the next message.
 
     >>> written_calls("I look.\n<read_file>\n<path>a.py</path>\n</read_file>", ["read_file"])
-    ([Written(name='read_file', arguments={'path': 'a.py'}, words='I look.\n')], '')
+    ([WrittenCall(name='read_file', arguments={'path': 'a.py'}, words='I look.\n')], '')
     """
     found: list[WrittenCall] = []
     begin = position = 0

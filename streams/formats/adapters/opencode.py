@@ -46,7 +46,7 @@ def ended(tool: str, state: dict[str, Any]) -> CallEnd | None:
     """Return how a call ended, None if it did not.
 
     >>> ended("bash", {"status": "completed", "output": "no", "metadata": {"exit": 1}})
-    Ended(output='no', status='failure', turn=None)
+    CallEnd(output='no', status='failure', turn=None)
     >>> ended(
     ...     "edit", {"status": "error", "error": "Error: The user rejected permission to use this tool"}
     ... ).status

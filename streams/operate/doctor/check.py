@@ -30,7 +30,7 @@ def ok(name: str, said: str) -> Check:
     """Return that all is well.
 
     >>> ok("broker", "answers")
-    Check(name='broker', status=<Status.OK: 'ok'>, said='answers', advice='')
+    Check(name='broker', status=<CheckStatus.OK: 'ok'>, said='answers', advice='')
     """
     return Check(name, CheckStatus.OK, said)
 

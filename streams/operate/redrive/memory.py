@@ -31,7 +31,7 @@ class RedriveMarks:
 
     >>> marks = RedriveMarks()
     >>> marks.apply(17, Mark("a", 1, done=False))
-    ... marks.apply(17, Mark("b", 1, done=False))
+    >>> marks.apply(17, Mark("b", 1, done=False))
     >>> marks.of(17)
     Mark(run='a', times=1, done=False)
     """

@@ -159,7 +159,7 @@ def tombstone_headers_of(session: Session) -> Headers:
     """Return the headers of the tombstone of a session.
 
     >>> tombstone_headers_of(Session(partition=0, offset=7))
-    [('eddy.buried', b'[1,0,7]')]
+    [('eddy.buried', b'[2,0,7]')]
     """
     return buried(encode_session(Session(session.partition, session.offset)))
 
