@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
+from streams.core.domain.text.counting import count
 from streams.core.domain.topic import Topic
 from streams.core.proof import warnings
 from streams.core.settings_document.document import resolve
@@ -21,6 +23,8 @@ from topics.catalogue import Role
 from topics.plan import AddPartitions, AlterConfig, Change, CreateTopic, Refused
 
 Partitions = Mapping[tuple[str, int], Ends]
+#: Clocks of machines that ask the same time server are closer than this.
+_APART_MS: Final = 60_000
 
 
 def broker_checks(answers: Sequence[ServerAnswer]) -> Iterator[Check]:
@@ -37,7 +41,11 @@ def broker_checks(answers: Sequence[ServerAnswer]) -> Iterator[Check]:
 def topic_checks(changes: Iterable[Change]) -> Iterator[Check]:
     """Yield what `eddy topics plan` would change; a missing topic is worse than one that is otherwise."""
     name, apply = "topics", "Create the topics with `eddy topics apply`."
+    look = "Look at `eddy topics plan`, then `eddy topics apply`."
     found = tuple(changes)
+    if any(isinstance(change, Refused) for change in found):
+        # All or nothing: with one change that it refuses, `apply` makes none.
+        apply = look = "`eddy topics apply` changes nothing before what it refuses is put right, see below."
     missing = [change.topic for change in found if isinstance(change, CreateTopic)]
     needed = [topic.name for topic in missing if topic.role not in {Role.CONTROL, Role.NOTIFY}]
     of_control = [topic.name for topic in missing if topic.role is Role.CONTROL]
@@ -53,7 +61,7 @@ def topic_checks(changes: Iterable[Change]) -> Iterator[Check]:
         yield warn(name, said, apply)
     if other:
         said = f"not as the catalogue has them: {', '.join(other)}"
-        yield warn(name, said, "Look at `eddy topics plan`, then `eddy topics apply`.")
+        yield warn(name, said, look)
     if refused:
         said = f"not as the catalogue has them, and not for `eddy topics apply`: {'; '.join(refused)}"
         yield warn(name, said, "For each topic, do what its sentence says.")
@@ -94,7 +102,7 @@ def detection_checks(
     said = f"version {settings.version}" if settings.version else "the defaults"
     if ignored:
         advice = "`eddy config history` shows which and why; `eddy config set` writes documents that count."
-        yield warn(name, f"{ignored} documents on {settings_topic} are ignored", advice)
+        yield warn(name, f"{count(ignored, 'document')} on {settings_topic} ignored", advice)
     if refused:
         advice = "Set them again with `eddy config set`."
         yield warn(name, f"{said} is in force, except {', '.join(refused)}", advice)
@@ -128,22 +136,21 @@ def _read(stored: Iterable[Stored]) -> tuple[DetectionSettings, int, list[str]]:
     return settings, ignored, refused
 
 
-def clock_check(
-    newest: Iterable[int], now: int, max_future_ms: int, decision_logs: str = Topic.DECISION_LOGS
-) -> Check:
-    """Return whether the newest records are ahead of this machine's clock (all in ms).
+def clock_check(newest: Iterable[int], now: int, decision_logs: str = Topic.DECISION_LOGS) -> Check:
+    """Return whether this machine's clock agrees with the newest records (all in ms).
 
     Kafka reports no time of its own; records carry that of their producers, or of the brokers where the topic
-    says so.
+    says so. So only a record that was written just now shows that the clock is right.
     """
     latest = max(newest, default=None)
     if latest is None:
         return ok("clock", f"nothing to compare with: {decision_logs} holds no record")
     ahead = latest - now
-    if ahead > max(max_future_ms, 1_000):
+    if ahead > _APART_MS:
         said = f"a record of {decision_logs} is {span(ahead / 1000)} ahead of this machine's clock"
         return warn("clock", said, "Check the clocks (NTP) of this machine, the brokers and the producers.")
-    return ok("clock", f"the newest record is {span(max(0, -ahead) / 1000)} old by this machine's clock")
+    age = f"the newest record is {span(max(0, -ahead) / 1000)} old by this machine's clock"
+    return ok("clock", age if -ahead <= _APART_MS else f"not known: {age}, or the clock is ahead")
 
 
 def group_checks(name: str, group: GroupOffsets, partitions: Partitions) -> Iterator[Check]:
@@ -166,7 +173,7 @@ def group_checks(name: str, group: GroupOffsets, partitions: Partitions) -> Iter
             )
     lags = {each: max(0, end - committed.get(each, begin)) for each, (begin, end, _) in partitions.items()}
     lag = sum(lags.values())
-    told = f"{name}: {lag:,} records behind"
+    told = f"{name}: {count(lag, 'record')} behind"
     if lag:
         (topic, number), most = max(lags.items(), key=lambda item: item[1])
         told += f", {most:,} of them in {topic}[{number}]"
@@ -178,7 +185,7 @@ def group_checks(name: str, group: GroupOffsets, partitions: Partitions) -> Iter
         )
         yield warn("group", f"{told}; no worker runs", advice)
     else:
-        yield ok("group", f"{told}; {group.members} workers, {group.state}")
+        yield ok("group", f"{told}; {count(group.members, 'worker')}, {group.state}")
 
 
 def age_checks(

@@ -264,9 +264,7 @@ class _Survey:
         async with connect(self._to) as brokers:
             found = await self._ends(brokers, [self._decision_logs])
         newest = [each.newest for each in found.values() if each.newest is not None]
-        return [
-            clock_check(newest, int(time.time() * 1000), self._in_force.max_future_ms, self._decision_logs)
-        ]
+        return [clock_check(newest, int(time.time() * 1000), self._decision_logs)]
 
     async def _group(self) -> Iterable[Check]:
         name = self._settings.job

@@ -85,12 +85,24 @@ def test_settings_that_do_not_count_and_rules_that_cannot_fire_are_told(document
 
 
 def test_a_clock_is_wrong_when_records_come_from_its_future():
-    assert clock_check([], 0, 1000).status is CheckStatus.OK
+    assert clock_check([], 0).status is CheckStatus.OK
     assert (
-        clock_check([5_000, 90_000], 100_000, 1000).said
-        == "the newest record is 10 s old by this machine's clock"
+        clock_check([5_000, 90_000], 100_000).said == "the newest record is 10 s old by this machine's clock"
     )
-    assert clock_check([100_000 + 3_600_001], 100_000, 3_600_000).status is CheckStatus.WARN
+    assert clock_check([100_000 + 60_001], 100_000).status is CheckStatus.WARN
+
+
+def test_a_record_of_two_hours_ago_says_nothing_good_of_a_clock():
+    assert (
+        clock_check([0], 7_200_000).said
+        == "not known: the newest record is 2.0 h old by this machine's clock, or the clock is ahead"
+    )
+
+
+def test_where_something_is_refused_nobody_is_told_to_apply():
+    found = list(topic_checks(plan(job_topics("eddy", partitions=2, replicas=3), ACTUAL[1:])))
+    assert [check.status for check in found][:1] == [CheckStatus.FAIL]
+    assert "changes nothing before" in found[0].advice
 
 
 def test_the_lag_is_told_and_nobody_at_work_is_a_warning():
