@@ -9,6 +9,7 @@ import click
 from streams.cli.command_group import CommandGroup
 from streams.cli.text.screen import echo, echo_lines
 from streams.core.domain.topic import Topic
+from streams.core.errors import EddyError
 from streams.kafka.client import connect
 from streams.kafka.job_topics import job_topics
 from streams.observe.settings import ConnectionSettings, load
@@ -17,8 +18,10 @@ from topics.catalogue import Catalogue
 from topics.plan import Change, Refused, plan, render
 
 
-async def compare(settings: ConnectionSettings, *, carry_out: bool) -> tuple[Change, ...]:
-    """Return what differs, after carrying it out where asked to.
+async def compare(
+    settings: ConnectionSettings, *, carry_out: bool
+) -> tuple[tuple[Change, ...], EddyError | None]:
+    """Return what differs, once it is carried out where asked to, else with what the brokers would refuse.
 
     The number of partitions that `decision-logs` has counts where none was asked for: a default of ours is no
     reason to refuse topics that fit one another. So does the number that `otlp_spans` has: a collector may
@@ -36,8 +39,15 @@ async def compare(settings: ConnectionSettings, *, carry_out: bool) -> tuple[Cha
                 partitions = counts.get(decisions, partitions)
             wanted = _wanted(settings, partitions, counts.get(spans))
             changes = plan(wanted, found)
-            if not carry_out or await brokers.apply(changes):
-                return changes
+            if carry_out:
+                if await brokers.apply(changes):
+                    return changes, None
+                continue
+            try:
+                await brokers.try_out(changes)
+            except EddyError as error:
+                return changes, error
+            return changes, None
 
 
 def _wanted(settings: ConnectionSettings, partitions: int, span_partitions: int | None) -> Catalogue:
@@ -77,8 +87,10 @@ def _run(
     settings = load(
         ConnectionSettings, bootstrap_servers=bootstrap_servers, partitions=partitions, replicas=replicas
     )
-    changes = asyncio.run(compare(settings, carry_out=carry_out))
+    changes, would_fail = asyncio.run(compare(settings, carry_out=carry_out))
     echo_lines(render(changes))
+    if would_fail is not None:
+        echo(f"`eddy topics apply` would fail. {would_fail}", err=True)
     refused = any(isinstance(change, Refused) for change in changes)
     if refused and carry_out:
         echo("Nothing was changed: do what the refused lines say, then apply again.", err=True)

@@ -207,7 +207,7 @@ class Brokers(TopicReading):
         """
         if any(isinstance(change, Refused) for change in changes):
             return True
-        if existing := await self._try_out(changes):
+        if existing := await self.try_out(changes):
             await self._wait_for(existing)
             return False
         created: dict[str, int] = {}
@@ -230,8 +230,13 @@ class Brokers(TopicReading):
         await self._wait_for(set(created))
         return await self.partition_counts(created) == created
 
-    async def _try_out(self, changes: Sequence[Change]) -> set[str]:
-        """Let the brokers check what is to be created, without creating it; return what exists already."""
+    async def try_out(self, changes: Sequence[Change]) -> set[str]:
+        """Let the brokers check what is to be created, without creating it; return what exists already.
+
+        Raises:
+            ConfigurationError: the brokers refuse what the settings ask for.
+            InfrastructureError: the brokers failed, or refuse this user.
+        """
         existing: set[str] = set()
         for change in changes:
             match change:

@@ -89,6 +89,14 @@ def test_options_win_over_the_environment(operator: Operator) -> None:
     assert "+ create decision-logs: 7 partitions, 3 replicas\n" in planned.stdout
 
 
+@pytest.mark.kafka_only("the embedded broker takes any number of replicas")
+def test_a_plan_says_what_the_brokers_would_refuse(operator: Operator) -> None:
+    planned = operator.topics("plan", "--replicas", "3")
+    assert planned.exit_code == 1
+    assert "`eddy topics apply` would fail. The brokers refused to create decision-logs: " in planned.stderr
+    assert operator.topics("plan").stderr == ""
+
+
 def test_the_internal_topics_are_named_after_the_job(
     operator: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
