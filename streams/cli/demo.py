@@ -14,12 +14,12 @@ import click
 
 from streams.cli.input_options import format_option, map_option
 from streams.cli.text.alert_style import mark, style
-from streams.cli.text.counting import count
 from streams.cli.text.intake_report import report_intake
 from streams.cli.text.line import Line, TextSpan
 from streams.cli.text.screen import echo_json, standard_error, standard_output
 from streams.core.domain.event import EventKind
 from streams.core.domain.level import Level
+from streams.core.domain.text.counting import count
 from streams.core.domain.text.printable import printable
 from streams.core.errors import ConfigurationError
 from streams.formats.adapters.adapter import Format
@@ -56,7 +56,7 @@ class DemoScreen:
             self._told = now
             self.say(
                 f"{len(account.scored):,} of {len(account.sent):,} records scored, "
-                f"{len(account.sessions):,} sessions, {len(account.alerts):,} alerts"
+                f"{count(len(account.sessions), 'session')}, {count(len(account.alerts), 'alert')}"
             )
 
     def alerted(self, fields: Mapping[str, Any]) -> None:
@@ -115,7 +115,9 @@ def summary(outcome: PerformanceOutcome) -> Iterator[Line]:
         TextSpan(f" in {outcome.seconds:.1f} s, through Kafka and back"),
     )
     yield Line.of(
-        TextSpan(f"{account.lost:,} records unaccounted for", "bold red" if account.lost else "bold green")
+        TextSpan(
+            f"{count(account.lost, 'record')} unaccounted for", "bold red" if account.lost else "bold green"
+        )
     )
 
 

@@ -7,21 +7,28 @@ from pathlib import Path
 
 import click
 
-from streams.cli.input_options import INPUT_PATH, format_option, given_options, map_option, settings_option
+from streams.cli.input_options import (
+    INPUT_PATH,
+    format_option,
+    given_options,
+    known_files,
+    map_option,
+    settings_option,
+)
 from streams.cli.lazy_group import PROBLEM_FOUND
 from streams.cli.settings_file import settings_in_force
-from streams.cli.text.intake_report import count, report_intake
+from streams.cli.text.intake_report import report_intake
 from streams.cli.text.overview import Overview
 from streams.cli.text.progress import watched
 from streams.cli.text.record_line import record_fields
 from streams.cli.text.rejections import reported
 from streams.cli.text.report import ReportTally, SessionReport, is_at_loop
-from streams.cli.text.screen import echo, echo_json, standard_output
+from streams.cli.text.screen import echo_json, standard_output
 from streams.core.errors import ConfigurationError
 from streams.core.offline import Judgement, judge
 from streams.formats.adapters.adapter import Format
 from streams.formats.input_file import STANDARD_INPUT
-from streams.formats.input_names import LogFolder, known_places
+from streams.formats.input_names import known_places
 from streams.formats.intake import Intake
 from streams.formats.reading import entries
 
@@ -88,12 +95,14 @@ def detect(
     settings = settings_in_force(settings_path)
     overview = not paths or any(path != STANDARD_INPUT and Path(path).is_dir() for path in paths)
     intake = Intake()
-    found = entries(paths or _known_files(), input_format, intake, mapped)
+    found = entries(paths or known_files(), input_format, intake, mapped)
     judgements = reported(judge(watched(found, "judging"), settings))
     if as_json:
         tally = _write_lines(judgements, only_loops=only_loops)
     elif overview and not all_steps:
-        named = paths or tuple(sorted({str(Path(each.folder).expanduser()) for each in _places()}))
+        named = paths or tuple(
+            sorted({str(Path(each.folder).expanduser()) for each in known_places(Path.home()) if each.files})
+        )
         view = Overview(standard_output(), intake, named, given_options(), only_loops=only_loops)
         tally = _write_all(judgements, view)
     else:
@@ -127,24 +136,3 @@ def _write_all(judgements: Iterator[Judgement], view: SessionReport | Overview) 
     finally:
         tally = view.finish()
     return tally
-
-
-def _places() -> list[LogFolder]:
-    """Return the known places that have logs."""
-    return [each for each in known_places(Path.home()) if each.files]
-
-
-def _known_files() -> list[str]:
-    """Return the logs in the known places, and say which places have some.
-
-    Raises:
-        UsageError: none has.
-    """
-    places = known_places(Path.home())
-    if not any(each.files for each in places):
-        looked = ", ".join(each.folder for each in places)
-        raise click.UsageError(f"No agent keeps logs here: {looked} have none. Give a file or a folder.")
-    for each in places:
-        files = count(len(each.files), "file") if each.files else "none"
-        echo(f"{each.format.name}: {files} in {each.folder}", err=True)
-    return [name for each in places for name in each.files]

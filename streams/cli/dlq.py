@@ -22,6 +22,7 @@ from streams.cli.settings_change import AS_JSON, BOOTSTRAP
 from streams.cli.text.letter_text import Listing, counts, fields, line, lines, whole
 from streams.cli.text.screen import echo, echo_json, echo_lines
 from streams.cli.topic_range import Bound, BoundType, TopicRange, bound
+from streams.core.domain.text.counting import count
 from streams.core.domain.text.printable import printable
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
@@ -285,7 +286,9 @@ def redrive_command(
             sending = would[LetterOutcome.SENT]
             if not sending:
                 return await _redriven(post, asked, replace(request, dry_run=True), _reporter(as_json))
-            if not click.confirm(f"Send {sending:,} messages to {Topic.DECISION_LOGS} again?", err=True):
+            if not click.confirm(
+                f"Send {count(sending, 'message')} to {Topic.DECISION_LOGS} again?", err=True
+            ):
                 raise click.Abort
             # What has been set aside meanwhile was not in the question.
             until = tuple(Bound(partition, offset, None) for partition, offset in sorted(seen.items()))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 import click
 
-from streams.cli.input_options import INPUT_PATH, format_option, map_option, settings_option
+from streams.cli.input_options import INPUT_PATH, format_option, known_files, map_option, settings_option
 from streams.cli.settings_file import settings_in_force
 from streams.cli.text.explanation_text import explanation_lines
 from streams.cli.text.intake_report import report_intake
@@ -67,36 +68,45 @@ def explain(
 ) -> None:
     """Show one session, and why it is or is not considered looping.
 
-    From FILEs as `eddy detect` reads them; or, from a running job, what --topic still holds and what the
-    --worker that has the session says. Shows the timeline, which rule fired at which record on what
-    evidence, the course of its episodes, its scores, and which rules are near their limits.
+    SESSION is an id, or its beginning where no other session begins so. From FILEs, or without them from the
+    logs of the agents on this machine, as `eddy detect` reads them; or, from a running job, what --topic
+    still holds and what the --worker that has the session says. Shows the timeline, which rule fired at which
+    record on what evidence, the course of its episodes, its scores, and which rules are near their limits.
 
     \b
     Examples:
+      eddy explain 60a3a234
       eddy explain s-17 agent.jsonl
       eddy explain s-17 --topic --worker http://127.0.0.1:8066
       eddy explain s-17 --json agent.jsonl | jq .because
     """  # noqa: D301
     if files and from_brokers:
         raise click.UsageError("Give files or --topic, not both.")
-    if not (files or from_brokers or worker):
-        raise click.UsageError("Give files, --topic or --worker: where the session is to be found.")
     told = Explanation(session_id)
     shown: deque[Scored] = deque(maxlen=None if every_step else last)
     state: dict[str, Any] | None = None
-    if files:
+    if from_brokers:
+        asyncio.run(_from_topic(bootstrap_servers, told, shown))
+    elif files or not worker:
         settings = settings_in_force(settings_path)
-        source = SessionFile(session_id, settings)
-        intake = Intake()
-        _take(source.judge(entries(files, input_format, intake, mapped)), told, shown)
-        report_intake(intake)
-        if told.records == 0:
+        paths = files or known_files()
+
+        def judge() -> SessionFile:
+            source, intake = SessionFile(told.session_id, settings), Intake()
+            _take(source.judge(entries(paths, input_format, intake, mapped)), told, shown)
+            if told.records:
+                report_intake(intake)
+            return source
+
+        source = judge()
+        if not told.records and "-" not in files and (whole := source.completed()):
+            told.session_id = whole
+            source = judge()
+        if not told.records:
             raise source.missing()
         state = None if source.state is None else standing(source.state, settings)
-    elif from_brokers:
-        asyncio.run(_from_topic(bootstrap_servers, told, shown))
     if worker:
-        state = asyncio.run(standing_at(worker, session_id, token))
+        state = asyncio.run(standing_at(worker, told.session_id, token))
     if as_json:
         echo_json(_document(told, shown, state))
     else:
@@ -122,9 +132,12 @@ async def _from_topic(bootstrap_servers: str | None, told: Explanation, shown: d
     settings = load(WorkerSettings, bootstrap_servers=bootstrap_servers, schema_registry_register=False)
     codec = await open_codec(settings)
     try:
-        async with connect(connection(settings)) as brokers:
-            judgements: AsyncIterator[Judgement] = from_topic(brokers, codec, told.session_id)
+        async with (
+            connect(connection(settings)) as brokers,
+            aclosing(from_topic(brokers, codec, told.session_id)) as judgements,
+        ):
             async for judgement in judgements:
+                told.session_id = judgement.session_id or told.session_id
                 _take([judgement], told, shown)
     finally:
         await codec.close()

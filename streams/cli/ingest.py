@@ -19,10 +19,10 @@ from pydantic import Field
 from streams.cli.input_options import format_option, map_option, settings_option
 from streams.cli.lazy_group import PROBLEM_FOUND
 from streams.cli.settings_file import settings_in_force
-from streams.cli.text.counting import count
 from streams.cli.text.ingest_summary import summary
 from streams.cli.text.live import LiveAlerts
 from streams.cli.text.screen import echo, echo_json, standard_error, standard_output, status
+from streams.core.domain.text.counting import count
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
 from streams.formats.adapters.adapter import Format

@@ -8,8 +8,11 @@ from typing import Any, Final
 
 import click
 
+from streams.cli.text.screen import echo
+from streams.core.domain.text.counting import count
 from streams.formats.adapters.adapter import Format
 from streams.formats.adapters.mapped import mapped_format
+from streams.formats.input_names import known_places
 from streams.formats.reading import FORMAT_NAMES, InputFormat
 
 _MAP: Final = "eddy.map"
@@ -70,3 +73,19 @@ def settings_option(
         type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
         help=text,
     )
+
+
+def known_files() -> list[str]:
+    """Return the logs in the known places, and say which places have some.
+
+    Raises:
+        UsageError: none has.
+    """
+    places = known_places(Path.home())
+    if not any(each.files for each in places):
+        looked = ", ".join(each.folder for each in places)
+        raise click.UsageError(f"No agent keeps logs here: {looked} have none. Give a file or a folder.")
+    for each in places:
+        files = count(len(each.files), "file") if each.files else "none"
+        echo(f"{each.format.name}: {files} in {each.folder}", err=True)
+    return [name for each in places for name in each.files]

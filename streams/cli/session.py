@@ -21,6 +21,7 @@ from streams.control.command import LONGEST_MS, Action, Command, OnTimeout, Scop
 from streams.control.outcome import PRESENT_MS, Guard, Presence, answers, departed, present
 from streams.control.rules import checked
 from streams.control.trail import Following, PlacedCommand
+from streams.core.domain.text.counting import count
 
 
 @click.group(cls=CommandGroup)
@@ -183,7 +184,7 @@ def commands_command(
             for line in history_lines(command, place, told, now):
                 echo(line)
     if unreadable:
-        echo(f"{unreadable} records cannot be read and are left out.", err=True)
+        echo(f"{count(unreadable, 'record')} cannot be read and left out.", err=True)
     if as_json:
         return
     if not found:

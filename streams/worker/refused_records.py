@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from streams.core.domain.text.counting import count
 from streams.worker.run_result import Violation
 
 PAUSE_SECONDS: Final = 10.0
@@ -82,7 +83,7 @@ class RefusedRecords:
             reasons = ", ".join(f"{reason} {count:,}" for reason, count in gathered.reasons.most_common())
             log.warning(
                 "%s of %s went to the dead letters: %s. The first is %s@%s: %s. `eddy dlq list` shows them.",
-                _records(gathered.reasons.total()),
+                count(gathered.reasons.total(), "record"),
                 at,
                 reasons,
                 at,
@@ -93,13 +94,9 @@ class RefusedRecords:
             log.warning(
                 "schema_violation in %s of %s, accepted all the same: %s, the first time at %s@%s. "
                 "They raise no entropy alert. Set identity.agent_id in the producer.",
-                _records(gathered.scored),
+                count(gathered.scored, "record"),
                 at,
                 first.detail,
                 at,
                 first.offset,
             )
-
-
-def _records(count: int) -> str:
-    return f"{count:,} record" if count == 1 else f"{count:,} records"

@@ -14,7 +14,7 @@ from streams.core.detectors.verdict.episode import Phase
 from streams.core.detectors.verdict.presentation import pattern
 from streams.core.domain.event import EventKind
 from streams.core.domain.level import Level
-from streams.core.domain.text.clock import clock, day, duration
+from streams.core.domain.text.clock import duration, moment
 from streams.core.domain.text.printable import printable
 from streams.operate.explain.presentation import sentence
 
@@ -157,8 +157,7 @@ def _what(alert: Alert) -> str:
 
 def _time(timestamp: int, beside: int) -> str:
     """Return a time of day, with its day unless that is the day of the alert."""
-    on = "" if day(timestamp) == day(beside) else f"{day(timestamp)} "
-    return f"{on}{clock(timestamp)} UTC"
+    return f"{moment(timestamp, beside)} UTC"
 
 
 def _whole(fields: Any, name: str, otherwise: int) -> int:

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from streams.cli.settings_choice import Chosen
-from streams.cli.text.counting import count
 from streams.cli.text.line import Line, TextSpan
 from streams.core.backtest import Totals
+from streams.core.domain.text.counting import count
 from streams.core.domain.text.printable import printable
 from streams.core.policy.comparison import DifferenceKind
 from streams.core.policy.session_comparison import Detection, FoundBy, PublishedSide, SessionComparison

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from streams.cli.text.estimate_text import DELAY, counted, delay_texts, estimate_text
 from streams.cli.text.line import TextTable
 from streams.cli.text.stuck_table import ended_tables, stuck_tables
+from streams.core.domain.text.counting import count
 from streams.core.evaluation.estimate import Estimate
 from streams.core.evaluation.evaluation import AlarmRate, DetectorRow, SourceRows
 from streams.core.evaluation.scores import Scores
@@ -44,7 +45,7 @@ def part_lines(part: SourceRows, *, with_rules: bool) -> Iterator[str | TextTabl
 
 def _content(part: SourceRows) -> Iterator[str]:
     """Say how many sessions there are, and of how many something is known."""
-    yield f"{part.sessions} sessions, {part.records} records."
+    yield f"{count(part.sessions, 'session')}, {count(part.records, 'record')}."
     known = []
     if part.stuck + part.free + part.disputed:
         known.append(f"{part.stuck} stuck, {part.free} not stuck, {part.disputed} disputed and left out")

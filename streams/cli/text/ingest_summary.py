@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from streams.cli.text.counting import count
 from streams.cli.text.line import Line, TextSpan
+from streams.core.domain.text.counting import count
 from streams.core.domain.text.printable import printable
 from streams.formats.ingest.account import FormatAccount, IngestAccount
 

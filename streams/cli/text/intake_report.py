@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from streams.cli.text.screen import echo
+from streams.core.domain.text.counting import count
 from streams.core.domain.text.printable import printable
 from streams.formats.adapters.adapter import IntakeReason
 from streams.formats.intake import Intake, Share
@@ -63,12 +64,3 @@ def _problems(share: Share) -> Iterator[str]:
         file = "" if where == trouble.file else f" in {printable(trouble.file, _DETAIL)}"
         words = _PROBLEMS[IntakeReason(reason)]
         yield f"  {words}: {trouble.count:,}; the first: {place}{file}: {printable(detail, _DETAIL)}"
-
-
-def count(number: int, noun: str) -> str:
-    """Return a number and its noun.
-
-    >>> count(1, "file"), count(2_000, "file")
-    ('1 file', '2,000 files')
-    """
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

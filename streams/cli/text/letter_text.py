@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from streams.cli.settings_history import when
 from streams.core.domain.text.clock import clock, day
+from streams.core.domain.text.counting import count
 from streams.core.domain.text.printable import printable
 from streams.operate.redrive.letter import DeadLetter
 
@@ -81,7 +82,7 @@ def lines(letter: DeadLetter, decoded: Any, refusal: str | None) -> Iterator[str
     yield f"  what was wrong   {_text(letter.detail, _LONGEST_LINE) or '?'} (at {_text(letter.stage) or '?'})"
     yield f"  set aside by     {_text(letter.group) or '?'}, Eddy {_text(letter.version) or '?'}"
     if letter.redrives:
-        yield f"  sent again       {letter.redrives} times before"
+        yield f"  sent again       {count(letter.redrives, 'time')} before"
     verdict = "would be accepted" if refusal is None else "would come back: "
     yield f"  now              {verdict}{_text(refusal or '', _LONGEST_LINE)}"
     for name, content in letter.headers:
@@ -96,10 +97,9 @@ def counts(reasons: Counter[str]) -> str:
     >>> counts(Counter(key=2, future=1))
     '3 dead letters: future 1, key 2'
     """
-    told = ", ".join(f"{reason} {count:,}" for reason, count in sorted(reasons.items()))
+    told = ", ".join(f"{reason} {each:,}" for reason, each in sorted(reasons.items()))
     number = reasons.total()
-    noun = "letter" if number == 1 else "letters"
-    return f"{number:,} dead {noun}{': ' if told else ''}{told}"
+    return f"{count(number, 'dead letter')}{': ' if told else ''}{told}"
 
 
 def hexdump(content: bytes) -> Iterator[str]:

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import orjson
 
-from streams.cli.text.intake_report import count
 from streams.cli.text.line import Line, TextSpan
 from streams.cli.text.report import ReportTally
 from streams.core.detectors.verdict.presentation import pattern
@@ -16,6 +15,7 @@ from streams.core.domain.decision import Decision
 from streams.core.domain.level import Level
 from streams.core.domain.outcome import Scored
 from streams.core.domain.text.clock import clock, day, duration
+from streams.core.domain.text.counting import count
 from streams.core.domain.text.money import dollars
 from streams.core.domain.text.printable import printable
 from streams.core.offline import Judgement

@@ -9,6 +9,7 @@ from typing import Final
 from schemas.reason import Reason
 from streams.cli.text.screen import echo
 from streams.core.domain.outcome import Rejected, Scored
+from streams.core.domain.text.counting import count
 from streams.core.domain.text.printable import printable
 from streams.core.offline import Judgement
 from streams.worker.dead_letter import reason_for
@@ -36,8 +37,10 @@ def reported(judgements: Iterator[Judgement]) -> Iterator[Judgement]:
             yield judgement
     finally:
         if others:
-            records = "1 more record" if others == 1 else f"{others:,} more records"
-            echo(f"{records} with such problems; --json names the problems of each", err=True)
+            echo(
+                f"{count(others, 'more record')} with such problems; --json names the problems of each",
+                err=True,
+            )
 
 
 def _found(judgement: Judgement) -> tuple[str, tuple[str, ...], str] | None:

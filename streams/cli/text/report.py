@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from streams.cli.text.counting import count
 from streams.cli.text.line import Line, TextSpan
 from streams.cli.text.timeline import COLUMNS, SessionTimeline
 from streams.core.domain.level import Level
 from streams.core.domain.outcome import Duplicate, Rejected, Scored
+from streams.core.domain.text.counting import count
 from streams.core.domain.text.printable import printable
 from streams.core.offline import Judgement
 from streams.operate.explain.presentation import meaning

@@ -14,6 +14,7 @@ from streams.core.domain.event import Event
 from streams.core.domain.level import Level, higher
 from streams.core.domain.outcome import Scored
 from streams.core.domain.text.clock import clock, day, duration
+from streams.core.domain.text.counting import count
 from streams.core.domain.text.money import dollars
 from streams.core.domain.text.printable import printable
 from streams.operate.explain.presentation import meaning, sentence
@@ -132,8 +133,7 @@ class SessionTimeline:
 
     def totals(self) -> str:
         """Return how many steps there were, how long they took, and what they cost."""
-        steps = "step" if self._steps == 1 else "steps"
-        parts = [f"{self._steps:,} {steps} in {duration(self._to - self._from)}"]
+        parts = [f"{count(self._steps, 'step')} in {duration(self._to - self._from)}"]
         if self._tokens:
             parts.append(f"{self._tokens:,.0f} tokens")
         if self._cost is not None:
@@ -159,10 +159,8 @@ class SessionTimeline:
 
     def _show_context(self) -> None:
         if self._hidden:
-            steps = "step" if self._hidden == 1 else "steps"
-            self.lines.append(
-                Line.of(TextSpan(f"       … {self._hidden} {steps}, {self._hidden_worst}", "dim"))
-            )
+            hidden = count(self._hidden, "step")
+            self.lines.append(Line.of(TextSpan(f"       … {hidden}, {self._hidden_worst}", "dim")))
         for row in self._quiet:
             self._show(row)
         self._hidden, self._hidden_worst = 0, Level.NORMAL

@@ -13,6 +13,7 @@ from streams.cli.top.view import TopView
 from streams.console.read_model.attention import SILENT_MS
 from streams.console.wording import ago, compact
 from streams.core.domain.text.clock import clock
+from streams.core.domain.text.counting import count
 from streams.core.domain.text.money import dollars
 from streams.core.domain.text.printable import printable
 
@@ -99,7 +100,7 @@ def _counts(picture: Picture) -> Iterator[TextSpan]:
     if spent:
         yield TextSpan(f" · {', '.join(spent)} since the loops began")
     if picture.live is not None:
-        yield TextSpan(f" · {picture.live:,} {'session' if picture.live == 1 else 'sessions'} live")
+        yield TextSpan(f" · {count(picture.live, 'session')} live")
 
 
 def _freshness(picture: Picture) -> Iterator[TextSpan]:
@@ -107,7 +108,7 @@ def _freshness(picture: Picture) -> Iterator[TextSpan]:
     if behind is None:
         yield TextSpan("reading ...", "yellow")
     elif behind:
-        yield TextSpan(f"{behind:,} records behind", "yellow")
+        yield TextSpan(f"{count(behind, 'record')} behind", "yellow")
     else:
         yield TextSpan("up to date", "dim")
     if newest is not None:

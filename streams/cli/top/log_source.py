@@ -15,6 +15,7 @@ from streams.console.read_model.model import ReadModel
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.outcome import Scored
 from streams.core.domain.text.clock import duration
+from streams.core.domain.text.counting import count
 from streams.core.domain.topic import Topic
 from streams.core.entry import Entry, session_key
 from streams.core.offline import MOST_FOLLOWED, PARTITION, Judge
@@ -128,8 +129,7 @@ class LogSource:
         if not files:
             unread += (self._why_none(),)
         behind = 0 if self._caught_up.is_set() else None
-        said = "1 log" if files == 1 else f"{files:,} logs"
-        return ReadingProgress(f"{said}{of}", behind, (*unread, *self._notices))
+        return ReadingProgress(f"{count(files, 'log')}{of}", behind, (*unread, *self._notices))
 
     def _why_none(self) -> str:
         """Return why no log is read."""

@@ -11,6 +11,7 @@ from streams.cli.top.picture import LIVE_MINUTES, ReadingProgress
 from streams.console.archive.row_store import NothingKept
 from streams.console.read_model.model import ReadModel
 from streams.console.topic_follower import Feed, FeedSettings
+from streams.core.domain.text.counting import count
 from streams.core.domain.topic import Topic
 from streams.kafka.client import Brokers
 
@@ -78,5 +79,5 @@ class TopicSource:
         """Return how far the reading is."""
         lag = self._feed.lag()
         unread = self._feed.intake.unread.total()
-        notices = (f"{unread:,} records could not be read and are left out.",) if unread else ()
+        notices = (f"{count(unread, 'record')} could not be read and left out.",) if unread else ()
         return ReadingProgress(self._brokers.servers, sum(lag.values()) if lag else None, notices)

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from streams.console.inbox.terms import tools
 from streams.console.read_model.attention import RANK, Attention, Tab
+from streams.core.domain.text.counting import count
 
 #: How many sessions one action reaches at most.
 MOST_SESSIONS: Final = 1_000
@@ -89,9 +90,5 @@ def _sentence(sessions: int, agents: int, what: str, tokens: float) -> str:
     >>> _sentence(14, 3, "web_search with the same result (R4)", 380_000)
     '14 sessions of 3 agents: web_search with the same result (R4); 380,000 tokens'
     """
-    said = f"{_many(sessions, 'session')} of {_many(agents, 'agent')}"
+    said = f"{count(sessions, 'session')} of {count(agents, 'agent')}"
     return f"{said}: {what}; {tokens:,.0f} tokens" if what else said
-
-
-def _many(count: int, word: str) -> str:
-    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"

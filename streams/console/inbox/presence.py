@@ -6,6 +6,7 @@ from typing import Any
 
 from streams.console.read_model.attention import SILENT_MS
 from streams.console.read_model.model import ReadModel
+from streams.core.domain.text.counting import count
 
 
 def presence(model: ReadModel, now: int) -> dict[str, Any]:
@@ -29,8 +30,7 @@ def said(live: int, newest_ts: int | None, now: int) -> str:
     age = max(0, now - newest_ts)
     if age > SILENT_MS:
         return f"No record for {_age(age)}. Whether a session is in a loop is not known."
-    sessions = "1 session" if live == 1 else f"{live:,} sessions"
-    return f"No session is in a loop. {sessions} live, newest record {_age(age)} ago."
+    return f"No session is in a loop. {count(live, 'session')} live, newest record {_age(age)} ago."
 
 
 def _age(ms: int) -> str:

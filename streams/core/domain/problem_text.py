@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from streams.core.domain.record import Record
 from streams.core.domain.settings.general import GeneralSettings
+from streams.core.domain.text.counting import count
 from streams.core.domain.validation import allowed
 
 KEY_PROBLEM: Final = "key"
@@ -67,16 +68,12 @@ def _found(value: object) -> str:
                 value.encode()
             except UnicodeEncodeError:
                 return "text that is no Unicode"
-            return f"text of {_count(len(value), 'character')}"
+            return f"text of {count(len(value), 'character')}"
         case bytes():
-            return _count(len(value), "byte")
+            return count(len(value), "byte")
         case list():
-            return f"a list of {_count(len(value), 'value')}"
+            return f"a list of {count(len(value), 'value')}"
         case dict():
-            return f"an object of {_count(len(value), 'field')}"
+            return f"an object of {count(len(value), 'field')}"
         case _:
             return "a value of another type"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import aiohttp
 
+from streams.core.domain.text.counting import count
 from streams.core.errors import InfrastructureError
 from streams.kafka.client import Brokers, connect
 from streams.kafka.connection import Connection
@@ -147,7 +148,7 @@ async def cluster(say: Callable[[str], None]) -> AsyncIterator[Cluster]:
         brokers = await stack.enter_async_context(connect(Connection(broker.bootstrap)))
         wanted = job_topics(APPLICATION_ID, partitions=PARTITIONS, replicas=1)
         await brokers.apply(plan(wanted, []))
-        say(f"{len(wanted.topics)} topics with {PARTITIONS} partitions")
+        say(f"{count(len(wanted.topics), 'topic')} with {count(PARTITIONS, 'partition')}")
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("EDDY_")}
         environment = {**inherited, **_SETTINGS, "EDDY_BOOTSTRAP_SERVERS": broker.bootstrap}
         workers = tuple(DemoWorker(number, environment) for number in range(1, WORKERS + 1))

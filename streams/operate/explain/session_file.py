@@ -56,9 +56,37 @@ class SessionFile:
             self.state, outcome = step(self.state, admitted, self.settings)
             yield Judgement(offset, self.session_id, admitted.event_id, outcome)
 
+    def completed(self) -> str | None:
+        """Return the other session whose id begins like the one that was looked for, None if there is none.
+
+        Raises:
+            ConfigurationError: several begin so.
+        """
+        return completed(self.session_id, self.others, "the files")
+
     def missing(self) -> ConfigurationError:
         """Return what to say when there was no record of the session."""
         return not_found(self.session_id, self.others, "the files")
+
+
+def completed(beginning: str, others: set[str], place: str) -> str | None:
+    """Return the session whose id begins so, None if there is none.
+
+    >>> completed("60a3", {"60a3a234-959c", "7b1c0000-1111"}, "the files")
+    '60a3a234-959c'
+
+    Raises:
+        ConfigurationError: several begin so.
+    """
+    found = sorted(each for each in others if beginning and each.startswith(beginning))
+    if len(found) > 1:
+        names = ", ".join(printable(name, 80) for name in found[:_NEAREST])
+        more = "" if len(found) <= _NEAREST else f" and {len(found) - _NEAREST:,} more"
+        raise ConfigurationError(
+            f"{len(found):,} sessions in {place} begin with {printable(beginning, 80)}: {names}{more}. "
+            "Give more of the id."
+        )
+    return found[0] if found else None
 
 
 def not_found(session_id: str, others: set[str], place: str) -> ConfigurationError:

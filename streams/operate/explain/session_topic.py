@@ -10,7 +10,7 @@ from streams.core.domain.topic import Topic
 from streams.core.offline import Judgement
 from streams.kafka.client import Brokers
 from streams.operate.explain.enriched_record import scored_again
-from streams.operate.explain.session_file import MOST_REMEMBERED, not_found
+from streams.operate.explain.session_file import MOST_REMEMBERED, completed, not_found
 
 
 async def from_topic(brokers: Brokers, codec: Codec, session_id: str) -> AsyncGenerator[Judgement]:
@@ -18,8 +18,10 @@ async def from_topic(brokers: Brokers, codec: Codec, session_id: str) -> AsyncGe
 
     The partition that Kafka's own clients choose for the key is read first, the others only when it has none.
 
+    If there is no such session, the one whose id begins so.
+
     Raises:
-        ConfigurationError: there is no record of the session.
+        ConfigurationError: there is no record of the session, or several begin so.
     """
     decoder = codec.decoder(f"{Topic.ENRICHED}-value")
     key, others = session_id.encode("utf-8", "surrogateescape"), set[str]()
@@ -39,4 +41,8 @@ async def from_topic(brokers: Brokers, codec: Codec, session_id: str) -> AsyncGe
                     yield Judgement(newest, session_id, scored.decision.event_id, scored)
         if newest >= 0:
             return
-    raise not_found(session_id, others, f"the topic {topic}")
+    if (whole := completed(session_id, others, f"the topic {topic}")) is None:
+        raise not_found(session_id, others, f"the topic {topic}")
+    async with aclosing(from_topic(brokers, codec, whole)) as judgements:
+        async for judgement in judgements:
+            yield judgement

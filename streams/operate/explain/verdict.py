@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from streams.core.detectors.presentation import rule_name
+from streams.core.domain.text.counting import count
 from streams.core.domain.text.printable import printable
 from streams.operate.explain.explanation import Explanation
 from streams.operate.explain.presentation import objections, sentence
@@ -23,7 +24,7 @@ def verdict_sentence(told: Explanation, standing: Fields | None) -> str:
     if told.newest is None:
         if standing is not None:
             return _from_standing(standing)
-        return f"Nothing is known of the session: none of its {told.records:,} records was scored."
+        return f"Nothing is known of the session: none of its {count(told.records, 'record')} was scored."
     last = told.newest.enriched["eddy"].get("verdict")
     episode = told.course[-1] if told.course else None
     if last is None or last["why"] == "disabled":

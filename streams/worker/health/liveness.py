@@ -16,6 +16,7 @@ import time
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from streams.core.domain.text.counting import count
 from streams.worker.app import RunApp
 
 #: Exit status of a worker that ended itself (EX_SOFTWARE).
@@ -127,12 +128,13 @@ class Health:
             if since > self._stall_timeout_s and not self._has_its_turn_to_come(partition, wait, now):
                 topic, number = partition
                 return HealthAnswer(
-                    False, f"{topic}[{number}] has {lag} records of lag and no progress for {since:.0f} s"
+                    False,
+                    f"{topic}[{number}] has {count(lag, 'record')} of lag and no progress for {since:.0f} s",
                 )
         assigned = app.source_partitions()
         unknown = len(assigned - lags.keys())
         besides = f"; not known of {unknown} of {len(assigned)} partitions" if unknown else ""
-        return HealthAnswer(True, f"{sum(lags.values())} records of lag{besides}")
+        return HealthAnswer(True, f"{count(sum(lags.values()), 'record')} of lag{besides}")
 
     def _has_its_turn_to_come(self, partition: tuple[str, int], wait: _Wait, now: float) -> bool:
         """Tell whether a partition only waits until the others' records of one poll are delivered.

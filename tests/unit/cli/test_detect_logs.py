@@ -63,6 +63,12 @@ def test_without_a_path_the_known_places_are_read_and_named(projects: Path) -> N
     assert "claude-code: 3 files in ~/.claude/projects" in result.stderr
 
 
+def test_a_session_of_the_known_places_is_explained_by_the_beginning_of_its_id(projects: Path) -> None:
+    result = run(SESSION[:8], command="explain", home=projects.parent.parent)
+    assert f"● {SESSION}" in result.stdout
+    assert "is considered looping: Bash" in result.stdout
+
+
 def test_without_logs_in_the_known_places_it_says_where_it_looked(tmp_path: Path) -> None:
     result = run(home=tmp_path)
     assert result.exit_code == 2

@@ -67,8 +67,8 @@ What fired
   R7 LOOP  offset 4: score 6, raised 3 times, search
 
 Episodes
-  22:13:22  offset 3  opened, WARNING: may become a loop: search: the same call with the same result, 3 times in a row (R1); since 22:13:20, offset 1
-  22:13:23  offset 4  escalated, LOOP: search: the same call with the same result, 4 times in a row (R1); since 22:13:20, offset 1
+  2023-11-14 22:13:22  offset 3  opened, WARNING: may become a loop: search: the same call with the same result, 3 times in a row (R1); since 22:13:20, offset 1
+  2023-11-14 22:13:23  offset 4  escalated, LOOP: search: the same call with the same result, 4 times in a row (R1); since 22:13:20, offset 1
 
 Where it stands
   uniqueness 0.25 WARNING
@@ -173,10 +173,10 @@ def test_a_session_of_rejected_records_only_is_explained_too(written: Write) -> 
 
 def test_an_unknown_session_is_wrong_input_and_the_nearest_are_named(written: Write) -> None:
     path = written(*(decision_log(session=name) for name in ("agent-17", "agent-18", "other")))
-    result = explain("agent-1", path)
+    result = explain("agent-19", path)
     assert result.exit_code == 2
     assert result.stderr == (
-        "eddy: No record of session agent-1 in the files. "
+        "eddy: No record of session agent-19 in the files. "
         "The nearest of 3 sessions there: agent-18, agent-17.\n"
     )
 
@@ -249,13 +249,19 @@ def test_a_record_applied_before_is_counted_and_changes_nothing() -> None:
     assert (told.scored, told.duplicates, told.records) == (1, 1, 2)
 
 
-@pytest.mark.parametrize(
-    ("words", "complaint"),
-    [
-        ((), "Give files, --topic or --worker"),
-        (("--topic", __file__), "Give files or --topic, not both"),
-    ],
-)
-def test_a_session_needs_one_place_to_be_found_in(words: tuple[str, ...], complaint: str) -> None:
-    result = explain("s1", *words)
-    assert (result.exit_code, complaint in result.stderr) == (2, True)
+def test_a_session_has_one_place_to_be_found_in() -> None:
+    result = explain("s1", "--topic", __file__)
+    assert (result.exit_code, "Give files or --topic, not both" in result.stderr) == (2, True)
+
+
+def test_the_beginning_of_an_id_is_enough_where_no_other_begins_so(written: Write) -> None:
+    path = written(*calls(4, "60a3-1", error="no match"), *calls(2, "7b1c-1"), *calls(2, "7b1c-2"))
+    assert explain("60a3", path).stdout == explain("60a3-1", path).stdout
+    several = explain("7b1c", path)
+    assert several.exit_code == 2
+    assert "2 sessions in the files begin with 7b1c: 7b1c-1, 7b1c-2. Give more of the id." in several.stderr
+
+
+def test_a_session_whose_id_is_the_beginning_of_another_is_itself(written: Write) -> None:
+    path = written(*calls(4, "s-1", error="no match"), *calls(2, "s-10"))
+    assert json.loads(explain("s-1", "--json", path).stdout)["records"] == 4

@@ -11,7 +11,8 @@ from streams.core.detectors.verdict import cycle, identical, stuck_words, waitin
 from streams.core.detectors.verdict.episode import Phase
 from streams.core.domain.event import EventKind
 from streams.core.domain.level import Level
-from streams.core.domain.text.clock import clock, duration
+from streams.core.domain.text.clock import duration, moment
+from streams.core.domain.text.counting import count
 from streams.core.domain.text.money import dollars
 from streams.core.domain.text.printable import printable
 
@@ -68,7 +69,8 @@ class VerdictPresentation(Presentation):
         >>> VerdictPresentation().sentence({**what, **since, **later})[-51:]
         ' since 22:13:20, 12 min 0 s, offset 7: 3,000 tokens'
         """
-        time, offset, spent = clock(fields["first_timestamp"]), fields["first_offset"], _spent(fields)
+        began, offset, spent = fields["first_timestamp"], fields["first_offset"], _spent(fields)
+        time = moment(began, fields.get("timestamp", began))
         lasting = _lasting(fields)
         if fields["rule"] == _STUCK:
             why = stuck_words.because(fields.get("stuck"))
@@ -113,7 +115,7 @@ def pattern(fields: Fields) -> str:
     since = ""
     if rule == _WAITING and fields.get("phase") != Phase.RECOVERED:
         minutes = max(0, fields.get("last_timestamp", 0) - fields.get("first_timestamp", 0)) // 60_000
-        since = f" for {minutes:,} minute{'' if minutes == 1 else 's'}"
+        since = f" for {count(minutes, 'minute')}"
     said = words.format(tools=tools, count=fields["count"], period=fields["period"], since=since)
     return f"{said} ({rule})"
 
@@ -121,7 +123,7 @@ def pattern(fields: Fields) -> str:
 def _phase(fields: Fields) -> str:
     match fields["phase"]:
         case Phase.RECOVERED:
-            return f"{_ENDS.get(fields['reason'], _ENDED)} after {_records(fields['records'])}: "
+            return f"{_ENDS.get(fields['reason'], _ENDED)} after {count(fields['records'], 'record')}: "
         case Phase.STILL_OPEN:
             return "goes on: "
         case Phase.OPENED if fields["level"] != Level.LOOP:
@@ -130,10 +132,6 @@ def _phase(fields: Fields) -> str:
             return "again: "
         case _:
             return ""
-
-
-def _records(count: int) -> str:
-    return "1 record" if count == 1 else f"{count:,} records"
 
 
 def _tools(tools: Iterable[str]) -> str:

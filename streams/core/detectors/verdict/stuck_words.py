@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from streams.core.detectors.verdict.step import StepKind
+from streams.core.domain.text.counting import count
 from streams.core.domain.text.printable import printable
 
 Fields = Mapping[str, Any]
@@ -103,12 +104,10 @@ def summary(stuck: Fields | None) -> str:
     return f"stuck score {stuck['score']:g}; last step {stuck['points']:+g}: {meaning}{place}"
 
 
-def times(count: int) -> str:
+def times(number: int) -> str:
     """Return how often something happened, in words."""
-    return "once" if count == 1 else f"{count:,} times"
+    return "once" if number == 1 else f"{number:,} times"
 
 
-def _several(count: int, word: str) -> str:
-    if not count:
-        return f"no {word}"
-    return f"1 {word}" if count == 1 else f"{count:,} {word}s"
+def _several(number: int, word: str) -> str:
+    return count(number, word) if number else f"no {word}"

@@ -48,6 +48,16 @@ def day(timestamp: int) -> str:
         return ""
 
 
+def moment(timestamp: int, beside: int) -> str:
+    """The time of day, with its day unless that is the day of another time that is read beside it; UTC.
+
+    >>> moment(1_700_000_000_000, 1_700_000_060_000), moment(1_700_000_000_000, 1_700_086_400_000)
+    ('22:13:20', '2023-11-14 22:13:20')
+    """
+    on = "" if day(timestamp) == day(beside) else day(timestamp)
+    return f"{on} {clock(timestamp)}".strip()
+
+
 def rfc3339(timestamp: int) -> str:
     """The moment for programs, UTC; one that no calendar has as the latest that it has.
 
