@@ -5,13 +5,46 @@ from __future__ import annotations
 from typing import cast
 
 from faust.streams import Stream
-from faust.types import StreamT
+from faust.types import EventT, StreamT
 
 from streams.core.domain.run import Run
 from streams.worker.bridge_process import BridgeApp
-from streams.worker.faust.run_delivery import RunDelivery
+from streams.worker.faust.job_app import JobApp
 from streams.worker.options import AGGREGATES, SESSIONS, TRACES
 from streams.worker.sessions_app import SessionsApp
+
+
+class RunDelivery:
+    """A run in a Faust stream event; a `streams.worker.lanes.LaneDelivery`.
+
+    Args:
+        app: The Faust app that consumes the run.
+        stream: The stream that the event came through.
+        event: The stream event that carries the run.
+    """
+
+    __slots__ = ("_app", "_event", "_stream", "run")
+
+    def __init__(self, app: JobApp, stream: StreamT[Run], event: EventT[Run]) -> None:
+        self._app = app
+        self._stream = stream
+        self._event = event
+        self.run = cast("Run", event.value)  # `RunSchema` hands it on
+
+    @property
+    def stale(self) -> bool:
+        """Whether its generation is over or delivery has stopped."""
+        app = self._app
+        generation = self._event.message.generation_id
+        return app.should_stop or not app.run_consumer.flow_active or generation != app.consumer_generation_id
+
+    async def acknowledge(self) -> None:
+        """Acknowledge through the stream, so that Faust's own bookkeeping stays right."""
+        await self._stream.ack(self._event)
+
+    def abandon(self) -> None:
+        """Remove it from the list of what the consumer waits for."""
+        self._app.run_consumer.abandon(self._event.message)
 
 
 def register(app: SessionsApp) -> None:

@@ -1,22 +1,53 @@
-"""The Faust app of the job: sessions and aggregates, the settings feed and housekeeping."""
+"""The Faust app of the job: its tables, lanes and epochs, the settings feed and housekeeping."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from functools import partial
+from typing import NamedTuple
 
+from streams.core.domain.topic import AGGREGATES as AGGREGATE_TOPICS
 from streams.core.domain.topic import Topic
 from streams.kafka.settings_feed import ConfigFeed
+from streams.worker.aggregates_epoch import AGGREGATES_FORMAT, AggregatesEpoch
+from streams.worker.aggregation import Aggregate, Aggregation
 from streams.worker.app import RunApp
+from streams.worker.batch import Job
+from streams.worker.crash_point import crash_point
 from streams.worker.delivery.guarantee import Guarantee
+from streams.worker.epoch import SessionsEpoch
 from streams.worker.faust.background_services import SettingsFollower
-from streams.worker.job_parts import Folds, JobTables, WorkerParts, job_epochs, job_lanes, job_tables
 from streams.worker.lanes import Lanes, Process
 from streams.worker.lifetime.housekeeper import OwnedPartitions, housekeeper
 from streams.worker.lifetime.housekeeping import Housekeeping
 from streams.worker.metrics import JobMetrics
-from streams.worker.options import SESSIONS, EngineOptions
-from streams.worker.state.table import SessionTable
+from streams.worker.options import AGGREGATES, SESSIONS, EngineOptions
+from streams.worker.state.table import SessionTable, StateTable
+
+#: Contributions of an epoch of the aggregates at most, where the runs of decisions are not larger anyway.
+_TOGETHER = 5_000
+
+#: So long a lane waits for others to begin with them.
+_PATIENCE_S = 0.05
+
+#: Decoded aggregates kept in memory at most, up to 50 kB each.
+_CACHED_AGGREGATES = 5_000
+
+
+class JobTables(NamedTuple):
+    """The tables of the job."""
+
+    sessions: SessionTable
+    aggregates: StateTable[Aggregate]
+
+
+class Folds(NamedTuple):
+    """What is done with the runs of the two topics that feed tables."""
+
+    job: Job
+    aggregation: Aggregation
+
 
 NewFolds = Callable[[Mapping[str, int]], AbstractAsyncContextManager[Folds]]
 
@@ -52,30 +83,88 @@ class SessionsApp(RunApp):
         return self.state_tables.sessions
 
     def _new_tables(self) -> JobTables:
-        return job_tables(self, self.options, self.metrics.set_aside)
+        options = self.options
+        sessions = SessionTable(
+            self,
+            name=SESSIONS,
+            source=options.topic(Topic.DECISION_LOGS),
+            directory=options.directory / SESSIONS,
+            options=options.store,
+            cached=options.cached_sessions,
+            on_set_aside=self.metrics.set_aside,
+        )
+        aggregates = StateTable(
+            self,
+            name=AGGREGATES,
+            form=AGGREGATES_FORMAT,
+            directory=options.directory / AGGREGATES,
+            options=options.store,
+            cached=_CACHED_AGGREGATES,
+            on_set_aside=self.metrics.set_aside,
+        )
+        return JobTables(sessions, aggregates)
 
     def _new_lanes(self) -> Mapping[str, Lanes]:
-        return job_lanes(self.options, self._process, self.crash, self.restore_again)
+        size = self.options.transport
+        lanes = partial(
+            Lanes,
+            self._process,
+            self.crash,
+            damaged=self.restore_again,
+            max_runs=self.options.lane_max_runs,
+            max_bytes=size.run_max_bytes,
+            patience_s=_PATIENCE_S,
+        )
+        return {
+            SESSIONS: lanes(max_records=size.run_max_records),
+            AGGREGATES: lanes(
+                max_records=max(_TOGETHER, size.run_max_records),
+                pause_s=self.options.aggregate_pause_s,
+                on_crash_point=crash_point(scope=AGGREGATES),
+            ),
+        }
 
     async def _begin(
         self, largest: Mapping[str, int], guarantee: Guarantee, opened: AsyncExitStack
     ) -> Mapping[str, Process]:
+        options, metrics = self.options, self._job_metrics
         folds = await opened.enter_async_context(self._new_folds(largest))
-        metrics = self._job_metrics
-        parts = WorkerParts(
-            self.options, self.state_tables, guarantee, self.feed, offsets=self, metrics=metrics
+        decisions, contributions = map(options.topic, (Topic.DECISION_LOGS, Topic.REPARTITION))
+        effects = guarantee.effects(self.sessions, "", {Topic.REPARTITION: contributions})
+        sessions = SessionsEpoch(
+            job=folds.job,
+            table=self.sessions,
+            effects=effects,
+            settings=self.feed,
+            offsets=self,
+            metrics=metrics,
+            on_crash_point=crash_point(),
+            progress=self._gets_on,
         )
-        by_topic, effects = job_epochs(folds, parts, self._gets_on)
+        # An agent's record goes where its key says, whatever partition its contributions came through.
+        by_key = {str(topic): options.topic(topic) for topic in AGGREGATE_TOPICS}
+        aggregates = AggregatesEpoch(
+            aggregation=folds.aggregation,
+            table=self.state_tables.aggregates,
+            effects=guarantee.effects(self.state_tables.aggregates, AGGREGATES, by_key),
+            metrics=metrics,
+            on_crash_point=crash_point(scope=AGGREGATES),
+            sources=lambda: self._topic_ids(decisions, contributions),
+        )
         if self._housekeeper is not None:
             self._housekeeper.housekeeping = Housekeeping(
                 job=folds.job,
                 table=self.sessions,
                 effects=effects,
                 settings=self.feed,
-                worker=OwnedPartitions(self, self.options.topic(Topic.DECISION_LOGS), self.lanes[SESSIONS]),
+                worker=OwnedPartitions(self, decisions, self.lanes[SESSIONS]),
                 metrics=metrics,
                 clock=self.clock,
-                interval_ms=int(1000 * self.options.housekeeping_interval_s),
-                rest_ms=int(1000 * self.options.stub_rest_s),
+                interval_ms=int(1000 * options.housekeeping_interval_s),
+                rest_ms=int(1000 * options.stub_rest_s),
             )
-        return by_topic
+        return {decisions: sessions, contributions: aggregates}
+
+    def _topic_ids(self, *topics: str) -> dict[str, str]:
+        found = {topic: self.topic_id(topic) for topic in topics}
+        return {topic: topic_id for topic, topic_id in found.items() if topic_id is not None}

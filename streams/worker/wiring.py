@@ -34,7 +34,6 @@ from streams.worker.health.broker_watch import BrokerWatch
 from streams.worker.health.liveness import Health, Watchdog, status
 from streams.worker.health.observation import Observation
 from streams.worker.job_metrics import WorkerMetrics
-from streams.worker.job_parts import Folds
 from streams.worker.options import (
     JOB_FLOW,
     EngineOptions,
@@ -43,7 +42,7 @@ from streams.worker.options import (
     changelog_topic,
     repartition_topic,
 )
-from streams.worker.sessions_app import SessionsApp
+from streams.worker.sessions_app import Folds, SessionsApp
 from streams.worker.state.changelog import encode_session
 from streams.worker.state.store import StoreOptions
 

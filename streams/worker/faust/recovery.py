@@ -1,5 +1,20 @@
 """Faust's recovery, with `restore` in the place of its per-record delivery path (70 µs a record).
 
+From an assignment to readiness, in the order that makes it safe:
+
+    assigned    every source partition came with its changelog (`check_co_assigned`), else the worker ends
+    fence       under exactly once, earlier owners can write no more to what was assigned
+    let go      standbys of the partitions that are the worker's own now close and hand their databases over
+    local       databases of another cluster, of a topic that was created again, or that may have missed a
+                deletion go aside (`Origin.check_local`, `restore`)
+    restore     each database is brought up to the end of its changelog
+    sources     the restored state knows the topics that it was made of (`Origin.check_sources`)
+    seek        Faust takes up the group's committed offsets (`on_recovery_completed`)
+    settings    the settings feed has been read; then the log says "Ready."
+
+A rebalance on the way begins again with the next assignment: what was restored is kept. Damage that is found
+on the way sets the database aside, and its table is restored again.
+
 Faust's assignor gives topics with the same number of partitions out together, by what the worker that leads
 the group knows of the topics at that moment. A topic it knows nothing of, since it asked a broker that has
 just started, is left out without a word; one that has another number is given out by itself. A worker would
@@ -27,8 +42,7 @@ from mode import Service
 from streams.core.errors import DamagedStateError, InfrastructureError
 from streams.worker.faust.job_app import job_app
 from streams.worker.state.origin import Ids
-from streams.worker.state.restore import restore
-from streams.worker.state.restore_progress import RestoreProgress
+from streams.worker.state.restore import RestoreProgress, restore
 from streams.worker.state.standby import Standby
 from streams.worker.state.table import StateTable
 from streams.worker.state.tombstones import kept_ms

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from streams.worker.state.restore_progress import RestoreProgress
+from streams.worker.state.restore import RestoreProgress
 
 
 class Clock:
