@@ -41,7 +41,7 @@ SCREENS: Final = (
         "dead-letters", "Dead letters", "/dead-letters", "letters", dead_letters.routes, needs_broker=True
     ),
     NavigationScreen("policy", "Policy", "/policy", "policy", policy.routes, needs_broker=True),
-    NavigationScreen("job", "Job", "/job", "job", job.routes, needs_broker=True),
+    NavigationScreen("job", "Job", "/job", "job", job.routes, job.live, needs_broker=True),
     NavigationScreen("commands", "Commands", "/commands", "commands", commands.routes, needs_broker=True),
     NavigationScreen("audit", "Audit", "/audit", "audit", audit.routes, needs_broker=True),
     *(

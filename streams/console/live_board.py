@@ -21,9 +21,8 @@ from streams.console.session_map.picture import SessionMap
 from streams.console.settings_versions import Settings, settings_of
 from streams.console.timeline import StepReader
 from streams.console.topic_follower import Feed
-from streams.console.watch.watch import WorkerWatch
 from streams.console.wording import moment, money
-from streams.console.workers import SessionStanding
+from streams.console.workers import JobPoll, SessionStanding
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.text.printable import printable
@@ -51,7 +50,7 @@ class LiveBoard:
         model: Read model of the console.
         feed: Reads the topics into the model.
         timeline: Reads the steps of a session.
-        watch: Asks the workers how they are.
+        job: Asks workers and brokers how the job fares.
         cluster: Its name for people.
         currency: In front of costs.
     """
@@ -64,11 +63,11 @@ class LiveBoard:
         model: ReadModel,
         feed: Feed,
         timeline: StepReader,
-        watch: WorkerWatch,
+        job: JobPoll,
         cluster: str,
         currency: str = "$",
     ) -> None:
-        self.model, self.feed, self.watch, self.cluster = model, feed, watch, cluster
+        self.model, self.feed, self.job, self.cluster = model, feed, job, cluster
         self._currency = currency
         self.honeycomb = SessionMap()
         self._timeline = timeline
@@ -255,7 +254,7 @@ class LiveBoard:
 
     async def standing(self, session_id: str) -> SessionStanding:
         """Return where a session stands, by the worker that has it."""
-        return await self.watch.standing(session_id)
+        return await self.job.standing(session_id)
 
     def missing(self, session_id: str) -> str:
         """Say that there is no such session."""

@@ -28,7 +28,7 @@ from streams.console.timeline import StepReader
 from streams.console.topic_follower import Feed, FeedSettings
 from streams.console.views import backtest, dead_letter, policy, record
 from streams.console.views.redrive import Redriving
-from streams.console.watch.watch import WorkerWatch
+from streams.console.workers import JobPoll
 from streams.control.audit import AuditRecord
 from streams.control.publisher import CommandPublisher
 from streams.core.domain.topic import Topic
@@ -84,8 +84,8 @@ async def live_console(
             from_beginning=from_beginning,
         )
         token = settings.web_token.get_secret_value() if settings.web_token else None
-        watch = WorkerWatch(archive, brokers, settings.job, settings.worker_urls, clock, token)
-        board = LiveBoard(model, feed, timeline, watch, cluster, settings.console_currency)
+        job = JobPoll(brokers, settings.job, settings.worker_urls, clock, token)
+        board = LiveBoard(model, feed, timeline, job, cluster, settings.console_currency)
         desk = _desk(settings, brokers, codec)
 
         async def audit(done: AuditRecord) -> None:
@@ -96,7 +96,7 @@ async def live_console(
         acting = ActionContext(desk, ModelKnown(model, clock), feed.passed)
         guards = GuardApi(ReadCommands(model, feed, clock), desk, _key(settings))
         reading = asyncio.create_task(feed.run())
-        beside = [asyncio.create_task(watch.run())]
+        beside = [asyncio.create_task(job.run())]
         if settings.console_automatic:
             deciding = Deciding(model, desk, feed, clock)
             feed.intake.listeners[Topic.SESSION_ALERTS] = deciding.told

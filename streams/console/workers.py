@@ -1,23 +1,78 @@
-"""What the workers say: their probes, a few of their metrics, and where a session stands."""
+"""How the job fares: what workers and brokers say of it, and where a session stands."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 import aiohttp
 import orjson
+from prometheus_client.parser import text_string_to_metric_families
 
-from streams.console.watch.metrics import WorkerSample, metrics_of
-from streams.core.errors import ConfigurationError, InfrastructureError
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError, EddyError, InfrastructureError
+from streams.kafka.client import Brokers
 from streams.operate.explain.worker_request import standing_at
 
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=2.0)
 _LARGEST_ANSWER: Final = 4 << 20
 _DNS_PARTS: Final = 3
+_EVERY_S: Final = 5.0
+_BROKERS_S: Final = 5.0
+
+
+class WorkerSample(NamedTuple):
+    """What a worker said in its metrics.
+
+    Attributes:
+        version: Version of Eddy that it runs.
+        partitions: Figures by partition and the names of `BY_PARTITION`.
+    """
+
+    version: str | None
+    partitions: Mapping[int, Mapping[str, float]]
+
+
+#: A figure of a partition, by metric. A standby is of a partition that another worker processes.
+BY_PARTITION: Final[Mapping[str, str]] = {
+    "eddy_consumer_lag": "lag",
+    "eddy_waiting_runs": "waiting",
+    "eddy_settings_version": "settings",
+    "eddy_shadow_settings_version": "shadow",
+    "eddy_standby_lag_seconds": "standby_lag",
+}
+
+
+def metrics_of(text: str) -> WorkerSample:
+    """Read what a worker exposes.
+
+    Raises:
+        ValueError: it is not the text format of Prometheus.
+
+    >>> metrics_of('eddy_consumer_lag{topic="decision-logs",partition="3"} 17.0').partitions
+    {3: {'lag': 17.0}}
+    """
+    version: str | None = None
+    partitions: dict[int, dict[str, float]] = defaultdict(dict)
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            if sample.name == "eddy_build_info":
+                version = sample.labels.get("version")
+            name, partition = BY_PARTITION.get(sample.name), sample.labels.get("partition", "")
+            if name is None or not partition.isdecimal() or not _of_sessions(sample.labels.get("topic")):
+                continue
+            of_partition = partitions[int(partition)]
+            of_partition[name] = max(sample.value, of_partition.get(name, sample.value))
+    return WorkerSample(version, dict(partitions))
+
+
+def _of_sessions(topic: str | None) -> bool:
+    """Tell whether a figure is about the records of sessions: a worker reads what it aggregates, too."""
+    return topic is None or topic.endswith(Topic.DECISION_LOGS)
 
 
 class WorkerState(NamedTuple):
@@ -43,6 +98,95 @@ class SessionStanding(NamedTuple):
 
     fields: Mapping[str, Any] | None = None
     missing: str = ""
+
+
+class JobState(NamedTuple):
+    """What workers and brokers said of a job at one moment.
+
+    Attributes:
+        at: When they were asked, ms since 1970.
+        workers: What each named worker answered, silent ones included.
+        lags: End minus committed offset of each partition, by the brokers; None in it where nothing is
+            committed, None for all if the brokers did not tell.
+        problem: Why the workers could not be asked, empty if they were.
+        lag_problem: Why the brokers did not tell the lag, empty if they did.
+    """
+
+    at: int
+    workers: tuple[WorkerState, ...]
+    lags: Mapping[int, int | None] | None
+    problem: str = ""
+    lag_problem: str = ""
+
+    @property
+    def behind(self) -> int | None:
+        """How many records are not processed, as far as that is known of any partition; else None."""
+        known = [lag for lag in (self.lags or {}).values() if lag is not None]
+        return sum(known) if known else None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether `behind` counts every partition."""
+        return self.lags is not None and None not in self.lags.values()
+
+
+class JobPoll:
+    """Asks the workers how they are and the brokers how far they have come, again and again.
+
+    The lag is the brokers' word: a worker that hangs would go on saying what it said last.
+
+    Args:
+        brokers: Know the ends of the topic and what the group has committed.
+        group: The consumer group of the job.
+        named: The parts of EDDY_CONSOLE_WORKERS; no worker is asked if there are none.
+        clock: Returns the time in milliseconds since 1970.
+        token: What the workers ask for before they say where a session stands.
+    """
+
+    def __init__(
+        self,
+        brokers: Brokers,
+        group: str,
+        named: tuple[str, ...],
+        clock: Callable[[], int],
+        token: str | None = None,
+    ) -> None:
+        self._brokers, self._clock, self._token = brokers, clock, token
+        self.group, self.named = group, named
+        self.newest: JobState | None = None
+
+    async def run(self) -> None:
+        """Ask until cancelled."""
+        while True:
+            await self.look()
+            await asyncio.sleep(_EVERY_S)
+
+    async def look(self) -> JobState:
+        """Ask once; those who do not answer within seconds are told as silent."""
+        now = self._clock()
+        (found, problem), (lags, lag_problem) = await asyncio.gather(self._workers(), self._lags())
+        self.newest = JobState(now, found, lags, problem, lag_problem)
+        return self.newest
+
+    async def standing(self, session_id: str) -> SessionStanding:
+        """Return where a session stands, by the worker that has it."""
+        return await standing_of(self.named, session_id, self._token)
+
+    async def _workers(self) -> tuple[tuple[WorkerState, ...], str]:
+        try:
+            return tuple(await workers(self.named)), ""
+        except ConfigurationError as error:
+            return (), str(error)
+
+    async def _lags(self) -> tuple[Mapping[int, int | None] | None, str]:
+        topic = self._brokers.topic(Topic.DECISION_LOGS)
+        try:
+            async with asyncio.timeout(_BROKERS_S):
+                return await self._brokers.group_lag(self.group, topic), ""
+        except TimeoutError:
+            return None, f"The brokers have not answered for {_BROKERS_S:g} s."
+        except EddyError as error:
+            return None, str(error)
 
 
 async def standing_of(named: Iterable[str], session_id: str, token: str | None) -> SessionStanding:

@@ -55,8 +55,31 @@ async def test_each_partition_has_its_worker_and_its_settings(stage: Stage, tmp_
     assert [each["partition"] for each in found["partitions"]] == list(range(stage.partitions))
     assert {each["worker"] for each in found["partitions"]} == {url}
     assert {each["settings"] for each in found["partitions"]} == {0}
-    by_name = {each["name"]: each["state"] for each in found["conditions"]}
-    assert by_name["Brokers"] == "good"
+    assert (found["answering"], found["silent"]) == (1, 0)
+
+
+async def test_a_frozen_worker_is_silent_and_its_lag_is_that_of_the_brokers(
+    stage: Stage, tmp_path: Path
+) -> None:
+    worker = stage.worker()
+    await worker.ready()
+    url = "http://{}:{}".format(*await worker.address())
+    await stage.send(keyed(decision(f"s-{number}", 0), stage.partitions) for number in range(20))
+    await stage.processed()
+    worker.signal("STOP")
+    await worker.stands_still()
+    try:
+        await stage.send(keyed(decision(f"s-{number}", 1), stage.partitions) for number in range(20))
+        async with console(stage, tmp_path, workers=url) as operator:
+            found: Any = await operator.reads_json("/job")
+            page = await operator.reads("/job")
+    finally:
+        worker.signal("CONT")
+    assert (found["answering"], found["silent"]) == (0, 1)
+    # The embedded broker tells the beginning of the last batch for the end.
+    assert 0 < found["behind"] <= 20
+    assert "0 of 1 answer" in page
+    assert "good" not in page.split('id="job-figures"')[1].split("</dl>")[0]
 
 
 async def test_without_a_named_worker_the_lag_is_that_of_the_group(stage: Stage, tmp_path: Path) -> None:

@@ -46,7 +46,6 @@ AGES: Final = (
     Age(tables.ACTION, "at", 90),
     Age(tables.TRIAGE, "at", 90),
     Age(tables.HEALTH, "bucket", 30),
-    Age(tables.SAMPLE, "bucket", 2),
 )
 
 

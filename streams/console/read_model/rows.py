@@ -315,16 +315,6 @@ class VersionRow(NamedTuple):
     body: str | None
 
 
-class SampleRow(NamedTuple):
-    """A metric of a worker in a minute."""
-
-    worker: str
-    metric: str
-    labels: str
-    bucket: int
-    value: float
-
-
 Row = (
     WatermarkRow
     | SessionRow
@@ -342,5 +332,4 @@ Row = (
     | DifferenceRow
     | ShadowRow
     | VersionRow
-    | SampleRow
 )

@@ -14,7 +14,6 @@ from streams.console.read_model.rows import (
     LetterRow,
     ProfileRow,
     RedrivenRow,
-    SampleRow,
     SessionRow,
     ShadowRow,
     TriageRow,
@@ -54,9 +53,8 @@ PROFILE = RowTable("profile", ProfileRow, ("task_type",))
 DIFFERENCE = RowTable("difference", DifferenceRow, ("shadow_version", "field"))
 SHADOW = RowTable("shadow", ShadowRow, ("id",), (Index(("shadow_version", "ts")),))
 VERSION = RowTable("version", VersionRow, ("topic", "offset"))
-SAMPLE = RowTable("sample", SampleRow, ("worker", "metric", "labels", "bucket"), (Index(("bucket",)),))
 
-#: `WATERMARK` belongs to the archive and `SAMPLE` to the watch over workers; the fold fills the others.
+#: `WATERMARK` belongs to the archive; the fold fills the others.
 TABLES = (
     WATERMARK,
     SESSION,
@@ -74,5 +72,4 @@ TABLES = (
     DIFFERENCE,
     SHADOW,
     VERSION,
-    SAMPLE,
 )

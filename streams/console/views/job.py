@@ -1,4 +1,4 @@
-"""The job: how the workers fare, partition by partition, and how far the console has read."""
+"""The job: how it fares by its brokers and its workers, and how far the console has read."""
 
 from __future__ import annotations
 
@@ -6,26 +6,23 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import orjson
 from aiohttp import web
 
+from streams.console.auth import Identity
 from streams.console.console import Console
 from streams.console.topic_follower import Feed
+from streams.console.view import PageView
 from streams.console.views.following import board_of
-from streams.console.watch.conditions import ConditionState, told
-from streams.console.watch.history import HistoryStep
-from streams.console.watch.watch import KEPT_MS, STEP_MS, WorkerWatch
-from streams.console.workers import WorkerState
-from streams.core.errors import ConfigurationError, InfrastructureError
-
-#: What the strips show: the series, its title, its unit, and its colour.
-_SHOWN: Final = (
-    ("rate", "Records a second", "a second", "accent"),
-    ("lag", "Records behind", "records", "critical"),
-)
+from streams.console.workers import JobState, WorkerState
 
 #: What only the worker that processes a partition says of it.
 _PROCESSED: Final = frozenset({"lag", "waiting", "settings"})
+
+#: What of that the page shows; the lag is the word of the brokers.
+_SHOWN: Final = ("waiting", "settings", "shadow")
+
+#: Parts of the page that change, by their ids: macros of the template.
+_PARTS: Final = {"job-figures": "figures", "job-workers": "workers_card", "job-partitions": "partitions_card"}
 
 
 def routes(console: Console) -> Sequence[web.RouteDef]:
@@ -33,47 +30,47 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
 
     async def show(request: web.Request) -> web.Response:
         board = board_of(console)
+        if board.job.newest is None:
+            await board.job.look()
         content = {
+            **_job(console),
             **_reading(board.feed),
             "sessions": len(board.model.cases),
             "archive_bytes": _size(console.settings.console_dir),
-            **await _workers(board.watch, console.clock()),
         }
         return console.answer(request, "job.html.j2", "job", content)
 
     return [web.get("/job", show)]
 
 
-async def _workers(watch: WorkerWatch, now: int) -> dict[str, Any]:
-    """Return what the workers say; if none is named, what the brokers say of their group."""
-    content: dict[str, Any] = {
-        "named": bool(watch.named),
-        "group": watch.group,
-        "workers": [],
-        "partitions": [],
-        "conditions": [],
-        "steps": [],
-        "strips_json": "",
-        "problem": "",
+async def live(console: Console, _: Mapping[str, str], who: Identity, now: int) -> PageView:
+    """Return the parts of the page that change. Nobody is asked: the newest answers are at hand."""
+    found = console.redaction.applied({**_job(console), **_reading(board_of(console).feed)}, who.role)
+    parts = {
+        name: console.pages.fragment("job_parts.html.j2", macro, found, now) for name, macro in _PARTS.items()
     }
-    try:
-        if not watch.named:
-            lags = await watch.lag()
-            return content | {"partitions": [{"partition": each, "lag": lag} for each, lag in lags.items()]}
-        found = await watch.look()
-    except (ConfigurationError, InfrastructureError) as error:
-        return content | {"problem": str(error)}
-    history = await watch.history()
-    steps = history.steps(now - KEPT_MS, now, STEP_MS)
-    conditions = told(history, now)
+    return PageView(parts={**parts, **console.header_parts(now)})
+
+
+def _job(console: Console) -> dict[str, Any]:
+    """Return what workers and brokers said last; ``as_of`` is None if nobody was asked yet."""
+    job = board_of(console).job
+    state = job.newest
+    content: dict[str, Any] = {"as_of": None, "named": bool(job.named), "group": job.group}
+    if state is None:
+        state = JobState(0, (), None)
+    else:
+        content["as_of"] = state.at
+    silent = sum(each.live is None for each in state.workers)
     return content | {
-        "workers": [_fields(each) for each in found],
-        "partitions": _partitions(found),
-        "conditions": [each._asdict() for each in conditions],
-        "bad": sum(each.state is ConditionState.BAD for each in conditions),
-        "unknown": sum(each.state is ConditionState.UNKNOWN for each in conditions),
-        "steps": [each._asdict() for each in steps if each.rate is not None or each.lag is not None],
-        "strips_json": orjson.dumps(_strips(steps)).decode(),
+        "behind": state.behind,
+        "behind_is_whole": state.is_whole,
+        "lag_problem": state.lag_problem,
+        "problem": state.problem,
+        "answering": len(state.workers) - silent,
+        "silent": silent,
+        "workers": [_fields(each) for each in state.workers],
+        "partitions": _partitions(state),
     }
 
 
@@ -86,43 +83,32 @@ def _fields(worker: WorkerState) -> dict[str, Any]:
         "ready": worker.ready,
         "detail": worker.detail,
         "version": metrics.version if metrics else None,
-        "lag": metrics.figures.get("lag") if metrics else None,
         "settings": sorted({int(each["settings"]) for each in by_partition if "settings" in each}),
-        "processes": sum(not _PROCESSED.isdisjoint(each) for each in by_partition),
+        "processes": sum(not _PROCESSED.isdisjoint(each) for each in by_partition) if metrics else None,
     }
 
 
-def _partitions(found: Sequence[WorkerState]) -> list[dict[str, Any]]:
-    """Return each partition with what the worker that processes it says, and how its standby fares."""
+def _partitions(state: JobState) -> list[dict[str, Any]]:
+    """Return each partition with its lag, what its worker says, and how its standby fares."""
     rows: dict[int, dict[str, Any]] = {}
-    for worker in found:
+
+    def row_of(partition: int) -> dict[str, Any]:
+        empty = {"partition": partition, "lag": None, "worker": None, "standby": None}
+        return rows.setdefault(partition, empty)
+
+    for partition, lag in (state.lags or {}).items():
+        row_of(partition)["lag"] = lag
+    for worker in state.workers:
         for partition, figures in (worker.metrics.partitions if worker.metrics else {}).items():
-            row = rows.setdefault(partition, {"partition": partition, "worker": None, "standby": None})
+            row = row_of(partition)
             if _PROCESSED.isdisjoint(figures):
                 row["standby"] = figures.get("standby_lag")
             else:
-                row |= {"worker": worker.url, **_whole(figures)}
+                row["worker"] = worker.url
+                row |= {
+                    name: int(figures[name]) for name in ("waiting", "settings", "shadow") if name in figures
+                }
     return [rows[each] for each in sorted(rows)]
-
-
-def _whole(figures: Mapping[str, float]) -> dict[str, int]:
-    return {name: int(value) for name, value in figures.items() if name != "standby_lag"}
-
-
-def _strips(steps: Sequence[HistoryStep]) -> dict[str, Any]:
-    """Return the steps as series, from a little before the first that is known."""
-    known = next((n for n, each in enumerate(steps) if each.rate is not None or each.lag is not None), 0)
-    shown = steps[max(0, min(known - 1, len(steps) - _FEWEST_STEPS)) :]
-    return {
-        "at": [each.at for each in shown],
-        "rate": [each.rate for each in shown],
-        "lag": [each.lag for each in shown],
-        "changes": [],
-        "shown": _SHOWN,
-    }
-
-
-_FEWEST_STEPS: Final = 12
 
 
 def _reading(feed: Feed) -> dict[str, Any]:
@@ -138,7 +124,7 @@ def _reading(feed: Feed) -> dict[str, Any]:
             }
             for topic in names
         ],
-        "behind": sum(lag.values()),
+        "unread": sum(lag.values()),
         "records": intake.total,
         "unreadable": intake.unread.total(),
         "history_from": feed.history_from,

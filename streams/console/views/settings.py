@@ -242,16 +242,15 @@ async def _dead(settings: DetectionSettings) -> list[str]:
 
 async def _spread(console: Console, version: int) -> dict[str, Any] | None:
     """Return how many partitions follow a version, as the workers tell; None if no worker is named."""
-    watch = board_of(console).watch
-    if not watch.named:
+    job = board_of(console).job
+    if not job.named:
         return None
-    try:
-        found = await watch.look()
-    except ConfigurationError as error:
-        return {"problem": str(error)}
+    state = await job.look()
+    if state.problem:
+        return {"problem": state.problem}
     followed = [
         int(figures["settings"])
-        for worker in found
+        for worker in state.workers
         if worker.metrics is not None
         for figures in worker.metrics.partitions.values()
         if "settings" in figures
@@ -261,5 +260,5 @@ async def _spread(console: Console, version: int) -> dict[str, Any] | None:
         "follow": followed.count(version),
         "partitions": len(followed),
         "others": sorted(set(followed) - {version}),
-        "silent": sum(worker.live is None for worker in found),
+        "silent": sum(worker.live is None for worker in state.workers),
     }

@@ -16,7 +16,7 @@ from streams.console.live_board import LiveBoard
 from streams.console.server import Routes, served
 from streams.console.timeline import StepReader
 from streams.console.topic_follower import Feed, FeedSettings
-from streams.console.watch.watch import WorkerWatch
+from streams.console.workers import JobPoll
 from streams.kafka.client import Brokers
 from streams.kafka.connection import Connection
 from tests.unit.console.auth.door_server import ANA, VIC, Answer, Asking, settings
@@ -66,8 +66,8 @@ async def following(
     try:
         feed = Feed(brokers, codec, model, archive, FeedSettings(), lambda: now)
         read = settings(folder, console_port=0, console_dir=folder / "archive", **given)
-        watch = WorkerWatch(archive, brokers, read.job, read.worker_urls, lambda: now)
-        board = LiveBoard(model, feed, StepReader(brokers, codec, model, archive), watch, "test")
+        job = JobPoll(brokers, read.job, read.worker_urls, lambda: now)
+        board = LiveBoard(model, feed, StepReader(brokers, codec, model, archive), job, "test")
         console = console_on(read, board, lambda: now)
         async with served(console, beside(console)) as address:
             asking = Asking(address, "127.0.0.1")
