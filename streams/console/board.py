@@ -44,6 +44,7 @@ class Facts:
         counts: how many need somebody, by screen.
         holds: what is on hold: `what`, `until`, `by`, `why`, `obeyed`.
         silent_ms: for how long brokers have not answered; None if they do.
+        trouble: why the pages may show what was and not what is, in a few words; empty if nothing is known.
     """
 
     source: str
@@ -53,6 +54,7 @@ class Facts:
     counts: Mapping[str, int] = field(default_factory=dict)
     holds: tuple[Mapping[str, Any], ...] = ()
     silent_ms: int | None = None
+    trouble: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import orjson
 from aiohttp import web
 
 from streams.console.auth import Access, Identity
-from streams.console.board import Board
+from streams.console.board import Board, Facts
 from streams.console.pages import Pages
 from streams.console.redaction import Redaction
 from streams.console.settings import ConsoleSettings
@@ -110,11 +110,7 @@ class Console:
     def header_parts(self, now: int) -> dict[str, str]:
         """Return the parts of the frame that change, by their ids."""
         facts = self.board.facts(now)
-        shown = {
-            "live": self.board.live,
-            "fresh": facts.newest is not None and now - facts.newest < SILENT_MS,
-            "pulse": pulse(facts, now),
-        }
+        shown = {"live": self.board.live, **_pulse(facts, now)}
         counts = {
             f"count-{name}": self.pages.fragment("parts.html.j2", "count_badge", name, count)
             for name, count in facts.counts.items()
@@ -131,8 +127,7 @@ class Console:
             "csrf": self.access.csrf(request),
             "live": self.board.live,
             "live_url": self.pages.url("/live") if self.board.live else "",
-            "fresh": facts.newest is not None and now - facts.newest < SILENT_MS,
-            "pulse": pulse(facts, now),
+            **_pulse(facts, now),
             "who": who.name,
             "role": who.role,
             "role_means": _ROLES[who.role],
@@ -163,7 +158,17 @@ THEMES = ("dark", "light")
 _ROLES = {"viewer": "may look", "operator": "may look and act", "agent": "may not look"}
 
 
-def pulse(facts: Any, now: int) -> str:
+def _pulse(facts: Facts, now: int) -> dict[str, Any]:
+    """Return what the header says of how current the page is. What is not known is not shown as live."""
+    fresh = facts.newest is not None and now - facts.newest < SILENT_MS
+    return {
+        "fresh": fresh and not facts.trouble,
+        "state": facts.trouble or ("Live" if fresh else "Silent"),
+        "pulse": pulse(facts, now),
+    }
+
+
+def pulse(facts: Facts, now: int) -> str:
     """Return the line of the header: what is known, and how fresh it is."""
     parts = [facts.source]
     if facts.newest is not None:

@@ -21,7 +21,7 @@ from streams.console.live_console import live_console
 from streams.console.settings import ConsoleSettings
 from streams.core.errors import ConfigurationError
 from streams.kafka.embedded.child import Child
-from streams.operate.demo.cluster import cluster
+from streams.operate.demo.cluster import APPLICATION_ID, cluster
 
 _STEP_SECONDS = 1.6
 """Between two steps of an agent, at a speed of 1."""
@@ -73,7 +73,9 @@ async def demo_console(
         settings = settings.model_copy(update={"console_dir": Path(directory)})
         async with cluster(say) as stage:
             named = ",".join(worker.url for worker in stage.workers)
-            settings = settings.model_copy(update={"console_workers": named})
+            settings = settings.model_copy(
+                update={"console_workers": named, "application_id": APPLICATION_ID}
+            )
             agents = _agents(stage.bootstrap, _STEP_SECONDS / speed)
             try:
                 codec = Codec.bundled(max_value_bytes=LARGEST_OUTPUT)

@@ -102,7 +102,7 @@ class LiveBoard:
             }
             for hold in self.model.holds_in_force(now)
         )
-        since = self.feed.history_from
+        since, silent_ms = self.feed.history_from, self.feed.silent_ms(Topic.SESSION_ALERTS)
         return Facts(
             f"{self.cluster} · {self.model.live(now):,} live",
             self.model.newest_ts,
@@ -110,7 +110,8 @@ class LiveBoard:
             None if since is None else f"history back to {moment(since)}",
             {"alerts": needed[Tab.NEEDS_YOU]},
             holds,
-            self.feed.silent_ms(Topic.SESSION_ALERTS),
+            silent_ms,
+            "No broker answers" if silent_ms is not None else self.job.trouble,
         )
 
     def alerts(self, query: Mapping[str, str], now: int) -> Mapping[str, Any]:

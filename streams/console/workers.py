@@ -13,6 +13,7 @@ import aiohttp
 import orjson
 from prometheus_client.parser import text_string_to_metric_families
 
+from streams.core.domain.text.counting import count
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError, EddyError, InfrastructureError
 from streams.kafka.client import Brokers
@@ -22,6 +23,8 @@ _TIMEOUT: Final = aiohttp.ClientTimeout(total=2.0)
 _LARGEST_ANSWER: Final = 4 << 20
 _DNS_PARTS: Final = 3
 _EVERY_S: Final = 5.0
+#: More records that no worker has processed mean that a page shows what was and not what is.
+MOST_BEHIND: Final = 10_000
 _BROKERS_S: Final = 5.0
 
 
@@ -154,6 +157,18 @@ class JobPoll:
         self._brokers, self._clock, self._token = brokers, clock, token
         self.group, self.named = group, named
         self.newest: JobState | None = None
+
+    @property
+    def trouble(self) -> str:
+        """Why what workers write may be out of date, in a few words; empty where nothing says so."""
+        state = self.newest
+        if state is None:
+            return ""
+        answering = [each for each in state.workers if each.live is not None]
+        if len(answering) < len(state.workers):
+            return f"{len(answering)} of {count(len(state.workers), 'worker')} answer"
+        behind = state.behind or 0
+        return f"{count(behind, 'record')} behind" if behind > MOST_BEHIND else ""
 
     async def run(self) -> None:
         """Ask until cancelled."""

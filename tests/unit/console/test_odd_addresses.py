@@ -43,6 +43,12 @@ class Still:
         return None
 
 
+class Unasked:
+    """A job of which nobody has said anything."""
+
+    trouble = ""
+
+
 class Empty:
     """A timeline of a topic that has nothing."""
 
@@ -57,7 +63,7 @@ def looping(tmp_path: Path) -> Console:
     for session in (*ODD, "s-1"):
         board.loop(session, 12)
     given = settings(tmp_path, console_port=0)
-    live = LiveBoard(board.model, Still(), Empty(), None, "here")  # type: ignore[arg-type]
+    live = LiveBoard(board.model, Still(), Empty(), Unasked(), "here")  # type: ignore[arg-type]
     return console_on(given, live, lambda: board.now)
 
 

@@ -1,7 +1,12 @@
 """What the console takes from the metrics of a worker: from those that a worker really exposes."""
 
-from streams.console.workers import BY_PARTITION, metrics_of
+import pytest
+from aiokafka.admin import AIOKafkaAdminClient
+
+from streams.console.workers import BY_PARTITION, JobPoll, JobState, WorkerState, metrics_of
 from streams.core.domain.topic import Topic
+from streams.kafka.client import Brokers
+from streams.kafka.connection import Connection
 from streams.observe.readings import Readings
 from streams.worker.job_metrics import WorkerMetrics
 
@@ -38,6 +43,44 @@ def test_a_partition_has_what_its_worker_says_of_the_records_of_sessions() -> No
 
 def test_every_figure_is_one_that_workers_have() -> None:
     assert all(f"\n{metric}" in exposed() for metric in BY_PARTITION)
+
+
+@pytest.mark.parametrize(
+    ("state", "trouble"),
+    [
+        (None, ""),
+        (JobState(0, (WorkerState("a", True, True), WorkerState("b", True, False)), {0: 0}), ""),
+        (JobState(0, (WorkerState("a", True, True), WorkerState("b")), {0: 0}), "1 of 2 workers answer"),
+        (JobState(0, (WorkerState("a"),), None), "0 of 1 worker answer"),
+        (JobState(0, (), {0: 10_001, 1: None}), "10,001 records behind"),
+        (JobState(0, (), {0: 10_000}), ""),
+    ],
+)
+async def test_silent_workers_and_a_long_lag_are_the_trouble_of_every_page(
+    state: JobState | None, trouble: str
+) -> None:
+    brokers = Brokers(Connection("127.0.0.1:9"), AIOKafkaAdminClient(bootstrap_servers="127.0.0.1:9"))
+    job = JobPoll(brokers, "eddy", (), lambda: 0)
+    job.newest = state
+    assert job.trouble == trouble
+
+
+@pytest.mark.parametrize(
+    ("lags", "behind", "is_whole"),
+    [({0: 3, 1: 4}, 7, True), ({0: 3, 1: None}, 3, False), ({0: None}, None, False), (None, None, False)],
+)
+def test_a_lag_that_is_known_of_some_partitions_is_a_lower_bound_and_of_none_is_unknown(
+    lags: dict[int, int | None] | None, behind: int | None, is_whole: bool
+) -> None:
+    state = JobState(0, (), lags)
+    assert (state.behind, state.is_whole) == (behind, is_whole)
+
+
+async def test_brokers_that_do_not_answer_leave_the_lag_unknown_and_say_why() -> None:
+    brokers = Brokers(Connection("127.0.0.1:9"), AIOKafkaAdminClient(bootstrap_servers="127.0.0.1:9"))
+    state = await JobPoll(brokers, "eddy", (), lambda: 17).look()
+    assert (state.at, state.lags) == (17, None)
+    assert "brokers" in state.lag_problem
 
 
 def test_what_is_no_exposition_is_refused_or_empty() -> None:
