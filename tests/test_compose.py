@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from streams.alerts.settings import NotifySettings
 from streams.cli import main
 from streams.console.settings import ConsoleSettings
-from streams.observe.settings import BridgeSettings, ConnectionSettings, WorkerSettings, load
+from streams.observe.settings import BridgeSettings, ConnectionSettings, TopicSettings, WorkerSettings, load
 from tests.unit.alerts.sinks.alerts import NOW_MS, SINKS, alert, told
 
 ROOT = Path(__file__).parents[1]
@@ -30,7 +30,7 @@ OURS = {
 }
 #: What the process of a service reads.
 READS: dict[str, type[ConnectionSettings]] = {
-    "topics": WorkerSettings,
+    "topics": TopicSettings,
     "worker": WorkerSettings,
     "bridge": BridgeSettings,
     "console": ConsoleSettings,

@@ -13,15 +13,14 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from streams.alerts.settings import NotifySettings
 from streams.cli import main
-from streams.console.settings import ConsoleSettings
+from streams.cli.settings import READERS
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.detectors.verdict.step import POINTS
 from streams.core.detectors.verdict.stuck import MOST
 from streams.core.native import VARIABLE as NATIVE_VARIABLE
 from streams.core.settings_document.table import RANGES
-from streams.observe.settings import BridgeSettings, WorkerSettings
+from streams.observe.settings import CommandSettings, WorkerSettings
 from streams.worker.crash_point import crash_point
 from tests.faults.kinds import KINDS
 from tests.pages import (
@@ -38,9 +37,7 @@ from tests.pages import (
 from topics.catalogue import Catalogue
 
 VARIABLES = {
-    f"EDDY_{name.upper()}"
-    for kind in (BridgeSettings, ConsoleSettings, NotifySettings)
-    for name in kind.model_fields
+    f"EDDY_{name.upper()}" for kind in (*READERS.values(), CommandSettings) for name in kind.model_fields
 } | {NATIVE_VARIABLE}
 #: Where people read of variables.
 TEXTS = [

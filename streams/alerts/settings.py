@@ -14,7 +14,13 @@ from streams.alerts.sinks.slack_bot import DEFAULT_URL as SLACK_URL
 from streams.core.domain.event_kind import TOPIC_OF, EventKind
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
-from streams.observe.settings import WorkerSettings
+from streams.observe.settings import (
+    ConnectionSettings,
+    LivenessSettings,
+    LogSettings,
+    ProbeSettings,
+    RegistrySettings,
+)
 
 FAMILIES = tuple(kind for kind in EventKind if TOPIC_OF[kind] is Topic.SESSION_ALERTS)
 
@@ -70,7 +76,7 @@ def _parts(value: str) -> tuple[str, ...]:
 Address = Annotated[str | None, AfterValidator(_address)]
 
 
-class NotifySettings(WorkerSettings):
+class NotifySettings(ConnectionSettings, RegistrySettings, LivenessSettings, ProbeSettings, LogSettings):
     """Everything that a notifier reads at start."""
 
     notify_group: str = Field(

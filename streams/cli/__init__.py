@@ -29,7 +29,7 @@ from streams.cli.version import show
         "ingest": "Carry what agents write to files on to Kafka, to a file, or to the screen.",
         "notify": "Tell people and programs what loops, until it is stopped.",
         "session": "Pause, resume or abort agents, and see whether they obeyed.",
-        "settings": "List the settings of a worker: meaning, default, range, and the value in force here.",
+        "settings": "List the settings of each process: meaning, default, who reads it, and the value.",
         "top": "Show in the terminal which sessions go in circles now, worst first.",
         "topics": "Compare the topics with the catalogue, and create or change them.",
         "worker": "Score decision logs until it is stopped.",

@@ -22,6 +22,7 @@ from streams.cli.text.intake_report import report_intake
 from streams.cli.text.progress import watched
 from streams.cli.text.screen import echo_json, standard_output
 from streams.cli.topic_range import Bound, BoundType, TopicRange
+from streams.cli.variables import brokers_option
 from streams.core.backtest import Backtest
 from streams.core.domain.record import Record
 from streams.core.domain.topic import Topic
@@ -32,7 +33,7 @@ from streams.formats.adapters.adapter import Format
 from streams.formats.intake import Intake
 from streams.formats.reading import entries
 from streams.kafka.client import connect
-from streams.observe.settings import WorkerSettings, load
+from streams.observe.settings import RecordSettings, load
 from streams.worker.batch import key_text
 from streams.worker.endpoints import connection, open_codec
 
@@ -72,7 +73,7 @@ from streams.worker.endpoints import connection, open_codec
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON line per session, then one with the summary.")
 @click.option("--fail-on-difference", is_flag=True, help="Exit with 1 when a session would differ.")
-@click.option("--bootstrap-servers", help="Brokers [EDDY_BOOTSTRAP_SERVERS].")
+@brokers_option
 def backtest(
     *,
     files: tuple[str, ...],
@@ -145,7 +146,7 @@ async def _of_topic(
     bootstrap_servers: str | None,
     write: Callable[[SessionComparison], None],
 ) -> None:
-    settings = load(WorkerSettings, bootstrap_servers=bootstrap_servers)
+    settings = load(RecordSettings, bootstrap_servers=bootstrap_servers)
     async with connect(connection(settings)) as brokers:
         codec = await open_codec(settings)
         decoder = codec.decoder(f"{Topic.DECISION_LOGS}-value")

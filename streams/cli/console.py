@@ -17,6 +17,7 @@ from streams.cli.text.intake_report import report_intake
 from streams.cli.text.progress import watched
 from streams.cli.text.rejections import reported
 from streams.cli.text.screen import echo
+from streams.cli.variables import brokers_option
 from streams.console.composition import console_on
 from streams.console.console import Console
 from streams.console.demo import demo_console, free
@@ -50,7 +51,7 @@ from streams.worker.endpoints import connection, open_codec
 )
 @click.option("--port", type=click.IntRange(0, 65_535), help="0 chooses a free one [EDDY_CONSOLE_PORT].")
 @click.option("--open", "opens", is_flag=True, help="Open a browser.")
-@click.option("--bootstrap-servers", help="Brokers [EDDY_BOOTSTRAP_SERVERS].")
+@brokers_option
 @settings_option("JSON document of settings that differ from the defaults; for files.")
 @format_option
 @map_option

@@ -27,7 +27,7 @@ from streams.core.domain.text.printable import printable
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
 from streams.kafka.client import Brokers, Stored, connect
-from streams.observe.settings import WorkerSettings, load
+from streams.observe.settings import RecordSettings, load
 from streams.operate.explain.settings_topic import in_force, records
 from streams.operate.redrive.letter import OTHER, DeadLetter, read
 from streams.operate.redrive.places import letters_at
@@ -345,7 +345,7 @@ def _summarise(outcomes: Counter[LetterOutcome], *, dry_run: bool, as_json: bool
 
 @asynccontextmanager
 async def _post(bootstrap_servers: str | None) -> AsyncIterator[LetterPost]:
-    settings = load(WorkerSettings, bootstrap_servers=bootstrap_servers)
+    settings = load(RecordSettings, bootstrap_servers=bootstrap_servers)
     # Only reading is asked of the codec: nothing is registered, and the schemas of outputs need not be there.
     reading = settings.model_copy(update={"output_format": "json", "schema_registry_register": False})
     async with connect(connection(settings)) as brokers:

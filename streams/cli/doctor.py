@@ -17,7 +17,7 @@ from streams.cli.text.line import Line, TextSpan
 from streams.cli.text.screen import echo, echo_json
 from streams.core.domain.text.printable import printable
 from streams.core.errors import ConfigurationError
-from streams.observe.settings import WorkerSettings, load
+from streams.observe.settings import DoctorSettings, load
 from streams.operate.doctor.check import Check, CheckStatus, fail
 from streams.operate.doctor.examination import examine
 from streams.operate.doctor.schemas import bundled_check
@@ -63,7 +63,7 @@ def doctor(*, data_dir: Path | None, timeout: float, as_json: bool, bootstrap_se
             _print(check)
 
     try:
-        settings = load(WorkerSettings, bootstrap_servers=bootstrap_servers, data_dir=data_dir)
+        settings = load(DoctorSettings, bootstrap_servers=bootstrap_servers, data_dir=data_dir)
     except ConfigurationError as error:
         for check in (*version_checks(), bundled_check()):
             tell(check)
@@ -79,7 +79,7 @@ def doctor(*, data_dir: Path | None, timeout: float, as_json: bool, bootstrap_se
         raise click.exceptions.Exit(PROBLEM_FOUND)
 
 
-async def _examined(settings: WorkerSettings, within: float, tell: Callable[[Check], None]) -> None:
+async def _examined(settings: DoctorSettings, within: float, tell: Callable[[Check], None]) -> None:
     async for check in examine(settings, os.environ, within):
         tell(check)
 

@@ -17,6 +17,7 @@ from streams.cli.text.explanation_text import explanation_lines
 from streams.cli.text.intake_report import report_intake
 from streams.cli.text.screen import echo, echo_json, standard_output
 from streams.cli.text.timeline import COLUMNS, SessionTimeline
+from streams.cli.variables import brokers_option
 from streams.core.domain.outcome import Scored
 from streams.core.offline import Judgement
 from streams.core.policy.standing import standing
@@ -50,7 +51,7 @@ _SHOWN = 40
 @settings_option("To judge files under: JSON document of settings that differ from the defaults.")
 @format_option
 @map_option
-@click.option("--bootstrap-servers", help="Brokers, for --topic [EDDY_BOOTSTRAP_SERVERS].")
+@brokers_option
 def explain(
     *,
     session_id: str,
@@ -125,11 +126,11 @@ def _take(judgements: Iterable[Judgement], told: Explanation, shown: deque[Score
 async def _from_topic(bootstrap_servers: str | None, told: Explanation, shown: deque[Scored]) -> None:
     # Imported here: the Kafka client takes half a second, and files do not need it.
     from streams.kafka.client import connect  # noqa: PLC0415
-    from streams.observe.settings import WorkerSettings, load  # noqa: PLC0415
+    from streams.observe.settings import RecordSettings, load  # noqa: PLC0415
     from streams.operate.explain.session_topic import from_topic  # noqa: PLC0415
     from streams.worker.endpoints import connection, open_codec  # noqa: PLC0415
 
-    settings = load(WorkerSettings, bootstrap_servers=bootstrap_servers, schema_registry_register=False)
+    settings = load(RecordSettings, bootstrap_servers=bootstrap_servers, schema_registry_register=False)
     codec = await open_codec(settings)
     try:
         async with (

@@ -22,6 +22,7 @@ from streams.cli.settings_file import settings_in_force
 from streams.cli.text.ingest_summary import summary
 from streams.cli.text.live import LiveAlerts
 from streams.cli.text.screen import echo, echo_json, standard_error, standard_output, status
+from streams.cli.variables import brokers_option
 from streams.core.domain.text.counting import count
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
@@ -157,7 +158,7 @@ class Goal(NamedTuple):
     help="Remembers how far files were read [~/.local/state/eddy/ingest.sqlite].",
 )
 @settings_option("With --judge: JSON document of settings that differ from the defaults.")
-@click.option("--bootstrap-servers", help="Brokers [EDDY_BOOTSTRAP_SERVERS].")
+@brokers_option
 def ingest(
     *,
     paths: tuple[str, ...],

@@ -27,6 +27,7 @@ from streams.alerts.trial import trial
 from streams.cli.command_group import CommandGroup
 from streams.cli.lazy_group import PROBLEM_FOUND
 from streams.cli.text.screen import echo
+from streams.cli.variables import brokers_option
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
 from streams.kafka.client import Brokers, connect
@@ -51,7 +52,7 @@ _CLOCKS: Final = Clocks(time.monotonic, time.time, random.random)
 )
 @click.option("--families", metavar="KINDS", help="Kinds of alerts, by commas [EDDY_NOTIFY_FAMILIES].")
 @click.option("--dry-run", is_flag=True, help="Print the requests instead of sending them; commit nothing.")
-@click.option("--bootstrap-servers", help="Brokers [EDDY_BOOTSTRAP_SERVERS].")
+@brokers_option
 @click.option(
     "--web-port", type=click.IntRange(0, 65_535), help="Of /livez, /readyz, /metrics [EDDY_WEB_PORT]."
 )

@@ -1,11 +1,12 @@
-"""`eddy settings`: every setting of a worker, a bridge, a console and a notifier, from the code itself."""
+"""`eddy settings`: every setting of every process and who reads it, from the code itself."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Final, Literal, get_args, get_origin
 
 import click
 from annotated_types import Ge, Gt, Le, Lt
@@ -17,15 +18,16 @@ from streams.cli.settings_change import AS_JSON
 from streams.cli.text.screen import echo, echo_json
 from streams.console.settings import ConsoleSettings
 from streams.core.errors import ConfigurationError
-from streams.observe.settings import BridgeSettings, WorkerSettings, load
+from streams.observe.settings import BridgeSettings, SettingsPart, TopicSettings, WorkerSettings, load
 
-#: Those of a worker, then what others have beside them.
-_KINDS: tuple[type[WorkerSettings], ...] = (
-    WorkerSettings,
-    BridgeSettings,
-    ConsoleSettings,
-    NotifySettings,
-)
+#: Who reads what: a worker, then what others have beside it.
+READERS: Final[Mapping[str, type[SettingsPart]]] = {
+    "worker": WorkerSettings,
+    "topics": TopicSettings,
+    "bridge": BridgeSettings,
+    "console": ConsoleSettings,
+    "notify": NotifySettings,
+}
 
 _HIDDEN = "(set, hidden)"
 
@@ -38,21 +40,24 @@ _LOGIN = re.compile(r"(?<=://).*@")
 @click.option("--changed", "only_changed", is_flag=True, help="Only what differs from the default.")
 @AS_JSON
 def settings(names: tuple[str, ...], only_changed: bool, as_json: bool) -> None:
-    """List the settings of a worker: meaning, default, range, and the value in force here.
+    """List the settings of each process: meaning, default, who reads it, and the value.
 
-    Those of `eddy bridge`, of a console and of `eddy notify` come last. Each setting is an environment
-    variable, or a line of `.env` in this directory. NAME is a variable or a part of one, such as `ssl`. Needs
-    no broker. The settings of detection are another matter, see `eddy config describe`. If a value cannot be
-    used, the list shows the defaults and ends with why.
+    Those of a worker come first, then what `eddy topics`, `eddy bridge`, a console and `eddy notify` have
+    beside them. A process checks only what it reads. Each setting is an environment variable, or a line of
+    `.env` in this directory. NAME is a variable or a part of one, such as `ssl`. Needs no broker. The
+    settings of detection are another matter, see `eddy config describe`. If a value cannot be used, the list
+    shows the defaults of that process and ends with why.
     """
-    wrong: ConfigurationError | None = None
-    try:
-        loaded = [load(kind) for kind in _KINDS]
-    except ConfigurationError as error:
-        wrong, loaded = error, [kind.model_construct() for kind in _KINDS]
+    loaded: dict[str, SettingsPart] = {}
+    wrong: dict[str, ConfigurationError] = {}
+    for reader, kind in READERS.items():
+        try:
+            loaded[reader] = load(kind)
+        except ConfigurationError as error:
+            wrong[reader], loaded[reader] = error, kind.model_construct()
     # The first that knows a setting shows it: one that others have, too, may have another default there.
-    sources = {name: source for source in reversed(loaded) for name in type(source).model_fields}
-    variables = {f"EDDY_{name.upper()}": name for source in loaded for name in type(source).model_fields}
+    sources = {name: each for each in reversed(loaded.values()) for name in type(each).model_fields}
+    variables = {f"EDDY_{name.upper()}": name for kind in READERS.values() for name in kind.model_fields}
     chosen = {
         variable: name
         for variable, name in variables.items()
@@ -72,6 +77,7 @@ def settings(names: tuple[str, ...], only_changed: bool, as_json: bool) -> None:
             "default": _plain(default),
             "may_be": range_of(field),
             "value": _plain(value),
+            "read_by": [reader for reader, kind in READERS.items() if name in kind.model_fields],
         }
         if as_json:
             echo_json(row)
@@ -79,9 +85,9 @@ def settings(names: tuple[str, ...], only_changed: bool, as_json: bool) -> None:
         echo(variable if value == default else f"{variable} = {_text(row['value'])}")
         echo(f"    {row['meaning']}")
         allowed = f"; {row['may_be']}" if row["may_be"] else ""
-        echo(f"    default {_text(row['default'])}{allowed}")
-    if wrong is not None:
-        raise wrong
+        echo(f"    default {_text(row['default'])}{allowed}; read by {', '.join(row['read_by'])}")
+    if wrong:
+        raise next(iter(wrong.values()))
 
 
 def range_of(field: FieldInfo) -> str | None:

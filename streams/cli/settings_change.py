@@ -11,11 +11,12 @@ from typing import Any
 
 import click
 
+from streams.cli.variables import brokers_option
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.settings_document.document import to_document, typed
 from streams.core.settings_document.table import RANGES
 
-BOOTSTRAP = click.option("--bootstrap-servers", help="Brokers [EDDY_BOOTSTRAP_SERVERS].")
+BOOTSTRAP = brokers_option
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="For machines.")
 
 

@@ -8,19 +8,18 @@ import click
 
 from streams.cli.command_group import CommandGroup
 from streams.cli.text.screen import echo, echo_lines
+from streams.cli.variables import brokers_option
 from streams.core.domain.topic import Topic
 from streams.core.errors import EddyError
 from streams.kafka.client import connect
 from streams.kafka.job_topics import job_topics
-from streams.observe.settings import ConnectionSettings, load
+from streams.observe.settings import TopicSettings, load
 from streams.worker.endpoints import connection
 from topics.catalogue import Catalogue
 from topics.plan import Change, Refused, plan, render
 
 
-async def compare(
-    settings: ConnectionSettings, *, carry_out: bool
-) -> tuple[tuple[Change, ...], EddyError | None]:
+async def compare(settings: TopicSettings, *, carry_out: bool) -> tuple[tuple[Change, ...], EddyError | None]:
     """Return what differs, once it is carried out where asked to, else with what the brokers would refuse.
 
     The number of partitions that `decision-logs` has counts where none was asked for: a default of ours is no
@@ -50,7 +49,7 @@ async def compare(
             return changes, None
 
 
-def _wanted(settings: ConnectionSettings, partitions: int, span_partitions: int | None) -> Catalogue:
+def _wanted(settings: TopicSettings, partitions: int, span_partitions: int | None) -> Catalogue:
     return job_topics(
         settings.job,
         settings.topic_prefix,
@@ -78,14 +77,14 @@ def _sizes(command: click.Command) -> click.Command:
         type=click.IntRange(1),
         help="Partitions of the session topics [EDDY_PARTITIONS; what decision-logs has, else 8].",
     )(command)
-    return click.option("--bootstrap-servers", help="Brokers [EDDY_BOOTSTRAP_SERVERS].")(command)
+    return brokers_option(command)
 
 
 def _run(
     bootstrap_servers: str | None, partitions: int | None, replicas: int | None, *, carry_out: bool
 ) -> None:
     settings = load(
-        ConnectionSettings, bootstrap_servers=bootstrap_servers, partitions=partitions, replicas=replicas
+        TopicSettings, bootstrap_servers=bootstrap_servers, partitions=partitions, replicas=replicas
     )
     changes, would_fail = asyncio.run(compare(settings, carry_out=carry_out))
     echo_lines(render(changes))

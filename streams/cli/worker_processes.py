@@ -15,6 +15,7 @@ from typing import TypeVar
 import click
 
 from streams.cli.text.screen import echo
+from streams.cli.variables import brokers_option
 from streams.observe.logs import logging_config
 from streams.observe.settings import WorkerSettings
 from streams.operate.supervisor.parent_watch import tie
@@ -49,7 +50,7 @@ def worker_options(command: F) -> F:
             type=click.IntRange(1, 256),
             help="Workers to start, one for each core of the machine [EDDY_PROCESSES].",
         ),
-        click.option("--bootstrap-servers", help="Brokers [EDDY_BOOTSTRAP_SERVERS]."),
+        brokers_option,
         click.option("--process", type=click.IntRange(1, 256), hidden=True, help="Which of them this is."),
     ):
         command = option(command)

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
@@ -26,11 +28,11 @@ _SERVER = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:\[\]]+)(:(?P<port>[0-9]{1,5}))?"
 _LONGEST_TOPIC = 249
 _LONGEST_JOB = _LONGEST_TOPIC - len("-bridge-traces-changelog")
 
-S = TypeVar("S", bound="ConnectionSettings")
+S = TypeVar("S", bound="SettingsPart")
 
 
-class ConnectionSettings(BaseSettings):
-    """How to reach the brokers and the Schema Registry. Enough for the tools that are no worker."""
+class SettingsPart(BaseSettings):
+    """A group of settings that belong together. What a process reads at start is composed of parts."""
 
     model_config = SettingsConfigDict(
         env_prefix="EDDY_",
@@ -42,6 +44,10 @@ class ConnectionSettings(BaseSettings):
         allow_inf_nan=False,
         hide_input_in_errors=True,  # it may be a password
     )
+
+
+class ConnectionSettings(SettingsPart):
+    """How to reach the brokers, and the names that the job has there."""
 
     bootstrap_servers: str = Field(
         "127.0.0.1:9092", description="Brokers to start from, `host:port`, separated by commas."
@@ -90,24 +96,11 @@ class ConnectionSettings(BaseSettings):
         description="Before the name of every topic and of the consumer group, such as `staging.`. Each job "
         "of a cluster needs its own: jobs with the same prefix write into the same topics.",
     )
-    partitions: int = Field(
-        8,
-        ge=1,
-        le=10_000,
-        description="Number of partitions of the session topics, used by `eddy topics`. Choose it large: it "
-        "cannot grow later.",
-    )
     max_batch_bytes: int = Field(
         64 * MEBIBYTE,
         ge=16 * MEBIBYTE,
         le=1024 * MEBIBYTE,
         description="A batch that decompresses to more is set aside, bytes.",
-    )
-    replicas: int = Field(
-        3,
-        ge=1,
-        le=10,
-        description="Number of replicas of a topic, used by `eddy topics`. A cluster of one broker needs 1.",
     )
 
     @property
@@ -136,7 +129,7 @@ class ConnectionSettings(BaseSettings):
         return value
 
     @model_validator(mode="after")
-    def _topic_names_fit(self) -> ConnectionSettings:
+    def _topic_names_fit(self) -> Self:
         if len(self.job) > _LONGEST_JOB:
             raise ValueError(
                 f"EDDY_TOPIC_PREFIX and EDDY_APPLICATION_ID together must have {_LONGEST_JOB} characters or "
@@ -145,7 +138,7 @@ class ConnectionSettings(BaseSettings):
         return self
 
     @model_validator(mode="after")
-    def _login_is_complete(self) -> ConnectionSettings:
+    def _login_is_complete(self) -> Self:
         if self.security_protocol.startswith("SASL") and self.sasl_mechanism == "OAUTHBEARER":
             sources = (
                 self.sasl_oauth_token_file,
@@ -164,8 +157,26 @@ class ConnectionSettings(BaseSettings):
         return self
 
 
-class WorkerSettings(ConnectionSettings):
-    """Everything a worker reads at start."""
+class TopicSettings(ConnectionSettings):
+    """What `eddy topics` makes of the topics."""
+
+    partitions: int = Field(
+        8,
+        ge=1,
+        le=10_000,
+        description="Number of partitions of the session topics, used by `eddy topics`. Choose it large: it "
+        "cannot grow later.",
+    )
+    replicas: int = Field(
+        3,
+        ge=1,
+        le=10,
+        description="Number of replicas of a topic, used by `eddy topics`. A cluster of one broker needs 1.",
+    )
+
+
+class RegistrySettings(SettingsPart):
+    """Where schemas are, and how records are read and written."""
 
     schema_registry_url: str | None = Field(
         None, description="Confluent-compatible registry. Without one the bundled schemas are used."
@@ -180,6 +191,61 @@ class WorkerSettings(ConnectionSettings):
     max_value_bytes: int = Field(
         MEBIBYTE, ge=1_000, le=8 * MEBIBYTE, description="A larger input value is a dead letter, bytes."
     )
+
+
+class RecordSettings(ConnectionSettings, RegistrySettings):
+    """What a tool reads at start that reads or writes records of the job."""
+
+
+class CommandSettings(RecordSettings):
+    """What a program reads at start that issues commands to agents."""
+
+    command_key: SecretStr | None = Field(
+        None,
+        min_length=16,
+        description="Commands to agents are signed with it, and a guard with a key obeys no others.",
+    )
+
+    @property
+    def command_key_bytes(self) -> bytes | None:
+        """The key as `streams.control.publisher` takes it."""
+        return None if self.command_key is None else self.command_key.get_secret_value().encode()
+
+
+class ProbeSettings(SettingsPart):
+    """Where a process answers probes and scrapes."""
+
+    web_host: str = Field(
+        "127.0.0.1", description="Where /livez, /readyz, /metrics and /sessions/{id} listen."
+    )
+    web_port: int = Field(8066, ge=0, le=65_535, description="0 chooses a free one and logs it.")
+    web_token: SecretStr | None = Field(
+        None,
+        min_length=16,
+        description="Needed to read /sessions/{id}, which shows what agents did, from another machine.",
+    )
+
+
+class LogSettings(SettingsPart):
+    """How a process logs."""
+
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        "INFO", description="Lowest level that is logged."
+    )
+    log_format: Literal["console", "json"] = Field("console", description="Lines for people, or JSON lines.")
+
+
+class LivenessSettings(SettingsPart):
+    """How long a member of a group may be silent or stand still."""
+
+    session_timeout_s: float = Field(15.0, ge=1.0, description="After this silence the group takes over.")
+    stall_timeout_s: float = Field(
+        120.0, ge=1.0, description="Lag and no progress for so long: /livez fails and the worker exits."
+    )
+
+
+class EngineSettings(LivenessSettings):
+    """How much of everything an app of the engine takes, and how long it waits."""
 
     processes: int = Field(
         1, ge=1, le=256, description="Number of workers that one command starts, such as one for each core."
@@ -224,7 +290,6 @@ class WorkerSettings(ConnectionSettings):
         50, ge=0, le=30_000, description="How long a broker may hold a fetch that finds nothing."
     )
     fetch_max_bytes: int = Field(2 * MEBIBYTE, ge=1_000, description="Per partition and fetch.")
-    session_timeout_s: float = Field(15.0, ge=1.0, description="After this silence the group takes over.")
     heartbeat_interval_s: float = Field(3.0, ge=0.1, description="A third of the session timeout or less.")
     rebalance_timeout_s: float = Field(60.0, ge=1.0, description="For a worker to drain and join again.")
     request_timeout_s: float = Field(
@@ -260,29 +325,12 @@ class WorkerSettings(ConnectionSettings):
         description="A transaction open for so long is aborted by the broker. Its readers wait until then.",
     )
 
-    web_host: str = Field(
-        "127.0.0.1", description="Where /livez, /readyz, /metrics and /sessions/{id} listen."
-    )
-    web_port: int = Field(8066, ge=0, le=65_535, description="0 chooses a free one and logs it.")
-    web_token: SecretStr | None = Field(
-        None,
-        min_length=16,
-        description="Needed to read /sessions/{id}, which shows what agents did, from another machine.",
-    )
-    stall_timeout_s: float = Field(
-        120.0, ge=1.0, description="Lag and no progress for so long: /livez fails and the worker exits."
-    )
     standby_replicas: int = Field(
         0, ge=0, le=5, description="Other workers that keep a partition's state warm, for a quick takeover."
     )
     restore_timeout_s: float = Field(
         900.0, ge=1.0, description="A rebalance with its restore may take so long before the worker exits."
     )
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
-        "INFO", description="Lowest level that is logged."
-    )
-    log_format: Literal["console", "json"] = Field("console", description="Lines for people, or JSON lines.")
-
     faust: dict[str, Any] = Field(
         default_factory=dict, description="Any other setting of Faust, as a JSON object; wins over ours."
     )
@@ -294,7 +342,7 @@ class WorkerSettings(ConnectionSettings):
     )
 
     @model_validator(mode="after")
-    def _timeouts_fit(self) -> WorkerSettings:
+    def _timeouts_fit(self) -> Self:
         if self.session_timeout_s > self.request_timeout_s:
             raise ValueError("EDDY_SESSION_TIMEOUT_S must not be larger than EDDY_REQUEST_TIMEOUT_S")
         if self.heartbeat_interval_s >= self.session_timeout_s:
@@ -307,6 +355,14 @@ class WorkerSettings(ConnectionSettings):
         if self.aggregate_pause_s >= self.stall_timeout_s:
             raise ValueError("EDDY_AGGREGATE_PAUSE_S must be smaller than EDDY_STALL_TIMEOUT_S")
         return self
+
+
+class WorkerSettings(ConnectionSettings, RegistrySettings, EngineSettings, ProbeSettings, LogSettings):
+    """Everything a worker reads at start."""
+
+
+class DoctorSettings(WorkerSettings, TopicSettings):
+    """What `eddy doctor` looks at: what a worker reads, and what `eddy topics` would make."""
 
 
 class BridgeSettings(WorkerSettings):
@@ -343,25 +399,10 @@ class BridgeSettings(WorkerSettings):
         return value
 
     @model_validator(mode="after")
-    def _trace_outlives_hold(self) -> BridgeSettings:
+    def _trace_outlives_hold(self) -> Self:
         if self.bridge_hold_ms >= 1000 * self.trace_ttl_s:
             raise ValueError("EDDY_BRIDGE_HOLD_MS must be less than EDDY_TRACE_TTL_S")
         return self
-
-
-class CommandSettings(WorkerSettings):
-    """Everything that a program reads that issues commands to agents."""
-
-    command_key: SecretStr | None = Field(
-        None,
-        min_length=16,
-        description="Commands to agents are signed with it, and a guard with a key obeys no others.",
-    )
-
-    @property
-    def command_key_bytes(self) -> bytes | None:
-        """The key as `streams.control.publisher` takes it."""
-        return None if self.command_key is None else self.command_key.get_secret_value().encode()
 
 
 def load(kind: type[S], **overrides: Any) -> S:
@@ -382,6 +423,25 @@ def load(kind: type[S], **overrides: Any) -> S:
         [*_, field] = re.findall(r'field "(\w+)"', str(error)) or ["..."]
         problems = f"{_variable(field)}: not a JSON object"
     raise ConfigurationError(f"The settings are not usable. {problems}.")
+
+
+#: What is no setting of a worker, of `eddy topics`, the bridge or a command, and yet is read: by Faust, by
+#: consoles, notifiers and guards, by `eddy hook`, by tests, and before all settings.
+_ALSO_READ = ("FAUST_", "CONSOLE_", "NOTIFY_", "GUARD_", "HOOK_FILE", "CRASH_POINT", "NATIVE", "WEB_TOKEN")
+
+
+def unread(environment: Iterable[str]) -> list[str]:
+    """Return the variables of Eddy that nothing reads, each with the one that may be meant.
+
+    Of consoles and notifiers only the beginning of a name is checked: they are built on this module.
+    """
+    kinds = (BridgeSettings, TopicSettings, CommandSettings)
+    known = {_variable(name) for kind in kinds for name in kind.model_fields}
+    given = {name.upper() for name in environment if name.upper().startswith("EDDY_")}
+    also = tuple(map(_variable, _ALSO_READ))
+    found = sorted(name for name in given - known if not name.startswith(also))
+    near = {name: get_close_matches(name, sorted(known), n=1, cutoff=0.8) for name in found}
+    return [f"{name} (perhaps {near[name][0]}?)" if near[name] else name for name in found]
 
 
 def _variable(*location: str | int) -> str:

@@ -12,7 +12,7 @@ from schemas.bundled import OUTPUT_SUBJECTS
 from schemas.codec import Codec, OutputFormat, RegistryAddress
 from streams.kafka.connection import Connection
 from streams.kafka.oauth_token import TokenSource
-from streams.observe.settings import ConnectionSettings, WorkerSettings
+from streams.observe.settings import ConnectionSettings, RegistrySettings
 
 
 def connection(settings: ConnectionSettings) -> Connection:
@@ -49,11 +49,11 @@ def connection(settings: ConnectionSettings) -> Connection:
     )
 
 
-async def open_codec(settings: WorkerSettings, written: Collection[str] = OUTPUT_SUBJECTS) -> Codec:
+async def open_codec(settings: RegistrySettings, written: Collection[str] = OUTPUT_SUBJECTS) -> Codec:
     """Return the codec the settings ask for; with a registry, connected to it.
 
     Args:
-        settings: The worker's settings, with its registry and the format of its outputs.
+        settings: Where the registry is, and the format of outputs.
         written: The subjects that are written.
 
     Raises:
@@ -73,7 +73,7 @@ async def open_codec(settings: WorkerSettings, written: Collection[str] = OUTPUT
     )
 
 
-def registry_address(settings: WorkerSettings, url: str) -> RegistryAddress:
+def registry_address(settings: RegistrySettings, url: str) -> RegistryAddress:
     """Return how the settings say to reach the registry at ``url``."""
     password, ca_file = settings.schema_registry_password, settings.schema_registry_cafile
     return RegistryAddress(

@@ -18,6 +18,7 @@ from streams.cli.text.screen import echo_json, standard_output, terminal
 from streams.cli.top.list_text import snapshot
 from streams.cli.top.picture import Picture, picture
 from streams.cli.top.source import TopSource
+from streams.cli.variables import brokers_option
 from streams.core.errors import ConfigurationError
 from streams.formats.adapters.adapter import Format
 
@@ -51,7 +52,7 @@ Show = Callable[[TopSource, Explain], Coroutine[Any, Any, None]]
 @format_option
 @map_option
 @settings_option("With --follow: JSON document of settings that differ from the defaults.")
-@click.option("--bootstrap-servers", help="Brokers [EDDY_BOOTSTRAP_SERVERS].")
+@brokers_option
 def top(
     *,
     paths: tuple[str, ...],
@@ -111,10 +112,10 @@ async def _topics(bootstrap_servers: str | None, show: Show) -> None:
     from streams.cli.top.topic_source import TopicSource  # noqa: PLC0415
     from streams.console.intake import LARGEST_OUTPUT  # noqa: PLC0415
     from streams.kafka.client import connect  # noqa: PLC0415
-    from streams.observe.settings import WorkerSettings, load  # noqa: PLC0415
+    from streams.observe.settings import RecordSettings, load  # noqa: PLC0415
     from streams.worker.endpoints import connection, open_codec  # noqa: PLC0415
 
-    settings = load(WorkerSettings, bootstrap_servers=bootstrap_servers)
+    settings = load(RecordSettings, bootstrap_servers=bootstrap_servers)
     # What the job writes may be larger than what it takes in.
     large = settings.model_copy(update={"max_value_bytes": LARGEST_OUTPUT})
     async with connect(connection(settings)) as brokers:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+
+import aiohttp
 
 from streams.control.signature import key_id
 from streams.core.detectors.settings import DEFAULTS
@@ -16,7 +19,14 @@ from streams.formats.adapters.otlp.values import SESSION_KEYS, kind_of, reduced,
 from streams.kafka.client import Brokers, Stored, connect
 from streams.kafka.job_topics import job_topics
 from streams.kafka.survey import Ends, answers, broker_setting, ends, group
-from streams.observe.settings import BridgeSettings, CommandSettings, WorkerSettings, load
+from streams.observe.settings import (
+    BridgeSettings,
+    CommandSettings,
+    DoctorSettings,
+    WorkerSettings,
+    load,
+    unread,
+)
 from streams.operate.doctor.check import Check, CheckStatus, fail, ok, warn
 from streams.operate.doctor.cluster import (
     age_checks,
@@ -27,7 +37,6 @@ from streams.operate.doctor.cluster import (
     in_force,
     topic_checks,
 )
-from streams.operate.doctor.environment import port_check, settings_checks
 from streams.operate.doctor.identity import identity_checks, size_checks
 from streams.operate.doctor.place import (
     OFFSETS_RETENTION,
@@ -155,7 +164,7 @@ def refused_alerts_check(topic: str, held: int | None) -> Check:
 
 
 async def examine(
-    settings: WorkerSettings, environment: Mapping[str, str], within: float
+    settings: DoctorSettings, environment: Mapping[str, str], within: float
 ) -> AsyncIterator[Check]:
     """Yield what is found, first here, then on the brokers.
 
@@ -187,7 +196,7 @@ async def examine(
 
 
 async def _of_processes(
-    settings: WorkerSettings, found: list[Database], within: float
+    settings: DoctorSettings, found: list[Database], within: float
 ) -> AsyncIterator[Check]:
     """Yield what each process of a worker finds on this machine; its databases are added to ``found``."""
     decision_logs = connection(settings).topic(Topic.DECISION_LOGS)
@@ -209,7 +218,7 @@ async def _of_processes(
 class _Survey:
     """What is asked of the brokers."""
 
-    def __init__(self, settings: WorkerSettings, found: list[Database]) -> None:
+    def __init__(self, settings: DoctorSettings, found: list[Database]) -> None:
         self._settings = settings
         self._found = found
         self._to = connection(settings)
@@ -335,3 +344,66 @@ async def _within(seconds: float, name: str, looking: Awaitable[Iterable[Check]]
         return [fail(name, f"no answer within {seconds:g} s", "Try again with a longer --timeout.")]
     except EddyError as error:
         return [fail(name, str(error), "Do what is said there, then run this again.")]
+
+
+def settings_checks(settings: WorkerSettings, environment: Mapping[str, str]) -> Iterator[Check]:
+    """Yield whether every variable means something, and whether the options handed through exist."""
+    try:
+        engine_options(settings)
+    except ConfigurationError as error:
+        yield fail("settings", str(error), "Correct the variable, then run this again.")
+        return
+    if unknown := unread(environment):
+        advice = "Correct the name, or unset it."
+        yield warn("settings", f"means nothing to Eddy: {', '.join(unknown)}", advice)
+    else:
+        fields = {f"EDDY_{name.upper()}" for name in WorkerSettings.model_fields}
+        given = sum(name.upper() in fields for name in environment)
+        yield ok("settings", f"usable; {_set(given)}")
+
+
+async def port_check(settings: WorkerSettings, within: float) -> Check:
+    """Return whether /livez, /readyz and /metrics can be served; if a worker serves them, what they say."""
+    host, port = settings.web_host, settings.web_port
+    address = f"{host}:{port}"
+    if port == 0:
+        return ok("web port", "a free one is chosen")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.socket(family) as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            tried.bind((host, port))
+    except OSError as error:
+        answer = await _answer(host, port, within)
+        if answer is not None:
+            return ok("web port", f"a worker answers at {address}: {answer}")
+        advice = "Choose another with EDDY_WEB_HOST and EDDY_WEB_PORT, or end what has it."
+        return warn("web port", f"{address} is not available ({error.strerror or error})", advice)
+    return ok("web port", f"{address} is free")
+
+
+async def _answer(host: str, port: int, within: float) -> str | None:
+    """Return what a worker there says of itself; None when nothing there answers like a worker."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - asked, not bound
+    url = f"http://{f'[{host}]' if ':' in host else host}:{port}/readyz"
+    timeout = aiohttp.ClientTimeout(total=within)
+    try:
+        async with aiohttp.ClientSession(timeout=timeout) as session, session.get(url) as response:
+            body = await response.json(content_type=None)
+            ready = response.status == 200
+    except (aiohttp.ClientError, TimeoutError, ValueError):
+        return None
+    if not isinstance(body, dict):
+        return None
+    return "ready" if ready else "not ready"
+
+
+def _set(count: int) -> str:
+    """Say how many settings variables set."""
+    match count:
+        case 0:
+            return "no variable sets any"
+        case 1:
+            return "1 is set by a variable"
+        case _:
+            return f"{count} are set by variables"

@@ -10,7 +10,7 @@ from schemas.numbers import CONTROL_SUBJECTS, SUBJECT_NUMBERS
 from schemas.registry import Registry
 from streams.core.domain.topic import AGGREGATES, OUTPUTS
 from streams.core.errors import ConfigurationError, InfrastructureError
-from streams.observe.settings import WorkerSettings
+from streams.observe.settings import RegistrySettings
 from streams.operate.doctor.check import Check, fail, ok, warn
 from streams.worker.endpoints import registry_address
 
@@ -30,12 +30,12 @@ def bundled_check() -> Check:
     return ok("schemas", f"{len(found)} versions of {len(SUBJECT_NUMBERS)} subjects are bundled")
 
 
-async def registry_check(settings: WorkerSettings, within: float) -> list[Check]:
+async def registry_check(settings: RegistrySettings, within: float) -> list[Check]:
     """Return whether the registry answers and holds the schemas; it is asked, nothing is registered."""
     return [await _registry_check(settings, within)]
 
 
-async def _registry_check(settings: WorkerSettings, within: float) -> Check:
+async def _registry_check(settings: RegistrySettings, within: float) -> Check:
     if settings.schema_registry_url is None:
         return ok("registry", "none is set: the bundled schemas are used")
     address = replace(

@@ -5,13 +5,13 @@ import json
 import pytest
 from click.testing import CliRunner, Result
 
-from streams.alerts.settings import NotifySettings
 from streams.cli import main
-from streams.console.settings import ConsoleSettings
+from streams.cli.settings import READERS
 from streams.core.detectors.settings import DEFAULTS
+from streams.core.errors import ConfigurationError
 from streams.core.settings_document.document import to_document
 from streams.core.settings_document.table import MEANINGS, RANGES
-from streams.observe.settings import BridgeSettings
+from streams.observe.settings import load
 
 
 def eddy(*words: str) -> Result:
@@ -28,9 +28,7 @@ def test_every_setting_of_every_process_is_listed_with_its_meaning() -> None:
     found = rows("settings")
     assert [row["variable"] for row in found] == [
         f"EDDY_{name.upper()}"
-        for name in dict.fromkeys(
-            [*BridgeSettings.model_fields, *ConsoleSettings.model_fields, *NotifySettings.model_fields]
-        )
+        for name in dict.fromkeys(name for kind in READERS.values() for name in kind.model_fields)
     ]
     assert all(row["meaning"] for row in found)
 
@@ -54,6 +52,65 @@ def test_a_value_that_cannot_be_used_is_named_behind_the_whole_list(monkeypatch:
     [line] = result.stderr.splitlines()
     assert line.startswith("eddy: ")
     assert "EDDY_WEB_PORT" in line
+
+
+#: A setting of each part, with a value that nobody can use.
+WRONG = {
+    "bootstrap_servers": ",",
+    "replicas": "0",
+    "output_format": "xml",
+    "rocksdb_bloom_bits": "99",
+    "web_port": "many",
+    "log_level": "LOUD",
+    "bridge_hold_ms": "-1",
+    "console_port": "-1",
+    "command_key": "short",
+    "notify_timeout_s": "0",
+    "session_timeout_s": "0",
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("name", WRONG)
+def test_a_process_checks_what_it_reads_and_nothing_else(
+    reader: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"EDDY_{name.upper()}", WRONG[name])
+    kind = READERS[reader]
+    if name in kind.model_fields:
+        with pytest.raises(ConfigurationError, match=f"EDDY_{name.upper()}: "):
+            load(kind)
+    else:
+        load(kind)
+
+
+def test_each_setting_says_who_reads_it() -> None:
+    [bits] = rows("settings", "rocksdb_bloom_bits")
+    assert bits["read_by"] == ["worker", "bridge"]
+    assert "read by worker, bridge" in eddy("settings", "rocksdb_bloom_bits").stdout
+
+
+def test_a_notifier_starts_whatever_a_worker_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDDY_ROCKSDB_BLOOM_BITS", "99")
+    monkeypatch.setenv("EDDY_NOTIFY_PAGERDUTY_KEY", "0123456789abcdef0123456789abcdef")
+    result = eddy("notify", "test", "--dry-run")
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize("words", [("topics", "plan"), ("dlq", "list"), ("worker",)])
+def test_a_variable_that_nothing_reads_is_named_with_the_one_that_may_be_meant(
+    words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EDDY_BOOTSTRAP_SERVERS", "127.0.0.1:9")
+    monkeypatch.setenv("EDDY_BOOTSTRAP_SERVER", "kafka:9092")
+    monkeypatch.setenv("EDDY_CONSOLE_PORT", "8070")
+    monkeypatch.setenv("EDDY_APPLICATION_ID", "not a name")
+    said = eddy(*words).stderr.splitlines()
+    assert said[0] == (
+        "eddy: EDDY_BOOTSTRAP_SERVER (perhaps EDDY_BOOTSTRAP_SERVERS?) is set, and nothing reads it. "
+        "Correct the name, or unset it."
+    )
+    assert "CONSOLE" not in said[0]
 
 
 def test_a_part_of_a_name_chooses_and_an_unknown_one_is_wrong_usage() -> None:
