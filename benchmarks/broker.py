@@ -15,7 +15,7 @@ from benchmarks.stages import Input
 from streams.cli.topics import compare
 from streams.core.domain.topic import OUTPUTS
 from streams.kafka.embedded.embedded import EmbeddedBroker
-from streams.observe.settings import ConnectionSettings, load
+from streams.observe.settings import TopicSettings, load
 
 # Both compilers: the broker is there to be quick, and lives for minutes.
 _JAVA_OPTIONS = ("-Xms1g", "-Xmx1g")
@@ -41,7 +41,7 @@ def running(kind: str) -> Iterator[Any]:
 async def provision(bootstrap: str, application_id: str, partitions: int) -> None:
     """Create the topics of an application, its changelog included, as `eddy topics apply` does."""
     settings = load(
-        ConnectionSettings,
+        TopicSettings,
         bootstrap_servers=bootstrap,
         application_id=application_id,
         partitions=partitions,

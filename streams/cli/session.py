@@ -184,7 +184,7 @@ def commands_command(
             for line in history_lines(command, place, told, now):
                 echo(line)
     if unreadable:
-        echo(f"{count(unreadable, 'record')} cannot be read and left out.", err=True)
+        echo(f"Left out, because unreadable: {count(unreadable, 'record')}.", err=True)
     if as_json:
         return
     if not found:

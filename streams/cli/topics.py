@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 
 import click
 
 from streams.cli.command_group import CommandGroup
 from streams.cli.text.screen import echo, echo_lines
 from streams.cli.variables import brokers_option
+from streams.core.domain.text.counting import count
 from streams.core.domain.topic import Topic
-from streams.core.errors import EddyError
 from streams.kafka.client import connect
 from streams.kafka.job_topics import job_topics
 from streams.observe.settings import TopicSettings, load
 from streams.worker.endpoints import connection
 from topics.catalogue import Catalogue
-from topics.plan import Change, Refused, plan, render
+from topics.plan import Change, CreateTopic, Refused, plan, render
 
 
-async def compare(settings: TopicSettings, *, carry_out: bool) -> tuple[tuple[Change, ...], EddyError | None]:
-    """Return what differs, once it is carried out where asked to, else with what the brokers would refuse.
+async def compare(settings: TopicSettings, *, carry_out: bool) -> tuple[tuple[Change, ...], str]:
+    """Return what differs, once it is carried out where asked to, and else why brokers would refuse it.
 
     The number of partitions that `decision-logs` has counts where none was asked for: a default of ours is no
     reason to refuse topics that fit one another. So does the number that `otlp_spans` has: a collector may
@@ -38,15 +39,21 @@ async def compare(settings: TopicSettings, *, carry_out: bool) -> tuple[tuple[Ch
                 partitions = counts.get(decisions, partitions)
             wanted = _wanted(settings, partitions, counts.get(spans))
             changes = plan(wanted, found)
-            if carry_out:
-                if await brokers.apply(changes):
-                    return changes, None
-                continue
-            try:
-                await brokers.try_out(changes)
-            except EddyError as error:
-                return changes, error
-            return changes, None
+            if not carry_out:
+                # Asked to check only, some brokers create: so they are counted.
+                return changes, _too_few(await brokers.count_brokers(), changes)
+            if await brokers.apply(changes):
+                return changes, ""
+
+
+def _too_few(brokers: int, changes: Iterable[Change]) -> str:
+    most = max((each.topic.replicas for each in changes if isinstance(each, CreateTopic)), default=0)
+    if most <= brokers:
+        return ""
+    return (
+        f"{most} replicas are wanted, and the cluster has {count(brokers, 'broker')}: Apache Kafka refuses "
+        "that. Give --replicas, or EDDY_REPLICAS, no more than there are brokers."
+    )
 
 
 def _wanted(settings: TopicSettings, partitions: int, span_partitions: int | None) -> Catalogue:
@@ -88,8 +95,8 @@ def _run(
     )
     changes, would_fail = asyncio.run(compare(settings, carry_out=carry_out))
     echo_lines(render(changes))
-    if would_fail is not None:
-        echo(f"`eddy topics apply` would fail. {would_fail}", err=True)
+    if would_fail:
+        echo(f"`eddy topics apply` would fail: {would_fail}", err=True)
     refused = any(isinstance(change, Refused) for change in changes)
     if refused and carry_out:
         echo("Nothing was changed: do what the refused lines say, then apply again.", err=True)

@@ -148,6 +148,11 @@ class Brokers(TopicReading):
             for partition, end in sorted(ends.items())
         }
 
+    async def count_brokers(self) -> int:
+        """Return how many brokers the cluster has now."""
+        with answered("how many brokers there are"):
+            return len((await self._admin.describe_cluster())["brokers"])
+
     async def topic_ids(self, names: Iterable[str]) -> dict[str, str | None]:
         """Return the id of each of the topics that exist; None where brokers give none."""
         return await topic_ids(admin_client(self._admin), names)
@@ -207,7 +212,7 @@ class Brokers(TopicReading):
         """
         if any(isinstance(change, Refused) for change in changes):
             return True
-        if existing := await self.try_out(changes):
+        if existing := await self._try_out(changes):
             await self._wait_for(existing)
             return False
         created: dict[str, int] = {}
@@ -230,13 +235,8 @@ class Brokers(TopicReading):
         await self._wait_for(set(created))
         return await self.partition_counts(created) == created
 
-    async def try_out(self, changes: Sequence[Change]) -> set[str]:
-        """Let the brokers check what is to be created, without creating it; return what exists already.
-
-        Raises:
-            ConfigurationError: the brokers refuse what the settings ask for.
-            InfrastructureError: the brokers failed, or refuse this user.
-        """
+    async def _try_out(self, changes: Sequence[Change]) -> set[str]:
+        """Let the brokers check what is to be created, without creating it; return what exists already."""
         existing: set[str] = set()
         for change in changes:
             match change:

@@ -26,7 +26,7 @@ from streams.kafka.client import Stored, connect
 from streams.kafka.connection import Connection
 from streams.kafka.patches.coordinators import find_coordinators
 from streams.kafka.survey import group
-from streams.observe.settings import ConnectionSettings, load
+from streams.observe.settings import TopicSettings, load
 from streams.operate.explain.settings_publication import changed_document, publish, publish_shadow
 from streams.operate.explain.settings_topic import in_force, next_document, tried_out
 from streams.operate.explain.settings_topic import records as settings_records
@@ -120,7 +120,7 @@ class Stage:
     async def create_topics(self, application_id: str | None = None) -> None:
         """Do what `eddy topics apply` does."""
         wanted = load(
-            ConnectionSettings,
+            TopicSettings,
             bootstrap_servers=self.broker.bootstrap,
             application_id=application_id or self.application_id,
             partitions=self.partitions,

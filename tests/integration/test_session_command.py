@@ -257,7 +257,7 @@ def test_what_was_asked_and_answered_can_be_read_again(desk: Desk) -> None:
     ):
         assert part in text, text
     assert "not of this session" not in text
-    assert result.stderr == "1 records cannot be read and are left out.\n"
+    assert result.stderr == "Left out, because unreadable: 1 record.\n"
 
     lines = desk.session("commands", "s-17", "--json").stdout.splitlines()
     states = {each["action"]: each["state"] for each in map(json.loads, lines) if each["scope"] == "session"}

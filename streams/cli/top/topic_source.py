@@ -79,5 +79,5 @@ class TopicSource:
         """Return how far the reading is."""
         lag = self._feed.lag()
         unread = self._feed.intake.unread.total()
-        notices = (f"{count(unread, 'record')} could not be read and left out.",) if unread else ()
+        notices = (f"Left out, because unreadable: {count(unread, 'record')}.",) if unread else ()
         return ReadingProgress(self._brokers.servers, sum(lag.values()) if lag else None, notices)
