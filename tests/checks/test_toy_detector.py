@@ -1,4 +1,4 @@
-"""A detector needs its package and one line: with those, a copy of the source tree has it everywhere."""
+"""A detector needs its module and one line: with those, a copy of the source tree has it everywhere."""
 
 import json
 import shutil
@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TOY = Path(__file__).parent / "toy_detector"
-IMPORT = "from streams.core.detectors.echo.settings import EchoSettings\n"
+TOY = Path(__file__).parent / "toy_detector.py"
+IMPORT = "from streams.core.detectors.echo import EchoSettings\n"
 LINE = "    EchoSettings,\n"
 
 # Runs in the copy. Says in JSON what the product makes of the new detector.
@@ -68,11 +68,11 @@ print(json.dumps({
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The source tree with the toy's package and one line more (and its import)."""
+    """The source tree with the toy and one line more (and its import)."""
     place = tmp_path_factory.mktemp("copy")
     for package in ("streams", "schemas", "topics"):
         shutil.copytree(ROOT / package, place / package, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(TOY, place / "streams/core/detectors/echo", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(TOY, place / "streams/core/detectors/echo.py")
     for checks in ("checks/test_detectors.py", "stream.py", "streams_strategy.py"):
         (place / "tests" / checks).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / "tests" / checks, place / "tests" / checks)

@@ -40,9 +40,11 @@ def in_order(detectors: Iterable[Detector[Any, Any]]) -> tuple[Detector[Any, Any
 
 
 def _beside(settings: type[object]) -> Detector[Any, Any]:
-    """Return what module ``detector`` of the package of a settings class calls ``DETECTOR``."""
-    package = settings.__module__.rpartition(".")[0]
-    detector: Detector[Any, Any] = import_module(f"{package}.detector").DETECTOR
+    """Return the ``DETECTOR`` of a settings class: of its own module, else of ``detector`` in its package."""
+    module = import_module(settings.__module__)
+    if not hasattr(module, "DETECTOR"):
+        module = import_module(f"{settings.__module__.rpartition('.')[0]}.detector")
+    detector: Detector[Any, Any] = module.DETECTOR
     return detector
 
 

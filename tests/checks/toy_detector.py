@@ -1,12 +1,13 @@
-"""The echo: an intent that keeps coming back."""
+"""The echo: an intent that keeps coming back.
+
+A detector as a contributor adds it: one module. The test puts it into `streams/core/detectors` as `echo`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
-
-from streams.core.detectors.echo.settings import EchoSettings
 
 from streams.core.detectors.detector import Block, Detector, Eddy, Observation
 from streams.core.detectors.presentation import Fields, Fired, Presentation
@@ -15,8 +16,22 @@ from streams.core.detectors.standing import DetectorStanding, score_rule
 from streams.core.domain.decision import Decision
 from streams.core.domain.level import Level
 from streams.core.domain.reachability import Reachability
+from streams.core.domain.settings.general import GeneralSettings
+from streams.core.domain.settings.ordered_group import OrderedGroup
+from streams.core.domain.settings.range import whole
+from streams.core.domain.settings.setting import setting
 from streams.core.domain.text.bounded import MOST_JSON_BYTES, bounded
 from streams.core.domain.witness import NOTHING_SCORED, Obstacle, RecordMaker, Witness, scored_status
+
+
+@dataclass(frozen=True, kw_only=True)
+class EchoSettings(GeneralSettings):
+    """What the echo remembers, and from which count on it fires."""
+
+    ordered_groups: ClassVar[tuple[OrderedGroup, ...]] = (OrderedGroup(("echo_limit", "echo_window")),)
+
+    echo_window: int = setting(6, whole(2, 1_000), "Intents that the echo remembers.")
+    echo_limit: int = setting(3, whole(2, 1_000), "Equal intents in the window that are an echo.")
 
 
 class EchoRules(Rules[EchoSettings]):
@@ -76,7 +91,6 @@ class Echo(Detector[EchoState, EchoSettings]):
 
     Source: a test.
 
-    >>> from streams.core.detectors.echo.settings import EchoSettings
     >>> EchoSettings().echo_limit
     3
     """
