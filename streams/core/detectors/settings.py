@@ -1,7 +1,7 @@
 """Every number and word that decides what is detected: one immutable value, in force for whole runs.
 
 This is also where a detector is registered: by the class of its settings, one line among the bases of
-`DetectionSettings`. `streams.core.detectors.registry` finds the detector in the module or package of that class.
+`DetectionSettings`. `streams.core.detectors.registry` finds the detector in its module or its package.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from streams.cli import main
 from streams.core.offline import Judgement
 from streams.operate.explain.explanation import MOST_NAMED, Explanation
+from tests.quoted_detectors import quoted
 from tests.stream import Stream, decision_log, repeated
 
 Write = Callable[..., str]
@@ -89,7 +90,7 @@ def test_a_looping_session_is_explained(written: Write) -> None:
     path = written(other, *calls(4, error="no match"), {"session_id": "s1"}, other)
     result = explain("s1", path)
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout == LOOPING
+    assert quoted(result.stdout) == LOOPING
 
 
 def test_the_figures_of_a_loop_that_continues_are_those_of_its_newest_alert(written: Write) -> None:
@@ -103,7 +104,7 @@ def test_a_session_that_is_not_looping_tells_its_near_misses(written: Write) -> 
     path = written(
         *(decision_log(f"look at {tool}", tool, "success", number=n) for n, tool in enumerate("abcdbad"))
     )
-    assert "\n  near       R7 1.5 of 3\n" in explain("s1", path).stdout
+    assert "\n  near       R7 1.5 of 3\n" in quoted(explain("s1", path).stdout)
     assert sentence("s1", path) == (
         "The session is not considered looping: no rule of the verdict fired; the nearest is R7 1.5 of 3."
     )

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from streams.cli import main
+from tests.quoted_detectors import quoted
 
 ROOT = Path(__file__).parents[4]
 SHOWN = re.findall(
@@ -22,7 +23,7 @@ def test_the_page_shows_what_is_printed(
     (tmp_path / "streams").symlink_to(ROOT / "streams")
     (tmp_path / "small.json").write_text('{"entropy_window_size": 4}')
     monkeypatch.chdir(tmp_path)
-    assert CliRunner().invoke(main, shlex.split(command)).stdout == printed
+    assert quoted(CliRunner().invoke(main, shlex.split(command)).stdout) == printed
 
 
 def test_the_page_shows_each_command() -> None:

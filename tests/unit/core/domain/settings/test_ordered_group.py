@@ -24,10 +24,6 @@ def group_of(*names: str) -> OrderedGroup:
     return next(group for group in ORDERED_GROUPS if group.names == names)
 
 
-def test_there_are_no_other_groups():
-    assert {group.names for group in ORDERED_GROUPS} == {*PAIRS, DRIFT}
-
-
 def test_the_defaults_hold():
     assert all(group.holds(DEFAULTS) for group in ORDERED_GROUPS)
 
