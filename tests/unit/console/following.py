@@ -50,6 +50,20 @@ class Reader(NamedTuple):
 
 
 @asynccontextmanager
+async def reading(
+    console: Console, beside: Routes = (), token: str = ANA
+) -> AsyncIterator[tuple[Asking, dict[str, str]]]:
+    """Serve a console, and log in; yield what asks it, and the cookie."""
+    async with served(console, beside) as address:
+        asking = Asking(address, "127.0.0.1")
+        try:
+            login = await asking("POST", "/login", {"Origin": address}, token=token)
+            yield asking, {"Cookie": login.headers["Set-Cookie"].partition(";")[0]}
+        finally:
+            await asking.close()
+
+
+@asynccontextmanager
 async def following(
     folder: Path,
     records: Iterable[Told],
@@ -69,13 +83,7 @@ async def following(
         job = JobPoll(brokers, read.job, read.worker_urls, lambda: now)
         board = LiveBoard(model, feed, StepReader(brokers, codec, model, archive), job, "test")
         console = console_on(read, board, lambda: now)
-        async with served(console, beside(console)) as address:
-            asking = Asking(address, "127.0.0.1")
-            try:
-                login = await asking("POST", "/login", {"Origin": address}, token=VIC if viewer else ANA)
-                cookie = {"Cookie": login.headers["Set-Cookie"].partition(";")[0]}
-                yield Reader(asking, cookie, feed)
-            finally:
-                await asking.close()
+        async with reading(console, beside(console), VIC if viewer else ANA) as (asking, cookie):
+            yield Reader(asking, cookie, feed)
     finally:
         archive.close()
