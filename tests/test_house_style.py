@@ -207,3 +207,14 @@ def test_the_patterns_find_what_they_are_for() -> None:
     assert MACHINE_PATH.search("open('/work/main/data')")
     assert not MACHINE_PATH.search("docs/work/main")
     assert {"Makefile", "pyproject.toml", Path(__file__).name} <= {path.name for path in texts()}
+
+
+def test_no_line_of_a_template_is_longer_than_a_screen() -> None:
+    templates = (ROOT / "streams" / "console" / "templates").glob("*.j2")
+    long = [
+        (path.name, len(line))
+        for path in templates
+        for line in path.read_text().splitlines()
+        if len(line) > 200
+    ]
+    assert long == []
