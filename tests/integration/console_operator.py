@@ -26,9 +26,10 @@ class Operator:
         return await self._session.post(path, data=fields, headers=headers, allow_redirects=False)
 
     async def reads(self, path: str) -> str:
+        """Return a page; blanks and line breaks are one, as a browser shows them."""
         answer = await self._session.get(path, headers={"Accept": "text/html"})
         assert answer.status == 200, path
-        return await answer.text()
+        return " ".join((await answer.text()).split())
 
     async def reads_json(self, path: str) -> Any:
         answer = await self._session.get(path, headers={"Accept": "application/json"})
