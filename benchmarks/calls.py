@@ -19,8 +19,8 @@ import orjson
 
 from streams.core.errors import ConfigurationError
 from streams.formats.adapters.adapter import IntakeReason, Problem, UnitKind
-from streams.formats.adapters.registry import BY_NAME
-from streams.formats.adapters.sniffing import HEAD_BYTES, sniffed, sniffed_in_lines
+from streams.formats.format_detection import HEAD_BYTES, sniffed, sniffed_in_lines
+from streams.formats.registry import BY_NAME
 
 _CODEX_CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "web_search_call"})
 #: Members that hold what a call was asked with, or what it answered.

@@ -30,7 +30,7 @@ from streams.core.domain.record import Record
 from streams.core.domain.session import Session
 from streams.core.domain.topic import Topic
 from streams.core.pipeline import Step, admit, step, steps
-from streams.formats.reading import InputFormat, entries
+from streams.formats.reading import entries
 from streams.worker.batch import TOGETHER
 from streams.worker.garbage import collect_rarely
 from streams.worker.state.changelog import encode_session
@@ -329,7 +329,7 @@ def _recorded(path: Path) -> list[AgentSession]:
     """Return the sessions of recorded trajectories, up to `LENGTH` records of each."""
     found: dict[str, list[dict[str, Any]]] = {}
     files = sorted(path.glob("*.events.jsonl.gz")) if path.is_dir() else [path]
-    for entry in entries(map(str, files), InputFormat.TRAJECTORY):
+    for entry in entries(map(str, files), "trajectory"):
         if entry.value is not None and entry.key is not None:
             found.setdefault(entry.key, []).append(entry.value)
     return [AgentSession(looping=False, records=records[:LENGTH]) for records in found.values()]

@@ -22,9 +22,9 @@ from streams.cli.text.overview import Overview
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.offline import judge
 from streams.formats.adapters.adapter import UnitKind
-from streams.formats.adapters.registry import BY_NAME
 from streams.formats.intake import Intake
 from streams.formats.reading import entries
+from streams.formats.registry import BY_NAME
 
 SESSIONS_A_FILE: Final = 20
 """Samples are short: so many of them make the length of a usual log."""

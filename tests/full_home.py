@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
-from streams.formats.adapters.registry import FORMATS
+from streams.formats.registry import FORMATS
 from tests.pages import ROOT
 
 SAMPLES: Final = ROOT / "tests" / "samples"

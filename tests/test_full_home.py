@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from streams.formats.input_names import known_places
+from streams.formats.sources import known_places
 from tests.full_home import fill
 
 

@@ -24,7 +24,7 @@ from streams.core.domain.text.printable import printable
 from streams.core.errors import ConfigurationError
 from streams.formats.adapters.adapter import Format
 from streams.formats.intake import Intake
-from streams.formats.message import TopicMessage
+from streams.formats.reading import TopicMessage
 from streams.formats.reading import messages as read
 from streams.formats.recordings.replay import messages as recorded
 from streams.operate.demo.account import DemoAccount

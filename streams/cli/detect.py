@@ -28,9 +28,9 @@ from streams.core.errors import ConfigurationError
 from streams.core.offline import Judgement, judge
 from streams.formats.adapters.adapter import Format
 from streams.formats.input_file import STANDARD_INPUT
-from streams.formats.input_names import known_places
 from streams.formats.intake import Intake
 from streams.formats.reading import entries
+from streams.formats.sources import known_places
 
 
 @click.command()

@@ -27,20 +27,17 @@ from streams.core.domain.text.counting import count
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
 from streams.formats.adapters.adapter import Format
-from streams.formats.adapters.sniffing import NAMES
 from streams.formats.content import Content
+from streams.formats.format_detection import FormatDetection
 from streams.formats.ingest.account import IngestAccount
-from streams.formats.ingest.ingestion import Ingestion, IngestRequest
+from streams.formats.ingest.ingestion import Ingestion, IngestRequest, SystemClock
 from streams.formats.ingest.opening import Opening
-from streams.formats.ingest.own_formats import EVERY, choice
-from streams.formats.ingest.places import candidates, known_folders
-from streams.formats.ingest.single_instance_lock import alone
 from streams.formats.ingest.sink import FileSink, LineSink, NoSink, RecordSink, Several
-from streams.formats.ingest.standard_input import spooled
-from streams.formats.ingest.store import IN_MEMORY, Store
-from streams.formats.ingest.system_clock import SystemClock
+from streams.formats.ingest.store import IN_MEMORY, Store, alone
 from streams.formats.ingest.topic_sink import TopicSink
-from streams.formats.input_file import STANDARD_INPUT
+from streams.formats.input_file import STANDARD_INPUT, spooled_standard_input
+from streams.formats.registry import BY_NAME
+from streams.formats.sources import Source, known_patterns, sources
 from streams.kafka.record_sender import RecordSender
 from streams.observe.settings import ConnectionSettings, load
 from streams.worker.endpoints import connection
@@ -222,15 +219,15 @@ def ingest(
         store.forget_the_old()
         if goal.file is not None and any(Path(each).expanduser().resolve() == goal.file for each in paths):
             raise ConfigurationError(f"{out} would be read and written at once. Name another file with --out")
-        formats = choice(input_format, mapped)
+        formats = FormatDetection(input_format, mapped)
         if STANDARD_INPUT in paths:
-            copied = stack.enter_context(spooled())
+            copied = stack.enter_context(spooled_standard_input())
             paths = tuple(copied if each == STANDARD_INPUT else each for each in paths)
-        asked = paths if paths or otlp else tuple(known_folders(EVERY, Path.home()))
+        places = paths if paths or otlp else tuple(known_patterns(Path.home()))
         follow = follow or otlp is not None
         account = asyncio.run(
             _run(
-                [str(Path(each).expanduser().absolute()) for each in asked],
+                [str(Path(each).expanduser().absolute()) for each in places],
                 Opening(store, formats, since=since or 0, follow=follow),
                 store,
                 goal.sink if live is None else Several(goal.sink, live),
@@ -243,7 +240,7 @@ def ingest(
     write = standard_error()
     for line in summary(account):
         write(line)
-    _check(account, asked, follow=follow, strict=strict)
+    _check(account, places, follow=follow, strict=strict)
 
 
 def state_file() -> Path:
@@ -296,6 +293,10 @@ async def _run(
 ) -> IngestAccount:
     ingestion: Ingestion
 
+    def find() -> Iterator[Source]:
+        """Find inputs. The file that is written would grow by what is read from it, without end."""
+        return (each for each in sources(paths) if written is None or Path(each.path).resolve() != written)
+
     def caught_up() -> None:
         if live is not None:
             live.catch_up()
@@ -303,7 +304,7 @@ async def _run(
             status(_watching(ingestion.account, live))
 
     ingestion = Ingestion(
-        lambda: candidates(paths, EVERY, written),
+        find,
         opening,
         store,
         sink,
@@ -327,16 +328,16 @@ async def _run(
 
 async def _run_with_spans(ingestion: Ingestion, store: Store, address: ListenAddress) -> None:
     """Read files, and take spans meanwhile."""
-    from streams.formats.ingest.otlp_door import HOLD_SECONDS, OtlpDoor  # noqa: PLC0415 - needs aiohttp, which is slow
+    from streams.formats.ingest.otlp_receiver import HOLD_SECONDS, OtlpReceiver  # noqa: PLC0415 - needs aiohttp, which is slow
 
-    door = OtlpDoor(store, ingestion.send)
+    receiver = OtlpReceiver(store, ingestion.send)
 
     async def release() -> None:
         while True:
             await asyncio.sleep(HOLD_SECONDS)
-            await door.release()
+            await receiver.release()
 
-    async with door.open(*address) as port:
+    async with receiver.open(*address) as port:
         echo(f"eddy: taking spans at http://{address.host}:{port}/v1/traces", err=True)
         releasing = asyncio.ensure_future(release())
         try:
@@ -344,7 +345,7 @@ async def _run_with_spans(ingestion: Ingestion, store: Store, address: ListenAdd
         finally:
             releasing.cancel()
             with suppress(TimeoutError):  # brokers are away: what waits is remembered
-                await asyncio.wait_for(door.release(), HOLD_SECONDS)
+                await asyncio.wait_for(receiver.release(), HOLD_SECONDS)
 
 
 @contextmanager
@@ -370,7 +371,7 @@ def _watching(account: IngestAccount, live: LiveAlerts | None) -> str:
     return f"following {count(files, 'file')}: {count(records, 'record')}{judged}"
 
 
-def _check(account: IngestAccount, asked: tuple[str, ...], *, follow: bool, strict: bool) -> None:
+def _check(account: IngestAccount, places: tuple[str, ...], *, follow: bool, strict: bool) -> None:
     """Say how it ended.
 
     Raises:
@@ -379,8 +380,8 @@ def _check(account: IngestAccount, asked: tuple[str, ...], *, follow: bool, stri
     problems = account.has_problems
     if not follow and not any(each.is_used for each in account.sources.values()):
         if account.sources or account.unknown or problems:
-            tried = ", ".join(NAMES)
+            tried = ", ".join(BY_NAME)
             raise ConfigurationError(f"Nothing could be read. Tried: {tried}. Name the format with --format")
-        raise ConfigurationError(f"There is nothing to read at {', '.join(asked)}. Give the path of a log")
+        raise ConfigurationError(f"There is nothing to read at {', '.join(places)}. Give the path of a log")
     if strict and problems:
         click.get_current_context().exit(PROBLEM_FOUND)

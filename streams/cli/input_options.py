@@ -12,8 +12,8 @@ from streams.cli.text.screen import echo
 from streams.core.domain.text.counting import count
 from streams.formats.adapters.adapter import Format
 from streams.formats.adapters.mapped import mapped_format
-from streams.formats.input_names import known_places
-from streams.formats.reading import FORMAT_NAMES, InputFormat
+from streams.formats.registry import AUTO, FORMAT_NAMES
+from streams.formats.sources import known_places
 
 _MAP: Final = "eddy.map"
 
@@ -24,7 +24,7 @@ format_option: Final = click.option(
     "--format",
     "input_format",
     type=click.Choice(FORMAT_NAMES),
-    default=str(InputFormat.AUTO),
+    default=AUTO,
     show_default=True,
     metavar="FORMAT",
     is_eager=True,  # before --map, which excludes it
@@ -35,7 +35,7 @@ format_option: Final = click.option(
 def _mapped(context: click.Context, _parameter: click.Parameter, path: Path | None) -> Format | None:
     if path is None:
         return None
-    if context.params.get("input_format", InputFormat.AUTO) != InputFormat.AUTO:
+    if context.params.get("input_format", AUTO) != AUTO:
         raise click.UsageError("Give --map or --format, not both.")
     context.meta[_MAP] = str(path)
     return mapped_format(path.read_bytes())
@@ -46,7 +46,7 @@ def given_options() -> tuple[str, ...]:
     context = click.get_current_context()
     chosen, settings = context.params["input_format"], context.params.get("settings_path")
     return (
-        *(() if chosen == InputFormat.AUTO else ("--format", str(chosen))),
+        *(() if chosen == AUTO else ("--format", str(chosen))),
         *(("--map", context.meta[_MAP]) if _MAP in context.meta else ()),
         *(() if settings is None else ("--settings", str(settings))),
     )

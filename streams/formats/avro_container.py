@@ -7,7 +7,8 @@ import zlib
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Any, BinaryIO
+from io import BytesIO
+from typing import Any, BinaryIO, Final
 from uuid import UUID
 
 import fastavro
@@ -18,8 +19,9 @@ from schemas.avro_cost import UnreadableSchemaError
 from schemas.avro_reader import compile_reader
 from streams.core.entry import Entry, session_key, undecodable
 from streams.core.errors import ConfigurationError
+from streams.formats.adapters.adapter import CERTAIN, NO, UnitKind, own_format
 
-MAGIC = b"Obj\x01"
+_MAGIC: Final = b"Obj\x01"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -98,3 +100,13 @@ def _plain(value: Any) -> Any:
             return float(value)
         case _:
             return value
+
+
+def sniff(head: bytes, _name: str) -> int:
+    """Recognise a container by its first four bytes, or by as many as a pipe has brought."""
+    return CERTAIN if head and _MAGIC.startswith(head[: len(_MAGIC)]) else NO
+
+
+FORMAT: Final = own_format(
+    "avro", UnitKind.CONTAINER, sniff, lambda container, _number: read(BytesIO(container))
+)._replace(container=read)

@@ -10,7 +10,9 @@ import gzip
 import io
 import os
 import select
+import shutil
 import sys
+import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,6 +26,8 @@ from streams.core.errors import ConfigurationError
 from streams.formats.adapters.adapter import LONGEST_UNIT
 
 STANDARD_INPUT = "-"
+STANDARD_INPUT_NAME: Final = "standard input"
+"""Also names sessions that have no id of their own."""
 
 DAMAGE = (OSError, EOFError, zlib.error)
 """What reading raises if a file cannot be read to its end."""
@@ -172,3 +176,40 @@ class _FromUtf16(io.RawIOBase):
         given, self._rest = self._rest[: len(buffer)], self._rest[len(buffer) :]
         buffer[: len(given)] = given
         return len(given)
+
+
+class BegunStream(io.RawIOBase):
+    """The bytes of a stream whose first ones were read.
+
+    Args:
+        begun: The bytes that were read.
+        stream: Where the others come from.
+    """
+
+    def __init__(self, begun: bytes, stream: BufferedReader) -> None:
+        self._begun = begun
+        self._stream = stream
+
+    def readable(self) -> bool:
+        """Tell that it can be read."""
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        """Read what was begun, then what comes."""
+        chunk = self._begun[: len(buffer)] if self._begun else self._stream.read1(len(buffer))
+        self._begun = self._begun[len(chunk) :]
+        buffer[: len(chunk)] = chunk
+        return len(chunk)
+
+
+@contextmanager
+def spooled_standard_input() -> Iterator[str]:
+    """Read standard input to its end; yield the path of a copy, which only this user can read.
+
+    It is removed at the end. A document cannot be read before it is whole, nor a packed log.
+    """
+    with tempfile.TemporaryDirectory(prefix="eddy-") as folder:
+        path = Path(folder) / STANDARD_INPUT_NAME
+        with path.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        yield str(path)

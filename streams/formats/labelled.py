@@ -11,11 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from streams.core.entry import Entry, decode_object, session_key, undecodable
+from streams.core.entry import Entry, session_key
 from streams.core.errors import ConfigurationError
+from streams.formats import jsonl
+from streams.formats.adapters.adapter import Problem
 from streams.formats.input_file import open_input
-from streams.formats.jsonl import lines
+from streams.formats.sources import sources
 from streams.formats.trajectory import decision_log, is_timed
+from streams.formats.units import InputReader
 
 LABELS: Final = frozenset({"label_source", "stuck", "solved", "rewards"})
 """Fields that make a line a label: neither a decision log nor an event has one of them."""
@@ -37,7 +40,7 @@ class Labelled(NamedTuple):
 
 
 def read(names: Iterable[str]) -> Labelled:
-    """Read files, and the JSON lines of folders in the order of their names. All of it is held in memory.
+    """Read files, and the JSON lines of folders in the order of their paths. All of it is held in memory.
 
     Raises:
         ConfigurationError: a file cannot be read to its end, or a folder has no JSON lines.
@@ -45,19 +48,25 @@ def read(names: Iterable[str]) -> Labelled:
     found = Labelled([], [], set())
     for name in files(names):
         with open_input(name) as stream:
-            for line in lines(stream):
-                value = decode_object(line)
-                if value is None:
-                    found.entries.append(undecodable(line))
-                elif not LABELS.isdisjoint(value):
-                    found.labels.append(value)
-                else:
-                    log = value if "action" in value else decision_log(value)
-                    key = session_key(log)
-                    if log is not value and key is not None and not is_timed(value):
-                        found.untimed.add(key)
-                    found.entries.append(Entry(key, None, log, None))
+            for entry in InputReader(jsonl.FORMAT, name).read(stream):
+                if isinstance(entry, Problem):
+                    raise ConfigurationError(f"{entry.where} is {entry.detail}. Cut the line")
+                _add(found, entry)
     return found
+
+
+def _add(found: Labelled, entry: Entry) -> None:
+    value = entry.value
+    if value is None:
+        found.entries.append(entry)
+    elif not LABELS.isdisjoint(value):
+        found.labels.append(value)
+    else:
+        log = value if "action" in value else decision_log(value)
+        key = session_key(log)
+        if log is not value and key is not None and not is_timed(value):
+            found.untimed.add(key)
+        found.entries.append(Entry(key, None, log, None))
 
 
 def files(names: Iterable[str]) -> Iterator[str]:
@@ -67,11 +76,10 @@ def files(names: Iterable[str]) -> Iterator[str]:
         ConfigurationError: there are none.
     """
     for name in names:
-        folder = Path(name)
-        if not folder.is_dir():
+        if not Path(name).is_dir():
             yield name
             continue
-        inside = sorted(str(path) for path in folder.iterdir() if path.name.endswith(_ENDINGS))
+        inside = [each.path for each in sources([name]) if each.path.endswith(_ENDINGS)]
         if not inside:
             raise ConfigurationError(f"{name}: no *.jsonl or *.jsonl.gz in it. Name labelled files")
         yield from inside

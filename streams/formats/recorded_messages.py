@@ -15,35 +15,48 @@ from __future__ import annotations
 
 import binascii
 from base64 import b64decode
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, Final
 
 import orjson
 
 from schemas.codec import Codec, Decoder, UndecodableError
 from streams.core.entry import Entry, decode_object, session_key
 from streams.core.errors import ConfigurationError
-from streams.formats.jsonl import lines
+from streams.formats.adapters.adapter import CERTAIN, NO, UnitKind, own_format
+from streams.formats.adapters.heads import head_objects
+
+_FIELDS: Final = frozenset({"key", "value", "value_base64", "timestamp", "about"})
 
 
-def read(stream: Iterable[bytes]) -> Iterator[Entry]:
-    r"""One entry per message.
+def read(line: bytes, number: int = 1) -> Iterator[Entry]:
+    r"""Yield the entry of a message.
 
     Raises:
-        ConfigurationError: a line is not a recorded message; the ones before it were yielded.
+        ConfigurationError: the line is not a recorded message.
 
-    >>> [entry] = read([b'{"key": null, "value": "{broken", "timestamp": 5}\n'])
+    >>> [entry] = read(b'{"key": null, "value": "{broken", "timestamp": 5}')
     >>> entry
     Entry(key=None, timestamp=5, value=None, raw=b'{broken', problem='undecodable')
     """
-    decoder = Codec.bundled().decoder("decision-logs-value")
-    for number, line in enumerate(lines(stream), start=1):
-        entry = _entry(decode_object(line) or {}, decoder)
-        if entry is None:
-            raise ConfigurationError(
-                f"message {number} is not in the format of recorded messages. Correct it"
-            )
-        yield entry
+    entry = _entry(decode_object(line.strip()) or {}, _decoder())
+    if entry is None:
+        raise ConfigurationError(f"message {number} is not in the format of recorded messages. Correct it")
+    yield entry
+
+
+def sniff(head: bytes, _name: str) -> int:
+    """Recognise objects that have no other fields than a message."""
+    objects = head_objects(head)
+    if objects and all(each.keys() <= _FIELDS for each in objects):
+        return CERTAIN if any({"value", "value_base64"} & each.keys() for each in objects) else NO
+    return NO
+
+
+@cache
+def _decoder() -> Decoder:
+    return Codec.bundled().decoder("decision-logs-value")
 
 
 def _entry(envelope: dict[str, Any], decoder: Decoder) -> Entry | None:
@@ -80,3 +93,6 @@ def _payload(envelope: dict[str, Any]) -> bytes | None:
                 return None  # nested deeper than it writes, though not than it reads
         case _:
             return None
+
+
+FORMAT: Final = own_format("messages", UnitKind.LINES, sniff, read)

@@ -27,7 +27,7 @@ records mean nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -36,7 +36,8 @@ import orjson
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.tool_class import ToolClass, tool_class
 from streams.core.entry import Entry, decode_object, session_key, undecodable
-from streams.formats.jsonl import lines
+from streams.formats.adapters.adapter import CERTAIN, NO, UnitKind, own_format
+from streams.formats.adapters.heads import head_objects
 
 EPOCH_MS: Final = 1_700_000_000_000
 """Start of the made-up clock, ms since 1970 (2023-11-14)."""
@@ -64,15 +65,21 @@ _PATH_KEYS: Final = (
 _PATH_IN_TEXT: Final = re.compile(r"""\s*(?:open|cat|create|view)\s+(["']?)([^\s"'|;&<>-][^\s"'|;&<>]*)\1""")
 
 
-def read(stream: Iterable[bytes]) -> Iterator[Entry]:
-    """One entry per line that is not blank; value None where the line is not a JSON object."""
-    for line in lines(stream):
-        event = decode_object(line)
-        if event is None:
-            yield undecodable(line)
-        else:
-            value = decision_log(event)
-            yield Entry(key=session_key(value), timestamp=None, value=value, raw=None)
+def read(line: bytes, _number: int = 1) -> Iterator[Entry]:
+    """Yield the entry of an event: one without a value if the line is not a JSON object."""
+    text = line.strip()
+    event = decode_object(text)
+    if event is None:
+        yield undecodable(text)
+    else:
+        value = decision_log(event)
+        yield Entry(key=session_key(value), timestamp=None, value=value, raw=None)
+
+
+def sniff(head: bytes, _name: str) -> int:
+    """Recognise events by the fields that all of them have."""
+    fields = {"tool_call", "seq", "action_status"}
+    return CERTAIN if any(fields <= each.keys() for each in head_objects(head)) else NO
 
 
 def decision_log(event: Mapping[str, Any]) -> dict[str, Any]:
@@ -182,3 +189,6 @@ def _is_read(tool: Any, target: str | None, status: str) -> bool:
         and status == "success"
         and tool_class(tool, DEFAULTS) is ToolClass.read
     )
+
+
+FORMAT: Final = own_format("trajectory", UnitKind.LINES, sniff, read)

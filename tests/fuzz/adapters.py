@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from io import BytesIO
 from typing import Any
 
 import orjson
@@ -19,7 +20,7 @@ from streams.core.offline import judge
 from streams.formats.adapters.adapter import Adapter, Format, Problem, UnitKind
 from streams.formats.adapters.mapped import mapped_format
 from streams.formats.adapters.otlp.cutting import cut_requests
-from streams.formats.adapters.registry import FORMATS
+from streams.formats.registry import FOREIGN
 from tests.fuzz.changes import changed
 from tests.fuzz.choices import Choices
 from tests.fuzz.sample_seeds import seeds, words
@@ -118,10 +119,10 @@ def _units(given: Format, data: bytes) -> Iterable[bytes]:
     match given.kind:
         case UnitKind.LINES:
             return data.split(b"\n")
-        case UnitKind.DOCUMENT:
+        case UnitKind.DOCUMENT | UnitKind.CONTAINER:
             return data.split(_DOCUMENTS_END)
         case UnitKind.REQUESTS:
-            return cut_requests(data)
+            return cut_requests(BytesIO(data))
 
 
 _MAPPED_JSON = mapped_format(
@@ -198,4 +199,4 @@ def _target(given: Format) -> Target:
     return Target(given.name, attack_on(given), lambda: _attacks(given), words(given))
 
 
-ADAPTERS = tuple(map(_target, (*FORMATS, _MAPPED_JSON, _MAPPED_CSV)))
+ADAPTERS = tuple(map(_target, (*FOREIGN, _MAPPED_JSON, _MAPPED_CSV)))

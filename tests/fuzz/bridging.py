@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from io import BytesIO
 from typing import Any
 
 import orjson
@@ -11,8 +12,8 @@ from streams.core.domain.topic import Topic
 from streams.core.domain.validation import problems
 from streams.formats.adapters.otlp.cutting import cut_requests
 from streams.formats.adapters.otlp.traces import SPANS_REMEMBERED
-from streams.formats.adapters.registry import BY_NAME
 from streams.formats.content import Content
+from streams.formats.registry import BY_NAME
 from streams.worker.bridge.bridge import MOST_HELD_BYTES
 from streams.worker.bridge.rows import Row, decode, encode
 from tests.fuzz.choices import Choices
@@ -88,7 +89,7 @@ def _runs() -> Iterator[bytes]:
     for seed in seeds(BY_NAME["otlp-json"]):
         yield bytes(2) + _MESSAGE_ENDS.join(b"\2\3" + line for line in _twice(seed.splitlines()))
     for seed in seeds(BY_NAME["otlp-proto"]):
-        requests = list(cut_requests(seed))
+        requests = list(cut_requests(BytesIO(seed)))
         yield b"\1\1" + _MESSAGE_ENDS.join(b"\1\0" + each for each in _twice(requests))
     yield b"\0\0" + _MESSAGE_ENDS.join((b"", b"\5\2{", b"\5\2\x0a", b"\xff\xff{}"))
 

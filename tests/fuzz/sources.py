@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import date
 from decimal import Decimal
-from typing import Any, BinaryIO
 from uuid import UUID
 
 import fastavro
@@ -19,21 +18,23 @@ from streams.core.entry import Entry
 from streams.core.errors import ConfigurationError
 from streams.core.offline import judge
 from streams.formats import avro_container, jsonl, recorded_messages, trajectory
-from streams.formats.message import message
+from streams.formats.adapters.adapter import Format, Problem
+from streams.formats.reading import message
+from streams.formats.units import InputReader
 from tests.fuzz.decoding import recorded
 from tests.fuzz.target import Target
 from tests.unit.schemas.samples import fullest
 
-Read = Callable[[Any], Iterator[Entry]]
 
-
-def _attack(read: Read) -> Callable[[bytes], None]:
+def _attack(form: Format) -> Callable[[bytes], None]:
     def attack(data: bytes) -> None:
         """Whatever a file holds: its records are judged and can be published, or its reader says what."""
-        stream: BinaryIO = io.BytesIO(data)
-        entries = []
+        stream = io.BufferedReader(io.BytesIO(data))  # type: ignore[arg-type]
+        entries: list[Entry] = []
         with suppress(ConfigurationError):  # the entries before the damage count
-            entries.extend(read(stream))
+            for found in InputReader(form, "input").read(stream):
+                assert not isinstance(found, Problem)
+                entries.append(found)
         for entry in entries:
             with suppress(ConfigurationError):
                 message(entry)
@@ -107,9 +108,9 @@ _EVENT = (
     "0001-01-01",
 )
 _LOGICAL = ("logicalType", "uuid", "decimal", "timestamp-millis", "time-micros", "date", "avro.codec", "null")
-JSON_LINES = Target("jsonl", _attack(jsonl.read), _json_lines)
+JSON_LINES = Target("jsonl", _attack(jsonl.FORMAT), _json_lines)
 RECORDED = Target(
-    "recorded", _attack(recorded_messages.read), _messages, ("value_base64", "timestamp", '"key":null')
+    "recorded", _attack(recorded_messages.FORMAT), _messages, ("value_base64", "timestamp", '"key":null')
 )
-TRAJECTORIES = Target("trajectories", _attack(trajectory.read), _trajectories, _EVENT)
-CONTAINERS = Target("containers", _attack(avro_container.read), _containers, _LOGICAL)
+TRAJECTORIES = Target("trajectories", _attack(trajectory.FORMAT), _trajectories, _EVENT)
+CONTAINERS = Target("containers", _attack(avro_container.FORMAT), _containers, _LOGICAL)

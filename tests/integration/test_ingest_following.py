@@ -12,12 +12,12 @@ import orjson
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
+from streams.formats.format_detection import FormatDetection
 from streams.formats.ingest.ingestion import Ingestion, IngestRequest
 from streams.formats.ingest.opening import Opening
-from streams.formats.ingest.own_formats import AUTO, EVERY, choice
-from streams.formats.ingest.places import candidates
 from streams.formats.ingest.store import IN_MEMORY, Store
 from streams.formats.ingest.topic_sink import TopicSink
+from streams.formats.sources import sources
 from streams.kafka.client import connect
 from streams.kafka.connection import Connection
 from streams.kafka.record_sender import RecordSender
@@ -94,8 +94,8 @@ async def test_brokers_that_go_away_and_come_back_get_each_record_in_order(
     store = Store(IN_MEMORY, "here", 0.0)
     sender = RecordSender(Connection(link.bootstrap), topic, idempotent=link.kind == "kafka", within_s=3)
     ingestion = Ingestion(
-        lambda: candidates([str(log)], EVERY),
-        Opening(store, choice(AUTO), follow=True),
+        lambda: sources([str(log)]),
+        Opening(store, FormatDetection(), follow=True),
         store,
         TopicSink(sender, lambda: 1_000_000_000_000),
         Cable({2: cut, 4: mend_and_grow}, lambda: ingestion.account.sources["claude-code"].records == 7),

@@ -10,6 +10,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ def test_requests_give_the_records_of_their_spans_once_also_if_each_comes_twice(
     tmp_path: Path, sample: Path, packed: bool
 ) -> None:
     data = sample.read_bytes()
-    requests = data.splitlines() if sample is JSON else list(cut_requests(data))
+    requests = data.splitlines() if sample is JSON else list(cut_requests(BytesIO(data)))
     kind = "application/json" if sample is JSON else "application/x-protobuf"
     headers = {"Content-Encoding": "gzip"} if packed else {}
     with listening(tmp_path) as (url, process):

@@ -10,7 +10,7 @@ from streams.core.domain.text.counting import count
 from streams.core.domain.text.printable import printable
 from streams.formats.adapters.adapter import IntakeReason
 from streams.formats.intake import Intake, Share
-from streams.formats.reading import InputFormat
+from streams.formats.registry import FORMATS
 
 MOST_TYPES_NAMED: Final = 6
 _DETAIL: Final = 200
@@ -21,7 +21,7 @@ _PROBLEMS: Final = {
     IntakeReason.UNANSWERED: "calls without a result, not judged",
     IntakeReason.NO_CONTENT: "calls without captured arguments, which can raise scores and no verdict",
 }
-_OWN: Final = frozenset(InputFormat)
+_OWN: Final = frozenset(each.name for each in FORMATS if each.own)
 
 
 def report_intake(intake: Intake) -> None:

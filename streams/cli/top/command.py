@@ -137,17 +137,17 @@ async def _logs(
     show: Show,
 ) -> None:
     from streams.cli.top.log_source import LogSource  # noqa: PLC0415
-    from streams.formats.ingest.own_formats import EVERY, choice  # noqa: PLC0415
-    from streams.formats.ingest.places import known_folders, missing  # noqa: PLC0415
+    from streams.formats.format_detection import FormatDetection  # noqa: PLC0415
+    from streams.formats.sources import known_patterns, missing  # noqa: PLC0415
 
     if lost := missing([_absolute(each) for each in paths]):
         raise ConfigurationError(
             f"There is nothing to read at {', '.join(lost)}. Name a log, or the folder in which logs will be"
         )
-    asked = paths or tuple(known_folders(EVERY, Path.home()))
+    places = paths or tuple(known_patterns(Path.home()))
     source = LogSource(
-        [_absolute(each) for each in asked],
-        choice(input_format, mapped),
+        [_absolute(each) for each in places],
+        FormatDetection(input_format, mapped),
         settings_in_force(settings_path),
         _now,
         within_ms,
@@ -162,7 +162,7 @@ def _absolute(path: str) -> str:
 
 def _folders() -> list[str]:
     """Return the folders in which known agents keep logs here."""
-    from streams.formats.input_names import known_places  # noqa: PLC0415
+    from streams.formats.sources import known_places  # noqa: PLC0415
 
     return sorted({_absolute(each.folder) for each in known_places(Path.home()) if each.files})
 

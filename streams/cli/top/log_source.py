@@ -19,13 +19,12 @@ from streams.core.domain.text.counting import count
 from streams.core.domain.topic import Topic
 from streams.core.entry import Entry, session_key
 from streams.core.offline import MOST_FOLLOWED, PARTITION, Judge
-from streams.formats.ingest.ingestion import MADE_UP_TIMES, Ingestion, IngestRequest
+from streams.formats.format_detection import FormatDetection
+from streams.formats.ingest.ingestion import MADE_UP_TIMES, Ingestion, IngestRequest, SystemClock
 from streams.formats.ingest.opening import Opening
-from streams.formats.ingest.own_formats import EVERY, FormatChoice
-from streams.formats.ingest.places import candidates
 from streams.formats.ingest.sink import SentRecord
 from streams.formats.ingest.store import IN_MEMORY, Store
-from streams.formats.ingest.system_clock import SystemClock
+from streams.formats.sources import Source, sources
 from streams.kafka.stored import Stored
 
 _MOST_NOTICES: Final = 3
@@ -85,7 +84,7 @@ class LogSource:
     def __init__(
         self,
         paths: Sequence[str],
-        formats: FormatChoice,
+        formats: FormatDetection,
         settings: DetectionSettings,
         clock: Callable[[], int],
         within_ms: int,
@@ -140,16 +139,16 @@ class LogSource:
             return f"files of no known format: {unknown:,}, see --format"
         return "waiting for the first log"
 
-    def _find(self) -> Iterator[Path]:
+    def _find(self) -> Iterator[Source]:
         since = (self._clock() - self._within_ms) / 1000
         unchanged = 0
-        for path in candidates(self._paths, EVERY):
+        for source in sources(self._paths):
             try:
-                is_recent = path.stat().st_mtime >= since
+                is_recent = Path(source.path).stat().st_mtime >= since
             except OSError:
                 continue  # it has just gone
             if is_recent:
-                yield path
+                yield source
             else:
                 unchanged += 1
         self._unchanged = unchanged

@@ -2,7 +2,7 @@
 
 An adapter never raises, whatever the bytes are, and its memory is bounded. In ``ignored`` it counts what it
 leaves out by design: lines of a type that says nothing of a step. It yields a `Problem` for what it cannot
-use.
+use. Only Eddy's own formats have inputs that cannot be read past an error: they raise `ConfigurationError`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from enum import StrEnum
-from typing import Final, NamedTuple, Protocol
+from functools import partial
+from typing import BinaryIO, Final, NamedTuple, Protocol
 
 from streams.core.entry import Entry
 
@@ -34,11 +35,12 @@ NO: Final = 0
 
 
 class UnitKind(StrEnum):
-    """What an adapter is fed with: one line, the whole document, or one OTLP request."""
+    """What an adapter is fed with: one line, the whole document, one OTLP request, or a whole container."""
 
     LINES = "lines"
     DOCUMENT = "document"
     REQUESTS = "requests"
+    CONTAINER = "container"
 
 
 class IntakeReason(StrEnum):
@@ -106,6 +108,9 @@ class Format(NamedTuple):
         also: further such globs, below which the program puts logs aside.
         parts: the files that are one input together, as a glob below their folder: each is one unit, in the
             order of their names, and the input is named after the first. None if each file is an input.
+        own: whether Eddy itself writes it: a unit is a record, accepted or not, and what a record is not
+            is an entry without a value.
+        container: reads a container from its stream, however large it is. For that kind alone.
     """
 
     name: str
@@ -116,8 +121,60 @@ class Format(NamedTuple):
     folder: str | None = None
     also: tuple[str, ...] = ()
     parts: str | None = None
+    own: bool = False
+    container: Callable[[BinaryIO], Iterator[Entry]] | None = None
 
     @property
     def folders(self) -> tuple[str, ...]:
         """Return every glob below which the program keeps its logs."""
         return () if self.folder is None else (self.folder, *self.also)
+
+
+ReadUnit = Callable[[bytes, int], Iterator[Entry]]
+"""Yields the entries of a unit, given its number from 1. Raises `ConfigurationError` where reading ends."""
+
+
+class OwnAdapter:
+    """Reads a format of Eddy's own: nothing of a unit but its number matters to the next.
+
+    Args:
+        read: Yields the entries of one unit.
+        name: Name of the input; entries do not depend on it.
+        state: What an earlier adapter of the same input returned as its state.
+    """
+
+    def __init__(self, read: ReadUnit, name: str, state: bytes = b"") -> None:
+        self.name = name
+        self.ignored: Counter[str] = Counter()
+        self._read = read
+        self._units = int(state) if state.isdigit() else 0
+
+    def feed(self, unit: bytes) -> Iterator[Entry | Problem]:
+        """Yield the entries of a unit.
+
+        Raises:
+            ConfigurationError: the input cannot be read past this unit.
+        """
+        self._units += 1
+        return self._read(unit, self._units)
+
+    def close(self) -> Iterator[Entry | Problem]:
+        """Yield nothing: nothing waits."""
+        return iter(())
+
+    def state(self) -> bytes:
+        """Return how many units there were."""
+        return b"%d" % self._units
+
+
+def own_format(name: str, kind: UnitKind, sniff: Callable[[bytes, str], int], read: ReadUnit) -> Format:
+    """Return a format of Eddy's own.
+
+    Args:
+        name: Name as `--format` takes it.
+        kind: Units that `read` is given.
+        sniff: Recognises an input by its first bytes, as `Format.sniff` does.
+        read: Yields the entries of one unit.
+    """
+    start = partial(OwnAdapter, read)
+    return Format(name, kind, sniff, start, start, own=True)

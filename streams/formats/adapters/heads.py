@@ -35,6 +35,14 @@ def head_values(head: bytes) -> tuple[Any, ...]:
     return () if begun is UNDECODABLE else (begun,)
 
 
+def head_objects(head: bytes) -> list[dict[str, Any]]:
+    """Return the objects at a head; lines that are no objects are passed over."""
+    found = [value for value in head_values(head) if isinstance(value, dict)]
+    if not found:
+        found = [value for line in head.splitlines() if isinstance(value := decoded(line), dict)]
+    return found
+
+
 def _closed(head: bytes) -> bytes:
     """Return a document cut anywhere up to its last whole part, with every bracket closed."""
     opened: list[bytes] = []

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Final
 
 from streams.formats.adapters.adapter import Problem
-
-UNFINISHED: Final = "unfinished line"
-"""What a last line without its end is ignored as."""
+from streams.formats.units import UNFINISHED
 
 
 @dataclass(slots=True)

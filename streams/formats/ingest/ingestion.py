@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
+from streams.core.domain.twins import known_fields
+from streams.core.domain.validation import problems as breaches
 from streams.core.entry import Entry
 from streams.core.errors import ConfigurationError, InfrastructureError
-from streams.formats.adapters.adapter import Problem
+from streams.formats.adapters.adapter import IntakeReason, Problem
 from streams.formats.content import Content, reduced
 from streams.formats.ingest.account import IngestAccount
 from streams.formats.ingest.opening import Opening
-from streams.formats.ingest.reader import Chunk, Reader
 from streams.formats.ingest.sink import RecordSink, SentRecord
 from streams.formats.ingest.store import Admission, Store
+from streams.formats.ingest.tail import Chunk, SourceTail
+from streams.formats.sources import Source, parts
 
 POLL_SECONDS: Final = 1.0
 LOOK_SECONDS: Final = 5.0
@@ -26,6 +30,9 @@ FIRST_RETRY_SECONDS: Final = 1.0
 LONGEST_RETRY_SECONDS: Final = 30.0
 MOST_OPEN: Final = 64
 """Files that are held open between two polls."""
+
+_MOST_NAMED: Final = 5
+"""Breaches of one record that are named."""
 
 MADE_UP_TIMES: Final = range(1_700_000_000_000, 1_700_100_000_000)
 """The clock of sources without times, in ms: its records are never too old."""
@@ -43,6 +50,19 @@ class Clock(Protocol):
         ...
 
 
+class SystemClock:
+    """Time that only rises, and a wait that ends if the process is to stop."""
+
+    def now(self) -> float:
+        """Return seconds that only rise."""
+        return time.monotonic()
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait. A stop cancels the wait instead of ending it."""
+        await asyncio.sleep(seconds)
+        return False
+
+
 class IngestRequest(NamedTuple):
     """What to do: which content is sent, and whether inputs are read on as they grow."""
 
@@ -54,7 +74,7 @@ class Ingestion:
     """Reads inputs and sends their records: sent first, remembered then.
 
     Args:
-        find: Yields the inputs that there are, without repetition.
+        find: Yields the inputs that there are now.
         opening: Opens inputs where they were left.
         store: Remembers what was read and sent.
         sink: Takes the records, such as a topic or a file.
@@ -65,7 +85,7 @@ class Ingestion:
 
     def __init__(
         self,
-        find: Callable[[], Iterable[Path]],
+        find: Callable[[], Iterable[Source]],
         opening: Opening,
         store: Store,
         sink: RecordSink,
@@ -79,8 +99,10 @@ class Ingestion:
         self._find, self._opening, self._store, self._sink = find, opening, store, sink
         self._clock, self._request = clock, request
         self._notice, self._caught_up = notice, caught_up
-        self._readers: dict[str, Reader] = {}
-        self._leaving: list[tuple[Reader, float]] = []
+        self._tails: dict[Source, SourceTail] = {}
+        self._no_parts: set[Source] = set()
+        """Folders whose files look like parts of one input, and are none."""
+        self._leaving: list[tuple[SourceTail, float]] = []
         self._tried: dict[str, tuple[int, int]] = {}
         self._gave_up = False
         self._sending = asyncio.Lock()
@@ -97,18 +119,30 @@ class Ingestion:
         else:
             await self._once()
         self._caught_up()
-        for reader in self._all():
-            reader.rest()
+        for tail in self._all():
+            tail.release()
+
+    def _sources(self) -> Iterator[Source]:
+        """Yield the inputs that there are, each once; for parts of no known input each file."""
+        seen: set[Source] = set()
+        for each in self._find():
+            source = each._replace(is_listed=True)
+            if source in seen:
+                continue
+            seen.add(source)
+            yield source
+            if source in self._no_parts:
+                yield from (Source(str(file)) for file in parts(source))
 
     async def _once(self) -> None:
-        for path in map(str, self._find()):
+        for source in self._sources():
             if self._gave_up:
                 return
-            await self._open(path)
-            if (reader := self._readers.get(path)) is not None:
-                await self._send(reader, reader.end())
-                self._count_ignored(reader)
-                del self._readers[path]
+            await self._open(source)
+            if (tail := self._tails.get(source)) is not None:
+                await self._send(tail, tail.end())
+                self._count_ignored(tail)
+                del self._tails[source]
 
     async def _follow(self) -> None:
         look_at = self._clock.now()
@@ -122,126 +156,135 @@ class Ingestion:
                 return
 
     async def _look(self) -> None:
-        for path in map(str, self._find()):
+        for source in self._sources():
             if self._gave_up:
                 return
-            if path not in self._readers:
-                await self._open(path)
+            if source not in self._tails:
+                await self._open(source)
 
-    async def _open(self, path: str) -> None:
+    async def _open(self, source: Source) -> None:
         """Open an input, if it can be, and read what there is."""
-        owned = {each.row.place for each in self._all()}
-        if not self._is_worth_a_try(path):
+        path = source.path
+        owned = {each.checkpoint.identity for each in self._all()}
+        if not self._is_worth_a_try(source):
             return
         try:
             if self._opening.is_too_old(path):
                 return
-            if (before := self._opening.before(path)) is not None and before.row.place not in owned:
+            before = self._opening.rotated(path)
+            if before is not None and before.checkpoint.identity not in owned:
                 await self._send(before, before.read())
-                before.rest()
-            reader = self._opening.open(path)
+                before.release()
+            tail = self._opening.open(source)
         except FileNotFoundError:
             return  # it is being rotated: the next look finds what comes instead
         except (OSError, ConfigurationError) as error:
             self.account.unreadable[path] = str(error)
             return
         self.account.unreadable.pop(path, None)
-        if reader is None:
-            self.account.unknown.add(path)
-        elif reader.row.place not in owned:
+        if tail is None:
+            if source.parts is None:
+                self.account.unknown.add(path)
+            else:
+                self._no_parts.add(source)
+        elif tail.checkpoint.identity not in owned:
             self.account.unknown.discard(path)
-            source = self.account.sources[reader.form.name]
-            source.paths.add(path)
-            source.resumed += bool(reader.row.position or reader.row.mark)
-            self._readers[path] = reader
-            await self._read(reader)
-            self._rest()
+            self._no_parts.discard(source)
+            account = self.account.sources[tail.form.name]
+            account.paths.add(path)
+            account.resumed += bool(tail.checkpoint.position or tail.checkpoint.mark)
+            self._tails[source] = tail
+            await self._read(tail)
+            self._release_some()
 
-    def _is_worth_a_try(self, path: str) -> bool:
+    def _is_worth_a_try(self, source: Source) -> bool:
         """Tell whether an input has changed since it was opened in vain."""
         try:
-            status = Path(path).stat()
+            status = Path(source.path).stat()
         except OSError:
             return True
         now = (status.st_size, status.st_mtime_ns)
-        tried, self._tried[path] = self._tried.get(path), now
-        return tried != now or path not in self.account.unknown
+        tried, self._tried[source.path] = self._tried.get(source.path), now
+        return tried != now or not (source.path in self.account.unknown or source in self._no_parts)
 
     async def _read_all(self) -> None:
-        for reader, until in list(self._leaving):
-            await self._read(reader)
+        for tail, until in list(self._leaving):
+            await self._read(tail)
             if self._clock.now() >= until:
-                self._leaving.remove((reader, until))
-                reader.rest()
-        for path, reader in list(self._readers.items()):
+                self._leaving.remove((tail, until))
+                tail.release()
+        for source, tail in list(self._tails.items()):
             if self._gave_up:
                 return
-            await self._read(reader)
-            if reader.is_replaced():
-                await self._replace(path, reader)
-        self._rest()
+            await self._read(tail)
+            if tail.is_replaced():
+                await self._replace(source, tail)
+        self._release_some()
 
-    async def _replace(self, path: str, reader: Reader) -> None:
-        del self._readers[path]
-        if reader.is_rewritten:
-            reader.rest()
+    async def _replace(self, source: Source, tail: SourceTail) -> None:
+        del self._tails[source]
+        if tail.is_rewritten:
+            tail.release()
         else:
-            self._leaving.append((reader, self._clock.now() + LEAVING_SECONDS))
-        self._tried.pop(path, None)
-        await self._open(path)
+            self._leaving.append((tail, self._clock.now() + LEAVING_SECONDS))
+        self._tried.pop(source.path, None)
+        await self._open(source)
 
-    def _all(self) -> Iterator[Reader]:
-        yield from self._readers.values()
+    def _all(self) -> Iterator[SourceTail]:
+        yield from self._tails.values()
         yield from (each for each, _ in self._leaving)
 
-    def _rest(self) -> None:
-        held = [each for each in self._readers.values() if each.is_open]
-        for reader in held[: max(0, len(held) - MOST_OPEN)]:
-            reader.rest()
+    def _release_some(self) -> None:
+        held = [each for each in self._tails.values() if each.is_open]
+        for tail in held[: max(0, len(held) - MOST_OPEN)]:
+            tail.release()
 
-    async def _read(self, reader: Reader) -> None:
-        await self._send(reader, reader.read())
-        self._count_ignored(reader)
+    async def _read(self, tail: SourceTail) -> None:
+        await self._send(tail, tail.read())
+        self._count_ignored(tail)
 
-    async def send(self, reader: Reader, chunks: Iterator[Chunk]) -> bool:
-        """Send what a reader yields that is no input of these; tell whether all of it was sent."""
-        self.account.sources[reader.form.name].paths.add(reader.path)
-        sent = await self._send(reader, chunks)
-        self._count_ignored(reader)
+    async def send(self, tail: SourceTail, chunks: Iterator[Chunk]) -> bool:
+        """Send what a tail yields that is no input of these; tell whether all of it was sent."""
+        self.account.sources[tail.form.name].paths.add(tail.path)
+        sent = await self._send(tail, chunks)
+        self._count_ignored(tail)
         return sent
 
-    async def _send(self, reader: Reader, chunks: Iterator[Chunk]) -> bool:
+    async def _send(self, tail: SourceTail, chunks: Iterator[Chunk]) -> bool:
         """Send chunks one after the other, each before the next one is read."""
         for chunk in chunks:
             async with self._sending:
-                if not await self._send_one(reader, chunk):
+                if not await self._send_one(tail, chunk):
                     return False
             await asyncio.sleep(0)  # a signal is taken here
         return True
 
-    async def _send_one(self, reader: Reader, chunk: Chunk) -> bool:
-        source = self.account.sources[reader.form.name]
+    async def _send_one(self, tail: SourceTail, chunk: Chunk) -> bool:
+        account = self.account.sources[tail.form.name]
         admission = Admission(self._store, chunk.reading)
         records: list[SentRecord] = []
+        problems: list[Problem] = []
         repeated = older = 0
         for each in chunk.found:
-            match each:
-                case Entry(value=value) if value is not None:
-                    if _time_of(value) < reader.row.since and _time_of(value) not in MADE_UP_TIMES:
-                        older += 1
-                    elif admission.is_new(value.get("session_id"), value.get("event_id"), early=chunk.early):
-                        records.append(SentRecord(reduced(value, self._request.content), reader.form.name))
-                    else:
-                        repeated += 1
+            found = _accepted(each, tail) if tail.form.own else each
+            if isinstance(found, Problem):
+                problems.append(found)
+            elif (value := found.value) is not None:
+                if _time_of(value) < tail.checkpoint.since and _time_of(value) not in MADE_UP_TIMES:
+                    older += 1
+                elif admission.is_new(value.get("session_id"), value.get("event_id"), early=chunk.early):
+                    records.append(SentRecord(reduced(value, self._request.content), tail.form.name))
+                else:
+                    repeated += 1
         if records and not await self._delivered(records):
             return False
-        self._store.save(chunk.row, admission)
+        self._store.save(chunk.checkpoint, admission)
         if chunk.again:
-            source.problems.pop(reader.path, None)
-        source.records += len(records)
-        source.repeated += repeated
-        source.older += older
-        source.add(reader.path, (each for each in chunk.found if isinstance(each, Problem)))
+            account.problems.pop(tail.path, None)
+        account.records += len(records)
+        account.repeated += repeated
+        account.older += older
+        account.add(tail.path, problems)
         return True
 
     async def _delivered(self, records: list[SentRecord]) -> bool:
@@ -261,8 +304,21 @@ class Ingestion:
             else:
                 return True
 
-    def _count_ignored(self, reader: Reader) -> None:
-        self.account.sources[reader.form.name].ignored[reader.path] = reader.ignored
+    def _count_ignored(self, tail: SourceTail) -> None:
+        self.account.sources[tail.form.name].ignored[tail.path] = tail.ignored
+
+
+def _accepted(found: Entry | Problem, tail: SourceTail) -> Entry | Problem:
+    """Return a record of Eddy's own if the job accepts it, else what keeps it from that."""
+    if isinstance(found, Problem):
+        return found
+    value = found.value
+    if value is None:
+        return Problem(tail.path, IntakeReason.UNREADABLE, found.problem or "no record")
+    if known_fields(value) is not None and found.key == value["session_id"]:
+        return found
+    wrong = ", ".join(breaches(value)[:_MOST_NAMED]) or "the key is not the session_id"
+    return Problem(tail.path, IntakeReason.UNKNOWN_SHAPE, f"no decision log: {wrong}")
 
 
 def _time_of(value: Any) -> int:

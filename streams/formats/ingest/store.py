@@ -1,4 +1,4 @@
-"""What `eddy ingest` remembers: how far each file was read, and which records each destination has.
+"""Checkpoints of `eddy ingest`: how far each file was read, and which records each destination has.
 
 A record counts as sent by its session and event id. An id that comes twice in one reading of a file is two
 records; only a new reading, of a file that was rewritten or of another file, leaves out what was sent before.
@@ -6,6 +6,7 @@ records; only a new reading, of a file that was rewritten or of another file, le
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -15,7 +16,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from streams.core.errors import ConfigurationError
-from streams.formats.ingest.file_tail import FileDigest, FilePosition
 
 IN_MEMORY: Final = ":memory:"
 _VERSION: Final = 1
@@ -39,26 +39,40 @@ CREATE TABLE IF NOT EXISTS sent (
 _COLUMNS: Final = "device, inode, path, format, position, mark, first, last, state, reading, since"
 
 
-class FileRow(NamedTuple):
+class FileIdentity(NamedTuple):
+    """Which file it is, whatever its name."""
+
+    device: int
+    inode: int
+
+
+class Fingerprint(NamedTuple):
+    """Digests by which a file is known again: of its first line, and of the bytes before an offset."""
+
+    first: bytes
+    last: bytes
+
+
+class Checkpoint(NamedTuple):
     """How far a file was read.
 
     Attributes:
-        place, path: which file, and the name it had when it was read first. A rotated log has another one.
+        identity, path: which file, and the name it had when it was read first. A rotated log has another.
         format: the name of the format it is read as.
         position: offset after the last whole line that was read.
         mark: what of it was read, for an input that is not read by lines.
-        proof: by which it is known again.
+        fingerprint: by which it is known again.
         state: state of the adapter, as it gives it.
         reading: number of the reading; a file that is read from its beginning again has another one.
         since: records before this time are left out, in ms; 0 if none are.
     """
 
-    place: FilePosition
+    identity: FileIdentity
     path: str
     format: str
     position: int
     mark: str
-    proof: FileDigest
+    fingerprint: Fingerprint
     state: bytes
     reading: int
     since: int
@@ -164,13 +178,13 @@ class Store:
             self._base.execute("DELETE FROM readings WHERE id < ?", (number,))
             return number
 
-    def at(self, place: FilePosition) -> FileRow | None:
-        """Return what is known of the file at a place."""
-        return self._row("device = ? AND inode = ?", place)
+    def of(self, identity: FileIdentity) -> Checkpoint | None:
+        """Return the checkpoint of a file."""
+        return self._found("device = ? AND inode = ?", identity)
 
-    def called(self, path: str) -> FileRow | None:
-        """Return what is known of the file that had this name last."""
-        return self._row("path = ?", (_writable(path),))
+    def called(self, path: str) -> Checkpoint | None:
+        """Return the checkpoint of the file that had this name last."""
+        return self._found("path = ?", (_writable(path),))
 
     def count(self, key: bytes) -> _Count | None:
         """Return how often a record was met and sent."""
@@ -179,35 +193,35 @@ class Store:
         ).fetchone()
         return None if found is None else _Count(*found)
 
-    def save(self, row: FileRow | None, admitted: Admission) -> None:
+    def save(self, checkpoint: Checkpoint | None, admitted: Admission) -> None:
         """Remember at once how far a file was read and what was sent of it."""
         with self._transaction():
             self._base.executemany(
                 "INSERT OR REPLACE INTO sent VALUES (?, ?, ?, ?, ?, ?)",
                 [(self._destination, key, *count, self._day) for key, count in admitted.counts.items()],
             )
-            if row is not None:
-                if row.mark:  # programs replace documents by new files
+            if checkpoint is not None:
+                if checkpoint.mark:  # programs replace documents by new files
                     self._base.execute(
                         "DELETE FROM files WHERE destination = ? AND path = ?",
-                        (self._destination, _writable(row.path)),
+                        (self._destination, _writable(checkpoint.path)),
                     )
                 self._base.execute(
                     "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (
                         self._destination,
-                        *row.place,
-                        _writable(row.path),
-                        *row[2:5],
-                        *row.proof,
-                        row.state,
-                        row.reading,
-                        row.since,
+                        *checkpoint.identity,
+                        _writable(checkpoint.path),
+                        *checkpoint[2:5],
+                        *checkpoint.fingerprint,
+                        checkpoint.state,
+                        checkpoint.reading,
+                        checkpoint.since,
                         self._day,
                     ),
                 )
 
-    def _row(self, where: str, values: tuple[object, ...]) -> FileRow | None:
+    def _found(self, where: str, values: tuple[object, ...]) -> Checkpoint | None:
         query = (
             f"SELECT {_COLUMNS} FROM files WHERE destination = ? AND {where} ORDER BY reading DESC LIMIT 1"  # noqa: S608
         )
@@ -216,13 +230,13 @@ class Store:
         if found is None:
             return None
         device, inode, path, name, position, mark, first, last, state, reading, since = found
-        return FileRow(
-            FilePosition(device, inode),
+        return Checkpoint(
+            FileIdentity(device, inode),
             os.fsdecode(path),
             name,
             position,
             mark,
-            FileDigest(first, last),
+            Fingerprint(first, last),
             state,
             reading,
             since,
@@ -248,6 +262,37 @@ class Store:
                 f"{self._path}: {error}. It holds how far files were read. Make room, or give another file "
                 "with --state; everything is read and sent again then"
             ) from error
+
+
+@contextmanager
+def alone(state: Path, destination: str) -> Iterator[None]:
+    """Be the only process that sends to a destination: two would send everything twice.
+
+    The end of the process ends it, however it comes.
+
+    Raises:
+        ConfigurationError: another process does, or the folder cannot be written.
+    """
+    name = blake2b(destination.encode("utf-8", "replace"), digest_size=8).hexdigest()
+    path = state.with_name(f"{state.name}.{name}.lock")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise ConfigurationError(
+            f"{path}: {error}. Give a folder that can be written with --state"
+        ) from error
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(file)
+        raise ConfigurationError(
+            f"Another `eddy ingest` sends to {destination}. Stop it, or give another --state"
+        ) from error
+    try:
+        yield
+    finally:
+        os.close(file)
 
 
 def _writable(path: str) -> str | bytes:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from streams.formats.reading import InputFormat
+from streams.formats import jsonl, recorded_messages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class Recording:
     findings: frozenset[str]
     records: int
     rejected: int = 0
-    input_format: InputFormat = InputFormat.JSONL
+    input_format: str = jsonl.FORMAT.name
 
     @property
     def path(self) -> Path:
@@ -113,7 +113,7 @@ RECORDINGS: Final = (
         findings=frozenset(),
         records=24,
         rejected=14,
-        input_format=InputFormat.MESSAGES,
+        input_format=recorded_messages.FORMAT.name,
     ),
 )
 """Every recording, in the order of the documentation."""

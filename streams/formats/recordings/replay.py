@@ -8,8 +8,7 @@ from operator import itemgetter
 from typing import Any
 
 from streams.core.entry import Entry
-from streams.formats.message import TopicMessage, message
-from streams.formats.reading import entries
+from streams.formats.reading import TopicMessage, entries, message
 from streams.formats.recordings.catalogue import RECORDINGS, Recording
 
 

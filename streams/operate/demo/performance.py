@@ -14,7 +14,7 @@ from schemas.codec import Codec
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError
-from streams.formats.message import TopicMessage
+from streams.formats.reading import TopicMessage
 from streams.kafka.client import Stored
 from streams.operate.demo.account import ADVICE, ALERTS, DemoAccount
 from streams.operate.demo.cluster import PARTITIONS, Cluster

@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from streams.cli import main
-from streams.formats.adapters.registry import BY_NAME
-from streams.formats.ingest.single_instance_lock import alone
+from streams.formats.ingest.store import alone
+from streams.formats.registry import BY_NAME
 from tests.ports import own_port
 
 SAMPLES = Path(__file__).parents[2] / "samples"

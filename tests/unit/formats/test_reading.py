@@ -14,8 +14,7 @@ from streams.core.entry import Entry
 from streams.core.errors import ConfigurationError
 from streams.core.offline import judge
 from streams.formats.input_file import starts_with
-from streams.formats.message import TopicMessage, message
-from streams.formats.reading import InputFormat, entries, messages
+from streams.formats.reading import TopicMessage, entries, message, messages
 
 LOG = {
     "session_id": "s1",
@@ -55,10 +54,10 @@ def test_files_are_read_one_after_the_other(folder: Path) -> None:
 
 
 def test_a_format_can_be_prescribed(folder: Path) -> None:
-    [entry] = entries([str(folder / "c.log")], InputFormat.TRAJECTORY)
+    [entry] = entries([str(folder / "c.log")], "trajectory")
     assert entry.value is not None
     assert entry.value["event_id"] == "s1/0"
-    assert all(entry.value is None for entry in entries([str(folder / "b.log")], InputFormat.JSONL))
+    assert all(entry.value is None for entry in entries([str(folder / "b.log")], "jsonl"))
 
 
 def test_standard_input_is_read_as_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:

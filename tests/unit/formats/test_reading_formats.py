@@ -16,10 +16,10 @@ from streams.cli.text.intake_report import intake_lines
 from streams.core.errors import ConfigurationError
 from streams.formats.adapters.adapter import LONGEST_UNIT
 from streams.formats.adapters.mapped import mapped_format
-from streams.formats.adapters.registry import BY_NAME
-from streams.formats.input_names import known_places
 from streams.formats.intake import MOST_NAMED, Intake
 from streams.formats.reading import entries
+from streams.formats.registry import BY_NAME
+from streams.formats.sources import known_places
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 CLAUDE = SAMPLES / "claude_code" / "loop.jsonl"

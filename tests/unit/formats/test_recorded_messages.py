@@ -8,7 +8,7 @@ from streams.formats import recorded_messages
 
 
 def read(line: bytes) -> Entry:
-    [entry] = recorded_messages.read([line])
+    [entry] = recorded_messages.read(line)
     return entry
 
 
@@ -52,7 +52,9 @@ def test_bytes_are_recorded_in_base64() -> None:
     ],
 )
 def test_a_line_in_another_format_is_an_error_that_counts_the_messages(line: bytes) -> None:
-    entries = recorded_messages.read([b'{"value":"x"}', line])
-    assert next(entries).raw == b"x"
+    adapter = recorded_messages.FORMAT.start("a.jsonl")
+    [entry] = adapter.feed(b'{"value":"x"}')
+    assert isinstance(entry, Entry)
+    assert entry.raw == b"x"
     with pytest.raises(ConfigurationError, match="message 2"):
-        next(entries)
+        list(adapter.feed(line))

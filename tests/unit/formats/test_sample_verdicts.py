@@ -9,8 +9,8 @@ from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.level import Level
 from streams.core.domain.outcome import Scored
 from streams.core.offline import judge
-from streams.formats.adapters.registry import BY_NAME
 from streams.formats.reading import entries
+from streams.formats.registry import BY_NAME
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 LOOPING = 4

@@ -147,7 +147,7 @@ def test_what_identifies_the_event_is_not_made_up(name: str) -> None:
 
 
 def test_a_line_that_is_no_event_is_undecodable() -> None:
-    good, bad = trajectory.read([orjson.dumps(EVENT), b"{"])
+    [good], [bad] = trajectory.read(orjson.dumps(EVENT)), trajectory.read(b"{")
     assert good.key == "set::task/7"
     assert (bad.value, bad.problem, bad.raw) == (None, "undecodable", b"{")
 
@@ -158,7 +158,7 @@ def test_a_line_that_is_no_event_is_undecodable() -> None:
 @pytest.mark.parametrize("depth", [300, 1020])
 def test_nesting_to_the_limit_of_json_is_refused_like_any_other_wrong_type(field: str, depth: int) -> None:
     line = orjson.dumps({**EVENT, field: "DEEP"}).replace(b'"DEEP"', b"[" * depth + b"]" * depth)
-    [entry] = trajectory.read([line])
+    [entry] = trajectory.read(line)
     assert entry.value is not None
     outcome = admit(Record(0, 0, entry.key, None, entry.value), DEFAULTS)
     assert isinstance(outcome, Rejected) == (field != "action_status")

@@ -11,7 +11,7 @@ from pathlib import Path
 from streams.cli.top.log_source import LogSource
 from streams.cli.top.picture import picture
 from streams.core.detectors.settings import DEFAULTS
-from streams.formats.ingest.own_formats import AUTO, choice
+from streams.formats.format_detection import FormatDetection
 from tests.unit.formats.ingest.following import LOG
 
 HOUR_MS = 3_600_000
@@ -23,7 +23,7 @@ def now() -> int:
 
 @asynccontextmanager
 async def following(folder: Path, within_ms: int = HOUR_MS) -> AsyncIterator[LogSource]:
-    source = LogSource([str(folder)], choice(AUTO), DEFAULTS, now, within_ms)
+    source = LogSource([str(folder)], FormatDetection(), DEFAULTS, now, within_ms)
     reading = asyncio.create_task(source.run())
     try:
         await source.caught_up()

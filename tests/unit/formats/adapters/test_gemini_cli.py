@@ -9,8 +9,8 @@ import orjson
 from streams.formats.adapters import gemini_chat
 from streams.formats.adapters.adapter import CERTAIN, NO, Problem
 from streams.formats.adapters.gemini_cli import FORMAT
-from streams.formats.input_names import known_places
 from streams.formats.reading import entries
+from streams.formats.sources import known_places
 from tests.unit.formats.adapters.reading import event_ids, json_lines, logs, reasons
 
 START = {"sessionId": "s", "projectHash": "p"}

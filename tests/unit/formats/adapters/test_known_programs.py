@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from streams.core.errors import ConfigurationError
-from streams.formats.adapters.known_programs import what_it_is
+from streams.formats.format_detection import what_it_is
 from streams.formats.intake import Intake
 from streams.formats.reading import entries
 

@@ -9,7 +9,7 @@ from streams.core.errors import ConfigurationError
 from streams.formats.adapters import anthropic_messages, claude_code, openai_chat, openai_responses
 from streams.formats.adapters.conversation import EPOCH_MS
 from streams.formats.adapters.message_list import with_error_pattern
-from streams.formats.adapters.sniffing import sniffed
+from streams.formats.format_detection import sniffed
 from tests.unit.formats.adapters.reading import event_ids, json_lines, logs, read, reasons
 
 CHAT, RESPONSES, ANTHROPIC = openai_chat.FORMAT, openai_responses.FORMAT, anthropic_messages.FORMAT

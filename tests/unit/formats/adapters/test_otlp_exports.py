@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from streams.formats.adapters.otlp_spans import JSON_FORMAT
-from streams.formats.adapters.sniffing import sniffed
+from streams.formats.format_detection import sniffed
 from tests.unit.formats.adapters.reading import logs, reasons
 
 US = 1_795_377_405_000_000

@@ -1,6 +1,7 @@
 """Spans of OpenTelemetry: what is a call or a model, its values, its session, and the order of records."""
 
 import random
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -409,7 +410,9 @@ def shuffled(spans: list[Received], seed: int) -> list[Any]:
 @pytest.mark.parametrize("name", ["pai-5", "oa-openinference", "strands-new", "lc-openinference"])
 def test_spans_in_any_order_and_twice_give_the_same_records(name: str, seed: int) -> None:
     path = SAMPLES / "otlp_proto" / f"{name}.otlp"
-    requests = [ExportTraceServiceRequest.FromString(each) for each in cut_requests(path.read_bytes())]
+    requests = [
+        ExportTraceServiceRequest.FromString(each) for each in cut_requests(BytesIO(path.read_bytes()))
+    ]
     spans = [each for one in requests for each in spans_of_proto(one) if isinstance(each, Received)]
     expected = path.with_name(f"{name}.expected.jsonl").read_bytes().splitlines()
     assert shuffled(spans, seed) == [orjson.loads(line) for line in expected]
@@ -417,13 +420,13 @@ def test_spans_in_any_order_and_twice_give_the_same_records(name: str, seed: int
 
 @pytest.mark.parametrize("name", ["pai-5", "oa-openinference"])
 def test_protobuf_and_json_give_the_same(name: str) -> None:
-    proto = cut_requests((SAMPLES / "otlp_proto" / f"{name}.otlp").read_bytes())
+    proto = cut_requests(BytesIO((SAMPLES / "otlp_proto" / f"{name}.otlp").read_bytes()))
     lines = (SAMPLES / "otlp_json" / f"{name}.jsonl").read_bytes().splitlines()
     assert logs(PROTO_FORMAT, *proto) == logs(JSON_FORMAT, *lines)
 
 
 def test_requests_that_come_twice_give_their_records_once() -> None:
-    units = [*cut_requests((SAMPLES / "otlp_proto" / "pai-5.otlp").read_bytes())]
+    units = [*cut_requests(BytesIO((SAMPLES / "otlp_proto" / "pai-5.otlp").read_bytes()))]
     doubled = [unit for unit in units for _ in range(2)]
     assert logs(PROTO_FORMAT, *doubled) == logs(PROTO_FORMAT, *units)
 
@@ -467,14 +470,14 @@ def test_logs_and_metrics_are_left_out_and_counted() -> None:
 
 
 def test_one_bare_request_is_a_stream_of_one() -> None:
-    first = next(cut_requests((SAMPLES / "otlp_proto" / "pai-5.otlp").read_bytes()))
-    assert list(cut_requests(first)) == [first]
+    first = next(cut_requests(BytesIO((SAMPLES / "otlp_proto" / "pai-5.otlp").read_bytes())))
+    assert list(cut_requests(BytesIO(first))) == [first]
     assert PROTO_FORMAT.sniff(first, "dump.bin") == 100
 
 
 def test_a_stream_cut_within_a_request_gives_what_is_whole_and_one_problem() -> None:
     data = (SAMPLES / "otlp_proto" / "pai-5.otlp").read_bytes()
-    found = read(PROTO_FORMAT, *cut_requests(data[:-10]))
+    found = read(PROTO_FORMAT, *cut_requests(BytesIO(data[:-10])))
     assert [each.reason for each in found if isinstance(each, Problem)] == ["unreadable"]
     assert any(not isinstance(each, Problem) for each in found)
 

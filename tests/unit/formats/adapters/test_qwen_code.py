@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 
 from streams.formats.adapters.qwen_code import FORMAT
-from streams.formats.adapters.sniffing import sniffed
+from streams.formats.format_detection import sniffed
 from tests.unit.formats.adapters.reading import event_ids, logs, reasons
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from streams.core.errors import InfrastructureError
 from streams.formats.content import Content
+from streams.formats.format_detection import FormatDetection
 from streams.formats.ingest.account import IngestAccount
 from streams.formats.ingest.ingestion import Ingestion, IngestRequest
 from streams.formats.ingest.opening import Opening
-from streams.formats.ingest.own_formats import AUTO, EVERY, choice
-from streams.formats.ingest.places import candidates
 from streams.formats.ingest.sink import SentRecord
 from streams.formats.ingest.store import Store
+from streams.formats.sources import sources
 
 SAMPLES = Path(__file__).parents[3] / "samples"
 LOG = SAMPLES / "claude_code" / "loop.jsonl"
@@ -85,8 +85,8 @@ class World:
         begin = len(self.sink.records)
         named = [str(each) for each in paths or [self.folder]]
         ingestion = Ingestion(
-            lambda: candidates(named, EVERY),
-            Opening(store, choice(AUTO), since=self.since, follow=follow),
+            lambda: sources(named),
+            Opening(store, FormatDetection(), since=self.since, follow=follow),
             store,
             self.sink,
             Script(steps),

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from streams.core.errors import InfrastructureError
-from streams.formats.ingest import file_tail
+from streams.formats.ingest import tail
 from tests.unit.formats.ingest.following import LOG, Kept, World
 
 DATA = LOG.read_bytes()
@@ -217,8 +217,8 @@ async def test_a_last_line_without_its_end_counts_if_it_is_whole_and_once(world:
 async def test_a_line_that_is_too_long_is_passed_over_and_reported(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(file_tail, "LONGEST_UNIT", 100_000)
-    monkeypatch.setattr(file_tail, "_BLOCK", 4096)
+    monkeypatch.setattr(tail, "LONGEST_UNIT", 100_000)
+    monkeypatch.setattr(tail, "_BLOCK", 4096)
     log = world.folder / "a.jsonl"
     log.write_bytes(LINES[0] + b"x" * 200_000)
     found = await world.follow(lambda: append(log, b"y" * 200_000 + b"\n" + b"".join(LINES[1:])))

@@ -9,8 +9,9 @@ from typing import Any
 import orjson
 import pytest
 
+from streams.formats import units
 from streams.formats.content import Content
-from streams.formats.ingest import document_reader, log_reader
+from streams.formats.ingest import tail
 from tests.unit.formats.ingest.following import LOG, SAMPLES, World
 
 DOCUMENTS = [
@@ -167,8 +168,8 @@ async def test_a_log_is_read_under_a_name_that_is_not_utf_8_and_beside_links_in_
 async def test_a_packed_log_is_read_to_its_end_however_long_it_is(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(document_reader, "LONGEST_DOCUMENT", 1_000)
-    monkeypatch.setattr(document_reader, "LONGEST_UNIT", 50_000)
+    monkeypatch.setattr(units, "LONGEST_DOCUMENT", 1_000)
+    monkeypatch.setattr(units, "LONGEST_UNIT", 50_000)
     data = LOG.read_bytes() + b"x" * 120_000 + b"\n" + LOG.read_bytes().replace(b'"uuid":"', b'"uuid":"2-')
     (world.folder / "a.jsonl.gz").write_bytes(gzip.compress(data))
     found = await world.once()
@@ -180,7 +181,7 @@ async def test_a_packed_log_is_read_to_its_end_however_long_it_is(
 async def test_a_last_line_longer_than_is_read_is_a_problem(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log_reader, "LONGEST_UNIT", 50_000)
+    monkeypatch.setattr(tail, "LONGEST_UNIT", 50_000)
     (world.folder / "a.jsonl").write_bytes(LOG.read_bytes() + b"x" * 60_000)
     assert await world.once() == expected(LOG)
     assert world.account.sources["claude-code"].all_problems == {"unreadable": 1}

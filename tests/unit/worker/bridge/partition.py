@@ -6,6 +6,7 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,7 @@ def by_session(records: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, An
 def requests_of(name: str) -> list[bytes]:
     path = SAMPLES / name
     data = path.read_bytes()
-    return data.splitlines() if path.suffix == ".jsonl" else list(cut_requests(data))
+    return data.splitlines() if path.suffix == ".jsonl" else list(cut_requests(BytesIO(data)))
 
 
 def expected_of(name: str) -> dict[str, list[dict[str, Any]]]:

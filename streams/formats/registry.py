@@ -1,9 +1,10 @@
-"""The formats, in the order in which they are tried."""
+"""The formats, in the order in which they are tried: one line for each."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from streams.formats import avro_container, jsonl, recorded_messages, trajectory
 from streams.formats.adapters import (
     anthropic_messages,
     atif,
@@ -34,6 +35,10 @@ from streams.formats.adapters import (
 from streams.formats.adapters.adapter import Format
 
 FORMATS: Final[tuple[Format, ...]] = (
+    avro_container.FORMAT,
+    jsonl.FORMAT,
+    trajectory.FORMAT,
+    recorded_messages.FORMAT,
     otlp_spans.JSON_FORMAT,
     otlp_spans.PROTO_FORMAT,
     qwen_code.FORMAT,  # before Claude Code, whose envelope it has
@@ -63,3 +68,12 @@ FORMATS: Final[tuple[Format, ...]] = (
 )
 
 BY_NAME: Final = {each.name: each for each in FORMATS}
+
+FOREIGN: Final = tuple(each for each in FORMATS if not each.own)
+"""The formats of other programs."""
+
+AUTO: Final = "auto"
+"""What `--format` says where each input is looked at."""
+
+FORMAT_NAMES: Final = (AUTO, *BY_NAME)
+"""What a command takes as `--format`."""

@@ -20,9 +20,8 @@ from streams.core.entry import Entry
 from streams.core.errors import ConfigurationError
 from streams.formats.adapters.adapter import LONGEST_UNIT, Format, IntakeReason, Problem
 from streams.formats.adapters.otlp_spans import JSON_FORMAT, PROTO_FORMAT
-from streams.formats.ingest.file_tail import FileDigest, FilePosition
-from streams.formats.ingest.reader import Chunk, Reader
-from streams.formats.ingest.store import FileRow, Store
+from streams.formats.ingest.store import Checkpoint, FileIdentity, Fingerprint, Store
+from streams.formats.ingest.tail import Chunk, SourceTail
 from streams.observe.access import is_loopback
 
 HOLD_SECONDS: Final = 2.0
@@ -32,10 +31,10 @@ PATH: Final = "/v1/traces"
 _BY_TYPE: Final = {"application/json": JSON_FORMAT, "application/x-protobuf": PROTO_FORMAT}
 _ANSWERS: Final = {JSON_FORMAT.name: b"{}", PROTO_FORMAT.name: b""}
 
-Send = Callable[[Reader, Iterator[Chunk]], Awaitable[bool]]
+Send = Callable[[SourceTail, Iterator[Chunk]], Awaitable[bool]]
 
 
-class SpanReader:
+class SpanTail:
     """The spans that came in one encoding, read like an input.
 
     Args:
@@ -48,15 +47,16 @@ class SpanReader:
 
     def __init__(self, form: Format, store: Store) -> None:
         self.form, self.path = form, f"otlp:{form.name}"
-        self.row = store.called(self.path) or _new(self.path, form, store.new_reading())
-        self._adapter = form.resume(self.path, self.row.state) if self.row.state else form.start(self.path)
+        self.checkpoint = store.called(self.path) or _new(self.path, form, store.new_reading())
+        state = self.checkpoint.state
+        self._adapter = form.resume(self.path, state) if state else form.start(self.path)
         self._before = Counter(self._adapter.ignored)
-        self.holds = bool(self.row.state)
+        self.holds = bool(state)
         """Whether spans may wait."""
 
     @property
     def ignored(self) -> Counter[str]:
-        """What was left out by design since this reader began."""
+        """What was left out by design since this tail began."""
         return self._adapter.ignored - self._before
 
     def take(self, request: bytes) -> Chunk:
@@ -77,25 +77,25 @@ class SpanReader:
         """Tell that it is not."""
         return False
 
-    def rest(self) -> None:
+    def release(self) -> None:
         """Do nothing."""
 
     def _chunk(self, found: Iterable[Entry | Problem]) -> Chunk:
         listed = list(found)
-        self.row = self.row._replace(state=self._adapter.state())
-        return Chunk(listed, self.row.reading, self.row)
+        self.checkpoint = self.checkpoint._replace(state=self._adapter.state())
+        return Chunk(listed, self.checkpoint.reading, self.checkpoint)
 
 
-class OtlpDoor:
+class OtlpReceiver:
     """Answers exporters.
 
     Args:
         store: Remembers the states of the adapters between two starts.
-        send: Sends chunks of a reader; tells whether they are sent and remembered.
+        send: Sends chunks of a tail; tells whether they are sent and remembered.
     """
 
     def __init__(self, store: Store, send: Send) -> None:
-        self._readers = {each.name: SpanReader(each, store) for each in (JSON_FORMAT, PROTO_FORMAT)}
+        self._tails = {each.name: SpanTail(each, store) for each in (JSON_FORMAT, PROTO_FORMAT)}
         self._send = send
         self._lock = asyncio.Lock()
 
@@ -124,20 +124,20 @@ class OtlpDoor:
 
     async def release(self) -> None:
         """Send what waits, now and whenever the moment is over."""
-        for reader in self._readers.values():
+        for tail in self._tails.values():
             async with self._lock:
-                if reader.holds:
-                    await self._send(reader, reader.end())
+                if tail.holds:
+                    await self._send(tail, tail.end())
 
     async def _answer(self, request: web.Request) -> web.Response:
         form = _BY_TYPE.get(request.content_type)
         if form is None:
             raise web.HTTPUnsupportedMediaType
         body = await request.read()
-        reader = self._readers[form.name]
+        tail = self._tails[form.name]
         async with self._lock:
-            chunk = reader.take(body)
-            if not await self._send(reader, iter((chunk,))):
+            chunk = tail.take(body)
+            if not await self._send(tail, iter((chunk,))):
                 raise web.HTTPServiceUnavailable
         if any(isinstance(each, Problem) and each.reason is IntakeReason.UNREADABLE for each in chunk.found):
             raise web.HTTPBadRequest
@@ -173,6 +173,6 @@ def _place(url: str) -> tuple[str, int | None]:
     return found.hostname or "", port
 
 
-def _new(path: str, form: Format, reading: int) -> FileRow:
-    place = FilePosition(0, 1 + list(_ANSWERS).index(form.name))
-    return FileRow(place, path, form.name, 0, "", FileDigest(b"", b""), b"", reading, 0)
+def _new(path: str, form: Format, reading: int) -> Checkpoint:
+    identity = FileIdentity(0, 1 + list(_ANSWERS).index(form.name))
+    return Checkpoint(identity, path, form.name, 0, "", Fingerprint(b"", b""), b"", reading, 0)
