@@ -52,6 +52,6 @@ def otlp(
         process,
     )
     from streams.cli.running import run  # noqa: PLC0415
-    from streams.worker.bridge_wiring import bridge_engine_options, build  # noqa: PLC0415 - as in `eddy worker`
+    from streams.worker.wiring import bridge_engine_options, build_bridge  # noqa: PLC0415 - as in `eddy worker`
 
-    run(lambda: build(settings), bridge_engine_options(settings), settings.log_level)
+    run(lambda: build_bridge(settings), bridge_engine_options(settings), settings.log_level)
