@@ -1,5 +1,5 @@
-"""Other people's formats, read as DecisionLogs: JSON lines, Avro containers, trajectories, recorded messages.
+"""Files as records: logs, exports and traces of other programs, and what Eddy itself writes.
 
-`streams.formats.reading` is the door: it opens files, detects their format and yields one
-`streams.core.entry.Entry` per input record.
+`streams.formats.reading` says which module does what on the way from a path to one
+`streams.core.entry.Entry` for each record. `streams.formats.registry` lists the formats.
 """

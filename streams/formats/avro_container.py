@@ -34,6 +34,7 @@ _DAMAGE = (
     LookupError,
     TypeError,
     OverflowError,
+    MemoryError,  # a length that no file has
     struct.error,
     zlib.error,
     SchemaParseException,

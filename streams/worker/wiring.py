@@ -26,7 +26,6 @@ from streams.observe.logs import logging_config
 from streams.observe.readings import Readings
 from streams.observe.settings import BridgeSettings, WorkerSettings, load
 from streams.observe.web import HealthServer
-from streams.worker import agents
 from streams.worker.aggregation import Aggregation
 from streams.worker.app import RunApp
 from streams.worker.batch import Job
@@ -34,6 +33,7 @@ from streams.worker.bridge.bridge import Bridge, BridgeOptions
 from streams.worker.bridge_metrics import BridgeCounts
 from streams.worker.bridge_process import BridgeApp
 from streams.worker.endpoints import connection, open_codec
+from streams.worker.faust import agents
 from streams.worker.faust.pass_through import check_pass_through
 from streams.worker.faust.transport_options import TransportOptions
 from streams.worker.health.broker_watch import BrokerWatch

@@ -162,15 +162,6 @@ terminal = "last"
 )._replace(name="mapped-csv")
 
 _WRITTEN: dict[str, bytes] = {
-    "gemini-chat": b"""{"sessionId": "s", "projectHash": "p", "messages": [
-        {"id": "u1", "timestamp": "2025-09-01T00:00:00Z", "type": "user", "content": "Fix it"},
-        {"id": "m1", "type": "gemini", "content": "I look.", "tokens": {"total": 9}, "toolCalls": [
-            {"id": "c1", "name": "run", "args": {"command": "ls"}, "status": "cancelled", "result": [
-                {"functionResponse": {"response": {"output": "Output: no\\nExit Code: 1"}}}]}]}]}""",
-    "swe-agent": b"""{"trajectory": [
-        {"action": "open \\"a.py\\" 10\\n", "observation": "x = 1", "thought": "I look."},
-        {"action": "", "thought": "I give up."}
-    ], "history": [], "info": {"exit_status": "submitted", "model_stats": {"tokens_sent": 9}}}""",
     "mapped-json": b"""{"run": {"id": "r1"}, "id": "e1", "time": 1795376349.5, "agent": "a", "goal": "g", """
     b""""tool": {"name": "search", "input": {"q": "x"}}, "output": [{"text": "no"}], "status": "error", """
     b""""code": 1, "error": "no", "thought": "I look.", "usage": {"total": 9, "cost": 0.5}, "event": ""}"""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import date
 from decimal import Decimal
+from typing import NamedTuple
 from uuid import UUID
 
 import fastavro
@@ -17,10 +18,11 @@ from streams.core.detectors.settings import DEFAULTS
 from streams.core.entry import Entry
 from streams.core.errors import ConfigurationError
 from streams.core.offline import judge
-from streams.formats import avro_container, jsonl, recorded_messages, trajectory
 from streams.formats.adapters.adapter import Format, Problem
 from streams.formats.reading import message
+from streams.formats.registry import FORMATS
 from streams.formats.units import InputReader
+from tests.checks.test_adapters import SAMPLES
 from tests.fuzz.decoding import recorded
 from tests.fuzz.target import Target
 from tests.unit.schemas.samples import fullest
@@ -108,9 +110,38 @@ _EVENT = (
     "0001-01-01",
 )
 _LOGICAL = ("logicalType", "uuid", "decimal", "timestamp-millis", "time-micros", "date", "avro.codec", "null")
-JSON_LINES = Target("jsonl", _attack(jsonl.FORMAT), _json_lines)
-RECORDED = Target(
-    "recorded", _attack(recorded_messages.FORMAT), _messages, ("value_base64", "timestamp", '"key":null')
-)
-TRAJECTORIES = Target("trajectories", _attack(trajectory.FORMAT), _trajectories, _EVENT)
-CONTAINERS = Target("containers", _attack(avro_container.FORMAT), _containers, _LOGICAL)
+
+
+class _Written(NamedTuple):
+    """What is written by hand for the target of a format.
+
+    Attributes:
+        name: name of the target; other targets have the names of two formats.
+        seeds: what a run begins with, beside the samples.
+        words: what is worth putting into the bytes.
+    """
+
+    name: str
+    seeds: Callable[[], Iterable[bytes]] = tuple
+    words: tuple[str, ...] = ()
+
+
+_WRITTEN = {
+    "jsonl": _Written("jsonl", _json_lines),
+    "messages": _Written("recorded", _messages, ("value_base64", "timestamp", '"key":null')),
+    "trajectory": _Written("trajectories", _trajectories, _EVENT),
+    "avro": _Written("containers", _containers, _LOGICAL),
+}
+
+
+def _target(form: Format) -> Target:
+    written = _WRITTEN.get(form.name, _Written(form.name))
+
+    def seeds() -> Iterator[bytes]:
+        yield from written.seeds()
+        yield from (path.read_bytes() for path in sorted((SAMPLES / form.name).glob("loop.*")))
+
+    return Target(written.name, _attack(form), seeds, written.words)
+
+
+FILES = tuple(_target(each) for each in FORMATS if each.own)

@@ -105,12 +105,12 @@ class PartsTail:
         state = checkpoint.state
         self._adapter = form.resume(self._name, state) if state else form.start(self._name)
         self._before = Counter(self._adapter.ignored)
-        self._unfinished: Counter[str] = Counter()
+        self._at_end: Counter[str] = Counter()
 
     @property
     def ignored(self) -> Counter[str]:
         """What was left out by design since this tail began."""
-        return self._adapter.ignored - self._before + self._unfinished
+        return self._adapter.ignored - self._before + self._at_end
 
     def read(self) -> Iterator[Chunk]:
         """Yield what new parts say. The newest one waits until it is a whole value."""
@@ -137,9 +137,10 @@ class PartsTail:
             if isinstance(unit, Problem):
                 found.append(unit)
             elif is_unfinished(unit, self.form):
-                self._unfinished[UNFINISHED] += 1
+                self._at_end = Counter({UNFINISHED: 1})
             else:
                 found.extend(adapter.feed(unit))
+                self._at_end = adapter.ignored - self._adapter.ignored
         yield Chunk([*found, *adapter.close()], self.checkpoint.reading, None, early=True)
 
     def is_replaced(self) -> bool:

@@ -102,12 +102,12 @@ class LogTail:
         self._seen: tuple[FileIdentity, int, int] | None = None
         self.is_rewritten = False
         self._is_damaged = False
-        self._unfinished: Counter[str] = Counter()
+        self._at_end: Counter[str] = Counter()
 
     @property
     def ignored(self) -> Counter[str]:
         """What was left out by design since this tail began."""
-        return self._adapter.ignored - self._before + self._unfinished
+        return self._adapter.ignored - self._before + self._at_end
 
     def read(self) -> Iterator[Chunk]:
         """Yield what came since the last time; nothing if the file was rewritten."""
@@ -141,9 +141,10 @@ class LogTail:
         if len(last) > LONGEST_UNIT:
             found = [too_long(self.path)]
         elif is_unfinished(last, self.form):
-            self._unfinished = Counter({UNFINISHED: 1})
+            self._at_end = Counter({UNFINISHED: 1})
         else:
             found, _damage = self._fed([last])
+            self._at_end = self._adapter.ignored - grown.ignored
         found.extend(self._adapter.close())
         self._adapter = grown
         yield Chunk(found, self.checkpoint.reading, None, early=True)

@@ -3,6 +3,7 @@
 import datetime as dt
 import uuid
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import fastavro
@@ -145,3 +146,10 @@ def test_any_flipped_byte_gives_records_or_an_error_that_says_so() -> None:
         except ConfigurationError:
             damaged += 1
     assert damaged > 0
+
+
+def test_a_length_that_no_file_has_is_damage(tmp_path: Path) -> None:
+    path = tmp_path / "a.avro"
+    path.write_bytes(b"Obj\x01" + b"\x02" + b"\xfe\xff\xff\xff\xff\xff\xff\xff\x7f" + b"avro.schema")
+    with pytest.raises(ConfigurationError, match="damaged Avro container"), path.open("rb") as stream:
+        list(avro_container.read(stream))

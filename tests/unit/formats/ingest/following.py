@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from streams.core.errors import InfrastructureError
+from streams.formats.adapters.adapter import Format
 from streams.formats.content import Content
 from streams.formats.format_detection import FormatDetection
 from streams.formats.ingest.account import IngestAccount
@@ -71,6 +72,7 @@ class World:
     notices: list[str] = field(default_factory=list)
     content: Content = Content.FULL
     since: int = 0
+    mapped: Format | None = None
 
     async def follow(self, *steps: Step, paths: Sequence[Path] = ()) -> list[Any]:
         """Follow while the steps happen, one a second, and look for what they leave."""
@@ -86,7 +88,7 @@ class World:
         named = [str(each) for each in paths or [self.folder]]
         ingestion = Ingestion(
             lambda: sources(named),
-            Opening(store, FormatDetection(), since=self.since, follow=follow),
+            Opening(store, FormatDetection(mapped=self.mapped), since=self.since, follow=follow),
             store,
             self.sink,
             Script(steps),
