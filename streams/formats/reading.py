@@ -13,6 +13,7 @@ This is the one way from bytes to records:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -22,11 +23,11 @@ from streams.core.entry import Entry
 from streams.core.errors import ConfigurationError
 from streams.formats.adapters.adapter import Format, IntakeReason, Problem, UnitKind
 from streams.formats.format_detection import FormatDetection, nothing_fits, what_it_is
-from streams.formats.input_file import DAMAGE, STANDARD_INPUT, STANDARD_INPUT_NAME, open_input
+from streams.formats.input_file import STANDARD_INPUT, STANDARD_INPUT_NAME, open_input
 from streams.formats.intake import Intake
 from streams.formats.registry import AUTO
 from streams.formats.sources import Source, parts, sources
-from streams.formats.units import InputReader
+from streams.formats.units import InputReader, together
 
 RECORDS_AT_ONCE: Final = 256
 """Records of a file that are read before the first of them is passed on: a tenth less CPU than one by one.
@@ -128,7 +129,7 @@ class _Reading:
                     reader = InputReader(form, name)
                     found = self._counted(reader, reader.read(whole), 1, name)
                     is_log = form.kind is UnitKind.LINES and not form.own and Path(source.path).is_file()
-                    yield from _together(found) if is_log else found
+                    yield from chain.from_iterable(together(found, RECORDS_AT_ONCE)) if is_log else found
                 elif head.strip():
                     self._intake.stranger(name, what_it_is(head, source.path))
         except ConfigurationError as error:
@@ -178,18 +179,3 @@ class _Reading:
         if len(self._seen) < MOST_REMEMBERED:
             self._seen.add(key)
         return False
-
-
-def _together(found: Iterator[Entry]) -> Iterator[Entry]:
-    """Yield records, `RECORDS_AT_ONCE` of them read together; those before an error, too."""
-    held: list[Entry] = []
-    try:
-        for entry in found:
-            held.append(entry)
-            if len(held) >= RECORDS_AT_ONCE:
-                yield from held
-                held.clear()
-    except DAMAGE:
-        yield from held
-        raise
-    yield from held

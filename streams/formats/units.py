@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from streams.core.entry import Entry
 from streams.core.errors import ConfigurationError
@@ -26,6 +26,7 @@ BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 UNFINISHED: Final = "unfinished line"
 """What a last line that was cut is ignored as: its writer may not be done."""
 
+T = TypeVar("T")
 _CHUNK: Final = 1 << 16
 
 
@@ -110,6 +111,21 @@ class InputReader:
                     return
             if line.strip():
                 yield line.rstrip(b"\r\n")
+
+
+def together(found: Iterator[T], most: int) -> Iterator[list[T]]:
+    """Yield what was found, so much together; what came before an error, too."""
+    held: list[T] = []
+    try:
+        for each in found:
+            held.append(each)
+            if len(held) >= most:
+                yield held
+                held = []
+    except (*DAMAGE, ConfigurationError):
+        yield held
+        raise
+    yield held
 
 
 def is_unfinished(line: bytes, form: Format) -> bool:

@@ -13,9 +13,9 @@ from streams.formats.adapters.adapter import Format, IntakeReason, Problem
 from streams.formats.adapters.record import UNDECODABLE, decoded
 from streams.formats.ingest.store import Checkpoint
 from streams.formats.ingest.tail import Chunk, identity_of
-from streams.formats.input_file import DAMAGE, open_input
+from streams.formats.input_file import open_input
 from streams.formats.sources import Source, parts
-from streams.formats.units import UNFINISHED, InputReader, is_unfinished, read_part
+from streams.formats.units import UNFINISHED, InputReader, is_unfinished, read_part, together
 
 _TOGETHER: Final = 500
 """Records of a document that are sent together."""
@@ -58,7 +58,7 @@ class DocumentTail:
         again = True
         try:
             with open_input(self.path) as stream:
-                for chunk in _together(reader.read(stream)):
+                for chunk in together(reader.read(stream), _TOGETHER):
                     yield Chunk(chunk, reading, None, again=again)
                     again = False
         except ConfigurationError as error:
@@ -155,20 +155,3 @@ class PartsTail:
 
     def _new(self) -> list[Path]:
         return [each for each in parts(self._source) if str(each) > self.checkpoint.mark]
-
-
-def _together(found: Iterator[Entry | Problem]) -> Iterator[list[Entry | Problem]]:
-    """Yield what was found, so much together; what came before an error, too."""
-    held: list[Entry | Problem] = []
-    try:
-        for each in found:
-            held.append(each)
-            if len(held) == _TOGETHER:
-                yield held
-                held = []
-    except (*DAMAGE, ConfigurationError):
-        if held:
-            yield held
-        raise
-    if held:
-        yield held
