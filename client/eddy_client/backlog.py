@@ -10,7 +10,7 @@ _OVERHEAD = 400
 """Bytes that a record takes beside its texts, about."""
 
 
-class Waiting(NamedTuple):
+class PendingRecord(NamedTuple):
     """A record that waits, the bytes that it counts for, and how many missing records it reports."""
 
     session_id: str
@@ -32,7 +32,7 @@ class Backlog:
 
     def __init__(self, most_records: int, most_bytes: int) -> None:
         self._most_records, self._most_bytes = most_records, most_bytes
-        self._waiting: deque[Waiting] = deque()
+        self._waiting: deque[PendingRecord] = deque()
         self._bytes = 0
         self._gaps: Counter[str] = Counter()
         # A signal handler of the agent may put a record while its thread is putting one.
@@ -59,17 +59,17 @@ class Backlog:
             self._gaps[session_id] -= gap  # no more: the thread that sends may have lost another meanwhile
             if self._gaps[session_id] <= 0:
                 del self._gaps[session_id]
-            self._waiting.append(Waiting(session_id, record, texts + _OVERHEAD, gap))
+            self._waiting.append(PendingRecord(session_id, record, texts + _OVERHEAD, gap))
             self._bytes += texts + _OVERHEAD
         self.arrived.set()
         return True
 
-    def lost(self, record: Waiting) -> None:
+    def lost(self, record: PendingRecord) -> None:
         """Count a record that was taken and could not be sent, and the missing ones that it reported."""
         with self._lock:
             self._gaps[record.session_id] += 1 + record.gap
 
-    def take(self) -> Waiting | None:
+    def take(self) -> PendingRecord | None:
         """Return the oldest record, None if none waits. It counts until `done`."""
         with self._lock:
             if not self._waiting:

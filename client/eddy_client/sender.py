@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from eddy_client.backlog import Backlog, Waiting
+from eddy_client.backlog import Backlog, PendingRecord
 from eddy_client.transport import Transport
 
 _POLL_S, _SHORT_S, _PAUSE_S = 0.2, 0.05, 1.0
@@ -88,7 +88,7 @@ class Sender:
             transport.work(_SHORT_S)
             self._stopping.wait(min(_SHORT_S, self._left()))
 
-    def _settled(self, waiting: Waiting, ok: bool) -> None:
+    def _settled(self, waiting: PendingRecord, ok: bool) -> None:
         if ok:
             self.sent += 1
         else:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol
 
 from streams.alerts.pending_delivery import AlertDeadLetter
-from streams.alerts.progress import Beyond
+from streams.alerts.progress import PartlyDelivered
 from streams.core.domain.outgoing import Headers, Outgoing
 from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError
@@ -55,7 +55,7 @@ class SinkOffsets(NamedTuple):
 
     start: int
     sinks: Mapping[str, int]
-    beyond: Mapping[str, Beyond] = MappingProxyType({})
+    beyond: Mapping[str, PartlyDelivered] = MappingProxyType({})
     partitions: int | None = None
 
     @classmethod
@@ -71,7 +71,7 @@ class SinkOffsets(NamedTuple):
                 start,
                 {str(name): int(at) for name, at in sinks.items()},
                 {
-                    str(name): Beyond(int(end), tuple(map(int, waiting)))
+                    str(name): PartlyDelivered(int(end), tuple(map(int, waiting)))
                     for name, (end, waiting) in beyond.items()
                 },
                 partitions if isinstance(partitions, int) else None,

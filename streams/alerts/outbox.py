@@ -17,7 +17,7 @@ from itertools import count
 from typing import Final
 
 from streams.alerts.pending_delivery import AlertDeadLetter, PendingDelivery, together
-from streams.alerts.progress import Beyond, DeliveryProgress
+from streams.alerts.progress import DeliveryProgress, PartlyDelivered
 from streams.alerts.sinks.delivery import Delivery, DeliveryStep
 from streams.alerts.sinks.request import Delivered, Gone, Outcome, SinkRefused, TryAgain
 from streams.alerts.sinks.sink import Chat, Sink, Traits
@@ -242,7 +242,7 @@ class Outbox:
         offset: int,
         open_now: Iterable[Delivery],
         now: float,
-        beyond: Beyond | None = None,
+        beyond: PartlyDelivered | None = None,
     ) -> None:
         """Serve a partition.
 
@@ -271,7 +271,7 @@ class Outbox:
         """Return the offset before which nothing waits."""
         return self._progress[partition].mark
 
-    def beyond(self, partition: int) -> Beyond | None:
+    def beyond(self, partition: int) -> PartlyDelivered | None:
         """Return what was delivered beyond the mark, None if nothing was."""
         return self._progress[partition].beyond()
 

@@ -9,7 +9,7 @@ REMEMBERED: Final = 200
 """Offsets that wait, each told from those around it that do not: what all sinks have fits into one record."""
 
 
-class Beyond(NamedTuple):
+class PartlyDelivered(NamedTuple):
     """What a sink has although something before it waits.
 
     Attributes:
@@ -33,13 +33,13 @@ class DeliveryProgress:
     ...     progress.begin(offset)
     >>> progress.end(9)
     >>> progress.mark, progress.beyond()
-    (7, Beyond(end=10, waiting=(7,)))
+    (7, PartlyDelivered(end=10, waiting=(7,)))
     >>> progress.end(7)
     >>> progress.mark
     10
     """
 
-    def __init__(self, start: int, beyond: Beyond | None = None) -> None:
+    def __init__(self, start: int, beyond: PartlyDelivered | None = None) -> None:
         self._start = start
         self._end = self._next = start if beyond is None else max(start, beyond.end)
         #: What waited before the start, and was not read again yet.
@@ -57,7 +57,7 @@ class DeliveryProgress:
         """The offset to go on from after a restart."""
         return min((*self._waiting[:1], *self._expected[:1], self._next))
 
-    def beyond(self) -> Beyond | None:
+    def beyond(self) -> PartlyDelivered | None:
         """Return what is over behind the mark, None if nothing is. Of many that wait only the first count."""
         waiting, end = [*self._waiting, *self._expected], self._next
         if len(waiting) > REMEMBERED:
@@ -65,7 +65,7 @@ class DeliveryProgress:
             del waiting[REMEMBERED:]
         while waiting and waiting[-1] == end - 1:
             end = waiting.pop()
-        return Beyond(end, tuple(waiting)) if waiting else None
+        return PartlyDelivered(end, tuple(waiting)) if waiting else None
 
     def is_behind(self, offset: int) -> bool:
         """Tell whether what stands at an offset was over before the start."""

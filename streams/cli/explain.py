@@ -83,47 +83,47 @@ def explain(
     """  # noqa: D301
     if files and from_brokers:
         raise click.UsageError("Give files or --topic, not both.")
-    told = Explanation(session_id)
+    explanation = Explanation(session_id)
     shown: deque[Scored] = deque(maxlen=None if every_step else last)
     state: dict[str, Any] | None = None
     if from_brokers:
-        asyncio.run(_from_topic(bootstrap_servers, told, shown))
+        asyncio.run(_from_topic(bootstrap_servers, explanation, shown))
     elif files or not worker:
         settings = settings_in_force(settings_path)
         paths = files or known_files()
 
         def judge() -> SessionFile:
-            source, intake = SessionFile(told.session_id, settings), Intake()
-            _take(source.judge(entries(paths, input_format, intake, mapped)), told, shown)
-            if told.records:
+            source, intake = SessionFile(explanation.session_id, settings), Intake()
+            _take(source.judge(entries(paths, input_format, intake, mapped)), explanation, shown)
+            if explanation.records:
                 report_intake(intake)
             return source
 
         source = judge()
-        if not told.records and "-" not in files and (whole := source.completed()):
-            told.session_id = whole
+        if not explanation.records and "-" not in files and (whole := source.completed()):
+            explanation.session_id = whole
             source = judge()
-        if not told.records:
+        if not explanation.records:
             raise source.missing()
         state = None if source.state is None else standing(source.state, settings)
     if worker:
-        state = asyncio.run(standing_at(worker, told.session_id, token))
+        state = asyncio.run(standing_at(worker, explanation.session_id, token))
     if as_json:
-        echo_json(_document(told, shown, state))
+        echo_json(_document(explanation, shown, state))
     else:
-        _write(told, shown, state, every_step=every_step)
+        _write(explanation, shown, state, every_step=every_step)
 
 
-def _take(judgements: Iterable[Judgement], told: Explanation, shown: deque[Scored]) -> None:
+def _take(judgements: Iterable[Judgement], explanation: Explanation, shown: deque[Scored]) -> None:
     for judgement in judgements:
-        told.add(judgement)
+        explanation.add(judgement)
         if isinstance(judgement.outcome, Scored):
             if len(shown) == shown.maxlen:
-                told.before = shown[0]
+                explanation.before = shown[0]
             shown.append(judgement.outcome)
 
 
-async def _from_topic(bootstrap_servers: str | None, told: Explanation, shown: deque[Scored]) -> None:
+async def _from_topic(bootstrap_servers: str | None, explanation: Explanation, shown: deque[Scored]) -> None:
     # Imported here: the Kafka client takes half a second, and files do not need it.
     from streams.kafka.client import connect  # noqa: PLC0415
     from streams.observe.settings import RecordSettings, load  # noqa: PLC0415
@@ -135,43 +135,43 @@ async def _from_topic(bootstrap_servers: str | None, told: Explanation, shown: d
     try:
         async with (
             connect(connection(settings)) as brokers,
-            aclosing(from_topic(brokers, codec, told.session_id)) as judgements,
+            aclosing(from_topic(brokers, codec, explanation.session_id)) as judgements,
         ):
             async for judgement in judgements:
-                told.session_id = judgement.session_id or told.session_id
-                _take([judgement], told, shown)
+                explanation.session_id = judgement.session_id or explanation.session_id
+                _take([judgement], explanation, shown)
     finally:
         await codec.close()
 
 
 def _write(
-    told: Explanation, shown: deque[Scored], state: dict[str, Any] | None, *, every_step: bool
+    explanation: Explanation, shown: deque[Scored], state: dict[str, Any] | None, *, every_step: bool
 ) -> None:
     write = standard_output()
     if shown:
-        if len(shown) < told.scored:
-            part = f"The last {len(shown):,} of {told.scored:,} records; --all shows every one."
+        if len(shown) < explanation.scored:
+            part = f"The last {len(shown):,} of {explanation.scored:,} records; --all shows every one."
             echo(f"{part} What stands below them is about all.")
-        spent = 0.0 if told.before is None else told.before.decision.cumulative_cost or 0.0
+        spent = 0.0 if explanation.before is None else explanation.before.decision.cumulative_cost or 0.0
         timeline = SessionTimeline(shown[0].decision, every_step=every_step, spent=spent)
         for scored in shown:
             timeline.add(scored)
         steps = timeline.end()
         for line in (timeline.heading(timeline.totals()), COLUMNS, *steps):
             write(line)
-    for line in explanation_lines(told, state):
+    for line in explanation_lines(explanation, state):
         write(line)
 
 
-def _document(told: Explanation, shown: deque[Scored], state: dict[str, Any] | None) -> dict[str, Any]:
-    newest = told.newest
+def _document(explanation: Explanation, shown: deque[Scored], state: dict[str, Any] | None) -> dict[str, Any]:
+    newest = explanation.newest
     return {
-        "session_id": told.session_id,
-        "records": told.records,
-        "scored": told.scored,
-        "duplicates": told.duplicates,
-        "rejected": told.rejected,
-        "refusals": [{"offset": offset, "problems": problems} for offset, problems in told.refusals],
+        "session_id": explanation.session_id,
+        "records": explanation.records,
+        "scored": explanation.scored,
+        "duplicates": explanation.duplicates,
+        "rejected": explanation.rejected,
+        "refusals": [{"offset": offset, "problems": problems} for offset, problems in explanation.refusals],
         "timeline": [scored.enriched for scored in shown],
         "fired": [
             {
@@ -182,10 +182,10 @@ def _document(told: Explanation, shown: deque[Scored], state: dict[str, Any] | N
                 "last_offset": firing.last,
                 "evidence": firing.evidence,
             }
-            for firing in told.firings.values()
+            for firing in explanation.firings.values()
         ],
-        "episodes": list(told.course),
+        "episodes": list(explanation.course),
         "eddy": None if newest is None else newest.enriched["eddy"],
         "standing": state,
-        "because": verdict_sentence(told, state),
+        "because": verdict_sentence(explanation, state),
     }

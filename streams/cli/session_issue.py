@@ -43,7 +43,7 @@ _POLL_SECONDS: Final = 0.2
 class CommandPost:
     """What the commands work with."""
 
-    desk: CommandPublisher
+    publisher: CommandPublisher
     trail: Trail
 
 
@@ -59,8 +59,8 @@ async def open_post(bootstrap_servers: str | None) -> AsyncIterator[CommandPost]
     async with connect(connection(settings)) as brokers:
         codec = await open_codec(settings, CONTROL_SUBJECTS)
         try:
-            desk = CommandPublisher(brokers, codec, settings.command_key_bytes)
-            yield CommandPost(desk=desk, trail=Trail(brokers, codec))
+            publisher = CommandPublisher(brokers, codec, settings.command_key_bytes)
+            yield CommandPost(publisher=publisher, trail=Trail(brokers, codec))
         finally:
             await codec.close()
 
@@ -92,7 +92,7 @@ async def issue(command: Command, *, wait_s: float, as_json: bool, bootstrap_ser
         following = await post.trail.follow(command.session_id, command.issued_at - PRESENT_MS)
         guards = _covered(command, await following.advance())
         record = audit_of([command], new_id(command.issued_at))
-        [place] = await issued(post.desk, [command], record)
+        [place] = await issued(post.publisher, [command], record)
         if not as_json:
             echo(asked_line(command, place))
         found: Mapping[Guard, GuardAnswer] = {}

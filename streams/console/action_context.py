@@ -38,13 +38,13 @@ class ActionContext:
     """What actions are done with.
 
     Attributes:
-        desk: Where commands and audit records are published.
+        publisher: Where commands and audit records are published.
         known: What is known of the sessions.
         passed: Waits for the console's own fold, so that who acts sees what they did.
         chance: Returns so many random bytes.
     """
 
-    desk: CommandPublisher
+    publisher: CommandPublisher
     known: SessionQueries
     passed: Passed
     chance: Callable[[int], bytes] = os.urandom

@@ -17,17 +17,17 @@ from streams.control.issuing import audit_of, issued
 from streams.core.domain.topic import Topic
 
 
-def routes(console: Console, acting: ActionContext) -> Sequence[web.RouteDef]:
+def routes(console: Console, context: ActionContext) -> Sequence[web.RouteDef]:
     """Return the routes of the actions, which `Access` lets operators through to, and the page of holds."""
 
     async def command(request: web.Request) -> web.Response:
-        form, who = await form_sent(request), acting.who(request, console.clock())
-        commands = commands_of(form, who, acting.known.live)
+        form, who = await form_sent(request), context.who(request, console.clock())
+        commands = commands_of(form, who, context.known.live)
         if refused := console.access.commands(len(commands)):
             return await console.access.refuse(request, refused)
         record = audit_of(commands, who.new_id())
-        places = await issued(acting.desk, commands, record)
-        visible = await acting.visible(Topic.SESSION_COMMANDS, places)
+        places = await issued(context.publisher, commands, record)
+        visible = await context.visible(Topic.SESSION_COMMANDS, places)
         return done(
             console,
             request,
@@ -43,10 +43,10 @@ def routes(console: Console, acting: ActionContext) -> Sequence[web.RouteDef]:
         )
 
     async def triage(request: web.Request) -> web.Response:
-        form, who = await form_sent(request), acting.who(request, console.clock())
-        records = triage_of(form, who, acting.known.seen)
-        places = await acting.desk.audit_all(records)
-        visible = await acting.visible(Topic.CONSOLE_ACTIONS, places)
+        form, who = await form_sent(request), context.who(request, console.clock())
+        records = triage_of(form, who, context.known.seen)
+        places = await context.publisher.audit_all(records)
+        visible = await context.visible(Topic.CONSOLE_ACTIONS, places)
         content = {
             "id": records[-1].id,
             "place": places[-1],
@@ -59,7 +59,7 @@ def routes(console: Console, acting: ActionContext) -> Sequence[web.RouteDef]:
     return [
         web.post("/actions/commands", command),
         web.post("/actions/triage", triage),
-        *hold.routes(console, acting.known),
+        *hold.routes(console, context.known),
     ]
 
 

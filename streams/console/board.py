@@ -58,7 +58,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class FeedReadings:
+class FollowerReadings:
     """How far the reading is.
 
     Attributes:
@@ -104,7 +104,7 @@ class Board(Protocol):
             ConfigurationError: as for `alerts`.
         """
 
-    def readings(self) -> FeedReadings:
+    def readings(self) -> FollowerReadings:
         """Return how far the reading is."""
 
     def look_at(self, sessions: frozenset[str]) -> None:

@@ -62,7 +62,7 @@ SCREENS: Final = (
 """Those without a title are reached from others only."""
 
 
-class DoorPages:
+class TemplatePages:
     """Makes them from a template.
 
     Args:
@@ -115,7 +115,7 @@ def console_on(
         settings=settings,
         board=board,
         pages=pages,
-        access=Access.of(settings, pages=DoorPages(pages), audit=audit, clock=clock),
+        access=Access.of(settings, pages=TemplatePages(pages), audit=audit, clock=clock),
         redaction=Redaction.of(settings),
         clock=clock,
         screens=tuple(each for each in (*SCREENS, *beside) if board.live or not each.needs_broker),

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import orjson
 
-from streams.console.board import Facts, FeedReadings, Steps
+from streams.console.board import Facts, FollowerReadings, Steps
 from streams.console.session_facts import session_facts
 from streams.console.step import RecordStep
 from streams.console.workers import SessionStanding
@@ -124,9 +124,9 @@ class FileBoard:
             "empty_text": "No session matches. Remove a word of the filter.",
         }
 
-    def readings(self) -> FeedReadings:
+    def readings(self) -> FollowerReadings:
         """Return that all is read."""
-        return FeedReadings()
+        return FollowerReadings()
 
     def look_at(self, sessions: frozenset[str]) -> None:
         """Do nothing: everything is read already."""

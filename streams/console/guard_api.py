@@ -19,7 +19,7 @@ from streams.console.live import frame
 from streams.console.read_model.control import standing
 from streams.console.read_model.model import ReadModel
 from streams.console.read_model.rows import CommandRow
-from streams.console.topic_follower import Feed
+from streams.console.topic_follower import TopicFollower
 from streams.control.ack import Ack, Status
 from streams.control.publisher import CommandPublisher
 from streams.control.reading import MalformedError
@@ -76,7 +76,7 @@ class ReadCommands:
     """`Commanded`, of the read model."""
 
     model: ReadModel
-    feed: Feed
+    feed: TopicFollower
     clock: Callable[[], int]
 
     def is_complete(self) -> bool:
@@ -131,13 +131,13 @@ class GuardApi:
 
     Args:
         commanded: What the console has read.
-        desk: Publishes what guards acknowledge.
+        publisher: Publishes what guards acknowledge.
         key: `EDDY_COMMAND_KEY`: guards reject a command without its signature. None lets them obey every one.
     """
 
-    def __init__(self, commanded: Commanded, desk: CommandPublisher, key: bytes | None = None) -> None:
+    def __init__(self, commanded: Commanded, publisher: CommandPublisher, key: bytes | None = None) -> None:
         self.commanded = commanded
-        self.desk = desk
+        self.publisher = publisher
         self._key = key
         self.streams = 0
         #: What guards have posted as applied: one may come back before the console has read its own record.
@@ -155,7 +155,7 @@ class GuardApi:
                 self._posted.move_to_end(ack.session_id)
         while len(self._posted) > _MOST_POSTED:
             self._posted.popitem(last=False)
-        await self.desk.acknowledge(acks)
+        await self.publisher.acknowledge(acks)
 
     def given(self, session_id: str) -> set[str]:
         """Return the commands that a guard of a session has applied."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import orjson
 
-from streams.console.board import Facts, FeedReadings, Steps
+from streams.console.board import Facts, FollowerReadings, Steps
 from streams.console.inbox import Query, SessionQuery, many, page, sessions, tabs
 from streams.console.interventions.decided import WITHHELD, decided
 from streams.console.interventions.scoreboard import open_breakers
@@ -20,7 +20,7 @@ from streams.console.read_model.triage import subject_of
 from streams.console.session_map.picture import SessionMap
 from streams.console.settings_versions import Settings, settings_of
 from streams.console.timeline import StepReader
-from streams.console.topic_follower import Feed
+from streams.console.topic_follower import TopicFollower
 from streams.console.wording import moment, money
 from streams.console.workers import JobPoll, SessionStanding
 from streams.core.detectors.settings import DetectionSettings
@@ -61,7 +61,7 @@ class LiveBoard:
     def __init__(
         self,
         model: ReadModel,
-        feed: Feed,
+        feed: TopicFollower,
         timeline: StepReader,
         job: JobPoll,
         cluster: str,
@@ -69,7 +69,7 @@ class LiveBoard:
     ) -> None:
         self.model, self.feed, self.job, self.cluster = model, feed, job, cluster
         self._currency = currency
-        self.honeycomb = SessionMap()
+        self.session_map = SessionMap()
         self._timeline = timeline
         self._versions = Settings()
         self._newest_version: object = None
@@ -225,10 +225,10 @@ class LiveBoard:
             "note": row.note if row else None,
         }
 
-    def readings(self) -> FeedReadings:
+    def readings(self) -> FollowerReadings:
         """Return how far the reading is."""
         intake = self.feed.intake
-        return FeedReadings(
+        return FollowerReadings(
             {str(topic): count for topic, count in self.feed.lag().items()},
             {str(topic): count for topic, count in intake.records.items()},
             {str(topic): count for topic, count in intake.unread.items()},

@@ -25,7 +25,7 @@ from streams.console.session_queries import ModelKnown
 from streams.console.settings import ConsoleSettings
 from streams.console.settings_actions import Changing
 from streams.console.timeline import StepReader
-from streams.console.topic_follower import Feed, FeedSettings
+from streams.console.topic_follower import FollowerSettings, TopicFollower
 from streams.console.views import backtest, dead_letter, policy, record
 from streams.console.views.redrive import Redriving
 from streams.console.workers import JobPoll
@@ -67,14 +67,14 @@ async def live_console(
             live_minutes=settings.console_live_minutes,
             live_max=settings.console_live_max,
         )
-        read = FeedSettings(
+        read = FollowerSettings(
             history_days=settings.console_history_days,
             live_minutes=settings.console_live_minutes,
             live_max=settings.console_live_max,
             index=settings.console_index,
             from_beginning=from_beginning,
         )
-        feed = Feed(brokers, codec, model, archive, read, clock)
+        feed = TopicFollower(brokers, codec, model, archive, read, clock)
         timeline = StepReader(
             brokers,
             codec,
@@ -86,31 +86,31 @@ async def live_console(
         token = settings.web_token.get_secret_value() if settings.web_token else None
         job = JobPoll(brokers, settings.job, settings.worker_urls, clock, token)
         board = LiveBoard(model, feed, timeline, job, cluster, settings.console_currency)
-        desk = _desk(settings, brokers, codec)
+        publisher = _publisher(settings, brokers, codec)
 
         async def audit(done: AuditRecord) -> None:
-            await desk.audit(done)
+            await publisher.audit(done)
 
         backtests = Backtests(brokers, brokers.servers, clock)
         console = console_on(settings, board, clock, audit=audit, beside=[backtest.screen(backtests)])
-        acting = ActionContext(desk, ModelKnown(model, clock), feed.passed)
-        guards = GuardApi(ReadCommands(model, feed, clock), desk, _key(settings))
+        context = ActionContext(publisher, ModelKnown(model, clock), feed.passed)
+        guards = GuardApi(ReadCommands(model, feed, clock), publisher, _key(settings))
         reading = asyncio.create_task(feed.run())
         beside = [asyncio.create_task(job.run())]
         if settings.console_automatic:
-            deciding = Deciding(model, desk, feed, clock)
+            deciding = Deciding(model, publisher, feed, clock)
             feed.intake.listeners[Topic.SESSION_ALERTS] = deciding.told
             beside.append(asyncio.create_task(deciding.run()))
         try:
-            acts = actions.routes(console, acting)
+            acts = actions.routes(console, context)
             records = RawRecords(brokers, codec)
             letters = dead_letter.routes(console, records, audit)
             raw = record.routes(console, records, audit)
-            changing = Changing(console, acting, brokers, backtests).routes()
-            tests = backtest.routes(console, acting, backtests)
+            changing = Changing(console, context, brokers, backtests).routes()
+            tests = backtest.routes(console, context, backtests)
             doors = guard_api.routes(console, guards)
-            policies = policy.actions(console, acting, brokers)
-            again = Redriving(console, acting, brokers, records).routes()
+            policies = policy.actions(console, context, brokers)
+            again = Redriving(console, context, brokers, records).routes()
             yield console, [*acts, *changing, *tests, *letters, *again, *policies, *raw, *doors], reading
         finally:
             await backtests.cancel()
@@ -122,7 +122,7 @@ async def live_console(
         archive.close()
 
 
-def _desk(settings: ConsoleSettings, brokers: Brokers, codec: Codec) -> CommandPublisher:
+def _publisher(settings: ConsoleSettings, brokers: Brokers, codec: Codec) -> CommandPublisher:
     return CommandPublisher(brokers, codec, _key(settings))
 
 

@@ -21,7 +21,7 @@ from prometheus_client import CollectorRegistry, ProcessCollector, generate_late
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from streams.console.board import FeedReadings
+from streams.console.board import FollowerReadings
 from streams.console.console import Console
 from streams.console.live import LiveStreams
 from streams.console.wording import duration
@@ -61,12 +61,12 @@ class ConsoleMetrics(Collector):
         yield GaugeMetricFamily("eddy_console_tick_seconds", "Longest tick.", value=slowest)
 
 
-def unready(found: FeedReadings) -> str | None:
+def unready(found: FollowerReadings) -> str | None:
     """Return why a console shows what was and not what is; None if it is current.
 
-    >>> unready(FeedReadings(silent_ms=12_400))
+    >>> unready(FollowerReadings(silent_ms=12_400))
     'no broker has answered for 12 s'
-    >>> unready(FeedReadings({"session-alerts": 10_001}))
+    >>> unready(FollowerReadings({"session-alerts": 10_001}))
     '10,001 records behind'
     """
     if not found.begun:

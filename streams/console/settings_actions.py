@@ -36,13 +36,13 @@ class Changing:
 
     Attributes:
         console: Parts that all screens share.
-        acting: What actions are done with.
+        context: What actions are done with.
         brokers: Where the settings are.
         backtests: Those that were run here.
     """
 
     console: Console
-    acting: ActionContext
+    context: ActionContext
     brokers: Brokers
     backtests: Backtests
 
@@ -60,7 +60,7 @@ class Changing:
         return web.json_response(await proposed(board, proposal(board.settings, sent(one(form, "changes")))))
 
     async def _apply(self, request: web.Request) -> web.Response:
-        form, who = await form_sent(request), self.acting.who(request, self.console.clock())
+        form, who = await form_sent(request), self.context.who(request, self.console.clock())
         why, changes, based_on = why_of(form), sent(one(form, "changes")), based_on_of(form)
         before = in_force(await records(self.brokers))
         if before.version != based_on:
@@ -101,7 +101,7 @@ class Changing:
         return await self._try_out(request, await form_sent(request), {})
 
     async def _try_out(self, request: web.Request, form: Form, changes: Mapping[str, Any]) -> web.Response:
-        who, why = self.acting.who(request, self.console.clock()), why_of(form)
+        who, why = self.context.who(request, self.console.clock()), why_of(form)
         live = in_force(await records(self.brokers))
         tried = tried_out(await records(self.brokers, Topic.SHADOW_CONFIG))
         if not changes and tried.settings is None:
@@ -127,8 +127,8 @@ class Changing:
         said: str,
         page: str,
     ) -> web.Response:
-        offset = await recorded(self.acting.desk, record, act, lambda place: f"{topic}/0/{place}")
-        visible = await self.acting.visible(topic, [(0, offset)])
+        offset = await recorded(self.context.publisher, record, act, lambda place: f"{topic}/0/{place}")
+        visible = await self.context.visible(topic, [(0, offset)])
         content = {"id": record.id, "place": (0, offset), "visible": visible, "said": said}
         return done(self.console, request, form, content, self.console.pages.url(page))
 

@@ -59,7 +59,7 @@ class Model(Fold, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class FeedSettings:
+class FollowerSettings:
     """How much is read and kept.
 
     Attributes:
@@ -84,7 +84,7 @@ class _TopicsChangedError(Exception):
     """There are other topics or partitions than before: the reading has to begin again."""
 
 
-class Feed:
+class TopicFollower:
     """Reads for ever. Any number of instances may do so: none takes anything from another.
 
     Args:
@@ -108,7 +108,7 @@ class Feed:
         codec: Codec,
         model: Model,
         archive: RowStore,
-        settings: FeedSettings,
+        settings: FollowerSettings,
         clock: Callable[[], int] = now_ms,
     ) -> None:
         self._brokers = brokers

@@ -41,23 +41,28 @@ def audit_of(commands: Sequence[Command], audit_id: str) -> AuditRecord:
     )
 
 
-async def issued(desk: CommandPublisher, commands: Sequence[Command], record: AuditRecord) -> list[Place]:
+async def issued(
+    publisher: CommandPublisher, commands: Sequence[Command], record: AuditRecord
+) -> list[Place]:
     """Write the audit record, publish the commands, and write how that ended; return their places.
 
     Raises:
         ConfigurationError: a command breaks a rule, or a topic is missing.
         InfrastructureError: the brokers failed. Without its audit record nothing was issued.
     """
-    return await recorded(desk, record, lambda: desk.issue(commands), _newest)
+    return await recorded(publisher, record, lambda: publisher.issue(commands), _newest)
 
 
 async def recorded(
-    desk: CommandPublisher, record: AuditRecord, act: Callable[[], Awaitable[T]], place: Callable[[T], str]
+    publisher: CommandPublisher,
+    record: AuditRecord,
+    act: Callable[[], Awaitable[T]],
+    place: Callable[[T], str],
 ) -> T:
     """Write an audit record, act, and write how that ended; return what the action returned.
 
     Args:
-        desk: Where the audit is.
+        publisher: Where the audit is.
         record: As it is before the action.
         act: Does what the audit record announces.
         place: Names where what the action returned stands: topic/partition/offset.
@@ -65,13 +70,13 @@ async def recorded(
     Raises:
         EddyError: of the action, or the audit did not take the record: then nothing was done.
     """
-    await desk.audit(record)
+    await publisher.audit(record)
     try:
         result = await act()
     except EddyError:
-        await _ended(desk, record.ended(Result.FAILED))
+        await _ended(publisher, record.ended(Result.FAILED))
         raise
-    await _ended(desk, record.ended(Result.ACCEPTED, place(result)))
+    await _ended(publisher, record.ended(Result.ACCEPTED, place(result)))
     return result
 
 
@@ -80,9 +85,9 @@ def _newest(places: Sequence[Place]) -> str:
     return f"{Topic.SESSION_COMMANDS}/{partition}/{offset}"
 
 
-async def _ended(desk: CommandPublisher, record: AuditRecord) -> None:
+async def _ended(publisher: CommandPublisher, record: AuditRecord) -> None:
     """Write how an action ended. It has happened: that the audit does not take this undoes nothing."""
     try:
-        await desk.audit(record)
+        await publisher.audit(record)
     except EddyError as error:
         log.warning("The audit of an action has no result: %s", error)

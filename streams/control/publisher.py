@@ -24,7 +24,7 @@ Place = tuple[int, int]
 
 
 class PublisherBrokers(Protocol):
-    """What the desk needs of `streams.kafka.client.Brokers`."""
+    """What the publisher needs of `streams.kafka.client.Brokers`."""
 
     def topic(self, topic: Topic, /) -> str:
         """Return how a topic of ours is called on these brokers."""
@@ -43,7 +43,7 @@ class CommandPublisher:
     """Where commands are issued.
 
     Args:
-        brokers: Connected; the desk does not close it.
+        brokers: Connected; the publisher does not close it.
         codec: How this process writes the subjects of the control loop.
         key: `EDDY_COMMAND_KEY`: commands are signed with it; None leaves them unsigned.
     """

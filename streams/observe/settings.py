@@ -433,13 +433,16 @@ _ALSO_READ = ("FAUST_", "CONSOLE_", "NOTIFY_", "GUARD_", "HOOK_FILE", "CRASH_POI
 def unread(environment: Iterable[str]) -> list[str]:
     """Return the variables of Eddy that nothing reads, each with the one that may be meant.
 
-    Of consoles and notifiers only the beginning of a name is checked: they are built on this module.
+    Of consoles and notifiers only the beginning of a name is checked: they are built on this module. What
+    Kubernetes sets for a service, such as eddy-worker, is no variable of ours.
     """
     kinds = (BridgeSettings, TopicSettings, CommandSettings)
     known = {_variable(name) for kind in kinds for name in kind.model_fields}
     given = {name.upper() for name in environment if name.upper().startswith("EDDY_")}
-    also = tuple(map(_variable, _ALSO_READ))
-    found = sorted(name for name in given - known if not name.startswith(also))
+    services = [name.removesuffix("_SERVICE_HOST") for name in given if name.endswith("_SERVICE_HOST")]
+    links = (f"{service}_{each}" for service in services for each in ("SERVICE_", "PORT"))
+    skipped = (*map(_variable, _ALSO_READ), *links)
+    found = sorted(name for name in given - known if not name.startswith(skipped))
     near = {name: get_close_matches(name, sorted(known), n=1, cutoff=0.8) for name in found}
     return [f"{name} (perhaps {near[name][0]}?)" if near[name] else name for name in found]
 

@@ -47,10 +47,10 @@ _METADATA_MAX_AGE_MS = 10_000
 
 
 class _Boot(BootStrategy):
-    """Faust's start order with the app's companions first, so that health is answered during a restore."""
+    """Faust's start order with the background services first, so that health is answered during a restore."""
 
     def server(self) -> Iterable[ServiceT]:
-        return [*cast("RunApp", self.app).companions, *super().server()]
+        return [*cast("RunApp", self.app).background_services, *super().server()]
 
 
 class RunApp(faust.App):
@@ -70,7 +70,7 @@ class RunApp(faust.App):
         transport.register()
         close_cancelled_bootstraps()
         #: Services that start before everything else and stop after it.
-        self.companions: list[ServiceT] = []
+        self.background_services: list[ServiceT] = []
         self.options = options
         self.metrics = metrics
         #: The lease on the partitions: the consumer's heartbeats renew it; it counts without transactions.
@@ -103,7 +103,7 @@ class RunApp(faust.App):
         )
         #: The lanes, by the table that their runs change.
         self.lanes = self._new_lanes()
-        self.companions += (self.topic_watch, IdleProducers(self.keep_producers_known))
+        self.background_services += (self.topic_watch, IdleProducers(self.keep_producers_known))
         #: Made when the worker starts.
         self._guarantee: Guarantee | None = None
         self._open = AsyncExitStack()

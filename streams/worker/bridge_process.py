@@ -104,7 +104,7 @@ class BridgeApp(RunApp):
         self._epoch: TracesEpoch | None = None
         worker = OwnedPartitions(self, options.topic(Topic.OTLP_SPANS), self.lanes[TRACES])
         self._silence = SilenceWatch(self, worker, late_s=options.session_timeout_s / 2)
-        self.companions.append(self._silence)
+        self.background_services.append(self._silence)
 
     def held(self) -> dict[int, int]:
         """Return how many spans wait, by partition of this worker."""

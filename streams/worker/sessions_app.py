@@ -72,7 +72,7 @@ class SessionsApp(RunApp):
             self.new_consumer, options.topic(Topic.DETECTOR_CONFIG), options.topic(Topic.SHADOW_CONFIG)
         )
         self._housekeeper = housekeeper(self)
-        self.companions += (
+        self.background_services += (
             SettingsFollower(self.feed, self.settings_ready),
             *([] if self._housekeeper is None else [self._housekeeper]),
         )

@@ -326,7 +326,7 @@ def observe(
         f"Eddy {__version__} starts: group {app.options.application_id} at {settings.bootstrap_servers}, "
         f"{settings.processing_guarantee.replace('_', ' ')}, state in {app.options.directory.absolute()}."
     )
-    app.companions += (brokers, Observation(server, watchdog, greeting))
+    app.background_services += (brokers, Observation(server, watchdog, greeting))
 
 
 def __getattr__(name: str) -> Any:

@@ -18,7 +18,7 @@ from streams.console.read_model.model import ReadModel
 from streams.console.read_model.rows import Row
 from streams.console.read_model.tables import TABLES, WATERMARK
 from streams.console.read_plan import WAYS
-from streams.console.topic_follower import Feed, FeedSettings
+from streams.console.topic_follower import FollowerSettings, TopicFollower
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
 from streams.kafka.client import Brokers, Stored
@@ -27,7 +27,7 @@ from tests.integration.worker_process import PATIENCE_SECONDS, until
 from tests.unit.console.told import Told, everything
 
 #: Some of the records are of 1970.
-EVERYTHING = FeedSettings(history_days=25_000, from_beginning=True)
+EVERYTHING = FollowerSettings(history_days=25_000, from_beginning=True)
 RECORDS = everything()
 
 
@@ -53,20 +53,22 @@ class Board:
         self,
         brokers: Brokers,
         directory: Path,
-        settings: FeedSettings = EVERYTHING,
+        settings: FollowerSettings = EVERYTHING,
         reached: Callable[[WritePoint], None] = going_on,
         clock: Callable[[], int] | None = None,
     ) -> None:
         self.archive = Archive(directory, reached)
         self.model = EveryValue(recall=recall(self.archive))
-        self.feed = Feed(brokers, Codec.bundled(), self.model, self.archive, settings, clock or at_the_end)
+        self.feed = TopicFollower(
+            brokers, Codec.bundled(), self.model, self.archive, settings, clock or at_the_end
+        )
 
 
 @contextlib.asynccontextmanager
 async def running(
     brokers: Brokers,
     directory: Path,
-    settings: FeedSettings = EVERYTHING,
+    settings: FollowerSettings = EVERYTHING,
     clock: Callable[[], int] | None = None,
 ) -> AsyncIterator[Board]:
     """Run a feed for as long as the block lasts."""
@@ -81,7 +83,7 @@ async def running(
         board.archive.close()
 
 
-async def caught_up(brokers: Brokers, feed: Feed) -> None:
+async def caught_up(brokers: Brokers, feed: TopicFollower) -> None:
     """Wait until a feed has folded all that there is."""
     ends: dict[tuple[Topic, int], int] = {}
     for topic in WAYS:

@@ -16,7 +16,7 @@ from streams.console.file_board import FileBoard
 from streams.console.read_model.model import ReadModel
 from streams.console.session_queries import ModelKnown
 from streams.console.settings import ConsoleSettings
-from streams.console.topic_follower import FeedSettings
+from streams.console.topic_follower import FollowerSettings
 from streams.control.audit import AuditRecord
 from streams.control.command import Command
 from streams.control.publisher import CommandPublisher
@@ -75,12 +75,12 @@ async def brokers(stage: Stage) -> AsyncIterator[Brokers]:
 async def deck(brokers: Brokers, tmp_path: Path) -> AsyncIterator[Deck]:
     settings = ConsoleSettings(_env_file=None, console_dir=tmp_path, web_port=0)
     console = console_on(settings, Following("", "", DEFAULTS), now_ms)
-    following = running(brokers, tmp_path / "archive", FeedSettings(from_beginning=True), clock=now_ms)
+    following = running(brokers, tmp_path / "archive", FollowerSettings(from_beginning=True), clock=now_ms)
     async with following as board:
-        desk = CommandPublisher(brokers, Codec.bundled(), KEY)
-        acting = ActionContext(desk, ModelKnown(board.model, now_ms), board.feed.passed)
+        publisher = CommandPublisher(brokers, Codec.bundled(), KEY)
+        context = ActionContext(publisher, ModelKnown(board.model, now_ms), board.feed.passed)
         async with (
-            TestServer(application(console, actions.routes(console, acting))) as server,
+            TestServer(application(console, actions.routes(console, context))) as server,
             logged_in(console, str(server.make_url("")).rstrip("/")) as operator,
         ):
             yield Deck(board.model, brokers, operator)

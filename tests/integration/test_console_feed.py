@@ -12,7 +12,7 @@ import pytest
 
 from streams.console.archive.writer import WritePoint
 from streams.console.read_model.rows import SessionRow
-from streams.console.topic_follower import FeedSettings
+from streams.console.topic_follower import FollowerSettings
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
 from streams.kafka.client import Brokers, connect
@@ -190,7 +190,7 @@ async def test_history_is_read_backwards_after_what_is_new(
     left_out = {Topic.AGENT_HEALTH, Topic.SHADOW_DIFFERENCES, Topic.CONSOLE_ACTIONS}
     chosen = [told for told in RECORDS if told.topic not in left_out]
     await publish(brokers, chosen, partitions, spread_ms=40 * HOUR_MS)
-    settings = FeedSettings(history_days=3_650)
+    settings = FollowerSettings(history_days=3_650)
     seen: list[int | None] = []
     async with running(brokers, tmp_path / "archive", settings, now_ms) as board:
         board.feed.listeners.append(lambda: seen.append(board.feed.history_from))
@@ -208,12 +208,12 @@ async def test_history_goes_as_far_back_as_it_should_and_later_further(
     chosen = [told for told in RECORDS if told.topic is Topic.ENRICHED]
     await publish(brokers, chosen, partitions, spread_ms=60 * HOUR_MS)
     rows = await reference(brokers)
-    async with running(brokers, tmp_path / "archive", FeedSettings(history_days=1), now_ms) as board:
+    async with running(brokers, tmp_path / "archive", FollowerSettings(history_days=1), now_ms) as board:
         await until(lambda: board.feed.history_from is not None, PATIENCE_SECONDS, "the beginning")
         await caught_up(brokers, board.feed)
         assert 0 < board.feed.intake.total < len(chosen)
         first = board.feed.intake.total
-    async with running(brokers, tmp_path / "archive", FeedSettings(history_days=6), now_ms) as board:
+    async with running(brokers, tmp_path / "archive", FollowerSettings(history_days=6), now_ms) as board:
         await until(
             lambda: board.feed.intake.total == len(chosen) - first, PATIENCE_SECONDS, "the rest of history"
         )

@@ -129,8 +129,8 @@ class Answers:
 class Operator:
     """Somebody who commands one loop after another, and asks again where brokers did not answer."""
 
-    def __init__(self, desk: CommandPublisher, answers: Answers) -> None:
-        self._desk, self._answers = desk, answers
+    def __init__(self, publisher: CommandPublisher, answers: Answers) -> None:
+        self._publisher, self._answers = publisher, answers
 
     async def commands(self, loop: Loop, chance: random.Random) -> Commanded:
         await until(lambda: len(loop.steps) > 1, PATIENCE_SECONDS, "the first steps")
@@ -164,7 +164,7 @@ class Operator:
 
         async def is_there() -> bool:
             try:
-                await self._desk.issue([command])
+                await self._publisher.issue([command])
             except InfrastructureError:
                 return False
             return True

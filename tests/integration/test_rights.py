@@ -173,12 +173,14 @@ async def test_a_shell_and_a_guard_need_the_rights_that_are_listed_and_no_guard_
 
     settings = CommandSettings(**{**access, "sasl_username": "guard"})  # type: ignore[arg-type]
     async with connect(connection(settings)) as brokers:
-        desk = CommandPublisher(brokers, Codec.bundled(), None)
+        publisher = CommandPublisher(brokers, Codec.bundled(), None)
         [read] = [each async for each in brokers.read(Topic.SESSION_COMMANDS)]
-        await desk.acknowledge([Ack(id="a", session_id="s-17", status=Status.ATTACHED, at=0, guard_id="g")])
+        await publisher.acknowledge(
+            [Ack(id="a", session_id="s-17", status=Status.ATTACHED, at=0, guard_id="g")]
+        )
         fields = Codec.bundled().decoder("session-commands-value").decode(read.value, tuple(read.headers))
         with pytest.raises(InfrastructureError, match="whether this user may write there"):
-            await desk.issue([Command.of(fields)])
+            await publisher.issue([Command.of(fields)])
 
     shown = await asyncio.to_thread(shell.invoke, main, ["session", "commands", "s-17"])
     assert (shown.exit_code, shown.stderr) == (0, ""), shown.output

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from streams.alerts.episodes import Episodes
 from streams.alerts.outbox import Outbox
-from streams.alerts.progress import Beyond
+from streams.alerts.progress import PartlyDelivered
 from streams.alerts.sinks.alert import Alert
 from streams.alerts.sinks.delivery import Delivery, DeliveryStep
 from streams.alerts.sinks.request import Delivered, Outcome, SinkRefused, TryAgain
@@ -72,7 +72,7 @@ class World:
         self.trouble, self.dead = trouble, dead
         self.now = 0.0
         self.committed = 0
-        self.beyond: Beyond | None = None
+        self.beyond: PartlyDelivered | None = None
         #: Ids of what was delivered, and is known to have been.
         self.known: set[str] = set()
         self.received: list[Received] = []

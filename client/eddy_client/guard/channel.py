@@ -8,14 +8,14 @@ from typing import Any, NamedTuple, Protocol
 from eddy_client.guard.command import Command
 
 
-class Given(NamedTuple):
+class AlreadyApplied(NamedTuple):
     """A message that a guard of the session has handed over before."""
 
     session_id: str
     command_id: str
 
 
-Heard = Command | Given
+Heard = Command | AlreadyApplied
 
 MOST_ACKS = 100
 """Acks that are handed over at once: a console takes 256 KiB, and a checkpoint may be long."""

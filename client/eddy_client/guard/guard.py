@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from eddy_client.guard.ack import ack_of
-from eddy_client.guard.channel import MOST_ACKS, Channel, Given
+from eddy_client.guard.channel import MOST_ACKS, AlreadyApplied, Channel
 from eddy_client.guard.command import Command
 from eddy_client.guard.control import SKEW_MS, Answer, skewed, standing
 from eddy_client.guard.outgoing import Outgoing
@@ -321,10 +321,10 @@ class Guard:
             self._stalled = now
         self._stepped = now
 
-    def _take(self, heard: Command | Given) -> None:
+    def _take(self, heard: Command | AlreadyApplied) -> None:
         now = self.now()
         with self._lock:
-            if isinstance(heard, Given):
+            if isinstance(heard, AlreadyApplied):
                 self._handed.setdefault(heard.session_id, set()).add(heard.command_id)
                 return
             if abs(now - self._stalled) <= SKEW_MS:  # its age says nothing about the clocks

@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from eddy_client.guard.channel import Given, Heard
+from eddy_client.guard.channel import AlreadyApplied, Heard
 from eddy_client.guard.command import Command
 from eddy_client.rare_log import RareLog
 
@@ -87,7 +87,7 @@ class HttpChannel:
             if event == "command":
                 found.append(Command.of(data["fields"], **_place(data)))
             elif event == "given":
-                found.append(Given(data["session_id"], data["command_id"]))
+                found.append(AlreadyApplied(data["session_id"], data["command_id"]))
             elif event == "current":
                 self.is_current = True
         return found

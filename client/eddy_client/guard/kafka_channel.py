@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from eddy_client.alert_decoder import AlertDecoder, UnreadableAlertError
-from eddy_client.guard.channel import Given, Heard
+from eddy_client.guard.channel import AlreadyApplied, Heard
 from eddy_client.guard.command import Command
 from eddy_client.guard.signature import refusal
 from eddy_client.rare_log import RareLog
@@ -272,7 +272,7 @@ class KafkaChannel:
             return None
 
     @staticmethod
-    def _given(fields: Mapping[str, Any]) -> Given | None:
+    def _given(fields: Mapping[str, Any]) -> AlreadyApplied | None:
         if fields["status"] == "applied" and fields.get("command_id"):
-            return Given(fields["session_id"], fields["command_id"])
+            return AlreadyApplied(fields["session_id"], fields["command_id"])
         return None

@@ -19,12 +19,12 @@ _COLUMN = 13
 _STYLES = {"LOOP": "bold red", "WARNING": "yellow"}
 
 
-def explanation_lines(told: Explanation, standing: Fields | None) -> Iterator[Line]:
+def explanation_lines(explanation: Explanation, standing: Fields | None) -> Iterator[Line]:
     """Yield the lines below the timeline; the last one is the sentence that sums it up."""
-    yield from _refused(told)
-    if told.firings:
+    yield from _refused(explanation)
+    if explanation.firings:
         yield from _heading("What fired")
-        for firing in sorted(told.firings.values(), key=lambda firing: firing.first):
+        for firing in sorted(explanation.firings.values(), key=lambda firing: firing.first):
             at = f"offset {firing.first}" if firing.times == 1 else f"offsets {firing.first} to {firing.last}"
             times = "" if firing.times == 1 else f", {firing.times:,} times"
             name = f"  {printable(firing.rule, 60)} {firing.level}"
@@ -33,9 +33,9 @@ def explanation_lines(told: Explanation, standing: Fields | None) -> Iterator[Li
                 TextSpan(f"  {at}{times}: {firing.evidence}"),
                 hang=_HANG,
             )
-    if told.course:
+    if explanation.course:
         yield from _heading("Episodes")
-        for event in told.course:
+        for event in explanation.course:
             at = f"{day(event['timestamp'])} {clock(event['timestamp'])}".strip()
             about = f"  {at}  offset {event['offset']}  {event['phase']}"
             yield Line.of(
@@ -43,12 +43,12 @@ def explanation_lines(told: Explanation, standing: Fields | None) -> Iterator[Li
                 TextSpan(f": {sentence(event)}"),
                 hang=_HANG,
             )
-    where = [*_scores(told), *_standing(standing)]
+    where = [*_scores(explanation), *_standing(standing)]
     if where:
         yield from _heading("Where it stands")
         yield from (Line.of(TextSpan(f"  {text}"), hang=_COLUMN) for text in where)
     yield Line()
-    yield Line.of(TextSpan(verdict_sentence(told, standing), "bold"))
+    yield Line.of(TextSpan(verdict_sentence(explanation, standing), "bold"))
 
 
 def _heading(text: str) -> Iterator[Line]:
@@ -56,23 +56,23 @@ def _heading(text: str) -> Iterator[Line]:
     yield Line.of(TextSpan(text, "bold"))
 
 
-def _refused(told: Explanation) -> Iterator[Line]:
-    if told.duplicates:
-        yield Line.of(TextSpan(f"{told.duplicates:,} duplicate records changed nothing", "dim"))
-    if not told.rejected:
+def _refused(explanation: Explanation) -> Iterator[Line]:
+    if explanation.duplicates:
+        yield Line.of(TextSpan(f"{explanation.duplicates:,} duplicate records changed nothing", "dim"))
+    if not explanation.rejected:
         return
-    yield Line.of(TextSpan(f"{told.rejected:,} rejected, no part of what follows", "yellow"))
-    if told.rejected > len(told.refusals):
-        yield Line.of(TextSpan(f"  … the last {len(told.refusals)}:"))
-    for offset, problems in told.refusals:
+    yield Line.of(TextSpan(f"{explanation.rejected:,} rejected, no part of what follows", "yellow"))
+    if explanation.rejected > len(explanation.refusals):
+        yield Line.of(TextSpan(f"  … the last {len(explanation.refusals)}:"))
+    for offset, problems in explanation.refusals:
         yield Line.of(TextSpan(f"  offset {offset}: {', '.join(problems)}"))
 
 
-def _scores(told: Explanation) -> Iterator[str]:
+def _scores(explanation: Explanation) -> Iterator[str]:
     """Yield the scores of the newest record, one detector a line."""
-    if told.newest is None:
+    if explanation.newest is None:
         return
-    for name, text in summaries(told.newest.enriched["eddy"]):
+    for name, text in summaries(explanation.newest.enriched["eddy"]):
         yield f"{name:<10} {text}"
 
 

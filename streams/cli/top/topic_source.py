@@ -10,7 +10,7 @@ from streams.cli.top.newest_steps import NewestSteps
 from streams.cli.top.picture import LIVE_MINUTES, ReadingProgress
 from streams.console.archive.row_store import NothingKept
 from streams.console.read_model.model import ReadModel
-from streams.console.topic_follower import Feed, FeedSettings
+from streams.console.topic_follower import FollowerSettings, TopicFollower
 from streams.core.domain.text.counting import count
 from streams.core.domain.topic import Topic
 from streams.kafka.client import Brokers
@@ -47,13 +47,13 @@ class TopicSource:
         self.model = ReadModel(live_minutes=LIVE_MINUTES)
         self.steps = NewestSteps()
         self._brokers = brokers
-        settings = FeedSettings(
+        settings = FollowerSettings(
             history_days=0,
             live_minutes=LIVE_MINUTES,
             topics=frozenset(LOOK_BACK_MS),
             recent_ms=LOOK_BACK_MS,
         )
-        self._feed = Feed(brokers, codec, self.model, NothingKept(), settings, clock)
+        self._feed = TopicFollower(brokers, codec, self.model, NothingKept(), settings, clock)
         self._feed.intake.listeners[Topic.ENRICHED] = lambda _, fields: self.steps.add(fields)
 
     async def check(self) -> None:

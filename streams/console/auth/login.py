@@ -16,7 +16,7 @@ from streams.console.auth.proxy import Through
 from streams.console.auth.refusal import AuthRefusal
 
 
-class Door(Protocol):
+class LoginAccess(Protocol):
     """What these routes need of `streams.console.auth.middleware.Access`."""
 
     policy: AccessPolicy
@@ -49,38 +49,40 @@ class _Kept(TypedDict):
     secure: bool
 
 
-def login_routes(door: Door) -> Sequence[web.RouteDef]:
+def login_routes(access: LoginAccess) -> Sequence[web.RouteDef]:
     """Return the routes."""
 
     async def form(request: web.Request) -> web.Response:
         continue_at = own_path(request.query.get("next", "/"))
         if "who" in request:
-            return _see(door, continue_at)
-        return web.Response(text=door.pages.login(continue_at, None), content_type="text/html")
+            return _see(access, continue_at)
+        return web.Response(text=access.pages.login(continue_at, None), content_type="text/html")
 
     async def login(request: web.Request) -> web.Response:
         fields = await form_of(request)
         token, continue_at = fields.get("token", "").strip(), own_path(fields.get("next", "/"))
-        taken = await door.login(request, token)
+        taken = await access.login(request, token)
         if isinstance(taken, AuthRefusal):
-            return await door.refuse(request, taken, door.pages.login(continue_at, taken))
-        answer = _see(door, continue_at)
-        answer.set_cookie(door.cookie_name(request), taken, max_age=LIFE_MS // 1000, **_kept(door, request))
+            return await access.refuse(request, taken, access.pages.login(continue_at, taken))
+        answer = _see(access, continue_at)
+        answer.set_cookie(
+            access.cookie_name(request), taken, max_age=LIFE_MS // 1000, **_kept(access, request)
+        )
         return answer
 
     async def logout(request: web.Request) -> web.Response:
-        door.logout(request)
-        answer = _see(door, "/login")
-        answer.del_cookie(door.cookie_name(request), **_kept(door, request))
+        access.logout(request)
+        answer = _see(access, "/login")
+        answer.del_cookie(access.cookie_name(request), **_kept(access, request))
         return answer
 
     return [web.get("/login", form), web.post("/login", login), web.post("/logout", logout)]
 
 
-def _kept(door: Door, request: web.Request) -> _Kept:
-    secure = door.through(request).secure
+def _kept(access: LoginAccess, request: web.Request) -> _Kept:
+    secure = access.through(request).secure
     return {"path": "/", "httponly": True, "samesite": "Strict", "secure": secure}
 
 
-def _see(door: Door, path: str) -> web.Response:
-    return web.Response(status=HTTPStatus.SEE_OTHER, headers={"Location": door.policy.base_path + path})
+def _see(access: LoginAccess, path: str) -> web.Response:
+    return web.Response(status=HTTPStatus.SEE_OTHER, headers={"Location": access.policy.base_path + path})

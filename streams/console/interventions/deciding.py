@@ -48,15 +48,15 @@ class Deciding:
 
     Args:
         model: Read model of the console.
-        desk: Where the audit is written.
+        publisher: Where the audit is written.
         reading: What reads the topics for the model.
         clock: Returns the time in milliseconds since 1970.
     """
 
     def __init__(
-        self, model: ReadModel, desk: CommandPublisher, reading: DecisionFeed, clock: Callable[[], int]
+        self, model: ReadModel, publisher: CommandPublisher, reading: DecisionFeed, clock: Callable[[], int]
     ) -> None:
-        self._model, self._desk, self._reading, self._clock = model, desk, reading, clock
+        self._model, self._publisher, self._reading, self._clock = model, publisher, reading, clock
         self._waiting: asyncio.Queue[tuple[Stored, Fields]] = asyncio.Queue(_MOST_WAITING)
         self._written: dict[str, None] = {}
 
@@ -120,7 +120,7 @@ class Deciding:
         done = audit_of(decision, event, policy, fields, sentence(fields))
         if done.id in self._written:  # and not folded yet
             return
-        partition, offset = await self._desk.audit(done)
+        partition, offset = await self._publisher.audit(done)
         self._written[done.id] = None
         # The next decision has to know of this one.
         await self._reading.passed(Topic.CONSOLE_ACTIONS, partition, offset)

@@ -20,17 +20,17 @@ from streams.console.views.settings import changes_of
 from streams.core.errors import ConfigurationError
 
 
-def routes(console: Console, acting: ActionContext, backtests: Backtests) -> Sequence[web.RouteDef]:
+def routes(console: Console, context: ActionContext, backtests: Backtests) -> Sequence[web.RouteDef]:
     """Return the routes that begin and cancel a backtest.
 
     Args:
         console: Parts that all screens share.
-        acting: What actions are done with.
+        context: What actions are done with.
         backtests: Runs and remembers the backtests.
     """
 
     async def backtest(request: web.Request) -> web.Response:
-        form, who = await form_sent(request), acting.who(request, console.clock())
+        form, who = await form_sent(request), context.who(request, console.clock())
         found = proposal(board_of(console).settings, sent(one(form, "changes")))
         if not found.acceptable:
             raise ConfigurationError("There is nothing to compare: no setting would change, or one is wrong.")

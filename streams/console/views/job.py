@@ -10,7 +10,7 @@ from aiohttp import web
 
 from streams.console.auth import Identity
 from streams.console.console import Console
-from streams.console.topic_follower import Feed
+from streams.console.topic_follower import TopicFollower
 from streams.console.view import PageView
 from streams.console.views.following import board_of
 from streams.console.workers import JobState, WorkerState
@@ -111,7 +111,7 @@ def _partitions(state: JobState) -> list[dict[str, Any]]:
     return [rows[each] for each in sorted(rows)]
 
 
-def _reading(feed: Feed) -> dict[str, Any]:
+def _reading(feed: TopicFollower) -> dict[str, Any]:
     intake, lag = feed.intake, feed.lag()
     names = sorted({topic for topic, _ in feed.positions} | intake.unread.keys() | lag.keys())
     return {

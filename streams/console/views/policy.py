@@ -83,11 +83,11 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
     return [web.get("/policy", show)]
 
 
-def actions(console: Console, acting: ActionContext, brokers: Brokers) -> Sequence[web.RouteDef]:
+def actions(console: Console, context: ActionContext, brokers: Brokers) -> Sequence[web.RouteDef]:
     """Return the route that publishes a version."""
 
     async def change(request: web.Request) -> web.Response:
-        form, who = await form_sent(request), acting.who(request, console.clock())
+        form, who = await form_sent(request), context.who(request, console.clock())
         why, based_on, given = why_of(form), based_on_of(form), _document(one(form, "document"))
         before = await held(brokers)
         if before.version != based_on:
@@ -112,12 +112,12 @@ def actions(console: Console, acting: ActionContext, brokers: Brokers) -> Sequen
             request=orjson.dumps({"based_on": based_on, "document": given}).decode(),
         )
         offset = await recorded(
-            acting.desk,
+            context.publisher,
             record,
             lambda: publish(brokers, document_),
             lambda place: f"{Topic.INTERVENTION_POLICY}/0/{place}",
         )
-        visible = await acting.visible(Topic.INTERVENTION_POLICY, [(0, offset)])
+        visible = await context.visible(Topic.INTERVENTION_POLICY, [(0, offset)])
         content = {
             "id": record.id,
             "place": (0, offset),

@@ -41,13 +41,13 @@ class Redriving:
 
     Attributes:
         console: Parts that all screens share.
-        acting: What actions are done with.
+        context: What actions are done with.
         brokers: Where the letters are.
         records: Its codec reads the messages.
     """
 
     console: Console
-    acting: ActionContext
+    context: ActionContext
     brokers: Brokers
     records: RawRecords
 
@@ -75,7 +75,7 @@ class Redriving:
 
     async def _redrive(self, request: web.Request) -> web.Response:
         form, now = await form_sent(request), self.console.clock()
-        who = self.acting.who(request, now)
+        who = self.context.who(request, now)
         wanted = self._wanted(form, now)
         fields = {name: one(form, name) or "" for name in ("force", "again", "dry_run")}
         asked = RedriveRequest(
@@ -109,7 +109,10 @@ class Redriving:
             ).decode(),
         )
         found = await recorded(
-            self.acting.desk, record, lambda: self._send(wanted, asked), lambda _: f"{Topic.DECISION_LOGS}"
+            self.context.publisher,
+            record,
+            lambda: self._send(wanted, asked),
+            lambda _: f"{Topic.DECISION_LOGS}",
         )
         return self._shown(request, found, asked)
 

@@ -69,16 +69,16 @@ def _content(board: LiveBoard, asked: MapQuery, query: Mapping[str, str], now: i
     content = {"by": str(asked.by), "state": asked.state, "form": form, "as_of": now}
     if form == "matrix":
         return {**content, "matrix": matrix(board.model.attention(now).values(), now)}
-    seating = board.honeycomb.settled(board.model, asked.by)
+    seating = board.session_map.settled(board.model, asked.by)
     return {**content, **picture(board.model, seating, now), "lag": board.facts(now).lag}
 
 
 def _chosen(board: LiveBoard, asked: MapQuery, query: Mapping[str, str], now: int) -> dict[str, Any] | None:
     """Return what the card says: of the session with an ``id``, or of who stands ``at`` a seat."""
-    seating = board.honeycomb.settled(board.model, asked.by)
+    seating = board.session_map.settled(board.model, asked.by)
     session_id = query.get("id") or _standing(seat_of(query.get("at", "")), board, asked)
     return None if not session_id else cell(board.model, seating, session_id, now)
 
 
 def _standing(seat: Seat | None, board: LiveBoard, asked: MapQuery) -> str | None:
-    return None if seat is None else board.honeycomb.seatings[asked.by].session(seat)
+    return None if seat is None else board.session_map.seatings[asked.by].session(seat)

@@ -14,38 +14,41 @@ from streams.operate.explain.presentation import objections, sentence
 Fields = Mapping[str, Any]
 
 
-def verdict_sentence(told: Explanation, standing: Fields | None) -> str:
+def verdict_sentence(explanation: Explanation, standing: Fields | None) -> str:
     """Return the sentence.
 
     Args:
-        told: the records of the session, as far as there are any.
+        explanation: the records of the session, as far as there are any.
         standing: where it stands (`streams.core.policy.standing`), None when that is not known.
     """
-    if told.newest is None:
+    if explanation.newest is None:
         if standing is not None:
             return _from_standing(standing)
-        return f"Nothing is known of the session: none of its {count(told.records, 'record')} was scored."
-    last = told.newest.enriched["eddy"].get("verdict")
-    episode = told.course[-1] if told.course else None
+        return (
+            f"Nothing is known of the session: none of its {count(explanation.records, 'record')} was scored."
+        )
+    last = explanation.newest.enriched["eddy"].get("verdict")
+    episode = explanation.course[-1] if explanation.course else None
     if last is None or last["why"] == "disabled":
         return "The session is not considered looping: the verdict is switched off (verdict_enabled)."
-    ended = told.newest.decision.is_terminal
-    if last["level"] == "LOOP" and told.latest is not None:
+    ended = explanation.newest.decision.is_terminal
+    if last["level"] == "LOOP" and explanation.latest is not None:
         was = "was considered looping when it ended" if ended else "is considered looping"
-        return f"The session {was}: {_pattern(told.latest)}."
-    if last["level"] == "WARNING" and told.latest is not None:
-        return f"The session is not considered looping, but it may become a loop: {_pattern(told.latest)}."
+        return f"The session {was}: {_pattern(explanation.latest)}."
+    if last["level"] == "WARNING" and explanation.latest is not None:
+        why = _pattern(explanation.latest)
+        return f"The session is not considered looping, but it may become a loop: {why}."
     calm = (
         "The session was not considered looping when it ended"
         if ended
         else "The session is not considered looping"
     )
-    if told.loops and episode is not None:
-        times = "once" if told.loops == 1 else f"{told.loops:,} times"
+    if explanation.loops and episode is not None:
+        times = "once" if explanation.loops == 1 else f"{explanation.loops:,} times"
         out = f"came out of it at offset {episode['offset']} ({episode['reason']})"
         return f"{calm}: it was, {times}, and {out}."
     why = "no rule of the verdict fired" if episode is None else "no rule of the verdict reached LOOP"
-    return f"{calm}: {why}{_nearest(standing)}{_objections(told.newest.enriched['eddy'])}."
+    return f"{calm}: {why}{_nearest(standing)}{_objections(explanation.newest.enriched['eddy'])}."
 
 
 def near_misses(rules: Iterable[Fields]) -> list[str]:

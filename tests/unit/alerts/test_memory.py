@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from streams.alerts.memory import SinkOffsets
-from streams.alerts.progress import Beyond
+from streams.alerts.progress import PartlyDelivered
 
 
 def test_marks_come_back_as_they_were() -> None:
-    marks = SinkOffsets(5, {"webhook": 9}, {"slack": Beyond(20, (5, 7))}, 4)
+    marks = SinkOffsets(5, {"webhook": 9}, {"slack": PartlyDelivered(20, (5, 7))}, 4)
     assert SinkOffsets.of(json.loads(json.dumps(marks.document()))) == marks
 
 
@@ -20,7 +20,7 @@ def test_marks_of_an_earlier_version_are_read() -> None:
 
 def test_an_earlier_version_finds_what_it_looks_for() -> None:
     """While one notifier after another is replaced."""
-    match SinkOffsets(5, {"webhook": 9}, {"slack": Beyond(20, (5,))}, 4).document():
+    match SinkOffsets(5, {"webhook": 9}, {"slack": PartlyDelivered(20, (5,))}, 4).document():
         case {"start": int(start), "sinks": dict(sinks)}:
             assert (start, sinks) == (5, {"webhook": 9})
         case other:

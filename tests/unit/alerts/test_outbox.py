@@ -2,7 +2,7 @@
 
 from streams.alerts.episodes import Episodes
 from streams.alerts.outbox import DIGEST_S, GIVE_UP_S, LONGEST_S, Outbox
-from streams.alerts.progress import Beyond
+from streams.alerts.progress import PartlyDelivered
 from streams.alerts.sinks.alert import Alert
 from streams.alerts.sinks.delivery import Digest
 from streams.alerts.sinks.request import Gone, SinkRefused, TryAgain
@@ -57,7 +57,7 @@ def test_what_was_delivered_behind_one_that_waits_is_not_delivered_again_after_a
     settle_all(outbox, [one], LATER)
     settle_all(outbox, others)
     mark, beyond = outbox.mark(0), outbox.beyond(0)
-    assert (mark, beyond) == (6, Beyond(END, (6,)))
+    assert (mark, beyond) == (6, PartlyDelivered(END, (6,)))
     again, episodes = Outbox(Receiver(), 0.0), Episodes()
     again.start(0, mark, (), 0.0, beyond)
     add(again, episodes, *alerts, alert("opened", END, session="s-1"))

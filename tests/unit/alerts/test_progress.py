@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.alerts.progress import REMEMBERED, Beyond, DeliveryProgress
+from streams.alerts.progress import REMEMBERED, DeliveryProgress, PartlyDelivered
 
 END = 100
 
@@ -46,7 +46,7 @@ def test_a_sink_that_is_away_has_nothing_beyond() -> None:
 
 def test_what_was_expected_and_is_wanted_no_more_holds_nothing_back() -> None:
     """Such as an alert of a kind that the settings no longer name."""
-    progress = DeliveryProgress(5, Beyond(20, (5, 9)))
+    progress = DeliveryProgress(5, PartlyDelivered(20, (5, 9)))
     progress.begin(5)
     progress.read_to(20)
     progress.end(5)

@@ -15,7 +15,7 @@ from streams.console.console import Console
 from streams.console.live_board import LiveBoard
 from streams.console.server import Routes, served
 from streams.console.timeline import StepReader
-from streams.console.topic_follower import Feed, FeedSettings
+from streams.console.topic_follower import FollowerSettings, TopicFollower
 from streams.console.workers import JobPoll
 from streams.kafka.client import Brokers
 from streams.kafka.connection import Connection
@@ -31,7 +31,7 @@ class Reader(NamedTuple):
 
     asking: Asking
     cookie: dict[str, str]
-    feed: Feed
+    feed: TopicFollower
 
     async def page(self, path: str) -> str:
         """Return a page."""
@@ -78,7 +78,7 @@ async def following(
     brokers = Brokers(connection, AIOKafkaAdminClient(bootstrap_servers=ADDRESS))
     archive = Archive(folder / "archive")
     try:
-        feed = Feed(brokers, codec, model, archive, FeedSettings(), lambda: now)
+        feed = TopicFollower(brokers, codec, model, archive, FollowerSettings(), lambda: now)
         read = settings(folder, console_port=0, console_dir=folder / "archive", **given)
         job = JobPoll(brokers, read.job, read.worker_urls, lambda: now)
         board = LiveBoard(model, feed, StepReader(brokers, codec, model, archive), job, "test")

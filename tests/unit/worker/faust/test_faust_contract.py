@@ -107,7 +107,7 @@ RELIED_ON: dict[str, dict[str, str]] = {
         "faust.transport.drivers.aiokafka.ConsumerRebalanceListener.on_partitions_assigned": "f8231db51dd5",
         "faust.transport.drivers.aiokafka.ConsumerRebalanceListener.on_partitions_revoked": "cb4aa49e968a",
     },
-    "Start and stop of the app: companions first; `_stop_consumer` stops the flow before it drains.": {
+    "Start and stop of the app: other services first; `_stop_consumer` stops the flow before it drains.": {
         "faust.app.base.App.__init__": "c90c021f3805",
         "faust.app.base.App._stop_consumer": "96573acf5f04",
         "faust.app.base.App.crash": "6e0b5672cd83",
