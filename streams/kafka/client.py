@@ -30,6 +30,7 @@ from streams.core.errors import ConfigurationError, InfrastructureError
 from streams.kafka.answers import answered
 from streams.kafka.connection import Connection
 from streams.kafka.patches.admin_client import admin_client
+from streams.kafka.patches.bootstrap import close_cancelled_bootstraps
 from streams.kafka.patches.redating import Redating
 from streams.kafka.reading import TopicReading
 from streams.kafka.refusal import refusal
@@ -314,6 +315,7 @@ async def connect(connection: Connection) -> AsyncIterator[Brokers]:
         BrokerUnreachableError: none answers.
         InfrastructureError: they refuse.
     """
+    close_cancelled_bootstraps()
     admin = AIOKafkaAdminClient(**connection.client_options(), request_timeout_ms=_REQUEST_TIMEOUT_MS)
     silence = asyncio.get_running_loop().call_later(
         _SILENT_SECONDS,
@@ -335,6 +337,9 @@ async def connect(connection: Connection) -> AsyncIterator[Brokers]:
             "EDDY_BOOTSTRAP_SERVERS, EDDY_SECURITY_PROTOCOL and the network; `eddy doctor` shows what each "
             "server says."
         ) from error
+    except BaseException:
+        await admin.close()
+        raise
     finally:
         silence.cancel()
     brokers = Brokers(connection, admin)

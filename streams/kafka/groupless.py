@@ -24,8 +24,9 @@ async def groupless_consumer(
         fetch_max_wait_ms=100,
         max_partition_fetch_bytes=fetch_bytes,
     )
-    await consumer.start()
+    # Also one that is cancelled while it starts: it may have connected already.
     try:
+        await consumer.start()
         yield consumer
     finally:
         await consumer.stop()

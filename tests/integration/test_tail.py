@@ -1,10 +1,13 @@
 """Following partitions: from the given offsets, past what cannot be read, through restarts of the brokers."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import contextlib
+import gc
+from collections.abc import AsyncIterator, Callable, Coroutine
 
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.conn import AIOKafkaConnection
 
 from streams.core.domain.outgoing import Outgoing
 from streams.kafka.client import Brokers, Stored, connect
@@ -17,6 +20,7 @@ from tests.integration.worker_process import PATIENCE_SECONDS
 pytestmark = pytest.mark.integration
 
 PARTITIONS = 3
+MOMENTS = 40
 
 
 async def new_topic(bootstrap: str, name: str) -> str:
@@ -127,3 +131,42 @@ async def test_a_tail_goes_on_after_its_broker_was_killed(
             assert numbers(await read(tail, 6)) == list(range(6, 12))
         finally:
             await tail.aclose()
+
+
+async def question(brokers: Brokers, topic: str) -> None:
+    assert await brokers.ends(topic) == dict.fromkeys(range(PARTITIONS), 0)
+
+
+async def start(broker: Broker) -> None:
+    async with connect(Connection(broker.bootstrap)):
+        pass
+
+
+async def turns_of(coroutine: Coroutine[None, None, None], most: int | None = None) -> int:
+    """Let a coroutine run for so many turns of the loop, then cancel it; return how many it took."""
+    task = asyncio.create_task(coroutine)
+    turns = 0
+    while not task.done() and turns != most:
+        await asyncio.sleep(0)
+        turns += 1
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+    return turns
+
+
+def connections() -> int:
+    return sum(isinstance(each, AIOKafkaConnection) and each.connected() for each in gc.get_objects())
+
+
+async def test_what_is_cancelled_at_any_moment_leaves_no_connection(
+    brokers: Brokers, broker: Broker, unique: Callable[[str], str]
+) -> None:
+    topic = await new_topic(broker.bootstrap, unique("topic"))
+    await question(brokers, topic)
+    before = connections()
+    for begin in (lambda: question(brokers, topic), lambda: start(broker)):
+        whole = await turns_of(begin())
+        for moment in range(MOMENTS):
+            await turns_of(begin(), whole * moment // MOMENTS)
+            assert connections() == before, f"{moment} of {MOMENTS}"
