@@ -24,9 +24,8 @@ async def groupless_consumer(
         fetch_max_wait_ms=100,
         max_partition_fetch_bytes=fetch_bytes,
     )
-    # Also one that is cancelled while it starts: it may have connected already.
+    await consumer.start()
     try:
-        await consumer.start()
         yield consumer
     finally:
         await consumer.stop()
