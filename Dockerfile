@@ -12,17 +12,20 @@ RUN python -m venv /opt/build && python -m venv --without-pip /opt/eddy
 # The dependencies first: a change of the code then leaves this layer as it is.
 COPY constraints constraints
 COPY pyproject.toml ./
-RUN python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies'], sep='\n')" > requirements.txt \
+RUN python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies'], sep='\n')" \
+    | grep -v '^eddy-client$' > requirements.txt \
  && /opt/build/bin/pip --python /opt/eddy install --no-compile -c constraints/run.txt -r requirements.txt \
  && /opt/build/bin/pip install --no-compile -c constraints/image.txt cyclonedx-bom
 COPY LICENSE README.md ./
 COPY streams streams
 COPY schemas schemas
 COPY topics topics
+COPY client client
 # What `eddy --version` names: the version if a tag does, and the commit. There is no git here that could be asked.
 ARG VERSION=
 ARG COMMIT=
 ENV SETUPTOOLS_SCM_PRETEND_VERSION_FOR_EDDY_STREAMS=$VERSION \
+    SETUPTOOLS_SCM_PRETEND_VERSION_FOR_EDDY_CLIENT=$VERSION \
     SETUPTOOLS_SCM_PRETEND_METADATA_FOR_EDDY_STREAMS="{node = \"g$COMMIT\"}"
 # The native core, if `make wheel-native` has built it: judging then takes half of the CPU.
 COPY LICENSE dist/eddy_native-*.whl /native/
@@ -30,7 +33,7 @@ RUN for wheel in /native/*.whl; do \
       if [ -e "$wheel" ]; then /opt/build/bin/pip --python /opt/eddy install --no-compile --no-deps "$wheel"; fi; \
     done
 # Compiled here, since the image is read-only where it runs; without times, so that each build gives the same bytes.
-RUN /opt/build/bin/pip --python /opt/eddy install --no-compile --no-deps . \
+RUN /opt/build/bin/pip --python /opt/eddy install --no-compile --no-deps ./client . \
  && find /opt/eddy -name direct_url.json -delete \
  && /opt/eddy/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/eddy/lib \
  && /opt/build/bin/cyclonedx-py environment --output-reproducible --output-file /opt/eddy/sbom.cdx.json /opt/eddy/bin/python \

@@ -34,6 +34,9 @@ ADDS_TO = {
     "sources": None,
 }
 
+#: What is built here, at whatever version it has.
+OWN = frozenset({"eddy-streams", "eddy-client"})
+
 #: The project as `pyproject.toml` describes it.
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
@@ -61,7 +64,7 @@ def chain(purpose: str) -> Iterator[str]:
 def required(purpose: str) -> list[Requirement]:
     """Return the packages that `pyproject.toml` itself names for a purpose alone."""
     named = PROJECT["dependencies"] if purpose == "run" else PROJECT["optional-dependencies"][purpose]
-    return [one for one in map(Requirement, named) if one.name != PROJECT["name"]]
+    return [one for one in map(Requirement, named) if one.name not in OWN]
 
 
 def added(purpose: str) -> dict[NormalizedName, str]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import click
+from eddy_client.protocol import LONGEST_MS, Action, OnTimeout, Scope
 
 from streams.cli.command_group import CommandGroup
 from streams.cli.duration_type import DurationType
@@ -17,7 +18,7 @@ from streams.cli.settings_change import AS_JSON, BOOTSTRAP
 from streams.cli.text.command_text import fields, history_lines, presence_lines
 from streams.cli.text.screen import echo, echo_json, echo_lines
 from streams.control.ack import Ack
-from streams.control.command import LONGEST_MS, Action, Command, OnTimeout, Scope
+from streams.control.command import Command
 from streams.control.outcome import PRESENT_MS, Guard, Presence, answers, departed, present
 from streams.control.rules import checked
 from streams.control.trail import Following, PlacedCommand

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Final
 
 import orjson
+from eddy_client.protocol import MINUTE_MS, Action, OnTimeout, Scope
 
 from streams.console.read_model.triage import EpisodeSeen, request_of
 from streams.control.audit import AuditKind, AuditRecord, Result
-from streams.control.command import MINUTE_MS, Action, Cause, Command, Issuer, OnTimeout, Scope
+from streams.control.command import Cause, Command, Issuer
 from streams.control.reading import MalformedError
 from streams.control.rules import checked
 from streams.core.domain.text.printable import printable

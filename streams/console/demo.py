@@ -33,11 +33,10 @@ def needed() -> None:
     Raises:
         ConfigurationError: a package is missing; says how to install it.
     """
-    missing = [name for name in ("eddy_client", "confluent_kafka") if importlib.util.find_spec(name) is None]
-    if missing:
+    if importlib.util.find_spec("confluent_kafka") is None:
         raise ConfigurationError(
-            f"The agents of the demo need {' and '.join(missing)}: install the folder `client` of Eddy "
-            "with its extra `guard`, as docs/guard.md shows."
+            "The agents of the demo need confluent_kafka: install eddy-client with its extra `guard`, as "
+            "docs/guard.md shows."
         )
 
 

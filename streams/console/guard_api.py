@@ -11,19 +11,18 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import orjson
 from aiohttp import web
+from eddy_client.protocol import HEADER, LONGEST_MS, Status, place, refusal, standing
 
 from streams.console.app import problem
 from streams.console.auth import AgentToken
 from streams.console.console import Console
 from streams.console.live import frame
-from streams.console.read_model.control import standing
 from streams.console.read_model.model import ReadModel
 from streams.console.read_model.rows import CommandRow
 from streams.console.topic_follower import TopicFollower
-from streams.control.ack import Ack, Status
+from streams.control.ack import Ack
 from streams.control.publisher import CommandPublisher
 from streams.control.reading import MalformedError
-from streams.control.signature import HEADER, Signature, verified
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
 
@@ -38,15 +37,6 @@ _MOST_POSTED: Final = 10_000
 
 _BEAT_S: Final = 10.0
 _CONTROL: Final = (Topic.SESSION_COMMANDS, Topic.SESSION_COMMAND_ACKS)
-_LONGEST_LIFE_MS: Final = 24 * 3_600_000
-"""No command is in force for longer."""
-
-_REFUSALS: Final = {
-    Signature.VALID: None,
-    Signature.ABSENT: "it is not signed",
-    Signature.UNKNOWN_KEY: "it is signed with another key",
-    Signature.WRONG: "its signature is wrong",
-}
 
 
 class Commanded(Protocol):
@@ -83,7 +73,7 @@ class ReadCommands:
         """Tell whether the feed has reached the end, and went back as far as a command may last."""
         since = self.feed.history_from
         return all(map(self.feed.is_at_end, _CONTROL)) and (
-            since is None or since <= self.clock() - _LONGEST_LIFE_MS
+            since is None or since <= self.clock() - LONGEST_MS
         )
 
     def silent_ms(self) -> int | None:
@@ -101,7 +91,7 @@ class ReadCommands:
         scopes = [{} if case is None else case.commands]
         scopes += [self.model.holds.get(key, {}) for key in ("all", f"agent/{agent_id}")]
         found = [row for commands in scopes for row in standing(commands.values(), now)]
-        return sorted(found, key=lambda each: (each.partition, each.offset))
+        return sorted(found, key=place)
 
     def given(self, session_id: str) -> Sequence[str]:
         """Return the commands that a guard has applied."""
@@ -166,7 +156,7 @@ class GuardApi:
         if self._key is None:
             return None
         headers = [(HEADER, row.mac)] if row.mac is not None else []
-        return _REFUSALS[verified(row.value, headers, [self._key])]
+        return refusal(row.value, headers, [self._key])
 
     def may(self, agent: AgentToken, watched: WatchedSession) -> bool:
         """Tell whether a token may watch over a session: as far as it is known, and as the guard says."""

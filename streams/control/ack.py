@@ -4,50 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from enum import StrEnum, unique
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from streams.control.reading import block, number, optional_number, optional_text, text
-
-LONGEST_DETAIL: Final = 1_000
-
-
-@unique
-class Status(StrEnum):
-    """What became of a command, or that a guard came or left."""
-
-    ATTACHED = "attached"
-    """A guard watches over the session: at its first check, and every five minutes."""
-    RECEIVED = "received"
-    APPLIED = "applied"
-    """It is in effect: the agent is paused or aborted, has the note, or the new budget."""
-    RELEASED = "released"
-    """The agent runs again after a pause."""
-    REJECTED = "rejected"
-    """The guard does not obey it, such as one without a signature."""
-    EXPIRED = "expired"
-    SUPERSEDED = "superseded"
-    """A newer command came before it took effect."""
-    UNSUPPORTED = "unsupported"
-    FAILED = "failed"
-    DETACHED = "detached"
-    """The session has ended, or its process."""
-
-
-#: The answers of presence: they belong to no command.
-PRESENCE: Final = frozenset({Status.ATTACHED, Status.DETACHED})
-
-#: The answers after which a guard does nothing more about a command.
-FINAL: Final = frozenset(
-    {
-        Status.RELEASED,
-        Status.REJECTED,
-        Status.EXPIRED,
-        Status.SUPERSEDED,
-        Status.UNSUPPORTED,
-        Status.FAILED,
-    }
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,54 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum, unique
-from typing import Any, Final, Self
+from typing import Any, Self
+
+from eddy_client.protocol import HOLD_OF_ALL, Scope, hold_key
 
 from streams.control.reading import MalformedError, block, number, optional_number, optional_text, text
-
-MINUTE_MS: Final = 60_000
-LONGEST_MS: Final = 24 * 60 * MINUTE_MS
-"""A command has no effect for longer than this."""
-
-LONGEST_REASON: Final = 1_000
-LONGEST_MESSAGE: Final = 4_000
-LONGEST_ID: Final = 1_000
-
-HOLD_OF_ALL: Final = "all"
-
-
-@unique
-class Action(StrEnum):
-    """What is asked for. A guard answers `unsupported` to any other word."""
-
-    PAUSE = "pause"
-    RESUME = "resume"
-    ABORT = "abort"
-    INJECT_MESSAGE = "inject_message"
-    RAISE_BUDGET = "raise_budget"
-
-
-#: The actions that are one level of a session: the newest of them counts.
-LEVELS: Final = frozenset({Action.PAUSE, Action.RESUME, Action.ABORT})
-
-#: The actions of a hold.
-OF_HOLDS: Final = frozenset({Action.PAUSE, Action.RESUME})
-
-
-@unique
-class Scope(StrEnum):
-    """Whom a command is for. `agent` and `all` are holds: they count for what attaches later, too."""
-
-    SESSION = "session"
-    AGENT = "agent"
-    ALL = "all"
-
-
-@unique
-class OnTimeout(StrEnum):
-    """What becomes of a pause when it expires."""
-
-    RESUME = "resume"
-    ABORT = "abort"
 
 
 @unique
@@ -121,7 +78,7 @@ class Command:
     """A command. Times in ms since 1970; budgets are new totals.
 
     ``action`` and ``scope`` may be words of a later version: readers take them as they come, `checked` only
-    lets those of `Action` and `Scope` out.
+    lets those of `eddy_client.protocol` out.
     """
 
     command_id: str
@@ -209,12 +166,3 @@ class Command:
             if policy is None
             else PolicyRule(name=text(policy, "name"), version=number(policy, "version")),
         )
-
-
-def hold_key(agent_id: str) -> bytes:
-    """Return the Kafka key of the holds of an agent.
-
-    >>> hold_key("coder-7")
-    b'agent/coder-7'
-    """
-    return f"agent/{agent_id}".encode()

@@ -8,7 +8,9 @@ from enum import StrEnum, unique
 from types import MappingProxyType
 from typing import Final
 
-from streams.control.ack import Ack, GuardFacts, Status
+from eddy_client.protocol import Status
+
+from streams.control.ack import Ack, GuardFacts
 
 PRESENT_MS: Final = 10 * 60_000
 """A guard that was heard of since is there: it says so every five minutes."""

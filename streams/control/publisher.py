@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
 
+from eddy_client.protocol import signed
+
 from schemas.codec import Codec, Encoder
 from streams.control.ack import Ack
 from streams.control.audit import AuditRecord
 from streams.control.command import Command
 from streams.control.rules import checked
-from streams.control.signature import signed
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError

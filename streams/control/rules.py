@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from streams.control.command import (
+from eddy_client.protocol import (
+    HOLDS,
     LONGEST_ID,
     LONGEST_MESSAGE,
     LONGEST_MS,
     LONGEST_REASON,
-    OF_HOLDS,
     Action,
-    Command,
-    IssuerKind,
     OnTimeout,
     Scope,
 )
+
+from streams.control.command import Command, IssuerKind
 from streams.core.errors import ConfigurationError
 
 _LARGEST_BUDGET: Final = 2**63 - 1
@@ -62,7 +62,7 @@ def _whom(command: Command) -> Iterator[str]:
             yield f"Choose one of the scopes {', '.join(Scope)}."
     if command.is_hold and command.session_id is not None:
         yield "A hold names no session."
-    if command.is_hold and command.action not in OF_HOLDS:
+    if command.is_hold and command.action not in HOLDS:
         yield "A hold can only pause and resume: give the other actions to a session."
 
 

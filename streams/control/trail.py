@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from eddy_client.protocol import HOLD_OF_ALL, hold_key
+
 from schemas.codec import Codec, UndecodableError
 from streams.control.ack import Ack
-from streams.control.command import HOLD_OF_ALL, Command, hold_key
+from streams.control.command import Command
 from streams.control.reading import MalformedError
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from aiohttp.test_utils import TestServer
+from eddy_client.protocol import Signature, verified
 
 from schemas.codec import Codec
 from streams.console import actions
@@ -20,7 +21,6 @@ from streams.console.topic_follower import FollowerSettings
 from streams.control.audit import AuditRecord
 from streams.control.command import Command
 from streams.control.publisher import CommandPublisher
-from streams.control.signature import Signature, verified
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.topic import Topic
 from streams.kafka.client import Brokers, connect

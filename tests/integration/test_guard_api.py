@@ -15,6 +15,7 @@ from aiohttp.test_utils import TestServer
 from eddy_client import Guard, SessionAborted
 from eddy_client.guard import http_channel
 from eddy_client.guard.http_channel import HttpChannel
+from eddy_client.protocol import Action, OnTimeout, Scope
 
 from schemas.codec import Codec
 from streams.console import guard_api
@@ -22,7 +23,7 @@ from streams.console.app import application
 from streams.console.live_console import live_console
 from streams.console.settings import ConsoleSettings
 from streams.control.ack import Ack
-from streams.control.command import Action, Command, Issuer, OnTimeout, Scope
+from streams.control.command import Command, Issuer
 from streams.control.publisher import CommandPublisher
 from streams.core.domain.topic import Topic
 from streams.kafka.client import Brokers, connect

@@ -25,10 +25,11 @@ from typing import NamedTuple
 import aiohttp
 import pytest
 from eddy_client import Guard, SessionAborted
+from eddy_client.protocol import Action, OnTimeout, Scope
 
 from schemas.codec import Codec
 from streams.control.ack import Ack
-from streams.control.command import Action, Command, Issuer, OnTimeout, Scope
+from streams.control.command import Command, Issuer
 from streams.control.publisher import CommandPublisher
 from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError

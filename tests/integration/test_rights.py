@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from eddy_client.protocol import Status
 
 from schemas.codec import Codec
 from streams.cli import main
 from streams.cli.lazy_group import BROKER_UNREACHABLE, WRONG_INPUT
-from streams.control.ack import Ack, Status
+from streams.control.ack import Ack
 from streams.control.command import Command
 from streams.control.publisher import CommandPublisher
 from streams.core.domain.topic import Topic

@@ -11,15 +11,15 @@ from typing import Any
 import orjson
 import pytest
 from click.testing import CliRunner, Result
+from eddy_client.protocol import HEADER, Signature, Status, verified
 
 from schemas.codec import Codec
 from streams.cli import main
 from streams.cli.lazy_group import PROBLEM_FOUND, WRONG_INPUT
-from streams.control.ack import Ack, GuardFacts, Status
+from streams.control.ack import Ack, GuardFacts
 from streams.control.audit import AuditRecord
 from streams.control.audit import Result as Ended
 from streams.control.command import Command
-from streams.control.signature import HEADER, Signature, verified
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import CONTROL, Topic
 from streams.kafka.client import Stored, connect

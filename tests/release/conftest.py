@@ -73,8 +73,9 @@ def environment(folder: Path, wheel: Path, *options: str, extra: str = "") -> Pa
 def eddy(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of the programs of Eddy, at the versions that are tested."""
     (wheel,) = dist.glob("eddy_streams-*.whl")
-    pins = ("-c", str(ROOT / "constraints" / "demo.txt"))
-    return environment(tmp_path_factory.mktemp("eddy") / "venv", wheel, *pins, extra="[demo]")
+    (client,) = dist.glob("eddy_client-*.whl")
+    beside = (str(client), "-c", str(ROOT / "constraints" / "demo.txt"))
+    return environment(tmp_path_factory.mktemp("eddy") / "venv", wheel, *beside, extra="[demo]")
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,8 @@
 """
 
 from eddy_client.guard.command import Budget, Note
+from eddy_client.guard.control import State
 from eddy_client.guard.errors import GuardUnavailable, SessionAborted
-from eddy_client.guard.guard import Guard
-from eddy_client.guard.session import GuardedSession, State
+from eddy_client.guard.guard import Guard, GuardedSession
 
 __all__ = ["Budget", "Guard", "GuardUnavailable", "GuardedSession", "Note", "SessionAborted", "State"]

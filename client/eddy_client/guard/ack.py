@@ -4,21 +4,42 @@ from __future__ import annotations
 
 import os
 import socket
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from eddy_client.guard.control import Answer
 from eddy_client.texts import bounded
 from eddy_client.version import installed_version
 
-if TYPE_CHECKING:
-    from eddy_client.guard.session import GuardedSession
-
 _LONGEST = 4_000
 """Characters: such that an ack is smaller than the 64 KiB of its topic, however it is written."""
 
 
+class AnsweringSession(Protocol):
+    """The part of a session under a guard that its answers name."""
+
+    @property
+    def session_id(self) -> str:
+        """Id of the session."""
+
+    @property
+    def agent_id(self) -> str | None:
+        """Its agent, if that is known."""
+
+    @property
+    def integration(self) -> object:
+        """The framework it is in."""
+
+    @property
+    def last_event_id(self) -> object:
+        """The newest step, as the agent has set it."""
+
+    @property
+    def checkpoint(self) -> object:
+        """From where the agent continues, as it has set it."""
+
+
 def ack_of(
-    guard_id: str, session: GuardedSession, status: str, answer: Answer | None, at: int
+    guard_id: str, session: AnsweringSession, status: str, answer: Answer | None, at: int
 ) -> dict[str, Any]:
     """Return the record of an answer, or without one of presence. Whatever the agent has set, it can be sent.
 

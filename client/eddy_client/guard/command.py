@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-LEVELS = ("pause", "resume", "abort")
-"""Actions of which the newest counts."""
-
-ACTIONS = (*LEVELS, "inject_message", "raise_budget")
-SCOPES = ("session", "agent", "all")
-HOLDS = ("pause", "resume")
-"""Actions of a hold."""
+from eddy_client.protocol import OnTimeout, Scope, is_possible
 
 
 class Command(NamedTuple):
@@ -47,7 +41,13 @@ class Command(NamedTuple):
     @property
     def is_possible(self) -> bool:
         """Whether this guard knows what to do."""
-        return self.action in (ACTIONS if self.scope == "session" else HOLDS)
+        return is_possible(self.scope, self.action)
+
+    def concerns(self, session_id: str, agent_id: str | None) -> bool:
+        """Tell whether a session of an agent has to obey it."""
+        if self.scope == Scope.SESSION:
+            return self.target == session_id
+        return self.scope == Scope.ALL or self.target == agent_id
 
     @classmethod
     def of(cls, fields: Mapping[str, Any], **place: Any) -> Command:
@@ -68,7 +68,7 @@ class Command(NamedTuple):
                 action=fields["action"],
                 issued_at=fields["issued_at"],
                 expires_at=fields["expires_at"],
-                on_timeout=fields.get("on_timeout") or "resume",
+                on_timeout=fields.get("on_timeout") or OnTimeout.RESUME,
                 message=fields.get("message") or "",
                 steps_budget=fields.get("steps_budget"),
                 tokens_budget=fields.get("tokens_budget"),

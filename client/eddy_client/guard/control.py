@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
 from typing import NamedTuple
 
-from eddy_client.guard.command import HOLDS, LEVELS, SCOPES, Budget, Command, Note
+from eddy_client.guard.command import Budget, Command, Note
+from eddy_client.protocol import HOLDS, LEVELS, Action, OnTimeout, Scope, Status, place
 
 REMEMBERED = 1_000
 REMEMBERED_MS = 48 * 3_600_000
@@ -17,7 +17,7 @@ class Answer(NamedTuple):
     """What the guard says of a command.
 
     Attributes:
-        status: as on `session-command-acks`.
+        status: a `Status`, as on `session-command-acks`.
         effective_at: when it took effect.
     """
 
@@ -45,6 +45,22 @@ class Outcome(NamedTuple):
     notes: tuple[Note, ...]
     budget: Budget | None
     answers: tuple[Answer, ...]
+
+
+class State(NamedTuple):
+    """How a session stands.
+
+    Attributes:
+        level: `running`, `paused` or `aborted`.
+        notes: messages that the next check will hand over.
+        budget: the newest budget, from when it is first raised.
+        heard_s: seconds since the operators' side was last known to be there.
+    """
+
+    level: str
+    notes: int
+    budget: Budget | None
+    heard_s: float
 
 
 class Control:
@@ -95,7 +111,7 @@ class Control:
     @property
     def notes(self) -> int:
         """How many notes wait."""
-        waiting = sum(each.action == "inject_message" for each in self._waiting.values())
+        waiting = sum(each.action == Action.INJECT_MESSAGE for each in self._waiting.values())
         return waiting + len(self._held) + len(self._kept)
 
     def given(self, command_id: str) -> None:
@@ -110,21 +126,21 @@ class Control:
         if before is not None:
             self._answers.append(before[0])
         elif command.command_id in self._waiting or command.command_id in self._held:
-            self._answers.append(Answer(command, "received"))
+            self._answers.append(Answer(command, Status.RECEIVED))
         elif command.refusal is not None:
-            self._settle(Answer(command, "rejected", detail=command.refusal), now)
+            self._settle(Answer(command, Status.REJECTED, detail=command.refusal), now)
         elif not command.is_possible:
             self._settle(
-                Answer(command, "unsupported", detail=f"no {command.action} of {command.scope}"), now
+                Answer(command, Status.UNSUPPORTED, detail=f"no {command.action} of {command.scope}"), now
             )
-        elif command.action == "inject_message" and command.command_id in self._given:
-            self._settle(Answer(command, "applied", detail="handed over before"), now)
+        elif command.action == Action.INJECT_MESSAGE and command.command_id in self._given:
+            self._settle(Answer(command, Status.APPLIED, detail="handed over before"), now)
         elif command.expires_at <= now:
             self._pass_over(command, now)
         else:
             self._waiting[command.command_id] = command
             detail = f"the clocks differ by {abs(self._skew) // 1000} s" if self._skew else None
-            self._answers.append(Answer(command, "received", detail=detail))
+            self._answers.append(Answer(command, Status.RECEIVED, detail=detail))
 
     def check(self, now: int, *, hands_over: bool = True) -> Outcome:
         """Apply what waits; return how the session stands.
@@ -134,8 +150,8 @@ class Control:
             hands_over: Whether the agent takes messages now. Otherwise they wait, and are not acknowledged.
         """
         now += self._skew
-        for command in sorted(self._waiting.values(), key=_order):
-            if command.action == "inject_message":
+        for command in sorted(self._waiting.values(), key=place):
+            if command.action == Action.INJECT_MESSAGE:
                 self._held[command.command_id] = command
             else:
                 self._apply(command, now)
@@ -150,13 +166,13 @@ class Control:
         """Return the level that a check would find, without applying anything."""
         now += self._skew
         pauses, is_aborted = dict(self._pauses), self._aborted is not None
-        for command in sorted(self._waiting.values(), key=_order):
-            is_newest = _order(command) >= self._newest.get(command.scope, (-1, -1))
+        for command in sorted(self._waiting.values(), key=place):
+            is_newest = place(command) >= self._newest.get(command.scope, (-1, -1))
             is_newest = is_newest and not self._is_superseded(command, now)
             if command.action in LEVELS and command.expires_at > now and is_newest and self._aborted is None:
                 pauses[command.scope] = command
-                is_aborted = command.action == "abort" if command.scope == "session" else is_aborted
-        found = [each for each in pauses.values() if each.action == "pause"]
+                is_aborted = command.action == Action.ABORT if command.scope == Scope.SESSION else is_aborted
+        found = [each for each in pauses.values() if each.action == Action.PAUSE]
         if is_aborted or any(_ends(each, now) for each in found):
             return "aborted"
         return "paused" if any(each.expires_at > now for each in found) else "running"
@@ -164,7 +180,7 @@ class Control:
     def _standing(self) -> tuple[str, int | None, Command | None]:
         if self._aborted is not None:
             return "aborted", None, self._aborted
-        for scope in SCOPES:
+        for scope in Scope:
             if scope in self._pauses:
                 until = min(each.expires_at for each in self._pauses.values()) - self._skew
                 return "paused", until, self._pauses[scope]
@@ -176,14 +192,14 @@ class Control:
         hands_over = hands_over and level == "running"
         if hands_over:
             notes, self._kept = list(self._kept), ()
-        for command in sorted(self._held.values(), key=_order):
+        for command in sorted(self._held.values(), key=place):
             if command.expires_at <= now:
-                self._settle(Answer(command, "expired"), now)
+                self._settle(Answer(command, Status.EXPIRED), now)
             elif level == "aborted":
-                self._settle(Answer(command, "superseded", detail="the session is aborted"), now)
+                self._settle(Answer(command, Status.SUPERSEDED, detail="the session is aborted"), now)
             elif hands_over:
                 notes.append(Note(command.message, command.origin, command.command_id))
-                self._settle(Answer(command, "applied", now), now)
+                self._settle(Answer(command, Status.APPLIED, now), now)
             else:
                 continue
             del self._held[command.command_id]
@@ -193,35 +209,35 @@ class Control:
         if command.expires_at <= now:
             self._pass_over(command, now)
         elif self._aborted is not None:
-            self._settle(Answer(command, "superseded", detail="the session is aborted"), now)
+            self._settle(Answer(command, Status.SUPERSEDED, detail="the session is aborted"), now)
         elif command.action in LEVELS:
             self._level(command, now)
         elif self._is_newest("budget", command, now):
             self._budget = Budget(command.steps_budget, command.tokens_budget)
-            self._settle(Answer(command, "applied", now), now)
+            self._settle(Answer(command, Status.APPLIED, now), now)
 
     def _level(self, command: Command, now: int) -> None:
         if self._is_superseded(command, now):
-            self._settle(Answer(command, "superseded"), now)
+            self._settle(Answer(command, Status.SUPERSEDED), now)
             return
         if not self._is_newest(command.scope, command, now):
             return
         before = self._pauses.pop(command.scope, None)
         if before is not None:
-            status = "released" if command.action == "resume" else "superseded"
+            status = Status.RELEASED if command.action == Action.RESUME else Status.SUPERSEDED
             self._settle(Answer(before, status, now), now)
-        if command.action == "pause":
+        if command.action == Action.PAUSE:
             self._pauses[command.scope] = command
-        elif command.action == "abort":
+        elif command.action == Action.ABORT:
             self._aborted = command
-        self._settle(Answer(command, "applied", now), now)
+        self._settle(Answer(command, Status.APPLIED, now), now)
 
     def _is_superseded(self, command: Command, now: int) -> bool:
         """Tell whether a newer level waits. Except for an abort, that its time is over does not matter."""
         return any(
             each.action in (LEVELS if each.expires_at > now else HOLDS)
             and each.scope == command.scope
-            and _order(each) > _order(command)
+            and place(each) > place(command)
             for each in self._waiting.values()
         )
 
@@ -232,15 +248,15 @@ class Control:
         `resume` must not pause the agent by the `pause` that it released.
         """
         if command.action in HOLDS:
-            self._newest[command.scope] = max(_order(command), self._newest.get(command.scope, (-1, -1)))
-        self._settle(Answer(command, "expired"), now)
+            self._newest[command.scope] = max(place(command), self._newest.get(command.scope, (-1, -1)))
+        self._settle(Answer(command, Status.EXPIRED), now)
 
     def _is_newest(self, subject: str, command: Command, now: int) -> bool:
         """Tell whether nothing newer about a subject was applied, and note this one as the newest."""
-        if _order(command) < self._newest.get(subject, (-1, -1)):
-            self._settle(Answer(command, "superseded"), now)
+        if place(command) < self._newest.get(subject, (-1, -1)):
+            self._settle(Answer(command, Status.SUPERSEDED), now)
             return False
-        self._newest[subject] = _order(command)
+        self._newest[subject] = place(command)
         return True
 
     def _expire(self, now: int) -> None:
@@ -251,10 +267,10 @@ class Control:
             if _ends(command, now):
                 self._aborted = command
                 self._settle(
-                    Answer(command, "expired", now, "the session is aborted, as the command says"), now
+                    Answer(command, Status.EXPIRED, now, "the session is aborted, as the command says"), now
                 )
             else:
-                self._settle(Answer(command, "released", now, "the time of the pause is over"), now)
+                self._settle(Answer(command, Status.RELEASED, now, "the time of the pause is over"), now)
 
     def _settle(self, answer: Answer, now: int) -> None:
         first = self._handled.get(answer.command.command_id, (answer, now))
@@ -282,26 +298,6 @@ def skewed(command: Command, now: int, before: int = 0) -> int:
     return ahead if abs(ahead) > SKEW_MS else 0
 
 
-def standing(commands: Iterable[Command], now: int) -> list[Command]:
-    """Return the commands that count for a session that begins, in their order.
-
-    They are those in force, and the newer ones whose time is over and that superseded one of them.
-    """
-    found: list[Command] = []
-    paused: set[str] = set()
-    for command in sorted(commands, key=_order):
-        if command.expires_at > now:
-            paused |= {command.scope} if command.action == "pause" else set()
-        elif command.action not in HOLDS or command.scope not in paused:
-            continue
-        found.append(command)
-    return found
-
-
-def _order(command: Command) -> tuple[int, int]:
-    return command.partition, command.offset
-
-
 def _ends(pause: Command, now: int) -> bool:
     """Tell whether a pause is over and ends its session."""
-    return pause.expires_at <= now and pause.on_timeout == "abort" and pause.scope == "session"
+    return pause.expires_at <= now and pause.on_timeout == OnTimeout.ABORT and pause.scope == Scope.SESSION

@@ -1,9 +1,14 @@
-"""The guard: one for a process, with a thread that listens for what operators command."""
+"""The guard of a process, with a thread that listens for what operators command, and the sessions under it.
+
+They are one object in two parts: a session asks, before each step in its agent's thread; the guard hears.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import fnmatch
+import functools
 import logging
 import os
 import threading
@@ -11,23 +16,28 @@ import time
 import uuid
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
 
 from eddy_client.guard.ack import ack_of
 from eddy_client.guard.channel import MOST_ACKS, AlreadyApplied, Channel
-from eddy_client.guard.command import Command
-from eddy_client.guard.control import SKEW_MS, Answer, skewed, standing
+from eddy_client.guard.command import Command, Note
+from eddy_client.guard.control import SKEW_MS, Answer, Control, Outcome, State, skewed
+from eddy_client.guard.errors import GuardUnavailable, SessionAborted
 from eddy_client.guard.outgoing import Outgoing
 from eddy_client.guard.retry import Retry
-from eddy_client.guard.session import GuardedSession
+from eddy_client.protocol import PRESENCE_MS, Action, Status, standing
 from eddy_client.texts import LONGEST_NAME, bounded
 
 log = logging.getLogger("eddy_client.guard")
 
 OnLost = str | Mapping[str, str]
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
-_PRESENCE_S = 300.0
+_NOTHING: tuple[Note, ...] = ()
+_LONGEST_WAIT_S = 1.0
 _STEP_S = 0.25
 _MOST_COMMANDS = 100_000
 _STALL_MS = 10_000
@@ -131,7 +141,7 @@ class Guard:
             session = GuardedSession(self, name, agent, self._skew)
             self._sessions.setdefault(name, weakref.WeakSet()).add(session)
             self._hand_over(session)
-            session._known = self._channel is not None and self._channel.knows(name)  # noqa: SLF001
+            session._known = self._channel is not None and self._channel.knows(name)
         return session
 
     @property
@@ -166,11 +176,11 @@ class Guard:
 
     def _is_open(self, session: GuardedSession) -> bool:
         """Whether a check need not look at the channel."""
-        return session._known and not (self._lost and self._may_close)  # noqa: SLF001 - the two are one
+        return session._known and not (self._lost and self._may_close)
 
     def _lost_wait(self, session: GuardedSession, tool: str | None) -> float | None:
         """Return how long a check waits for the channel: None not at all, 0 no longer."""
-        since, known, born = time.monotonic(), session._known, session._born  # noqa: SLF001 - the two are one
+        since, known, born = time.monotonic(), session._known, session._born
         if not known and not self._lost and since - born < self._start_wait:
             return self._start_wait - (since - born)
         if not self._lost and known:
@@ -185,7 +195,7 @@ class Guard:
         return max(0.0, self._wait_s - (since - (self._lost_at or born)))
 
     def _attach(self, session: GuardedSession) -> None:
-        self._ack(session, "attached", None, None)
+        self._ack(session, Status.ATTACHED, None, None)
 
     def _leave(self, session: GuardedSession) -> None:
         with self._lock:
@@ -195,12 +205,12 @@ class Guard:
             known.discard(session)
             if not known:
                 del self._sessions[session.session_id]
-        if session._attached and self._name is None:  # noqa: SLF001 - the two are one
-            self._ack(session, "detached", None, None)
+        if session._attached and self._name is None:
+            self._ack(session, Status.DETACHED, None, None)
 
     def _answer(self, session: GuardedSession, answers: tuple[Answer, ...], now: int) -> None:
         for answer in answers:
-            if answer.status == "applied" and answer.command.action == "inject_message":
+            if answer.status == Status.APPLIED and answer.command.action == Action.INJECT_MESSAGE:
                 # For a session that begins again in this process, before its ack has come back.
                 with self._lock:
                     self._handed.setdefault(session.session_id, set()).add(answer.command.command_id)
@@ -236,9 +246,9 @@ class Guard:
         sessions = self._all()
         self._begin()
         for session in sessions:
-            session._attached = False  # noqa: SLF001
-            session._lock = threading.Lock()  # noqa: SLF001
-            session._quiet = session._known = False  # noqa: SLF001
+            session._attached = False
+            session._lock = threading.Lock()
+            session._quiet = session._known = False
             self._sessions.setdefault(session.session_id, weakref.WeakSet()).add(session)
 
     def _all(self) -> list[GuardedSession]:
@@ -260,10 +270,10 @@ class Guard:
                 self._observe(channel)
                 if channel.is_current:
                     self._retry.worked()
-                if time.monotonic() - greeted >= _PRESENCE_S:
+                if time.monotonic() - greeted >= PRESENCE_MS / 1000:
                     greeted = time.monotonic()
                     for session in self._all():
-                        if session._attached:  # noqa: SLF001
+                        if session._attached:
                             self._attach(session)
             except Exception as error:  # noqa: BLE001, PERF203 - the agent must go on, whatever it is
                 self._problem = f"{type(error).__name__}: {error}"[:200]
@@ -298,16 +308,16 @@ class Guard:
         if channel is not None:
             self._heard = max(self._heard, channel.heard_at)
             for session in self._all():
-                if not session._known and channel.knows(session.session_id):  # noqa: SLF001 - the two are one
-                    session._known = True  # noqa: SLF001
-                    session._wake()  # noqa: SLF001
+                if not session._known and channel.knows(session.session_id):
+                    session._known = True
+                    session._wake()
         lost = time.monotonic() - self._heard > self._stale_after
         if lost == self._lost:
             return
         with self._lock:
             self._lost, self._lost_at = lost, time.monotonic() if lost else None
             for session in self._all():
-                session._wake()  # noqa: SLF001
+                session._wake()
         if lost:
             log.warning("%s Agents go on, but for tools that on_lost closes.", self.why_lost)
         else:
@@ -339,21 +349,23 @@ class Guard:
             concerned = [
                 (session, tuple(self._handed.get(session.session_id, ())))
                 for session in self._all()
-                if _concerns(heard, session)
+                if heard.concerns(session.session_id, session.agent_id)
             ]
         for session, handed in concerned:
             for command_id in handed:
-                session._given(command_id)  # noqa: SLF001
-            session._take(heard, now)  # noqa: SLF001
+                session._given(command_id)
+            session._take(heard, now)
 
     def _hand_over(self, session: GuardedSession) -> None:
         """Give a session that begins what was commanded before."""
         for command_id in self._handed.get(session.session_id, ()):
-            session._given(command_id)  # noqa: SLF001
+            session._given(command_id)
         now = self.now()
-        concerned = (each for each in self._commands.values() if _concerns(each, session))
+        concerned = (
+            each for each in self._commands.values() if each.concerns(session.session_id, session.agent_id)
+        )
         for command in standing(concerned, now + self._skew):
-            session._take(command._replace(is_live=False), now)  # noqa: SLF001 - it came some time ago
+            session._take(command._replace(is_live=False), now)
 
     def _send(self, channel: Channel) -> None:
         """Send acks, some at a time. What the other side took is not sent again if what follows fails."""
@@ -371,10 +383,203 @@ class Guard:
         self._outgoing.put(ack_of(self.guard_id, session, status, answer, at))
 
 
-def _concerns(command: Command, session: GuardedSession) -> bool:
-    if command.scope == "session":
-        return command.target == session.session_id
-    return command.scope == "all" or command.target == session.agent_id
+class GuardedSession:
+    """A session of an agent. `Guard.session` makes it.
+
+    Attributes:
+        session_id: its id.
+        agent_id: its agent.
+        integration: the framework it is in, for the operators.
+        last_event_id: the newest step, for the operators. The agent may set it.
+        checkpoint: from where the agent continues, for the operators. The agent may set it.
+    """
+
+    def __init__(self, guard: Guard, session_id: str, agent_id: str | None, skew: int = 0) -> None:
+        self.session_id = session_id
+        self.agent_id = agent_id
+        self.integration = "plain"
+        self.last_event_id: str | None = None
+        self.checkpoint: str | None = None
+        self._guard = guard
+        self._control = Control(skew)
+        self._lock = threading.Lock()
+        self._wakers: set[Callable[[], None]] = set()
+        self._attached = False
+        #: Whether all that was commanded before is known. It stays so if the channel is lost.
+        self._known = False
+        self._born = time.monotonic()
+        #: Whether a check has nothing to do. The one thing that a check reads if so.
+        self._quiet = False
+
+    def __enter__(self) -> GuardedSession:
+        """Begin."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End: the operators learn that the guard has left."""
+        self.close()
+
+    def check(self, tool: str | None = None, *, notes: bool = True) -> tuple[Note, ...]:
+        """Return the notes for the next prompt; wait while the session is paused.
+
+        Call it before each call of a model or a tool.
+
+        Args:
+            tool: What is about to be called: the guard may be stricter about some tools if it is cut off.
+            notes: Whether you can pass notes on now. Otherwise they are left for a later check.
+
+        Raises:
+            SessionAborted: an operator has ended the session.
+            GuardUnavailable: the guard is cut off, and `on_lost` says `closed` for this tool.
+        """
+        if self._quiet:
+            return _NOTHING
+        woken = threading.Event()
+        while True:
+            given, wait = self._once(tool, notes)
+            if wait is None:
+                return given
+            self._wakers.add(woken.set)
+            try:
+                if not self._has_news():
+                    woken.wait(min(wait, _LONGEST_WAIT_S))
+            finally:
+                self._wakers.discard(woken.set)
+            woken.clear()
+
+    async def acheck(self, tool: str | None = None, *, notes: bool = True) -> tuple[Note, ...]:
+        """Do what `check` does, in asyncio."""
+        if self._quiet:
+            return _NOTHING
+        loop, woken = asyncio.get_running_loop(), asyncio.Event()
+
+        def wake() -> None:
+            with suppress(RuntimeError):  # a loop that was closed meanwhile has nobody to wake
+                loop.call_soon_threadsafe(woken.set)
+
+        while True:
+            given, wait = self._once(tool, notes)
+            if wait is None:
+                return given
+            self._wakers.add(wake)
+            try:
+                if not self._has_news():
+                    await asyncio.wait_for(woken.wait(), min(wait, _LONGEST_WAIT_S))
+            except asyncio.TimeoutError:
+                pass
+            finally:
+                self._wakers.discard(wake)
+            woken.clear()
+
+    def peek(self) -> State:
+        """Return how the session stands. Never waits, hands nothing over."""
+        with self._lock:
+            level = self._control.peek(self._guard.now())
+            return State(level, self._control.notes, self._control.budget, self._guard.heard_s)
+
+    def hold(self, checkpoint: str | None = None) -> State:
+        """Let what was commanded take effect without waiting, and return how the session stands.
+
+        For an agent that does not wait while it is paused, but keeps a checkpoint and ends.
+
+        Args:
+            checkpoint: From where the agent will continue, for the operators.
+        """
+        if checkpoint is not None:
+            self.checkpoint = checkpoint
+        self._attach()
+        now = self._guard.now()
+        with self._lock:
+            outcome = self._control.check(now, hands_over=False)
+        self._guard._answer(self, outcome.answers, now)
+        return self.peek()
+
+    def keep(self, notes: Sequence[Note]) -> None:
+        """Give notes back that could not be handed over: the next check returns them."""
+        if notes:
+            with self._lock:
+                self._control.keep(tuple(notes))
+            self._quiet = False
+
+    def guarded(self, function: F) -> F:
+        """Check before each call of a function, as a decorator. Notes are left for the next check."""
+
+        @functools.wraps(function)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            self.check(tool=function.__name__, notes=False)
+            return function(*args, **kwargs)
+
+        @functools.wraps(function)
+        async def achecked(*args: Any, **kwargs: Any) -> Any:
+            await self.acheck(tool=function.__name__, notes=False)
+            return await function(*args, **kwargs)
+
+        return achecked if asyncio.iscoroutinefunction(function) else checked  # type: ignore[return-value]
+
+    def steps(self, iterable: Iterable[T]) -> Iterator[T]:
+        """Check before each item. Notes are left for the next check."""
+        for item in iterable:
+            self.check(notes=False)
+            yield item
+
+    def close(self) -> None:
+        """End the session for the operators."""
+        self._guard._leave(self)
+
+    # -- for the guard -------------------------------------------------------------------------------------
+
+    def _take(self, command: Command, now: int) -> None:
+        with self._lock:
+            self._control.take(command, now)
+        self._wake()
+
+    def _given(self, command_id: str) -> None:
+        with self._lock:
+            self._control.given(command_id)
+
+    def _wake(self) -> None:
+        self._quiet = False
+        for wake in tuple(self._wakers):
+            wake()
+
+    def _attach(self) -> None:
+        if not self._attached:
+            self._attached = True
+            self._guard._attach(self)
+
+    def _has_news(self) -> bool:
+        with self._lock:
+            return self._control.has_news
+
+    def _once(self, tool: str | None, notes: bool) -> tuple[tuple[Note, ...], float | None]:
+        """Check once; return the notes, or none and how many seconds to wait at most."""
+        guard = self._guard
+        self._attach()
+        # Before the check: what made all known has been taken in by then.
+        wait = guard._lost_wait(self, tool)
+        now = guard.now()
+        with self._lock:
+            outcome = self._control.check(now, hands_over=notes and wait is None)
+            calm = self._control.is_calm
+        guard._answer(self, outcome.answers, now)
+        if outcome.level == "aborted":
+            assert outcome.by is not None
+            raise SessionAborted(outcome.by.reason, outcome.by.command_id)
+        if outcome.level == "paused":
+            return _NOTHING, self._pause_s(outcome, now)
+        if wait is None:
+            self._quiet = calm
+            # A command that came, or a loss of the channel, may have set this to False just before us.
+            if self._has_news() or not guard._is_open(self):
+                self._quiet = False
+            return outcome.notes, None
+        if wait <= 0:
+            raise GuardUnavailable(guard.why_lost)
+        return _NOTHING, wait
+
+    @staticmethod
+    def _pause_s(outcome: Outcome, now: int) -> float:
+        return _LONGEST_WAIT_S if outcome.until is None else max(0.01, (outcome.until - now) / 1000)
 
 
 _living: weakref.WeakSet[Guard] = weakref.WeakSet()
@@ -382,7 +587,7 @@ _living: weakref.WeakSet[Guard] = weakref.WeakSet()
 
 def _after_fork() -> None:
     for guard in list(_living):
-        guard._begin_in_child()  # noqa: SLF001 - of this module
+        guard._begin_in_child()
 
 
 def _at_exit() -> None:

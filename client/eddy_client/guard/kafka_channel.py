@@ -12,7 +12,7 @@ from typing import Any
 from eddy_client.alert_decoder import AlertDecoder, UnreadableAlertError
 from eddy_client.guard.channel import AlreadyApplied, Heard
 from eddy_client.guard.command import Command
-from eddy_client.guard.signature import refusal
+from eddy_client.protocol import refusal
 from eddy_client.rare_log import RareLog
 
 log = logging.getLogger("eddy_client.guard")

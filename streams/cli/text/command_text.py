@@ -6,9 +6,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from eddy_client.protocol import Action, Scope, Status
+
 from streams.cli.text.line import Line, TextSpan
-from streams.control.ack import Ack, GuardFacts, Status
-from streams.control.command import Action, Command, Scope
+from streams.control.ack import Ack, GuardFacts
+from streams.control.command import Command
 from streams.control.outcome import CommandPhase, Guard, GuardAnswer, Presence, furthest
 from streams.core.domain.text.clock import clock, day, duration
 from streams.core.domain.text.printable import printable

@@ -11,15 +11,16 @@ from enum import StrEnum
 from typing import Final, NamedTuple, TypeVar
 
 import orjson
+from eddy_client.protocol import HEADER, LEVELS, PRESENCE, PRESENCE_MS, Action, OnTimeout, Status
+from eddy_client.protocol import place as command_place
 
 from streams.console.read_model.place import NOWHERE, place
 from streams.console.read_model.points import Points
 from streams.console.read_model.rows import AckRow, CommandRow, GuardRow
 from streams.console.read_model.source import Fields, StoredSource
-from streams.control.signature import HEADER
 
-#: A guard says every five minutes that it is there; one that missed two of them is not.
-PRESENT_MS: Final = 600_000
+#: A guard that missed two times to say that it is there is not.
+PRESENT_MS: Final = 2 * PRESENCE_MS
 
 #: After this a command without an answer is said to have none.
 ANSWER_MS: Final = 10_000
@@ -30,9 +31,7 @@ GRACE_MS: Final = 5_000
 #: What is over is shown for so long.
 _OVER_MS: Final = 600_000
 
-_LEVELS: Final = frozenset({"pause", "resume", "abort"})
-_HOLDS: Final = frozenset({"pause", "resume"})
-_REFUSED: Final = frozenset({"rejected", "unsupported", "failed"})
+_REFUSED: Final = (Status.REJECTED, Status.UNSUPPORTED, Status.FAILED)
 _Sent = TypeVar("_Sent", CommandRow, AckRow)
 
 
@@ -218,30 +217,13 @@ def merged_guards(one: GuardRow, other: GuardRow) -> GuardRow:
 
 def first_of(one: _Sent, other: _Sent) -> _Sent:
     """Return the one that came first: a guard acts on a command once, and repeats its first answer."""
-    return min(one, other, key=lambda row: (row.partition, row.offset))
+    return min(one, other, key=command_place)
 
 
 def newest_level(commands: Iterable[CommandRow]) -> CommandRow | None:
     """Return the command that gives the level: the newest pause, resume or abort."""
-    levels = [each for each in commands if each.action in _LEVELS]
-    return max(levels, key=lambda row: (row.partition, row.offset), default=None)
-
-
-def standing(commands: Iterable[CommandRow], now: int) -> list[CommandRow]:
-    """Return the commands of one scope that count for a guard that begins, in their order.
-
-    They are those in force, and pauses and resumes that superseded a pause in force though their own time is
-    over: without them, the guard would pause the session again.
-    """
-    found: list[CommandRow] = []
-    paused = False
-    for each in sorted(commands, key=lambda row: (row.partition, row.offset)):
-        if each.expires_at > now:
-            paused = paused or each.action == "pause"
-        elif not paused or each.action not in _HOLDS:
-            continue
-        found.append(each)
-    return found
+    levels = [each for each in commands if each.action in LEVELS]
+    return max(levels, key=command_place, default=None)
 
 
 Acks = Mapping[str, Sequence[AckRow]]
@@ -294,15 +276,16 @@ def _state(
     points: Points,
     now: int,
 ) -> ControlState:
-    aborted = [each for each in commands if each.action == "abort" and _by_status(acks, each)["applied"]]
-    if aborted:
-        level = aborted[0]
+    for each in commands:
+        if each.action == Action.ABORT and _by_status(acks, each)[Status.APPLIED]:
+            level = each
+            break
     by_status = _by_status(acks, level)
     answered = {guard for guards in by_status.values() for guard in guards}
     state, since = _progress(commands, level, acks, by_status, now)
     if state in _OVER and now - since > _OVER_MS:
         return ControlState()
-    in_effect = set(by_status["applied"]) - set(by_status["released"])
+    in_effect = set(by_status[Status.APPLIED]) - set(by_status[Status.RELEASED])
     stops = state in {CommandState.PAUSED, CommandState.ABORTED}
     return ControlState(
         state=state,
@@ -321,26 +304,27 @@ def _state(
 def _progress(
     commands: Sequence[CommandRow], level: CommandRow, acks: Acks, by_status: _ByStatus, now: int
 ) -> tuple[CommandState, int]:
-    if level.action == "resume":
+    if level.action == Action.RESUME:
         reached = _resumed(commands, level, acks, by_status)
-    elif level.action == "abort":
-        reached = (CommandState.ABORTED, max(by_status["applied"].values())) if by_status["applied"] else None
+    elif level.action == Action.ABORT:
+        applied = by_status[Status.APPLIED].values()
+        reached = (CommandState.ABORTED, max(applied)) if applied else None
     else:
         reached = _paused(level, by_status, now)
     if reached is not None:
         return reached
     if now >= level.expires_at:
         return CommandState.EXPIRED, level.expires_at
-    if by_status["received"]:
-        return CommandState.RECEIVED, max(by_status["received"].values())
+    if by_status[Status.RECEIVED]:
+        return CommandState.RECEIVED, max(by_status[Status.RECEIVED].values())
     refused = [at for status in _REFUSED for at in by_status[status].values()]
     return (CommandState.REFUSED, max(refused)) if refused else (CommandState.ASKED, level.ts)
 
 
 def _paused(level: CommandRow, by_status: _ByStatus, now: int) -> tuple[CommandState, int] | None:
-    applied, released = by_status["applied"], by_status["released"]
+    applied, released = by_status[Status.APPLIED], by_status[Status.RELEASED]
     if now >= level.expires_at:
-        ends = level.on_timeout == "abort" and applied
+        ends = level.on_timeout == OnTimeout.ABORT and applied
         return (CommandState.ABORTED if ends else CommandState.EXPIRED), level.expires_at
     if standing := [at for guard, at in applied.items() if guard not in released]:
         return CommandState.PAUSED, max(standing)
@@ -350,20 +334,18 @@ def _paused(level: CommandRow, by_status: _ByStatus, now: int) -> tuple[CommandS
 def _resumed(
     commands: Sequence[CommandRow], level: CommandRow, acks: Acks, by_status: _ByStatus
 ) -> tuple[CommandState, int] | None:
-    done = [*by_status["applied"].values(), *by_status["released"].values()]
-    pauses = sorted(
-        (each for each in commands if each.action == "pause"), key=lambda row: (row.partition, row.offset)
-    )
-    stopped = [found for each in pauses if (found := _by_status(acks, each))["applied"]]
+    done = [*by_status[Status.APPLIED].values(), *by_status[Status.RELEASED].values()]
+    pauses = sorted((each for each in commands if each.action == Action.PAUSE), key=command_place)
+    stopped = [found for each in pauses if (found := _by_status(acks, each))[Status.APPLIED]]
     if stopped:
-        done += stopped[-1]["released"].values()
+        done += stopped[-1][Status.RELEASED].values()
     if done or not stopped:
         return CommandState.RELEASED, max(done, default=level.ts)
     return None
 
 
 _ByStatus = Mapping[str, Mapping[str, int]]
-_STATUSES: Final = ("received", "applied", "released", "rejected", "unsupported", "failed", "superseded")
+_STATUSES: Final = frozenset(Status) - PRESENCE - {Status.EXPIRED}
 
 
 def _by_status(acks: Acks, command: CommandRow) -> dict[str, dict[str, int]]:

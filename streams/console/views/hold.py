@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from aiohttp import web
+from eddy_client.protocol import LONGEST_ID
 
 from streams.console.console import Console
 from streams.console.session_queries import SessionQueries
-from streams.control.command import LONGEST_ID
 from streams.core.errors import ConfigurationError
 
 #: For how long a hold may last, in minutes.

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from pathlib import Path
 
 import aiohttp
+from eddy_client.protocol import key_id
 
-from streams.control.signature import key_id
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError, EddyError

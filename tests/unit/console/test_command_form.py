@@ -6,13 +6,14 @@ import itertools
 import json
 
 import pytest
+from eddy_client.protocol import MINUTE_MS
 from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.console.command_form import Form, Who, commands_of, form_of, triage_of
 from streams.console.read_model.triage import EpisodeSeen
 from streams.control.audit import AuditRecord
-from streams.control.command import MINUTE_MS, Cause, Command, Issuer, IssuerKind
+from streams.control.command import Cause, Command, Issuer, IssuerKind
 from streams.core.errors import ConfigurationError
 
 NOW = 1_760_000_000_000

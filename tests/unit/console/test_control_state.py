@@ -1,8 +1,8 @@
 """What a pause came to: asked, received, in effect; and whether the agent's own records agree."""
 
 import pytest
+from eddy_client.protocol import standing
 
-from streams.console.read_model.control import standing
 from tests.unit.console.agents import Board
 from tests.unit.console.told import MINUTE_MS, Told
 

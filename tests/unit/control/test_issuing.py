@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from eddy_client.protocol import Action
 
 from schemas.codec import Codec
 from streams.control.audit import AuditRecord
-from streams.control.command import Action
 from streams.control.issuing import audit_of, issued
 from streams.control.publisher import CommandPublisher
 from streams.core.domain.topic import Topic

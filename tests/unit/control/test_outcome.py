@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from eddy_client.protocol import FINAL, PRESENCE, Status
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.control.ack import FINAL, PRESENCE, Ack, GuardFacts, Status
+from streams.control.ack import Ack, GuardFacts
 from streams.control.outcome import PRESENT_MS, CommandPhase, answers, departed, furthest, present
 from tests.unit.control.samples import NOW
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from eddy_client.protocol import HEADER, Scope, Signature, Status, verified
 
 from schemas.codec import Codec, OutputFormat
-from streams.control.ack import Ack, Status
+from streams.control.ack import Ack
 from streams.control.audit import AuditKind, AuditRecord
-from streams.control.command import Command, Scope
+from streams.control.command import Command
 from streams.control.publisher import CommandPublisher
-from streams.control.signature import HEADER, Signature, verified
 from streams.core.errors import ConfigurationError
 from streams.kafka.partition import partition_of
 from tests.unit.control.samples import NOW, note, pause

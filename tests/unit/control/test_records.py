@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from eddy_client.protocol import FINAL, PRESENCE, Scope, Status
 from hypothesis import given
 
 from schemas.codec import Codec, OutputFormat
 from schemas.encoder import check_fields
-from streams.control.ack import FINAL, PRESENCE, Ack, Status
+from streams.control.ack import Ack
 from streams.control.audit import AuditKind, AuditRecord
-from streams.control.command import Command, Scope
+from streams.control.command import Command
 from streams.control.reading import MalformedError
 from tests.unit.control.samples import ACKS, COMMANDS, NOW, RECORDS, note, pause
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from eddy_client.protocol import MINUTE_MS, Action, OnTimeout, Scope
 
-from streams.control.command import MINUTE_MS, Action, Command, Issuer, IssuerKind, OnTimeout, Scope
+from streams.control.command import Command, Issuer, IssuerKind
 from streams.control.rules import checked
 from streams.core.errors import ConfigurationError
 from tests.unit.control.samples import NOW, note, pause

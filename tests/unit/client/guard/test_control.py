@@ -1,7 +1,8 @@
 """What commands lead to: the newest level wins, notes once, holds of three scopes, expiry, restarts."""
 
 from eddy_client.guard.command import Budget, Command, Note
-from eddy_client.guard.control import Control, Outcome, standing
+from eddy_client.guard.control import Control, Outcome
+from eddy_client.protocol import standing
 from hypothesis import given
 from hypothesis import strategies as st
 

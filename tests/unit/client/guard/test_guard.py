@@ -15,9 +15,9 @@ from eddy_client import Guard, GuardUnavailable, SessionAborted
 from eddy_client.guard import guard as guard_module
 from eddy_client.guard.channel import MOST_ACKS
 from eddy_client.guard.command import Command
+from eddy_client.guard.guard import GuardedSession
 from eddy_client.guard.outgoing import Outgoing
 from eddy_client.guard.retry import Retry
-from eddy_client.guard.session import GuardedSession
 
 from tests.unit.client.guard.commanded import HOUR_MS, LocalChannel, command
 
