@@ -44,10 +44,13 @@ async def test_a_running_job_tells_why_a_session_is_looping(stage: Stage) -> Non
         2,
         1,
     )
-    status, _, complained = await stage.attempt("explain", "stuck", "--topic")
+    by_beginning = await stage.command("explain", "stuck", "--topic", "--json")
+    assert json.loads(by_beginning)["standing"] is None
+    assert json.loads(by_beginning)["timeline"] == told["timeline"]
+    status, _, complained = await stage.attempt("explain", "struck", "--topic")
     assert status == 2
     assert complained == (
-        "eddy: No record of session stuck in the topic decision-logs-enriched. "
+        "eddy: No record of session struck in the topic decision-logs-enriched. "
         "The nearest of 32 sessions there: stuck ☃.\n"
     )
 

@@ -43,6 +43,8 @@ class Explanation:
     """Events of the episodes, without those that only repeat that one is open."""
     latest: dict[str, Any] | None = None
     """The newest event of an episode: it may only repeat that the episode is open, but has newer figures."""
+    open: dict[str, Any] | None = None
+    """The open episode as of the newest scored record; None where none is open, or the record is older."""
     loops: int = 0
     """Episodes that reached LOOP."""
     newest: Scored | None = None
@@ -75,6 +77,8 @@ class Explanation:
             firing = self.firings.setdefault((rule, level), Firing(rule, level, offset, evidence))
             firing.last = offset
             firing.times += 1
+        verdict = scored.enriched["eddy"].get("verdict")
+        self.open = None if verdict is None else verdict.get("episode")
         for fields in events:
             found = meaning(fields)
             if found.level is None:

@@ -32,11 +32,12 @@ def verdict_sentence(explanation: Explanation, standing: Fields | None) -> str:
     if last is None or last["why"] == "disabled":
         return "The session is not considered looping: the verdict is switched off (verdict_enabled)."
     ended = explanation.newest.decision.is_terminal
-    if last["level"] == "LOOP" and explanation.latest is not None:
+    now = None if explanation.latest is None else {**explanation.latest, **(explanation.open or {})}
+    if last["level"] == "LOOP" and now is not None:
         was = "was considered looping when it ended" if ended else "is considered looping"
-        return f"The session {was}: {_pattern(explanation.latest)}."
-    if last["level"] == "WARNING" and explanation.latest is not None:
-        why = _pattern(explanation.latest)
+        return f"The session {was}: {_pattern(now)}."
+    if last["level"] == "WARNING" and now is not None:
+        why = _pattern(now)
         return f"The session is not considered looping, but it may become a loop: {why}."
     calm = (
         "The session was not considered looping when it ended"

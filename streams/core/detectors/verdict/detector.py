@@ -120,16 +120,27 @@ def loop_episode(episode: Episode, phase: Phase, state: VerdictState, reason: st
         state: the verdict's state after that record.
         reason: why it recovered, None in other phases.
     """
-    first_offset, first_timestamp, first_tokens, first_cost = episode.onset
-    last_offset, last_timestamp, last_tokens, last_cost = state.newest
-    tokens = within_doubles(last_tokens - first_tokens)
-    unknown = first_cost is None or last_cost is None
     fields = {
         "phase": phase.value,
         "level": episode.level,
         "episode_id": episode.id,
         "reopened": episode.reopened,
         "reason": reason,
+        **figures(episode, state),
+    }
+    return Finding(EventKind.LOOP_EPISODE, fields)
+
+
+def figures(episode: Episode, state: VerdictState) -> dict[str, Any]:
+    """Return the evidence of an episode, and what it has cost up to the newest judged record.
+
+    Every event of the episode has them, and every record while it is open: nobody has to add them up.
+    """
+    first_offset, first_timestamp, first_tokens, first_cost = episode.onset
+    last_offset, last_timestamp, last_tokens, last_cost = state.newest
+    tokens = within_doubles(last_tokens - first_tokens)
+    unknown = first_cost is None or last_cost is None
+    return {
         "rule": episode.rule,
         "period": episode.period,
         "count": episode.counted,
@@ -144,7 +155,6 @@ def loop_episode(episode: Episode, phase: Phase, state: VerdictState, reason: st
         "tokens_since_onset": tokens if type(tokens) is int else r4(tokens),
         "cost_since_onset": None if unknown else r4(within_doubles(last_cost - first_cost)),
     }
-    return Finding(EventKind.LOOP_EPISODE, fields)
 
 
 _NORMAL, _WARNING, _LOOP = (level.value for level in Level)
@@ -321,6 +331,13 @@ def _open_episode(state: VerdictState) -> Block | None:
     }
 
 
+def _figures_now(state: VerdictState) -> Block | None:
+    if state.episode is None:
+        return None
+    episode = Episode(*state.episode)
+    return {"reopened": episode.reopened, **figures(episode, state)}
+
+
 def _strongest(firing: Sequence[Standing]) -> Standing | None:
     """Return the first of the rules with the highest level."""
     looping = [standing for standing in firing if standing.measure >= standing.loop]
@@ -382,6 +399,7 @@ def _block(
             "points": step.points,
             "refers_to": step.refers_to,
         },
+        "episode": _figures_now(state),
     }
 
 
@@ -402,6 +420,7 @@ def _block_unseen(state: VerdictState, why: Unseen) -> Block:
         "infra_streak": state.infra_streak,
         "episode_id": None if state.episode is None else state.episode[0],
         "stuck": None,
+        "episode": _figures_now(state),
     }
 
 

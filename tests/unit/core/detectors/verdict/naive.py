@@ -280,14 +280,19 @@ class Naive:
         }
 
     def tell(self, episode: Episode, phase: str, reason: str | None) -> dict[str, Any]:
-        first, last = episode.first, self.visible[-1]
-        known = first.cost is not None and last.cost is not None
         return {
             "phase": phase,
             "level": episode.level,
             "episode_id": episode.id,
-            "reopened": episode.reopened,
             "reason": reason,
+            **self.figures(episode),
+        }
+
+    def figures(self, episode: Episode) -> dict[str, Any]:
+        first, last = episode.first, self.visible[-1]
+        known = first.cost is not None and last.cost is not None
+        return {
+            "reopened": episode.reopened,
             **episode.evidence,
             "first_offset": first.decision.offset,
             "first_timestamp": first.at,
@@ -318,6 +323,7 @@ class Naive:
             "infra_streak": self.infra_streak,
             "episode_id": self.episode.id if self.episode else None,
             "stuck": self.stuck_block() if visible else None,
+            "episode": self.figures(self.episode) if self.episode else None,
         }
 
     def stuck_block(self) -> dict[str, Any]:

@@ -218,7 +218,9 @@ class TestSpending:
 
 class TestUnseen:
     def test_a_record_that_is_not_judged_shows_how_the_session_stands(self) -> None:
-        blocks = verdicts([*[failing()] * 3, failing("HTTP 503")])
+        used = {"tokens_consumed": 10}
+        blocks = verdicts([*[failing(delta=used)] * 3, failing("HTTP 503", delta=used)])
+        assert blocks[3]["episode"] == blocks[2]["episode"]
         assert blocks[3] == {
             "visible": False,
             "why": "infrastructure",
@@ -234,7 +236,19 @@ class TestUnseen:
             "infra_streak": 1,
             "episode_id": digest("s1|0|2"),
             "stuck": None,
+            "episode": blocks[2]["episode"],
         }
+
+    def test_each_record_of_an_open_episode_says_what_an_event_of_now_would_say(self) -> None:
+        values = [failing(delta={"tokens_consumed": 10})] * 8
+        told, blocks = episodes(values, alert_heartbeat_records=1), verdicts(values)
+        assert len(told) > 3
+        for event in told:
+            block = blocks[event["last_offset"]]
+            assert {name: event[name] for name in block["episode"]} == block["episode"]
+            assert (event["level"], event["episode_id"]) == (block["level"], block["episode_id"])
+        assert blocks[7]["episode"]["tokens_since_onset"] == 70
+        assert blocks[0]["episode"] is None
 
     @pytest.mark.parametrize(
         ("value", "settings", "why"),
