@@ -32,6 +32,7 @@ _TABS: Final = (
     (Tab.NEEDS_YOU, "Needs you"),
     (Tab.WATCHING, "Watching"),
     (Tab.HANDLED, "Handled"),
+    (Tab.ENDED, "Ended"),
     (Tab.RECOVERED, "Recovered"),
 )
 #: What people are shown, and guards are told, only as long as it is current.
@@ -39,7 +40,14 @@ _PROMPT: Final = (Topic.SESSION_ALERTS, Topic.SESSION_COMMANDS, Topic.SESSION_CO
 _EMPTY: Final = {
     Tab.WATCHING: ("Nothing to watch", "No session is near a loop, or drifts far."),
     Tab.HANDLED: ("Nothing is handled", "Sessions that were acknowledged, snoozed or paused stand here."),
-    Tab.RECOVERED: ("No session has recovered", "Loops that ended in the last 24 hours stand here."),
+    Tab.ENDED: (
+        "No session has ended in a loop",
+        "Those that were aborted, used up their budget, or fell silent in the last 24 hours are here.",
+    ),
+    Tab.RECOVERED: (
+        "No session has recovered",
+        "Those that got out of a loop in the last 24 hours are here.",
+    ),
 }
 
 

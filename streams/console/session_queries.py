@@ -47,7 +47,8 @@ class ModelKnown:
             return self.model.live(now)
         since = now - self.model.live_ms
         sessions = (case.session for case in self.model.cases.values())
-        return sum(each.agent_id == agent_id and (each.last_ts or 0) >= since for each in sessions)
+        live = (each for each in sessions if (each.last_ts or 0) >= since and not each.ended)
+        return sum(each.agent_id == agent_id for each in live)
 
     def holds(self) -> Sequence[Hold]:
         """Return the holds in force."""

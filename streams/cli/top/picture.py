@@ -22,7 +22,7 @@ LIVE_MINUTES: Final = SILENT_MS // 60_000
 """A session with a record within so many minutes is live."""
 
 #: A suspicion alone stands for an hour, and says little about now.
-_LEFT_OUT: Final = frozenset({Class.LOW, Class.RECOVERED})
+_LEFT_OUT: Final = frozenset({Class.LOW, Class.ENDED, Class.RECOVERED})
 _ORDER: Final = {Tab.NEEDS_YOU: 0, Tab.WATCHING: 1, Tab.HANDLED: 2}
 
 

@@ -11,6 +11,7 @@ from rich.text import Text
 from streams.cli.text.line import Line, TextSpan
 from streams.cli.text.timeline import COLUMNS, step_line
 from streams.cli.top.list_text import control, footer, since
+from streams.console.read_model.attention import Ending
 from streams.console.wording import ago, compact
 from streams.core.domain.text.clock import clock
 from streams.core.domain.text.money import dollars
@@ -80,9 +81,10 @@ def page(
 
 
 def _about(name: str, row: Content, now: int, *, can_pause: bool) -> Iterator[Line]:
-    is_over = row["tab"] == "recovered"
-    state = "out of the loop" if is_over else f"{row['level'] or 'NORMAL'} for {since(row, now)}"
-    yield Line.of(TextSpan(name, "bold"), TextSpan(f"  {state}", "green" if is_over else "bold red"))
+    ending = row["ending"]
+    state = f"{row['level'] or 'NORMAL'} for {since(row, now)}" if ending is None else ending
+    colour = "green" if ending == Ending.RECOVERED else "bold red"
+    yield Line.of(TextSpan(name, "bold"), TextSpan(f"  {state}", colour))
     who = (row["agent_id"], row["agent_type"], row["task_type"])
     yield _fact("agent", " · ".join(dict.fromkeys(printable(each, 80) for each in who if each)))
     if row["goal"]:

@@ -11,7 +11,7 @@ from streams.console.health.ranking import RankingScope
 from streams.console.health.report import HealthReport
 from streams.console.inbox.row import row
 from streams.console.inbox.terms import tools
-from streams.console.read_model.attention import Attention, Tab
+from streams.console.read_model.attention import Attention
 from streams.console.read_model.model import ReadModel
 from streams.console.read_model.rows import VersionRow
 from streams.core.domain.topic import Topic
@@ -25,7 +25,7 @@ def open_sessions(model: ReadModel, scope: RankingScope, name: str, now: int) ->
     found = [
         about
         for about in model.attention(now).values()
-        if about.tab is not Tab.RECOVERED and _concerns(about, scope, name)
+        if about.ending is None and _concerns(about, scope, name)
     ]
     found.sort(key=lambda about: about.position)
     shown = found[:MOST_OPEN]

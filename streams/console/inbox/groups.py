@@ -69,7 +69,7 @@ def _group(cause: str, members: list[Attention]) -> dict[str, Any]:
         "cost": sum(about.cost for about in members),
         "what": _what(names, rule),
         "sentence": _sentence(len(members), len(agents), _what(names, rule), tokens),
-        "session_ids": [about.session_id for about in ranked[:MOST_SESSIONS]],
+        "session_ids": [about.session_id for about in ranked if not about.case.session.ended][:MOST_SESSIONS],
         "subjects": [about.subject for about in ranked[:MOST_SESSIONS]],
         "worst": worst.session_id,
     }

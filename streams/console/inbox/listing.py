@@ -134,14 +134,14 @@ def _counts(found: Iterable[Attention]) -> tuple[dict[str, float], dict[str, int
             cost += about.cost
         elif tab is _WATCHING:
             watched += 1
-    *shown, recovered = ranks
+    *shown, ended, recovered = ranks
     totals: dict[str, float] = dict(zip(_OPEN, shown, strict=True))
-    counts = (needs, watched, handled, recovered)
+    counts = (needs, watched, handled, ended, recovered)
     return {**totals, "tokens": tokens, "cost": cost}, dict(zip(_TABS, counts, strict=True))
 
 
 #: A member looked up in its class costs as much as the rest of the loop.
 _NEEDS_YOU, _WATCHING, _HANDLED = Tab.NEEDS_YOU, Tab.WATCHING, Tab.HANDLED
 
-_OPEN: Final = tuple(str(each) for each in Class if each is not Class.RECOVERED)
+_OPEN: Final = tuple(str(each) for each in Class if each not in {Class.ENDED, Class.RECOVERED})
 _TABS: Final = tuple(str(each) for each in Tab)

@@ -42,6 +42,8 @@ def row(about: Attention, control: ControlState, now: int) -> Content:
         "goal": session.goal,
         "class": str(about.class_),
         "tab": str(about.tab),
+        "ending": None if about.ending is None else str(about.ending),
+        "ended": session.ended,
         "what": what,
         "sentence": said,
         "subject": about.subject,
@@ -78,7 +80,8 @@ def row(about: Attention, control: ControlState, now: int) -> Content:
 def _what(about: Attention, control: ControlState) -> tuple[str, str]:
     """Return what is wrong, short and as a whole sentence."""
     if about.episode is not None:
-        return _said(about.episode)
+        what, said = _said(about.episode)
+        return (what, said) if about.ending is None else (f"{about.ending}: {what}", said)
     if control.continues:
         said = control.label(0)
     elif about.finding is not None:

@@ -13,7 +13,14 @@ from streams.console.read_model.episode import entropy_id
 from streams.console.read_model.place import NOWHERE, place
 from streams.console.read_model.rows import AckRow, CommandRow, EpisodeRow, FindingRow, TriageRow
 from streams.console.read_model.session import SessionState
-from streams.console.read_model.triage import DecisionStanding, EpisodeSeen, standing, subject_of
+from streams.console.read_model.triage import (
+    ACKNOWLEDGED,
+    OPEN,
+    DecisionStanding,
+    EpisodeSeen,
+    standing,
+    subject_of,
+)
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
 from streams.core.domain.node import NodeState
@@ -32,13 +39,18 @@ _FINDING_MS: Final = _HOUR_MS
 _CONTROL_MS: Final = 5_000
 
 
+#: One that ended in its loop waits so long for somebody: as long as the topics hold records by default.
+_DIED_MS: Final = 7 * DAY_MS
+
+
 class Class(StrEnum):
-    """How badly a session needs an operator; `RECOVERED` is over."""
+    """How badly a session needs an operator; the last two are over."""
 
     CRITICAL = "critical"
     HIGH = "high"
     MEDIUM = "medium"
     LOW = "low"
+    ENDED = "ended"
     RECOVERED = "recovered"
 
 
@@ -55,7 +67,25 @@ class Tab(StrEnum):
     NEEDS_YOU = "needs_you"
     WATCHING = "watching"
     HANDLED = "handled"
+    ENDED = "ended"
     RECOVERED = "recovered"
+
+
+class Ending(StrEnum):
+    """How a loop came to its end. Only the first is good."""
+
+    RECOVERED = "recovered"
+    """The session went on and got out of it."""
+    IN_LOOP = "ended in the loop"
+    """The session ended, and nobody had stopped it."""
+    ABORTED = "aborted"
+    """A person ended the session."""
+    BUDGET = "budget used up"
+    """The session ended when its budget was used up."""
+    SILENT = "fell silent"
+    """Nothing came of the session any more."""
+    UNKNOWN = "over"
+    """A newer worker knows why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +97,7 @@ class Attention:
     class_: Class
     rank: int
     tab: Tab
+    ending: Ending | None
     episode: EpisodeRow | None
     finding: FindingRow | None
     tokens: float
@@ -122,11 +153,17 @@ def attention(case: Case, around: Surroundings, now: int) -> Attention | None:
     control = control_at(case, around.holds, now)
     episode = case.newest_episode(is_open=True) if case.episodes else None
     class_, until, finding = _class(case, control, episode, around.live_ms, now)
+    ending: Ending | None = None
     if class_ is None:
         episode = case.newest_episode(is_open=False) if case.episodes else None
-        if episode is None or now >= episode.seen_ts + DAY_MS:
+        if episode is None:
             return None
-        class_, until = Class.RECOVERED, episode.seen_ts + DAY_MS
+        ending = _ending(session, episode, control)
+        waits = _waits_for_somebody(session, episode, ending, around.triage.get(episode.episode_id))
+        until = episode.seen_ts + (_DIED_MS if waits else DAY_MS)
+        if now >= until:
+            return None
+        class_ = Class.RECOVERED if ending is Ending.RECOVERED else Class.HIGH if waits else Class.ENDED
     if control.state is not CommandState.NONE:
         forgotten = forgotten_at(control)
         until = min(until, now + _CONTROL_MS, *(() if forgotten is None else (forgotten,)))
@@ -147,6 +184,7 @@ def attention(case: Case, around: Surroundings, now: int) -> Attention | None:
         class_=class_,
         rank=RANK[class_],
         tab=_tab(class_, held, control),
+        ending=ending,
         episode=episode,
         finding=finding,
         tokens=episode.tokens if episode is not None else 0,
@@ -161,6 +199,28 @@ def attention(case: Case, around: Surroundings, now: int) -> Attention | None:
     )
 
 
+def _ending(session: SessionState, episode: EpisodeRow, control: ControlState) -> Ending:
+    if episode.reason == "quiet":
+        return Ending.RECOVERED
+    if control.state is CommandState.ABORTED:
+        return Ending.ABORTED
+    if episode.reason == "expired":
+        return Ending.SILENT
+    if episode.reason != "terminal":
+        return Ending.UNKNOWN
+    return Ending.BUDGET if session.denied else Ending.IN_LOOP
+
+
+def _waits_for_somebody(
+    session: SessionState, episode: EpisodeRow, ending: Ending, triage: TriageRow | None
+) -> bool:
+    """Tell whether a session ended in a loop that nobody has acknowledged; not if it began again since."""
+    began_again = session.agent_place > place(episode.partition, episode.seen_offset)
+    if ending is not Ending.IN_LOOP or episode.level != Level.LOOP or began_again:
+        return False
+    return triage is None or triage.state != ACKNOWLEDGED
+
+
 def _waits(session: SessionState) -> bool:
     return bool(session.hitl) or session.drift_level in _DRIFTS or session.denied_place > NOWHERE
 
@@ -171,7 +231,9 @@ _DRIFTS: Final = frozenset({"CHECKPOINT_RESET", "ASK_USER"})
 def _tab(class_: Class, held: DecisionStanding, control: ControlState) -> Tab:
     if class_ is Class.RECOVERED:
         return Tab.RECOVERED
-    if held.state != "open" or control.is_paused:
+    if class_ is Class.ENDED and held.state == OPEN:
+        return Tab.ENDED
+    if held.state != OPEN or control.is_paused:
         return Tab.HANDLED
     return Tab.NEEDS_YOU if class_ is Class.CRITICAL or class_ is Class.HIGH else Tab.WATCHING
 

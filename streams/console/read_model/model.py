@@ -246,7 +246,8 @@ class ReadModel(Memory):
         counted_at, count = self._live
         if not 0 <= now - counted_at < _COUNTED_MS:
             since = now - self.live_ms
-            count = sum((case.session.last_ts or 0) >= since for case in self.cases.values())
+            sessions = (case.session for case in self.cases.values())
+            count = sum((each.last_ts or 0) >= since and not each.ended for each in sessions)
             self._live = now, count
         return count
 

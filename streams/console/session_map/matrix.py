@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from streams.console.inbox.pace import rate
 from streams.console.inbox.terms import tools
-from streams.console.read_model.attention import Attention, Tab
+from streams.console.read_model.attention import Attention
 from streams.core.domain.level import Level
 
 #: Agents and tools that the matrix has at most.
@@ -28,7 +28,7 @@ def matrix(found: Iterable[Attention], now: int) -> dict[str, Any]:
     columns: Counter[str] = Counter()
     for about in found:
         episode = about.episode
-        if episode is None or about.tab is Tab.RECOVERED or episode.level != Level.LOOP:
+        if episode is None or about.ending is not None or episode.level != Level.LOOP:
             continue
         agent, spent = about.case.session.agent_id or "", 60 * rate(about, now)
         agents[agent] += round(spent)

@@ -4,12 +4,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from streams.console.inbox import InboxPage, Query, page
+from streams.console.read_model.attention import Tab
 from streams.console.read_model.model import ReadModel
+from streams.console.read_model.triage import EpisodeSeen
 from tests.stream import START_MS, Stream, decision_log
 from tests.unit.console.told import Told, Topics
 
 MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS
+DAY_MS = 24 * HOUR_MS
 
 
 class Board:
@@ -21,10 +24,13 @@ class Board:
         self.model = ReadModel()
         self.now = START_MS
         self._numbers: dict[str, int] = {}
+        self._episodes: dict[str, Told] = {}
 
     def take(self, told: Told) -> Told:
         """Let the model read a record."""
         assert self.model.take(*told), told
+        if (told.fields or {}).get("event_type") == "loop_episode":
+            self._episodes[str((told.fields or {})["session_id"])] = told
         return told
 
     def act(self, session: str, seconds: float = 1, **about: Any) -> None:
@@ -61,6 +67,20 @@ class Board:
                 tool_output_summary=f"part {step} of {number} holds {_new_words(number)}",
             )
 
+    def triage(self, do: str, subject: str) -> None:
+        """Let an operator decide about what is shown now."""
+        self.now += 1_000
+        seen = EpisodeSeen.of(self.model.episode(subject))
+        self.take(self.topics.triage(do, subject, self.now, seen))
+
+    def expire(self, session: str) -> None:
+        """Let the job remove a session that has been silent for too long."""
+        self.now += DAY_MS
+        told = self._episodes[session]
+        fields = {**(told.fields or {}), "phase": "recovered", "reason": "expired", "timestamp": self.now}
+        fields["id"] = f"{fields['id'].rpartition('/')[0]}/recovered"
+        self.take(self.topics.told(told.topic, session, fields, self.now))
+
     def inbox(self, seconds: float = 0, **params: str) -> InboxPage:
         """Return the page, that many seconds later."""
         self.now += int(seconds * 1000)
@@ -69,8 +89,8 @@ class Board:
     def row(self, session: str, seconds: float = 0) -> dict[str, Any] | None:
         """Return the row of a session, in whichever tab it is."""
         self.now += int(seconds * 1000)
-        for tab in ("needs_you", "watching", "handled", "recovered"):
-            for row in page(self.model, Query.parse({"state": tab}), self.now).rows:
+        for tab in Tab:
+            for row in page(self.model, Query.parse({"state": str(tab)}), self.now).rows:
                 if row["session_id"] == session:
                     return row
         return None

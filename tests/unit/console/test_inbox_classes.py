@@ -201,3 +201,96 @@ def test_a_session_whose_pause_is_in_effect_is_handled() -> None:
     assert (row["node"], row["control"]["label"]) == ("paused", "paused 1:00")
     assert of(board, "s", seconds=HOUR_MS // 1000) == ("high", "needs_you"), "the pause has expired"
     assert pause.stored.timestamp < board.now - 15 * MINUTE_MS
+
+
+def test_a_session_that_ended_in_its_loop_needs_somebody_until_it_is_acknowledged() -> None:
+    board = Board()
+    board.loop("s")
+    board.act("s", terminal=True)
+    row = board.row("s", seconds=3 * 24 * 3600)
+    assert row is not None
+    assert (row["class"], row["tab"], row["ending"]) == ("high", "needs_you", "ended in the loop")
+    assert row["ended"] is True
+    assert row["what"].startswith("ended in the loop: ")
+    board.triage("ack", row["subject"])
+    assert of(board, "s") is None, "it was acknowledged, and is over since more than a day"
+
+
+def test_one_that_is_acknowledged_stands_among_what_is_handled_for_a_day() -> None:
+    board = Board()
+    board.loop("s")
+    board.act("s", terminal=True)
+    row = board.row("s")
+    assert row is not None
+    board.triage("ack", row["subject"])
+    assert of(board, "s") == ("ended", "handled")
+    board.triage("unack", row["subject"])
+    assert of(board, "s") == ("high", "needs_you")
+
+
+def test_a_pause_that_was_over_does_not_hide_that_the_session_ended_in_its_loop() -> None:
+    board = Board()
+    board.loop("s")
+    board.take(board.topics.ack("attached", None, "s", board.now))
+    pause = board.take(board.topics.command("pause", "s", board.now))
+    board.take(board.topics.ack("applied", pause, "s", board.now))
+    assert of(board, "s", seconds=HOUR_MS // 1000) == ("high", "needs_you")
+    board.loop("s", 3)
+    board.act("s", terminal=True)
+    row = board.row("s", seconds=60)
+    assert row is not None
+    assert (row["tab"], row["ending"]) == ("needs_you", "ended in the loop")
+
+
+def test_a_session_that_a_person_aborted_needs_nobody() -> None:
+    board = Board()
+    board.loop("s")
+    board.take(board.topics.ack("attached", None, "s", board.now))
+    abort = board.take(board.topics.command("abort", "s", board.now))
+    board.take(board.topics.ack("applied", abort, "s", board.now))
+    board.act("s", terminal=True)
+    row = board.row("s")
+    assert row is not None
+    assert (row["ending"], row["class"]) == ("aborted", "ended")
+    assert row["tab"] != "recovered"
+
+
+def test_a_session_that_ended_when_its_budget_was_used_up_says_so() -> None:
+    board = Board(initial_tokens=2_000)
+    board.loop("s", 12)
+    board.act("s", terminal=True)
+    row = board.row("s")
+    assert row is not None
+    assert (row["ending"], row["class"], row["tab"]) == ("budget used up", "ended", "ended")
+
+
+def test_a_session_that_fell_silent_in_its_loop_has_not_recovered() -> None:
+    board = Board()
+    board.loop("s")
+    board.expire("s")
+    row = board.row("s")
+    assert row is not None
+    assert (row["ending"], row["class"], row["tab"]) == ("fell silent", "ended", "ended")
+
+
+def test_a_session_that_begins_again_under_its_id_does_not_wait_for_somebody() -> None:
+    board = Board()
+    board.loop("s")
+    board.act("s", terminal=True)
+    board.work("s", 3)
+    row = board.row("s")
+    assert row is not None
+    assert (row["tab"] == "needs_you", row["ended"]) == (False, False)
+
+
+def test_a_session_that_has_ended_is_not_live_and_a_group_does_not_pause_it() -> None:
+    board = Board()
+    for session in ("s", "t"):
+        board.loop(session)
+    assert board.model.live(board.now) == 2
+    board.act("s", terminal=True)
+    board.now += 6_000
+    assert board.model.live(board.now) == 1
+    [group] = board.inbox(group="cause").groups or ()
+    assert group["session_ids"] == ["t"]
+    assert len(group["subjects"]) == 2

@@ -104,7 +104,10 @@ def test_the_words_of_the_filter(text: str, expected: list[str]) -> None:
         ({"q": "agent:"}, '"agent:" says nothing'),
         ({"q": 'a "b'}, "a quotation mark too few"),
         ({"q": "x" * 1_001}, "longer than 1,000 characters"),
-        ({"state": "lost"}, 'Unknown state "lost". Known are needs_you, watching, handled, recovered.'),
+        (
+            {"state": "lost"},
+            'Unknown state "lost". Known are needs_you, watching, handled, ended, ',
+        ),
         ({"severity": "high,worse"}, 'Unknown severity "worse"'),
         ({"sort": "colour"}, 'Unknown sort "colour"'),
         ({"group": "agent"}, 'Unknown group "agent"'),
