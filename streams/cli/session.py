@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import click
-from eddy_client.protocol import LONGEST_MS, Action, OnTimeout, Scope
+from eddy_client.protocol import LONGEST_MS, MINUTE_MS, Action, OnTimeout, Scope
 
 from streams.cli.command_group import CommandGroup
 from streams.cli.duration_type import DurationType
@@ -39,15 +39,19 @@ def session() -> None:
     """  # noqa: D301
 
 
+#: A pause does not end by itself unless its end was chosen.
+_DEFAULTS_MS: Final = {Action.PAUSE: LONGEST_MS}
+_DEFAULT_MS: Final = 15 * MINUTE_MS
+
+
 def _asking(command: Callable[..., None]) -> Callable[..., None]:
     for decorate in (
         click.option("--why", required=True, metavar="TEXT", help="For the agent, and for the audit."),
         click.option(
             "--ttl",
             type=DurationType(),
-            default="15m",
-            show_default=True,
-            help="For how long the command counts, at most 24h.",
+            default=None,
+            help="For how long the command counts: a pause for 24h, which is the most, others for 15m.",
         ),
         click.option(
             "--wait",
@@ -217,7 +221,7 @@ def _issue(
     *,
     action: Action,
     why: str,
-    ttl: int,
+    ttl: int | None,
     wait_s: float,
     as_json: bool,
     bootstrap_servers: str | None,
@@ -231,7 +235,7 @@ def _issue(
             scope=scope,
             action=action,
             issued_at=now,
-            expires_at=now + ttl,
+            expires_at=now + (_DEFAULTS_MS.get(action, _DEFAULT_MS) if ttl is None else ttl),
             reason=why,
             issuer=issuer(),
             **details,

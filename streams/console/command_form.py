@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import orjson
-from eddy_client.protocol import MINUTE_MS, Action, OnTimeout, Scope
+from eddy_client.protocol import LONGEST_MS, MINUTE_MS, Action, OnTimeout, Scope
 
 from streams.console.read_model.triage import EpisodeSeen, request_of
 from streams.control.audit import AuditKind, AuditRecord, Result
@@ -27,6 +27,8 @@ UNCONFIRMED: Final = 5
 SHORTEST_REASON: Final = 10
 LONGEST_REASON: Final = 1_000
 
+#: A pause does not end by itself unless its end was chosen: it stands as long as a command may.
+_DEFAULTS_MS: Final[Mapping[str, int]] = {Action.PAUSE: LONGEST_MS}
 _DEFAULT_MS: Final = 30 * MINUTE_MS
 _SNOOZE_MS: Final = 60 * MINUTE_MS
 _LONGEST_TEXT: Final = 1_000
@@ -110,7 +112,7 @@ def commands_of(form: Form, who: Who, live: Callable[[str | None], int]) -> list
                 scope=scope,
                 action=action,
                 issued_at=who.now,
-                expires_at=who.now + _whole(form, "ttl_ms", _DEFAULT_MS),
+                expires_at=who.now + _whole(form, "ttl_ms", _DEFAULTS_MS.get(action, _DEFAULT_MS)),
                 reason=(one(form, "reason") or "").strip(),
                 issuer=who.issuer,
                 session_id=session_id,

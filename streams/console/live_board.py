@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 import orjson
+from eddy_client.protocol import OnTimeout
 
 from streams.console.board import Facts, FollowerReadings, Steps
 from streams.console.inbox import Query, SessionQuery, many, page, sessions, tabs
@@ -15,6 +16,7 @@ from streams.console.interventions.scoreboard import open_breakers
 from streams.console.interventions.versions import in_force, policy_versions
 from streams.console.read_model.attention import Tab
 from streams.console.read_model.case import Case
+from streams.console.read_model.control import CommandState, ControlState
 from streams.console.read_model.model import ReadModel
 from streams.console.read_model.triage import subject_of
 from streams.console.session_map.picture import SessionMap
@@ -196,6 +198,7 @@ class LiveBoard:
                 "label": control.label(now) or "under a guard",
                 "after_pause": control.after_pause,
                 "expires_at": control.expires_at,
+                "detail": _pause_end(control),
                 "guards": control.guards,
             },
             "guards": [
@@ -314,6 +317,14 @@ def _commands(case: Case) -> list[dict[str, Any]]:
         }
         for row in sorted(case.commands.values(), key=lambda each: -each.issued_at)
     ]
+
+
+def _pause_end(control: ControlState) -> str | None:
+    """Return what becomes of a pause that nobody touches, None if there is none."""
+    if control.state is not CommandState.PAUSED or control.expires_at is None:
+        return None
+    becomes = "is aborted" if control.on_timeout == OnTimeout.ABORT else "resumes"
+    return f"It {becomes} at {moment(control.expires_at)} unless somebody extends the pause."
 
 
 def _said(body: str) -> dict[str, Any]:

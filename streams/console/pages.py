@@ -48,7 +48,12 @@ class Pages:
             "row_key": wording.row_key,
             "block": wording.block,
         }
-        environment.globals |= {"url": self.url, "asset": self.asset, "ago": wording.ago}
+        environment.globals |= {
+            "url": self.url,
+            "asset": self.asset,
+            "ago": wording.ago,
+            "ahead": wording.ahead,
+        }
         self._environment = environment
 
     def url(self, path: str, **query: object) -> str:

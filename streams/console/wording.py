@@ -93,6 +93,18 @@ def ago(at: int | None, now: int) -> str:
     return f"{ms // _SECOND} s ago"
 
 
+def ahead(at: int | None, now: int) -> str:
+    """Return how far ahead something is, in one unit.
+
+    >>> ahead(130_000, 0), ahead(7_200_000, 0), ahead(0, 5), ahead(None, 5)
+    ('in 2 min', 'in 2 h', 'now', '\u2013')
+    """
+    if at is None:
+        return _ABSENT
+    said = ago(now, at)
+    return "now" if at <= now else f"in {said.removesuffix(' ago')}"
+
+
 def clock(at: int | None) -> str:
     """Return the time of the day in UTC.
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
+from math import fsum
 from typing import Any, Final, NamedTuple
 
 from streams.console.inbox.presence import presence
@@ -109,8 +110,8 @@ def picture(model: ReadModel, reading: ReadingProgress, now: int, within_ms: int
         other=counts[Level.NORMAL],
         handled=counts[None],
         silent=len(known) - len(found),
-        tokens=sum(_so_far(about)[1] for about in looping),
-        cost=sum(about.cost for about in looping),
+        tokens=fsum(_so_far(about)[1] for about in looping),
+        cost=fsum(about.cost for about in looping),
         empty="Reading ..." if said is None else said["sentence"],
         rows=tuple(_row(about, now) for about in worst),
     )

@@ -11,7 +11,7 @@ from rich.text import Text
 from streams.cli.text.line import Line, TextSpan
 from streams.cli.text.timeline import COLUMNS, step_line
 from streams.cli.top.list_text import control, footer, since
-from streams.console.read_model.attention import Ending
+from streams.console.read_model.attention import LoopEnding
 from streams.console.wording import ago, compact
 from streams.core.domain.text.clock import clock
 from streams.core.domain.text.money import dollars
@@ -83,7 +83,7 @@ def page(
 def _about(name: str, row: Content, now: int, *, can_pause: bool) -> Iterator[Line]:
     ending = row["ending"]
     state = f"{row['level'] or 'NORMAL'} for {since(row, now)}" if ending is None else ending
-    colour = "green" if ending == Ending.RECOVERED else "bold red"
+    colour = "green" if ending == LoopEnding.RECOVERED else "bold red"
     yield Line.of(TextSpan(name, "bold"), TextSpan(f"  {state}", colour))
     who = (row["agent_id"], row["agent_type"], row["task_type"])
     yield _fact("agent", " · ".join(dict.fromkeys(printable(each, 80) for each in who if each)))

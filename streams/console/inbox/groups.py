@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import fsum
 from typing import Any, Final
 
 from streams.console.inbox.terms import tools
@@ -54,7 +55,7 @@ def many(found: Iterable[Attention], cause: str) -> dict[str, Any] | None:
 def _group(cause: str, members: list[Attention]) -> dict[str, Any]:
     ranked = sorted(members, key=lambda about: (about.rank, -about.tokens, about.session_id))
     worst = ranked[0]
-    tokens = sum(about.tokens for about in members)
+    tokens = fsum(about.tokens for about in members)
     agents = {about.case.session.agent_id for about in members}
     names = sorted({tool or "no tool" for about in members for tool in tools(about)})
     rule = worst.episode.rule if worst.episode else None
@@ -66,7 +67,7 @@ def _group(cause: str, members: list[Attention]) -> dict[str, Any]:
         "sessions": len(members),
         "agents": len(agents),
         "tokens": tokens,
-        "cost": sum(about.cost for about in members),
+        "cost": fsum(about.cost for about in members),
         "what": _what(names, rule),
         "sentence": _sentence(len(members), len(agents), _what(names, rule), tokens),
         "session_ids": [about.session_id for about in ranked if not about.case.session.ended][:MOST_SESSIONS],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from heapq import nsmallest
+from math import fsum
 from typing import Any, Final
 
 from streams.console.inbox.groups import groups
@@ -121,7 +122,9 @@ def _counts(found: Iterable[Attention]) -> tuple[dict[str, float], dict[str, int
 
     Tokens and cost are those of the rows that need somebody.
     """
-    ranks, needs, watched, handled, tokens, cost = [0] * len(Class), 0, 0, 0, 0.0, 0.0
+    ranks, needs, watched, handled = [0] * len(Class), 0, 0, 0
+    # Added up exactly: sums of floats depend on their order otherwise, and so on which record came first.
+    tokens, cost = list[float](), list[float]()
     for about in found:
         tab = about.tab
         if tab is _HANDLED:
@@ -130,14 +133,14 @@ def _counts(found: Iterable[Attention]) -> tuple[dict[str, float], dict[str, int
         ranks[about.rank] += 1
         if tab is _NEEDS_YOU:
             needs += 1
-            tokens += about.tokens
-            cost += about.cost
+            tokens.append(about.tokens)
+            cost.append(about.cost)
         elif tab is _WATCHING:
             watched += 1
     *shown, ended, recovered = ranks
     totals: dict[str, float] = dict(zip(_OPEN, shown, strict=True))
     counts = (needs, watched, handled, ended, recovered)
-    return {**totals, "tokens": tokens, "cost": cost}, dict(zip(_TABS, counts, strict=True))
+    return {**totals, "tokens": fsum(tokens), "cost": fsum(cost)}, dict(zip(_TABS, counts, strict=True))
 
 
 #: A member looked up in its class costs as much as the rest of the loop.

@@ -219,6 +219,8 @@ def _control(control: ControlState, now: int) -> Content:
         "action": control.action,
         "scope": control.scope,
         "expires_at": control.expires_at,
+        "on_timeout": control.on_timeout,
+        "ends_soon": control.ends_soon(now),
     }
 
 

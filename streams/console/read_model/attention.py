@@ -8,7 +8,14 @@ from enum import StrEnum
 from typing import Final
 
 from streams.console.read_model.case import FOREVER, Case
-from streams.console.read_model.control import CommandState, ControlState, control_of, forgotten_at
+from streams.console.read_model.control import (
+    GRACE_MS,
+    CommandState,
+    ControlState,
+    control_of,
+    forgotten_at,
+    resumed_at,
+)
 from streams.console.read_model.episode import entropy_id
 from streams.console.read_model.place import NOWHERE, place
 from streams.console.read_model.rows import AckRow, CommandRow, EpisodeRow, FindingRow, TriageRow
@@ -71,7 +78,7 @@ class Tab(StrEnum):
     RECOVERED = "recovered"
 
 
-class Ending(StrEnum):
+class LoopEnding(StrEnum):
     """How a loop came to its end. Only the first is good."""
 
     RECOVERED = "recovered"
@@ -97,7 +104,7 @@ class Attention:
     class_: Class
     rank: int
     tab: Tab
-    ending: Ending | None
+    ending: LoopEnding | None
     episode: EpisodeRow | None
     finding: FindingRow | None
     tokens: float
@@ -127,18 +134,22 @@ class Surroundings:
 
 def control_at(case: Case, holds: Mapping[str, Mapping[str, CommandRow]], now: int) -> ControlState:
     """Return what control means for a session at a moment."""
-    scopes: list[Sequence[CommandRow]] = []
-    if case.commands:
-        scopes.append(list(case.commands.values()))
-    if holds:
-        keys = ("all", f"agent/{case.session.agent_id}")
-        scopes += [list(holds[key].values()) for key in keys if key in holds]
+    scopes = _scopes(case, holds)
     if not scopes and not case.guards:
         return _NO_CONTROL
     acks: dict[str, list[AckRow]] = {}
     for ack in case.acks.values():
         acks.setdefault(ack.command_id, []).append(ack)
     return control_of(scopes, acks, case.guards.values(), case.session.points, now)
+
+
+def _scopes(case: Case, holds: Mapping[str, Mapping[str, CommandRow]]) -> list[Sequence[CommandRow]]:
+    """Return the commands of each scope that reaches a session."""
+    scopes: list[Sequence[CommandRow]] = [list(case.commands.values())] if case.commands else []
+    if holds:
+        keys = ("all", f"agent/{case.session.agent_id}")
+        scopes += [list(holds[key].values()) for key in keys if key in holds]
+    return scopes
 
 
 _NO_CONTROL: Final = ControlState()
@@ -153,7 +164,7 @@ def attention(case: Case, around: Surroundings, now: int) -> Attention | None:
     control = control_at(case, around.holds, now)
     episode = case.newest_episode(is_open=True) if case.episodes else None
     class_, until, finding = _class(case, control, episode, around.live_ms, now)
-    ending: Ending | None = None
+    ending: LoopEnding | None = None
     if class_ is None:
         episode = case.newest_episode(is_open=False) if case.episodes else None
         if episode is None:
@@ -163,18 +174,20 @@ def attention(case: Case, around: Surroundings, now: int) -> Attention | None:
         until = episode.seen_ts + (_DIED_MS if waits else DAY_MS)
         if now >= until:
             return None
-        class_ = Class.RECOVERED if ending is Ending.RECOVERED else Class.HIGH if waits else Class.ENDED
+        class_ = Class.RECOVERED if ending is LoopEnding.RECOVERED else Class.HIGH if waits else Class.ENDED
     if control.state is not CommandState.NONE:
         forgotten = forgotten_at(control)
         until = min(until, now + _CONTROL_MS, *(() if forgotten is None else (forgotten,)))
     subject = subject_of(session.session_id) if episode is None else episode.episode_id
     triage = around.triage.get(subject)
+    resumed = resumed_at(_scopes(case, around.holds), now) if triage is not None and ending is None else None
     held = standing(
         triage,
         EpisodeSeen.of(episode),
         NOWHERE if episode is None else episode.reopened_place,
         now,
         control.since if control.continues else None,
+        resumed if resumed is not None and last > resumed + GRACE_MS else None,
     )
     if triage is not None and triage.until is not None and triage.until > now:
         until = min(until, triage.until)
@@ -183,7 +196,7 @@ def attention(case: Case, around: Surroundings, now: int) -> Attention | None:
         case=case,
         class_=class_,
         rank=RANK[class_],
-        tab=_tab(class_, held, control),
+        tab=_tab(class_, held, control, now),
         ending=ending,
         episode=episode,
         finding=finding,
@@ -199,24 +212,24 @@ def attention(case: Case, around: Surroundings, now: int) -> Attention | None:
     )
 
 
-def _ending(session: SessionState, episode: EpisodeRow, control: ControlState) -> Ending:
+def _ending(session: SessionState, episode: EpisodeRow, control: ControlState) -> LoopEnding:
     if episode.reason == "quiet":
-        return Ending.RECOVERED
+        return LoopEnding.RECOVERED
     if control.state is CommandState.ABORTED:
-        return Ending.ABORTED
+        return LoopEnding.ABORTED
     if episode.reason == "expired":
-        return Ending.SILENT
+        return LoopEnding.SILENT
     if episode.reason != "terminal":
-        return Ending.UNKNOWN
-    return Ending.BUDGET if session.denied else Ending.IN_LOOP
+        return LoopEnding.UNKNOWN
+    return LoopEnding.BUDGET if session.denied else LoopEnding.IN_LOOP
 
 
 def _waits_for_somebody(
-    session: SessionState, episode: EpisodeRow, ending: Ending, triage: TriageRow | None
+    session: SessionState, episode: EpisodeRow, ending: LoopEnding, triage: TriageRow | None
 ) -> bool:
     """Tell whether a session ended in a loop that nobody has acknowledged; not if it began again since."""
     began_again = session.agent_place > place(episode.partition, episode.seen_offset)
-    if ending is not Ending.IN_LOOP or episode.level != Level.LOOP or began_again:
+    if ending is not LoopEnding.IN_LOOP or episode.level != Level.LOOP or began_again:
         return False
     return triage is None or triage.state != ACKNOWLEDGED
 
@@ -228,11 +241,13 @@ def _waits(session: SessionState) -> bool:
 _DRIFTS: Final = frozenset({"CHECKPOINT_RESET", "ASK_USER"})
 
 
-def _tab(class_: Class, held: DecisionStanding, control: ControlState) -> Tab:
+def _tab(class_: Class, held: DecisionStanding, control: ControlState, now: int) -> Tab:
     if class_ is Class.RECOVERED:
         return Tab.RECOVERED
     if class_ is Class.ENDED and held.state == OPEN:
         return Tab.ENDED
+    if control.is_paused and control.ends_soon(now):
+        return Tab.NEEDS_YOU
     if held.state != OPEN or control.is_paused:
         return Tab.HANDLED
     return Tab.NEEDS_YOU if class_ is Class.CRITICAL or class_ is Class.HIGH else Tab.WATCHING

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple, TypeVar
 
 import orjson
-from eddy_client.protocol import HEADER, LEVELS, PRESENCE, PRESENCE_MS, Action, OnTimeout, Status
+from eddy_client.protocol import HEADER, LEVELS, MINUTE_MS, PRESENCE, PRESENCE_MS, Action, OnTimeout, Status
 from eddy_client.protocol import place as command_place
 
 from streams.console.read_model.place import NOWHERE, place
@@ -27,6 +27,9 @@ ANSWER_MS: Final = 10_000
 
 #: A record that is dated so much later than a pause was under way when it took effect.
 GRACE_MS: Final = 5_000
+
+#: A pause that ends so soon needs somebody again: to extend it, or to let it end.
+ENDING_MS: Final = 5 * MINUTE_MS
 
 #: What is over is shown for so long.
 _OVER_MS: Final = 600_000
@@ -68,7 +71,7 @@ class ControlState(NamedTuple):
         silent: guards that have not answered.
         guards: guards that are there or have answered.
         after_pause: records that the agent dates later than the pause or abort.
-        command_id, action, scope, expires_at: Fields of the command that stands.
+        command_id, action, scope, expires_at, on_timeout: Fields of the command that stands.
     """
 
     state: CommandState = CommandState.NONE
@@ -81,6 +84,13 @@ class ControlState(NamedTuple):
     action: str | None = None
     scope: str | None = None
     expires_at: int | None = None
+    on_timeout: str | None = None
+
+    def ends_soon(self, now: int) -> bool:
+        """Tell whether it is a pause that is over in a few minutes unless somebody extends it."""
+        if self.state is not CommandState.PAUSED or self.expires_at is None:
+            return False
+        return now >= self.expires_at - ENDING_MS
 
     @property
     def continues(self) -> bool:
@@ -298,7 +308,21 @@ def _state(
         action=level.action,
         scope=level.scope,
         expires_at=level.expires_at,
+        on_timeout=level.on_timeout,
     )
+
+
+def resumed_at(scopes: Iterable[Sequence[CommandRow]], now: int) -> int | None:
+    """Return when the session was last let go on: its newest pause was released, or its time was over.
+
+    Args:
+        scopes: commands of each scope that reaches the session.
+        now: the moment, in ms.
+    """
+    levels = [level for commands in scopes if (level := newest_level(commands)) is not None]
+    moments = [each.ts for each in levels if each.action == Action.RESUME]
+    moments += [each.expires_at for each in levels if each.action == Action.PAUSE and each.expires_at <= now]
+    return max(moments, default=None)
 
 
 def _progress(

@@ -160,7 +160,12 @@ class DecisionStanding(NamedTuple):
 
 
 def standing(
-    triage: TriageRow | None, seen: EpisodeSeen, reopened_place: int, now: int, continues_since: int | None
+    triage: TriageRow | None,
+    seen: EpisodeSeen,
+    reopened_place: int,
+    now: int,
+    continues_since: int | None,
+    went_on_at: int | None = None,
 ) -> DecisionStanding:
     """Tell whether a decision about an episode holds.
 
@@ -170,20 +175,18 @@ def standing(
         reopened_place: where it was reopened last.
         now: the moment, in ms.
         continues_since: when the pause that the session does not obey took effect; None if it obeys.
+        went_on_at: when the pause was over after which the session looped on; None if it did not.
     """
     if triage is None or triage.state == OPEN or triage.at is None:
         return DecisionStanding()
     said = f"{triage.state} by {triage.by or 'an operator'} at {_clock(triage.at)}"
     if continues_since is not None and continues_since > triage.at:
         return DecisionStanding(OPEN, f"{said}, goes on after pause")
+    if went_on_at is not None and went_on_at > triage.at:
+        return DecisionStanding(OPEN, f"{said}, resumed at {_clock(went_on_at)} and loops on")
     if triage.state == SNOOZED:
-        if triage.until is not None and now >= triage.until:
-            return DecisionStanding(OPEN, f"{said}, until {_clock(triage.until)}")
-        if triage.until_tokens is not None and seen.tokens >= triage.until_tokens:
-            return DecisionStanding(OPEN, f"{said}, until {triage.until_tokens:,.0f} tokens")
-        if triage.until is None and triage.until_tokens is None and reopened_place > triage.seen_place:
-            return DecisionStanding(OPEN, f"{said} until recovered, reopened")
-        return DecisionStanding(SNOOZED)
+        over = _snooze_over(triage, seen, reopened_place, now)
+        return DecisionStanding(SNOOZED) if over is None else DecisionStanding(OPEN, f"{said}{over}")
     if triage.level == Level.WARNING and seen.level == Level.LOOP:
         return DecisionStanding(OPEN, f"{said}, escalated")
     if reopened_place > triage.seen_place:
@@ -191,6 +194,17 @@ def standing(
     if triage.tokens and seen.tokens >= 2 * triage.tokens:
         return DecisionStanding(OPEN, f"{said}, waste doubled")
     return DecisionStanding(ACKNOWLEDGED)
+
+
+def _snooze_over(triage: TriageRow, seen: EpisodeSeen, reopened_place: int, now: int) -> str | None:
+    """Return why a snooze is over, None if it is not."""
+    if triage.until is not None and now >= triage.until:
+        return f", until {_clock(triage.until)}"
+    if triage.until_tokens is not None and seen.tokens >= triage.until_tokens:
+        return f", until {triage.until_tokens:,.0f} tokens"
+    if triage.until is None and triage.until_tokens is None and reopened_place > triage.seen_place:
+        return " until recovered, reopened"
+    return None
 
 
 def _clock(at: int) -> str:

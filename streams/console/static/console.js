@@ -314,6 +314,10 @@ const WRITTEN = /** @type {Record<string, (at: number, now: number) => string>} 
     const [unit, name] = UNITS.find(([length]) => now - at >= length) ?? [0, ""];
     return unit ? `${Math.floor((now - at) / unit)} ${name} ago` : "now";
   },
+  ahead: (at, now) => {
+    const [unit, name] = UNITS.find(([length]) => at - now >= length) ?? [0, ""];
+    return unit ? `in ${Math.floor((at - now) / unit)} ${name}` : "now";
+  },
   counted: (at, now) => clock(now - at),
   seconds: (at, now) => `${Math.max(0, Math.floor((now - at) / 1_000))} s`,
   clock: (at) => new Date(at).toLocaleTimeString("en-GB", { timeZone: local ? undefined : "UTC" }),

@@ -86,7 +86,7 @@ def control_bar(known: Mapping[str, Any] | None, csrf: str) -> dict[str, Any]:
         )
     dialogs = [("note", "Message…"), ("budget", "Budget…")] if state.get("guards") else []
     if name == "paused":
-        dialogs.append(("abort", "Abort…"))
+        dialogs = [("pause", "Extend…"), *dialogs, ("abort", "Abort…")]
     return {
         "label": state["label"],
         "detail": state.get("detail") or "",

@@ -42,7 +42,7 @@ def test_the_least_that_pauses_a_session() -> None:
         session_id="s-17",
         action="pause",
         issued_at=NOW,
-        expires_at=NOW + 30 * MINUTE_MS,
+        expires_at=NOW + 24 * 60 * MINUTE_MS,
         on_timeout="resume",
         reason="it loops",
         issuer=ANA,

@@ -294,3 +294,56 @@ def test_a_session_that_has_ended_is_not_live_and_a_group_does_not_pause_it() ->
     [group] = board.inbox(group="cause").groups or ()
     assert group["session_ids"] == ["t"]
     assert len(group["subjects"]) == 2
+
+
+def paused(board: Board, minutes: int, **more: object) -> None:
+    board.loop("s")
+    board.take(board.topics.ack("attached", None, "s", board.now))
+    ends = board.now + minutes * MINUTE_MS
+    pause = board.take(board.topics.command("pause", "s", board.now, expires_at=ends, **more))
+    board.take(board.topics.ack("applied", pause, "s", board.now))
+
+
+def test_a_pause_that_ends_in_five_minutes_needs_somebody_and_the_row_says_when_it_ends() -> None:
+    board = Board()
+    paused(board, 30, on_timeout="resume")
+    row = board.row("s", seconds=60)
+    assert row is not None
+    assert (row["tab"], row["control"]["ends_soon"]) == ("handled", False)
+    assert (row["control"]["expires_at"], row["control"]["on_timeout"]) == (
+        board.now + 29 * MINUTE_MS,
+        "resume",
+    )
+    row = board.row("s", seconds=24 * 60)
+    assert row is not None
+    assert (row["tab"], row["control"]["ends_soon"]) == ("needs_you", True)
+
+
+def test_a_pause_that_was_extended_needs_nobody() -> None:
+    board = Board()
+    paused(board, 30)
+    assert of(board, "s", seconds=26 * 60) == ("high", "needs_you")
+    longer = board.take(board.topics.command("pause", "s", board.now, expires_at=board.now + HOUR_MS))
+    board.take(board.topics.ack("applied", longer, "s", board.now))
+    assert of(board, "s", seconds=1) == ("high", "handled")
+
+
+@pytest.mark.parametrize("by", ["its end", "an operator"])
+def test_a_session_that_was_acknowledged_paused_and_loops_on_is_a_new_need(by: str) -> None:
+    board = Board()
+    paused(board, 30)
+    row = board.row("s")
+    assert row is not None
+    board.triage("ack", row["subject"])
+    if by == "an operator":
+        resume = board.take(board.topics.command("resume", "s", board.now + 1_000))
+        board.take(board.topics.ack("applied", resume, "s", board.now + 1_000))
+        board.now += 20_000
+    else:
+        board.now += 31 * MINUTE_MS
+    assert of(board, "s") is not None
+    board.loop("s", 1)
+    row = board.row("s")
+    assert row is not None
+    assert (row["class"], row["tab"]) == ("critical", "needs_you")
+    assert row["triage"]["returned"].endswith("and loops on")

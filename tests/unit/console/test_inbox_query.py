@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import fsum
 from typing import Any
 
 import pytest
@@ -207,7 +208,7 @@ def test_the_totals_are_what_a_recount_of_all_rows_gives() -> None:
         MODEL, lambda row: row, q="agent:agent-1", state="watching"
     )
     for name in ("tokens", "cost"):
-        assert answer.totals[name] == sum(row[name] for row in rows if row["tab"] == "needs_you")
+        assert answer.totals[name] == fsum(row[name] for row in rows if row["tab"] == "needs_you")
     for name in ("critical", "high", "medium", "low"):
         assert answer.totals[name] == sum(row["class"] == name for row in rows)
     for tab in ("needs_you", "watching", "handled", "recovered"):
