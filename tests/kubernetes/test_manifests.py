@@ -16,7 +16,7 @@ import yaml
 
 from streams.alerts.settings import NotifySettings
 from streams.console.settings import ConsoleSettings
-from streams.observe.settings import BridgeSettings, ConnectionSettings, WorkerSettings, load
+from streams.observe.settings import BridgeSettings, ConnectionSettings, TopicSettings, WorkerSettings, load
 from tests.kubernetes.tools import DEFINITIONS, program, schema
 from tests.pages import ROOT
 
@@ -38,7 +38,7 @@ EVERYTHING = {
     "prometheus.podMonitor": "true",
 }
 READS: dict[str, type[ConnectionSettings]] = {
-    "topics": WorkerSettings,
+    "topics": TopicSettings,
     "worker": WorkerSettings,
     "bridge": BridgeSettings,
     "console": ConsoleSettings,
