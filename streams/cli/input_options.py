@@ -83,7 +83,7 @@ def known_files() -> list[str]:
     """
     places = known_places(Path.home())
     if not any(each.files for each in places):
-        looked = ", ".join(each.folder for each in places)
+        looked = ", ".join(dict.fromkeys(each.folder for each in places))
         raise click.UsageError(f"No agent keeps logs here: {looked} have none. Give a file or a folder.")
     for each in places:
         files = count(len(each.files), "file") if each.files else "none"

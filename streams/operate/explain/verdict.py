@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from streams.core.detectors.presentation import rule_name
+from streams.core.domain.text.clock import clock
 from streams.core.domain.text.counting import count
 from streams.core.domain.text.printable import printable
 from streams.operate.explain.explanation import Explanation
 from streams.operate.explain.presentation import objections, sentence
 
 Fields = Mapping[str, Any]
+
+_ENDS: Final = {"quiet": "came out of it", "terminal": "ended in it", "expired": "fell silent in it"}
 
 
 def verdict_sentence(explanation: Explanation, standing: Fields | None) -> str:
@@ -46,8 +49,8 @@ def verdict_sentence(explanation: Explanation, standing: Fields | None) -> str:
     )
     if explanation.loops and episode is not None:
         times = "once" if explanation.loops == 1 else f"{explanation.loops:,} times"
-        out = f"came out of it at offset {episode['offset']} ({episode['reason']})"
-        return f"{calm}: it was, {times}, and {out}."
+        how = _ENDS.get(episode["reason"], "left it")
+        return f"{calm}: it was, {times}, and {how} at {clock(episode['timestamp'])} UTC."
     why = "no rule of the verdict fired" if episode is None else "no rule of the verdict reached LOOP"
     return f"{calm}: {why}{_nearest(standing)}{_objections(explanation.newest.enriched['eddy'])}."
 
@@ -104,7 +107,8 @@ def _from_standing(standing: Fields) -> str:
     if episode is None:
         return f"The session is not considered looping: no episode is open{_nearest(standing)}."
     tools = ", ".join(printable(tool or "no tool", 40) for tool in dict.fromkeys(episode["tools"]))
-    what = f"{episode['rule']} counts {episode['count']} ({tools}), since offset {episode['first_offset']}"
+    since = f"{clock(episode['first_timestamp'])} UTC"
+    what = f"{episode['rule']} counts {episode['count']} ({tools}), since {since}"
     if standing["level"] == "LOOP":
         return f"The session is considered looping: {what}."
     return f"The session is not considered looping, but it may become a loop: {what}."

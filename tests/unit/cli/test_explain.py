@@ -50,10 +50,10 @@ LOOPING = """\
       1  22:13:20  1.00 NORMAL   failure  search · find it
       2  22:13:21  0.50 NORMAL   failure  search · find it
       3  22:13:22  0.33 WARNING  failure  search · find it
-         ▲ loop_episode: may become a loop: search: the same call with the same result, 3 times in a row (R1); since 22:13:20, offset 1
+         ▲ loop_episode: may become a loop: search: the same call with the same result, 3 times in a row (R1); since 22:13:20
          ▲ divergence_suspected: search was called 3 times in a row
       4  22:13:23  0.25 LOOP     failure  search · find it
-         ▲ loop_episode: search: the same call with the same result, 4 times in a row (R1); since 22:13:20, offset 1
+         ▲ loop_episode: search: the same call with the same result, 4 times in a row (R1); since 22:13:20
 1 rejected, no part of what follows
   offset 5: event_id, meta.trace_id, meta.timestamp, identity.agent_id, identity.agent_type, action.status
 
@@ -68,8 +68,8 @@ What fired
   R7 LOOP  offset 4: score 6, raised 3 times, search
 
 Episodes
-  2023-11-14 22:13:22  offset 3  opened, WARNING: may become a loop: search: the same call with the same result, 3 times in a row (R1); since 22:13:20, offset 1
-  2023-11-14 22:13:23  offset 4  escalated, LOOP: search: the same call with the same result, 4 times in a row (R1); since 22:13:20, offset 1
+  2023-11-14 22:13:22  offset 3  opened, WARNING: may become a loop: search: the same call with the same result, 3 times in a row (R1); since 22:13:20
+  2023-11-14 22:13:23  offset 4  escalated, LOOP: search: the same call with the same result, 4 times in a row (R1); since 22:13:20
 
 Where it stands
   uniqueness 0.25 WARNING
@@ -81,7 +81,7 @@ Where it stands
   at a limit R1 4, LOOP from 4; R7 6, LOOP from 5; A2:tool 4, WARNING from 3; A4:exact_hash 4, WARNING from 2
   near       A4:dead_end 4 of 5
 
-The session is considered looping: search: the same call with the same result, 4 times in a row (R1); since 22:13:20, offset 1.
+The session is considered looping: search: the same call with the same result, 4 times in a row (R1); since 22:13:20.
 """  # noqa: E501
 
 
@@ -127,7 +127,7 @@ def test_a_loop_that_is_over_is_told_as_over(written: Write) -> None:
     ]
     path = written(*calls(4, error="no match"), *after)
     assert sentence("s1", path) == (
-        "The session is not considered looping: it was, once, and came out of it at offset 6 (quiet)."
+        "The session is not considered looping: it was, once, and came out of it at 22:13:26 UTC."
     )
 
 
@@ -155,7 +155,7 @@ def test_a_session_that_waits_in_vain_is_told_by_the_minutes(written: Write) -> 
     assert "\n  at a limit R9 60, LOOP from 60;" in told
     assert told.splitlines()[-1] == (
         "The session is considered looping: "
-        "BashOutput: 4 looks, and nothing new for 60 minutes (R9); since 22:13:20, offset 0."
+        "BashOutput: 4 looks, and nothing new for 60 minutes (R9); since 22:13:20."
     )
 
 

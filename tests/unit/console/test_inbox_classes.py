@@ -170,7 +170,7 @@ def test_the_row_of_a_stuck_session_says_why() -> None:
     assert row["rule"] == "R7"
     why = "2 times the same step again, once back to an earlier step, no new result in 3 steps"
     assert row["what"] == f"stuck: {why} (R7)"
-    assert f"): {why} (R7)" in row["sentence"]
+    assert f": {why} (R7)" in row["sentence"]
     again = folded([])
     again.restore(list(model.rows()))
     assert page(again, Query(), escalated.stored.timestamp).rows[0]["what"] == row["what"]

@@ -62,21 +62,22 @@ class VerdictPresentation(Presentation):
         """Return what an event of an episode says.
 
         >>> what = {"rule": "R3", "period": None, "count": 6, "tools": ["edit"]}
-        >>> since = {"first_offset": 7, "first_timestamp": 1_700_000_000_000, "tokens_since_onset": 3000}
+        >>> since = {"first_timestamp": 1_700_000_000_000, "tokens_since_onset": 3000}
         >>> VerdictPresentation().sentence({"phase": "escalated", "level": "LOOP", **what, **since})
-        'edit: the same error 6 times, whatever the arguments (R3); since 22:13:20, offset 7: 3,000 tokens'
+        'edit: the same error 6 times, whatever the arguments (R3); since 22:13:20: 3,000 tokens'
         >>> later = {"phase": "still_open", "level": "LOOP", "last_timestamp": 1_700_000_720_000}
-        >>> VerdictPresentation().sentence({**what, **since, **later})[-51:]
-        ' since 22:13:20, 12 min 0 s, offset 7: 3,000 tokens'
+        >>> VerdictPresentation().sentence({**what, **since, **later})[-41:]
+        ' since 22:13:20, 12 min 0 s: 3,000 tokens'
         """
-        began, offset, spent = fields["first_timestamp"], fields["first_offset"], _spent(fields)
+        began, lasting, spent = fields["first_timestamp"], _lasting(fields), _spent(fields)
         time = moment(began, fields.get("timestamp", began))
-        lasting = _lasting(fields)
         if fields["rule"] == _STUCK:
+            since = f"{time} ({lasting})" if lasting else time
             why = stuck_words.because(fields.get("stuck"))
-            text = f"{_phase(fields)}stuck since {time} ({lasting}offset {offset}){why} ({_STUCK})"
+            text = f"{_phase(fields)}stuck since {since}{why} ({_STUCK})"
             return f"{text}; {spent}" if spent else text
-        text = f"{_phase(fields)}{pattern(fields)}; since {time}, {lasting}offset {offset}"
+        since = f"{time}, {lasting}" if lasting else time
+        text = f"{_phase(fields)}{pattern(fields)}; since {since}"
         return f"{text}: {spent}" if spent else text
 
     def fired(self, block: Fields, tool: str) -> Iterator[Fired]:
@@ -143,7 +144,7 @@ def _tools(tools: Iterable[str]) -> str:
 def _lasting(fields: Fields) -> str:
     """Return how long what repeats has lasted, from a minute on; of waiting the pattern says it."""
     lasted = fields.get("last_timestamp", 0) - fields["first_timestamp"]
-    return f"{duration(lasted)}, " if lasted >= _LONG_MS and fields["rule"] != _WAITING else ""
+    return duration(lasted) if lasted >= _LONG_MS and fields["rule"] != _WAITING else ""
 
 
 def _spent(fields: Fields) -> str:

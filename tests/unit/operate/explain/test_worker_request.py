@@ -101,11 +101,11 @@ def said(*values: dict[str, Any]) -> str:
 def test_the_standing_alone_tells_why() -> None:
     failing = {"tool": "search", "error": "no match"}
     assert said(*repeated(4, **failing)) == (
-        "The session is considered looping: R1 counts 4 (search), since offset 0."
+        "The session is considered looping: R1 counts 4 (search), since 22:13:20 UTC."
     )
     assert said(*repeated(3, **failing)) == (
         "The session is not considered looping, but it may become a loop: "
-        "R1 counts 3 (search), since offset 0."
+        "R1 counts 3 (search), since 22:13:20 UTC."
     )
     came_back = [decision_log(tool=tool, status="success", number=n) for n, tool in enumerate("abcdbad")]
     assert said(*came_back) == (

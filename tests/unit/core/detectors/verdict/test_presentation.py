@@ -9,7 +9,7 @@ from streams.core.detectors.verdict.step import POINTS
 from streams.core.detectors.verdict.stuck_words import MEANINGS
 
 SENTENCE = VerdictPresentation().sentence
-SINCE = "since 22:13:20, offset 7"
+SINCE = "since 22:13:20"
 
 
 def episode(rule: str, count: int, *tools: str, period: int | None = None, **more: Any) -> dict[str, Any]:
