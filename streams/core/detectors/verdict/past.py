@@ -126,14 +126,10 @@ class Past(NamedTuple):
         """Return how many records ago call, result and status were last the same, None if they were not."""
         letter, at = _STATUSES[status], self.repeated_at
         while at >= 0:
-            if self._status_at(at) == letter:
+            if _status_at(self.text, at) == letter:
                 return self.number_back(at)
             at = self.text.find(f",{self.outcome}{self.call}", at + 1)
         return None
-
-    def _status_at(self, at: int) -> str:
-        found = _RECORD.match(self.text, at)
-        return "" if found is None else found[2]
 
     def with_the_record(self, decision: Decision, newest: tuple[int, int] | None) -> str:
         """Return the text with the record added, which comes after that at this offset and timestamp.
@@ -148,15 +144,26 @@ class Past(NamedTuple):
         >>> Past.of(text, other, 29).with_the_record(other, (20, 8_000))
         ',wd/ZeK56eVOmK.Po,'
         """
-        letter, at, text = _STATUSES[decision.status], self.repeated_at, self.text
+        letter, marks = _STATUSES[decision.status], f",{self.outcome}{self.call}"
         offsets, ms = 0, 0
         if newest is not None:
             offsets, ms = decision.offset - newest[0], decision.timestamp - newest[1]
-        record = f",{self.outcome}{self.call}{_digits(offsets)}{letter}{_digits(ms)}"
-        # What is of the same round may have been compared with the earlier one, and will be.
-        if at >= 0 and not self.start and not decision.round_digest and self._status_at(at) == letter:
-            return _without(record + text, len(record) + at)
-        return record + text
+        text = f"{marks}{_digits(offsets)}{letter}{_digits(ms)}{self.text}"
+        # What is of the same round may have been compared with the earlier ones, and will be.
+        if self.repeated_at < 0 or self.start or decision.round_digest:
+            return text
+        # More than one if they came in one round. The oldest goes first: that moves none of the newer ones.
+        at = text.rfind(marks)
+        while at > 0:
+            if _status_at(text, at) == letter:
+                text = _without(text, at)
+            at = text.rfind(marks, 0, at)
+        return text
+
+
+def _status_at(text: str, at: int) -> str:
+    found = _RECORD.match(text, at)
+    return "" if found is None else found[2]
 
 
 def _salt(tool: str) -> int:
