@@ -71,7 +71,7 @@ async def test_beside_a_healthy_worker_everything_is_fine(stage: Stage) -> None:
     assert "0 records behind" in found["group"][1]
     assert re.search(r"open in process \d+", found["local state"][1])
     if stage.broker.kind == "kafka":
-        assert "1 workers, Stable" in found["group"][1]
+        assert "1 worker, Stable" in found["group"][1]
 
     # At rest, nothing is changed: neither here nor there.
     worker.terminate()

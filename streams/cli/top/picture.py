@@ -13,7 +13,6 @@ from streams.console.inbox.presence import presence
 from streams.console.inbox.row import row
 from streams.console.read_model.attention import SILENT_MS, Attention, Class, Tab
 from streams.console.read_model.model import ReadModel
-from streams.console.read_model.place import place
 from streams.core.domain.level import Level
 
 MOST_ROWS: Final = 200
@@ -110,7 +109,7 @@ def picture(model: ReadModel, reading: ReadingProgress, now: int, within_ms: int
         other=counts[Level.NORMAL],
         handled=counts[None],
         silent=len(known) - len(found),
-        tokens=fsum(_so_far(about)[1] for about in looping),
+        tokens=fsum(about.tokens for about in looping),
         cost=fsum(about.cost for about in looping),
         empty="Reading ..." if said is None else said["sentence"],
         rows=tuple(_row(about, now) for about in worst),
@@ -131,19 +130,5 @@ def row_of(model: ReadModel, session_id: str, now: int) -> Mapping[str, Any] | N
 
 
 def _row(about: Attention, now: int) -> dict[str, Any]:
-    """Return the row of the inbox, with what has come since its newest alert.
-
-    Alerts of a loop that stays open come every 50 records; each record of such a session is read.
-    """
-    content = row(about, about.control, now)
-    if about.episode is not None:
-        content["records"], content["tokens"] = _so_far(about)
-    return {**content, "newest": about.newest}
-
-
-def _so_far(about: Attention) -> tuple[int, float]:
-    """Return the records and tokens of a loop, up to the newest record."""
-    if (episode := about.episode) is None:
-        return 0, 0
-    records, tokens = about.case.session.points.beyond(place(episode.partition, episode.seen_offset))
-    return episode.records + records, episode.tokens + tokens
+    """Return the row of the inbox, with the time of the newest record."""
+    return {**row(about, about.control, now), "newest": about.newest}

@@ -93,8 +93,8 @@ def _about(name: str, row: Content, now: int, *, can_pause: bool) -> Iterator[Li
     spent = [f"{row['records']:,} records"]
     spent += [f"{compact(round(row['tokens']))} tokens"] if row["tokens"] else []
     rate = f"; {compact(row['rate_per_min'])} tokens a minute now" if row["rate_per_min"] else ""
-    cost = f"; {dollars(row['cost'])} up to the newest alert" if row["cost"] else ""
-    yield _fact("spent", f"{', '.join(spent)} since it began{rate}{cost}")
+    spent += [dollars(row["cost"])] if row["cost"] else []
+    yield _fact("spent", f"{', '.join(spent)} since it began{rate}")
     if (budget := row["budget"]) is not None and budget["tokens_left"] is not None:
         left = "exhausted" if budget["exhausted"] else f"{compact(budget['tokens_left'])} tokens left"
         yield _fact("budget", left)

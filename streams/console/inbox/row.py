@@ -151,8 +151,10 @@ def others(about: Attention) -> int:
 
 def besides(about: Attention) -> list[Content]:
     """Return what else was found, newest first; what was found again and again stands there once."""
+    own = about.episode.episode_id if about.episode else None
+    episodes = (row for row in about.case.episodes.values() if row.episode_id != own)
     told = [
-        *((row.seen_ts, str(row.level), row) for row in about.case.episodes.values() if row != about.episode),
+        *((row.seen_ts, str(row.level), row) for row in episodes),
         *(
             (row.ts, row.level or "", row)
             for row in about.case.findings.values()

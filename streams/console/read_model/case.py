@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
 from streams.console.read_model.control import first_of, merged_guards, newest_level, watched_until
-from streams.console.read_model.episode import merged, merged_findings
+from streams.console.read_model.episode import current, merged, merged_findings
 from streams.console.read_model.place import NOWHERE, place
 from streams.console.read_model.rows import (
     AckRow,
@@ -155,9 +155,17 @@ class Case:
             del self.findings[row.id]
 
     def newest_episode(self, *, is_open: bool) -> EpisodeRow | None:
-        """Return the episode that was told of last, of those that are open or of those that are over."""
-        return max(
+        """Return the episode that was told of last, of those that are open or of those that are over.
+
+        An open one is as of the newest record that was read, so that all who ask say the same.
+        """
+        found = max(
             (each for each in self.episodes.values() if bool(each.open) is is_open),
             key=lambda row: (place(row.partition, row.seen_offset), row.episode_id),
             default=None,
         )
+        return None if found is None else self.current(found)
+
+    def current(self, row: EpisodeRow) -> EpisodeRow:
+        """Return an episode of the session as of its newest record."""
+        return current(row, self.session.episode, self.session.episode_place)

@@ -83,6 +83,49 @@ def episode_of(fields: Fields) -> EpisodeRow:
     )
 
 
+def figures_of(verdict: Fields) -> str:
+    """Return the open episode of a record's verdict, as JSON: what `current` lays over the row.
+
+    Raises:
+        KeyError, TypeError, ValueError: the block is not what the job writes.
+    """
+    block = verdict["episode"]
+    cost = block["cost_since_onset"]
+    numbers = (block["count"], block["last_offset"], block["last_timestamp"], block["records"])
+    if any(type(each) is not int for each in numbers):
+        raise TypeError("no number")
+    signatures = [str(each) for each in block["signatures"]]
+    figures = {
+        "rule": str(block["rule"]),
+        "period": None if block["period"] is None else int(block["period"]),
+        "occurrences": block["count"],
+        "tools": _text([str(each) for each in block["tools"]]),
+        "signatures": _text(signatures),
+        "last_offset": block["last_offset"],
+        "last_ts": block["last_timestamp"],
+        "records": block["records"],
+        "tokens": amount(block["tokens_since_onset"] or 0),
+        "cost": None if cost is None else amount(cost),
+        "cause_key": cause_of(str(block["rule"]), signatures),
+        "stuck": _evidence(block.get("stuck")),
+    }
+    return orjson.dumps({"episode_id": verdict["episode_id"], "figures": figures}).decode()
+
+
+def current(row: EpisodeRow, said: str | None, at: int) -> EpisodeRow:
+    """Return an open episode as of the newest record of its session, and not as of its newest event.
+
+    Args:
+        row: the episode, by its events.
+        said: `figures_of` the newest record that was read, None if it had none.
+        at: place of that record.
+    """
+    if said is None or not row.open or at < place(row.partition, row.seen_offset):
+        return row
+    document = orjson.loads(said)
+    return row._replace(**document["figures"]) if document["episode_id"] == row.episode_id else row
+
+
 def _evidence(stuck: Fields | None) -> str | None:
     """Return the steps that raised the stuck score, by kind; others than the job may have written them."""
     if stuck is None:

@@ -105,7 +105,8 @@ class Memory:
     def episode(self, episode_id: str) -> EpisodeRow | None:
         """Return an episode of a session in memory, None if there is none of that id."""
         case = self.cases.get(self._session_of.get(episode_id, ""))
-        return None if case is None else case.episodes.get(episode_id)
+        row = None if case is None else case.episodes.get(episode_id)
+        return row if row is None or case is None else case.current(row)
 
     def put(self, row: Row) -> None:
         """Merge a row that belongs to no single session."""

@@ -7,7 +7,7 @@ read twice counts once.
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from typing import Final
 
 from streams.console.read_model.amount import amount
@@ -89,11 +89,6 @@ class Points:
     def between(self, own: int, until: int | None) -> int:
         """Return how many records the agent dates later than ``own`` and, if given, before ``until``."""
         return sum(each > own and (until is None or each < until) for each in self._own)
-
-    def beyond(self, place: int) -> tuple[int, float]:
-        """Return how many records stand behind a place, as far as they are kept, and the tokens they used."""
-        begin = bisect_right(self._places, place)
-        return len(self._places) - begin, sum(self._tokens[begin:])
 
     def spent(self, now: int) -> float:
         """Return the tokens of the window before ``now``."""

@@ -32,7 +32,8 @@ class SessionRow(NamedTuple):
     ``tokens`` is "at least" once the budget is exhausted. ``budget`` is a JSON object: the newest event of
     session-budgets, as it came.
     ``control`` is the state that the commands and acks led to, without regard to the time (`fold.control`).
-    ``points`` are the newest records whose value was read (`fold.points`).
+    ``points`` are the newest records whose value was read (`fold.points`). ``episode`` is a JSON object: the
+    open episode as of the newest record whose value was read, null if none was open.
     """
 
     session_id: str
@@ -69,6 +70,8 @@ class SessionRow(NamedTuple):
     drift_place: int
     budget_place: int
     points: bytes
+    episode: str | None
+    episode_place: int
 
 
 class EpisodeRow(NamedTuple):

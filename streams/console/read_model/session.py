@@ -8,6 +8,7 @@ from typing import Any, Final
 import orjson
 
 from streams.console.read_model.amount import amount
+from streams.console.read_model.episode import figures_of
 from streams.console.read_model.offsets import Places
 from streams.console.read_model.place import NOWHERE, named_place
 from streams.console.read_model.points import Points
@@ -52,6 +53,8 @@ class SessionState:
         "drift",
         "drift_level",
         "drift_place",
+        "episode",
+        "episode_place",
         "first_ts",
         "goal",
         "goal_place",
@@ -89,8 +92,10 @@ class SessionState:
         self.settings_version: int | None = None
         self.step = self.hitl = 0
         self.control = ""
+        self.episode: str | None = None
         self.agent_place = self.about_place = self.goal_place = self.spent_place = NOWHERE
         self.node_place = self.drift_place = self.budget_place = self.denied_place = NOWHERE
+        self.episode_place = NOWHERE
         self.places = Places(KEPT_PLACES)
         self.points = Points()
 
@@ -129,6 +134,9 @@ class SessionState:
         if control.get("is_terminal"):
             # No event says that an active node is idle: the record does.
             self.becomes(at, str(NodeState.IDLE))
+        if (verdict := eddy.get("verdict")) is not None and at > self.episode_place:
+            figures = None if verdict.get("episode") is None else figures_of(verdict)
+            self.episode_place, self.episode = at, figures
         if at > self.about_place:
             self.about_place = at
             self.agent_type, self.task_type, self.trace_id, self.cluster_id = about
@@ -229,6 +237,8 @@ class SessionState:
             drift_place=self.drift_place,
             budget_place=self.budget_place,
             points=self.points.stored(),
+            episode=self.episode,
+            episode_place=self.episode_place,
         )
 
     @classmethod

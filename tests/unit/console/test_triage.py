@@ -20,7 +20,7 @@ def looping(**settings: object) -> Board:
 def decide(board: Board, do: str, session: str = "s", **more: float | str) -> None:
     row = board.row(session)
     assert row is not None
-    episode = board.model.cases[session].episodes.get(row["episode_id"])
+    episode = board.model.episode(row["episode_id"])
     board.take(board.topics.triage(do, row["subject"], board.now, EpisodeSeen.of(episode), **more))
 
 

@@ -51,9 +51,9 @@ eddy top  kafka-1:9092,kafka-2:9092                                 22:13:48 UTC
 up to date · newest record now
   SESSION                AGENT      VERDICT  SINCE RECORDS TOKENS    COST   SEEN
 ● explain-billing-confi… coder-19-… LOOP        7s       4   2.5k             2s
-    search: the same call with the same result, 4 times in a row (R1)
+    search: the same call with the same result, 6 times in a row (R1)
 ■ ticket-48213-refund    support-17 LOOP       27s      18   9.5k             8s
-    paused 0:02 · search: the same call with the same result, 14 times in a row (R1)
+    paused 0:02 · search: the same call with the same result, 20 times in a row (R1)
 """
 WIDE = """\
 eddy top  kafka-1:9092,kafka-2:9092                                                                                             22:13:48 UTC
@@ -61,9 +61,9 @@ eddy top  kafka-1:9092,kafka-2:9092                                             
 up to date · newest record now
   SESSION                                          AGENT                          VERDICT  SINCE RECORDS TOKENS    COST   SEEN
 ● explain-billing-config-d4c2-of-the-second-tenant coder-19-in-a-long-named-pool  LOOP        7s       4   2.5k             2s
-    search: the same call with the same result, 4 times in a row (R1)
+    search: the same call with the same result, 6 times in a row (R1)
 ■ ticket-48213-refund                              support-17                     LOOP       27s      18   9.5k             8s
-    paused 0:02 · search: the same call with the same result, 14 times in a row (R1)
+    paused 0:02 · search: the same call with the same result, 20 times in a row (R1)
 """  # noqa: E501
 
 
@@ -168,7 +168,7 @@ def test_a_page_says_why_what_to_do_and_the_newest_steps() -> None:
     text = "\n".join(line.text.rstrip() for line in lines)
     lines_of_text = text.splitlines()
     assert lines_of_text[:2] == [f"{name}  LOOP for 28s", "agent     support-17 · coder"]
-    assert lines_of_text[2].startswith("why       goes on: search: the same call with the same result, 14 ")
+    assert lines_of_text[2].startswith("why       goes on: search: the same call with the same result, 20 ")
     assert "guard     paused 0:03" in lines_of_text
     at = lines_of_text.index(f"explain   `explain {name}`")
     assert lines_of_text[at + 1] == f'stop      `eddy session pause {name} --why "..."`'
