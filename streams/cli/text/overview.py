@@ -33,37 +33,27 @@ class LoopOverview:
     """One episode at LOOP of a session.
 
     Attributes:
-        fields: of its newest event, with the count of its newest record.
+        fields: of its newest event, with the figures of the newest record that it was open at.
         call: what is repeated: the target or the arguments.
-        last: when its newest record was, in ms.
-        tokens: spent since it began.
-        cost: spent since it began, None if the source names no cost.
     """
 
-    __slots__ = ("_after", "_cost_at_onset", "call", "cost", "fields", "last", "tokens")
+    __slots__ = ("call", "fields")
 
     def __init__(self, fields: Mapping[str, Any], decision: Decision) -> None:
         self.fields = dict(fields)
         self.call = _call(decision)
-        self.last = decision.timestamp
-        self.tokens: float = fields["tokens_since_onset"] or 0
-        self.cost: float | None = fields["cost_since_onset"]
-        self._after = 0.0
-        """Tokens of the records since the newest that repeated: spent in the loop if it continues."""
-        known = None if self.cost is None else decision.cumulative_cost
-        self._cost_at_onset = None if known is None or self.cost is None else known - self.cost
 
-    def add(self, decision: Decision, verdict: Mapping[str, Any]) -> None:
-        """Take in the next record of the session."""
-        self._after += decision.tokens_used
-        if verdict["raw"] == Level.NORMAL:
-            return
-        self.tokens, self._after = self.tokens + self._after, 0.0
-        self.last = max(self.last, decision.timestamp)
-        if self._cost_at_onset is not None and decision.cumulative_cost is not None:
-            self.cost = decision.cumulative_cost - self._cost_at_onset
-        if verdict["rule"] == self.fields["rule"] and verdict["period"] == self.fields["period"]:
-            self.fields["count"] = max(self.fields["count"], verdict["count"])
+    @property
+    def tokens(self) -> float:
+        """Return the tokens spent since it began."""
+        tokens: float | None = self.fields["tokens_since_onset"]
+        return tokens or 0.0
+
+    @property
+    def cost(self) -> float | None:
+        """Return the cost since it began, None if the source names no cost."""
+        cost: float | None = self.fields["cost_since_onset"]
+        return cost
 
 
 class Course:
@@ -93,15 +83,17 @@ class Course:
 
     def add(self, scored: Scored) -> None:
         """Take in one record."""
-        decision, verdict = scored.decision, scored.enriched["eddy"]["verdict"]
+        decision, episode = scored.decision, scored.enriched["eddy"]["verdict"]["episode"]
         self.tokens += decision.tokens_used
-        if self.open:
-            self.loops[-1].add(decision, verdict)
+        if self.open and episode is not None:
+            self.loops[-1].fields |= episode
         for event in scored.events:
             found = meaning(event.fields)
             named = event.topic is not None and found.alert is not None and found.names_session
             self.alerted = self.alerted or named
             if found.level is not None and found.over:
+                if self.open:
+                    self.loops[-1].fields |= event.fields
                 self.open = False
             elif found.level is Level.LOOP and not self.open:
                 self.open = True
@@ -212,7 +204,7 @@ _HEADING: Final = "  tokens in loop  began, UTC           lasted     session"
 def _session(name: str, course: Course) -> Iterator[Line]:
     dearest = max(course.loops, key=lambda loop: (loop.cost or 0.0, loop.tokens))
     began = dearest.fields["first_timestamp"]
-    lasted = duration(dearest.last - began)
+    lasted = duration(dearest.fields["last_timestamp"] - began)
     tokens = f"{course.wasted:,.0f}" if course.tokens else "unknown"
     cost = "" if course.cost is None else f"  {dollars(course.cost)}"
     yield Line.of(

@@ -181,6 +181,8 @@ def event_of(row: EpisodeRow) -> dict[str, Any]:
         "tools": orjson.loads(row.tools),
         "first_offset": row.first_offset,
         "first_timestamp": row.first_ts,
+        "last_timestamp": row.last_ts,
+        "timestamp": row.seen_ts,
         "records": row.records,
         "tokens_since_onset": row.tokens,
         "cost_since_onset": row.cost,

@@ -42,8 +42,8 @@ def test_a_folder_gives_an_overview_with_the_command_to_look_at_a_session(projec
     shown = result.stdout.splitlines()
     file = projects / "-srv-app" / f"{SESSION}.jsonl"
     assert result.exit_code == 0, result.output
-    assert shown[0] == "1 of 3 sessions went in circles and spent 875 tokens there:"
-    assert shown[3] == f"▲            875  2026-11-22 19:39:08  3 s        {SESSION}"
+    assert shown[0] == "1 of 3 sessions went in circles and spent 1,110 tokens there:"
+    assert shown[3] == f"▲          1,110  2026-11-22 19:39:08  3 s        {SESSION}"
     assert shown[4].strip() == (
         "Bash: the same call with the same result, 6 times in a row (R1): cat config/settings.toml"
     )
