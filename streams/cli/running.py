@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from streams.core.errors import EddyError
 from streams.worker.app import RunApp
+from streams.worker.faust.shutdown import StoppableWorker, stopped
 from streams.worker.garbage import collect_rarely
 from streams.worker.options import EngineOptions
 from streams.worker.preflight.topic_check import check_topics
@@ -30,13 +31,15 @@ def run(build: Callable[[], RunApp], options: EngineOptions, log_level: str) -> 
     app.finalize()
     collect_rarely()
     try:
-        app.Worker(loglevel=log_level, redirect_stdouts=False, quiet=True).execute_from_commandline()
+        StoppableWorker(app, log_level).execute_from_commandline()
     except (SystemExit, asyncio.CancelledError) as ended:
         # mode exits with 1 whatever it was, or as a service did that was cancelled because of it; what it was
         # tells an orchestrator more.
         for cause in (app.crash_reason, ended.__context__):
             if isinstance(cause, EddyError):
                 raise cause from None
+        if isinstance(ended, SystemExit) and not ended.code:
+            stopped()
         raise
 
 

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, cast
 
@@ -78,6 +78,8 @@ class RunApp(faust.App):
         #: The clock by which state is removed.
         self.clock = ClusterClock()
         self.settings_ready = asyncio.Event()
+        #: Says that no broker answers and since when; None as long as one does.
+        self.broker_silence: Callable[[], str | None] = lambda: None
         #: When each partition last finished a run, or a step of a long one, by `time.monotonic`.
         self.progress_at: dict[tuple[str, int], float] = {}
         super().__init__(options.application_id, **app_settings(options))
@@ -295,8 +297,6 @@ class RunApp(faust.App):
             if self._guarantee is not None:
                 await self._guarantee.release()
             await self._open.aclose()
-        if not self.crashed:
-            log.info("Stopped.")
 
 
 def _tells_more(reason: BaseException, known: BaseException | None) -> bool:

@@ -311,6 +311,7 @@ def observe(
         stall_timeout_s=settings.stall_timeout_s,
         restore_timeout_s=settings.restore_timeout_s,
     )
+    app.broker_silence = brokers.silence
     token = settings.web_token
     server = HealthServer(
         settings.web_host,

@@ -120,6 +120,59 @@ async def test_what_was_in_hand_when_brokers_fell_silent_is_processed_when_they_
     await stage.verdict()
 
 
+async def in_the_middle(linked_stage: tuple[Stage, Link], guarantee: str, session_s: float) -> WorkerProcess:
+    """Return a worker with much left to do, whose brokers have fallen silent."""
+    stage, link = linked_stage
+    await stage.send(itertools.islice(load(stage.partitions), 3000))
+    worker = stage.worker(
+        processing_guarantee=guarantee,
+        run_max_records=2,
+        session_timeout_s=session_s,
+        producer_request_timeout_s=PATIENCE_SECONDS,
+        transaction_timeout_s=PATIENCE_SECONDS + 1,
+    )
+    await worker.has_processed(100)
+    link.silence()
+    await silent(worker)
+    return worker
+
+
+@pytest.mark.parametrize("guarantee", GUARANTEES)
+async def test_a_stop_without_brokers_ends_once_the_group_has_given_the_partitions_away(
+    linked_stage: tuple[Stage, Link], guarantee: str
+) -> None:
+    stage, link = linked_stage
+    worker = await in_the_middle(linked_stage, guarantee, session_s=10)
+    worker.terminate()
+    assert await worker.ended() == 0
+    told, last = worker.log.splitlines()[-2:]
+    assert "No broker answers since" in told
+    assert "nothing that it has begun can be committed. It is done again." in told
+    assert "Stopped." in last
+    link.heal()
+    stage.worker(processing_guarantee=guarantee)
+    await stage.processed()
+    await stage.verdict()
+
+
+@pytest.mark.parametrize("guarantee", GUARANTEES)
+async def test_a_stop_without_brokers_says_what_it_waits_for_and_a_second_interrupt_ends_it_at_once(
+    linked_stage: tuple[Stage, Link], guarantee: str
+) -> None:
+    worker = await in_the_middle(linked_stage, guarantee, session_s=40)
+    worker.signal("INT")
+    await until(
+        lambda: "Still stopping after 5 s. No broker answers since" in worker.log,
+        PATIENCE_SECONDS,
+        "word of what a stop waits for",
+        worker,
+    )
+    worker.signal("INT")
+    assert await worker.ended() == 130
+    assert "Interrupted again" in worker.log.splitlines()[-1]
+    assert "Stopped." not in worker.log
+
+
 async def test_a_watch_asks_each_broker_of_the_cluster_and_reports_changes_only(
     link: Linked, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -120,6 +120,13 @@ RELIED_ON: dict[str, dict[str, str]] = {
         "mode.services.ServiceCallbacks.on_start": "8878cfa83a70",
         "mode.services.ServiceCallbacks.on_stop": "11211872b272",
     },
+    "Signals: the first begins a stop, later ones are passed over; the end waits for that stop.": {
+        "faust.worker.Worker.__init__": "4cb5c59364a6",
+        "faust.worker.Worker._on_sigint": "5d4bc60aebe7",
+        "mode.worker.Worker._schedule_shutdown": "00f5a7d8fd26",
+        "mode.worker.Worker._stop_on_signal": "a4bcdaa5b7ec",
+        "mode.worker.Worker.stop_and_shutdown": "7fa7b1566e48",
+    },
     "Restoring: who signals a start and an end, and what is declared ready.": {
         "faust.tables.manager.TableManager.on_actives_ready": "fb443bf457e0",
         "faust.tables.manager.TableManager.on_partitions_revoked": "1ca4d59de641",
