@@ -38,15 +38,16 @@ def test_the_last_line_says_why_however_faust_ends(
     def run() -> None:
         raise ended
 
-    def new_worker(**_options: Any) -> Any:
+    def new_worker(_app: object, _log_level: str) -> Any:
         return SimpleNamespace(execute_from_commandline=run)
 
     async def nothing_is_wrong(_options: Any) -> None:
         return
 
-    app = SimpleNamespace(finalize=lambda: None, Worker=new_worker, crash_reason=reason)
+    app = SimpleNamespace(finalize=lambda: None, crash_reason=reason)
     monkeypatch.setattr(running, "_check", nothing_is_wrong)
     monkeypatch.setattr("streams.worker.wiring.build", lambda _settings: app)
+    monkeypatch.setattr(running, "StoppableWorker", new_worker)
     monkeypatch.setattr(running, "collect_rarely", lambda: None)
     result = CliRunner().invoke(main, ["worker"])
     assert result.exit_code == PROBLEM_FOUND
