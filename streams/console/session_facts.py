@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from streams.console.read_model.session import tokens_used
 from streams.console.step import RecordStep
+from streams.core.detectors.budget.detector import granted
 from streams.core.offline import Judgement
 from streams.operate.explain.enriched_record import scored_again
 from streams.operate.explain.explanation import Explanation
@@ -40,19 +42,8 @@ def session_facts(session_id: str, steps: Sequence[RecordStep]) -> dict[str, Any
         "last_ts": meta.get("timestamp"),
         "records": steps[-1].number,
         "cost": _newest(steps, "state_delta", "cumulative_session_cost"),
-        "tokens": _spent(budget),
-        "tokens_at_least": bool(budget.get("exhausted")),
-        "budget": {
-            name: budget.get(name)
-            for name in (
-                "steps_budget",
-                "steps_remaining",
-                "tokens_budget",
-                "tokens_remaining",
-                "exhausted",
-                "emergency",
-            )
-        },
+        "tokens": tokens_used(budget),
+        "budget": granted(budget),
         "level": verdict.get("level"),
         "rule": verdict.get("rule"),
         "uniqueness": (eddy.get("uniqueness") or {}).get("score"),
@@ -72,11 +63,6 @@ def explanation(session_id: str, steps: Sequence[RecordStep]) -> Explanation:
         scored = scored_again(dict(step.record))
         told.add(Judgement(step.offset, session_id, scored.decision.event_id, scored))
     return told
-
-
-def _spent(budget: Mapping[str, Any]) -> int | None:
-    whole, left = budget.get("tokens_budget"), budget.get("tokens_remaining")
-    return None if whole is None or left is None else whole - left
 
 
 def _newest(steps: Sequence[RecordStep], block: str, name: str) -> Any:

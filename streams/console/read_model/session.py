@@ -14,13 +14,13 @@ from streams.console.read_model.place import NOWHERE, named_place
 from streams.console.read_model.points import Points
 from streams.console.read_model.rows import SessionRow
 from streams.console.read_model.source import Fields
+from streams.core.detectors.budget.detector import granted
 from streams.core.domain.node import NodeState
 
 #: How many places on decision-logs-enriched are kept of a session, of each partition.
 KEPT_PLACES: Final = 4_096
 
 _AMOUNTS: Final = ("steps_budget", "tokens_budget", "steps_remaining", "tokens_remaining", "total_progress")
-_BUDGET: Final = (*_AMOUNTS, "exhausted", "emergency")
 
 #: If one record has two events, the one with the later state counts; idle ends a session.
 _NODE_RANK: Final[Mapping[str, int]] = {
@@ -31,6 +31,18 @@ _NODE_RANK: Final[Mapping[str, int]] = {
 }
 
 _NO_TEXT: Final = ""
+
+
+def tokens_used(budget: Fields) -> float | None:
+    """Return the tokens that a session has used, None if it reports none.
+
+    A worker of before version 6 of the schema says only what is left of a budget, which says nothing at 0.
+    """
+    used = _bounded(budget.get("tokens_used"))
+    if used is None:
+        whole, left = _bounded(budget.get("tokens_budget")), _bounded(budget.get("tokens_remaining"))
+        used = whole - left if whole is not None and left else None
+    return used or None
 
 
 class SessionState:
@@ -152,13 +164,13 @@ class SessionState:
     def budgets(self, at: int, budget: Fields) -> None:
         """Take in the budgets after the record at this place."""
         amounts = {name: _bounded(budget.get(name)) for name in _AMOUNTS}
-        if budget.get("emergency") == "denied":
+        given = granted(amounts | {"velocity": budget.get("velocity")})
+        if budget.get("emergency") == "denied" and given["exhausted"]:
             self.denied_place = max(self.denied_place, at)
         if at > self.budget_place:
             self.budget_place = at
-            self.budget = {name: budget.get(name) for name in _BUDGET} | amounts
-            granted, left = amounts["tokens_budget"], amounts["tokens_remaining"]
-            self.tokens = None if granted is None or left is None else granted - left
+            self.budget = given
+            self.tokens = tokens_used(budget)
 
     def drifts(self, at: int, level: str, overall: float) -> None:
         """Take in the drift from the record at this place on."""

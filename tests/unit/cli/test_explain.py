@@ -75,7 +75,7 @@ Where it stands
   uniqueness 0.25 WARNING
   repeat     run of 4, fires at 3
   drift      0.26 CONTINUE: loop_risk 1, stuck_time 0.2
-  budget     46 of 50 steps left, 100,000 of 100,000 tokens left
+  budget     none set
   verdict    stuck score 6; last step +2: the previous step again with the same result, offset 3
   node       blocked, after offset 4 of partition 0, settings version 0
   at a limit R1 4, LOOP from 4; R7 6, LOOP from 5; A2:tool 4, WARNING from 3; A4:exact_hash 4, WARNING from 2

@@ -67,6 +67,20 @@ def test_a_budget_that_is_used_up_and_was_not_extended_is_high() -> None:
     assert row["what"] == "the budget is used up, and was not extended"
 
 
+def test_a_budget_that_nobody_set_is_no_limit() -> None:
+    board = Board()
+    board.work("s", 250)
+    assert board.row("s") is None
+    session = board.model.cases["s"].session
+    assert session.tokens == 250 * 500
+    assert set((session.budget or {}).values()) == {None, False}
+    board.loop("s", 12)
+    board.act("s", terminal=True)
+    row = board.row("s")
+    assert row is not None
+    assert row["ending"] == "ended in the loop"
+
+
 def test_a_session_that_ends_with_its_budget_used_up_needs_nobody() -> None:
     board = Board(initial_tokens=2_000)
     board.work("s", 5)

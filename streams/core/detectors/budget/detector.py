@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from streams.core.detectors.budget.settings import BudgetSettings
 from streams.core.detectors.detector import Block, Detector, Eddy, Observation
@@ -27,8 +27,7 @@ class BudgetPresentation(Presentation):
         """Return that a budget is serious if a session that reports its progress has used it up."""
         emergency = fields["emergency"]
         return Meaning(
-            # Every session without progress that is long enough uses its first budget up.
-            serious=emergency is not None and fields["velocity"] is not None,
+            serious=emergency is not None and (emergency == "approved" or granted(fields)["exhausted"]),
             fired=None if emergency is None else ("A6", emergency),
         )
 
@@ -47,12 +46,49 @@ class BudgetPresentation(Presentation):
                 return f"budget x {fields['adjusted_by']:g}: {steps}, {tokens}"
 
     def summary(self, block: Fields) -> str:
-        """Return what is left of the budgets."""
-        return (
-            f"{block['steps_remaining']:,} of {block['steps_budget']:,} steps left, "
-            f"{block['tokens_remaining']:,.0f} of {block['tokens_budget']:,.0f} tokens left"
-            f"{', exhausted' if block['exhausted'] else ''}"
-        )
+        """Return what is left of the budgets that somebody set.
+
+        >>> used = {"steps_budget": 50, "steps_remaining": 42, "tokens_budget": 2e6, "tokens_remaining": 3e5}
+        >>> BudgetPresentation().summary({**used, "velocity": None})
+        '300,000 of 2,000,000 tokens left'
+        """
+        given = granted(block)
+        left = [
+            f"{given[f'{unit}_remaining']:,.0f} of {given[f'{unit}_budget']:,.0f} {unit} left"
+            for unit in _DEFAULTS
+            if given[f"{unit}_budget"] is not None
+        ]
+        return f"{', '.join(left) or 'none set'}{', exhausted' if given['exhausted'] else ''}"
+
+
+_DEFAULTS: Final = {
+    "steps": BudgetSettings().initial_steps,
+    "tokens": BudgetSettings().initial_tokens,
+}
+
+
+def granted(fields: Fields) -> Fields:
+    """Return the budgets that somebody set or progress has moved, as far as a person should see them.
+
+    A session without progress uses the default budgets up after 50 steps, whether or not anybody set a limit.
+
+    Args:
+        fields: A block of this detector, or an event of it.
+
+    Returns:
+        Both budgets and what is left of them, None where nobody set it; and whether one of these is used up.
+
+    >>> used = {"steps_budget": 50, "steps_remaining": 0, "tokens_budget": 2e6, "tokens_remaining": 3e5}
+    >>> [granted({**used, "velocity": each})["steps_remaining"] for each in (None, 0.1)]
+    [None, 0]
+    """
+    found: dict[str, Any] = {"exhausted": False}
+    for unit, default in _DEFAULTS.items():
+        budget, left = fields.get(f"{unit}_budget"), fields.get(f"{unit}_remaining")
+        is_set = fields.get("velocity") is not None or budget != default
+        found |= {f"{unit}_budget": budget if is_set else None, f"{unit}_remaining": left if is_set else None}
+        found["exhausted"] = found["exhausted"] or (is_set and left == 0)
+    return found
 
 
 class BudgetState(NamedTuple):
@@ -185,6 +221,7 @@ class Budget(Detector[BudgetState, BudgetSettings]):
             "exhausted": exhausted,
             "emergency": emergency,
             "total_progress": progress,
+            "tokens_used": used,
         }
         state = BudgetState(
             steps, tokens, steps_used, tokens_used, deltas, counted, streak, total, exhausted, extensions

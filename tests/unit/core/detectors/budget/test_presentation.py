@@ -49,10 +49,13 @@ def test_every_change_has_words(fields: dict[str, Any], text: str) -> None:
         (budget(emergency="denied"), True),
         (budget(emergency="approved"), True),
         (budget(emergency="denied", velocity=None), False),
+        (budget(emergency="denied", velocity=None, steps_budget=500), True),
+        (budget(emergency="denied", velocity=None, tokens_budget=10**6), False),
+        (budget(emergency="denied", velocity=None, tokens_budget=10**6, tokens_remaining=0), True),
         (budget(adjusted_by=0.5), False),
     ],
 )
-def test_serious_is_a_used_up_budget_of_a_session_with_progress(
+def test_serious_is_a_used_up_budget_that_somebody_set_or_progress_moved(
     fields: dict[str, Any], serious: bool
 ) -> None:
     assert BudgetPresentation().meaning(fields).serious is serious
