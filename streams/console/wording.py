@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Final
 
+from streams.core.domain.text.clock import has_time
 from streams.core.domain.text.printable import escaped, printable
 
 LONGEST_TEXT: Final = 8_000
@@ -79,10 +80,11 @@ def duration(ms: float | None) -> str:
 def ago(at: int | None, now: int) -> str:
     """Return how long ago something was, in one unit.
 
-    >>> ago(0, 2_000), ago(0, 130_000), ago(0, 7_200_000), ago(None, 5)
-    ('2 s ago', '2 min ago', '2 h ago', '\u2013')
+    >>> noon = 1_760_000_400_000
+    >>> [ago(noon, noon + ms) for ms in (2_000, 130_000, 7_200_000)], ago(None, noon), ago(0, noon)
+    (['2 s ago', '2 min ago', '2 h ago'], '\u2013', '\u2013')
     """
-    if at is None:
+    if at is None or not has_time(at):
         return _ABSENT
     ms = now - at
     if ms < _SECOND:
@@ -96,10 +98,11 @@ def ago(at: int | None, now: int) -> str:
 def ahead(at: int | None, now: int) -> str:
     """Return how far ahead something is, in one unit.
 
-    >>> ahead(130_000, 0), ahead(7_200_000, 0), ahead(0, 5), ahead(None, 5)
-    ('in 2 min', 'in 2 h', 'now', '\u2013')
+    >>> noon = 1_760_000_400_000
+    >>> [ahead(noon + ms, noon) for ms in (130_000, 7_200_000, -5)], ahead(None, noon)
+    (['in 2 min', 'in 2 h', 'now'], '\u2013')
     """
-    if at is None:
+    if at is None or not has_time(at):
         return _ABSENT
     said = ago(now, at)
     return "now" if at <= now else f"in {said.removesuffix(' ago')}"
@@ -111,7 +114,7 @@ def clock(at: int | None) -> str:
     >>> clock(1_760_000_061_000)
     '08:54:21'
     """
-    return _ABSENT if at is None else _utc(at).strftime("%H:%M:%S")
+    return _ABSENT if at is None or not has_time(at) else _utc(at).strftime("%H:%M:%S")
 
 
 def moment(at: int | None) -> str:
@@ -120,12 +123,16 @@ def moment(at: int | None) -> str:
     >>> moment(1_760_000_061_000)
     '2025-10-09 08:54:21 UTC'
     """
-    return _ABSENT if at is None else _utc(at).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return _ABSENT if at is None or not has_time(at) else _utc(at).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def iso(at: int | None) -> str:
-    """Return a time as the attribute ``datetime`` has it."""
-    return "" if at is None else _utc(at).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    """Return a time as the attribute ``datetime`` has it; nothing for one that no clock told."""
+    return (
+        ""
+        if at is None or not has_time(at)
+        else _utc(at).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    )
 
 
 def line(text: object, limit: int = 120) -> str:

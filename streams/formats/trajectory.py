@@ -7,7 +7,7 @@ An event has `session_id`, `agent_id`, `seq`, `intent`, `tool_call`, `arguments`
 |---|---|
 | session_id, meta.trace_id | `session_id` |
 | event_id | `session_id/seq` |
-| meta.timestamp | `timestamp` (ISO 8601 or ms), else a made-up clock: `EPOCH_MS` and 10 s per `seq` |
+| meta.timestamp | `timestamp` (ISO 8601 or ms), else none: 10 s per `seq`, counted from 1970 |
 | identity.agent_id | `agent_id` |
 | identity.agent_type | the data set, the part of `session_id` before `::`; without one the `agent_id` |
 | cognition.intent | `intent`, null read as "" |
@@ -20,8 +20,8 @@ An event has `session_id`, `agent_id`, `seq`, `intent`, `tool_call`, `arguments`
 | action.tool_output_summary | `result` otherwise |
 | state_delta.tokens_consumed | `tokens` |
 
-Nothing says which event ends a session, so no record is terminal. With a made-up clock, gaps between
-records mean nothing.
+Nothing says which event ends a session, so no record is terminal. Without times, gaps between records
+mean nothing.
 """
 
 from __future__ import annotations
@@ -34,13 +34,11 @@ from typing import Any, Final
 import orjson
 
 from streams.core.detectors.settings import DEFAULTS
+from streams.core.domain.text.clock import UNTIMED
 from streams.core.domain.tool_class import ToolClass, tool_class
 from streams.core.entry import Entry, decode_object, session_key, undecodable
 from streams.formats.adapters.adapter import CERTAIN, NO, UnitKind, own_format
 from streams.formats.adapters.heads import head_objects
-
-EPOCH_MS: Final = 1_700_000_000_000
-"""Start of the made-up clock, ms since 1970 (2023-11-14)."""
 
 _STATUSES: Final = {
     word: status
@@ -96,7 +94,7 @@ def decision_log(event: Mapping[str, Any]) -> dict[str, Any]:
     ...         "result": "no such file",
     ...     }
     ... )
-    >>> log["event_id"], log["identity"]["agent_type"], log["meta"]["timestamp"] - EPOCH_MS
+    >>> log["event_id"], log["identity"]["agent_type"], log["meta"]["timestamp"]
     ('set::7/2', 'set', 20000)
     >>> log["action"]["target"], log["action"]["status"], log["action"]["error"]
     ('a.py', 'failure', 'no such file')
@@ -128,14 +126,14 @@ def decision_log(event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_timed(event: Mapping[str, Any]) -> bool:
-    """Tell whether an event has a time of its own, so that its record needs no made-up clock."""
+    """Tell whether an event has a time of its own, so that its record has more than a place in an order."""
     return event.get("timestamp") not in (None, "")
 
 
 def _timestamp(given: Any, sequence: Any) -> Any:
     match given:
         case None | "":
-            return EPOCH_MS + 10_000 * sequence if isinstance(sequence, int) else EPOCH_MS
+            return UNTIMED.start + 10_000 * sequence if isinstance(sequence, int) else UNTIMED.start
         case str():
             try:
                 moment = datetime.fromisoformat(given)

@@ -12,8 +12,8 @@ import pytest
 from streams.alerts.sinks.alertmanager import HOLDS_MS
 from streams.alerts.sinks.alertmanager import Alertmanager as AlertmanagerSink
 from streams.alerts.sinks.delivery import Delivery
-from streams.alerts.sinks.rfc3339 import rfc3339
 from streams.core.domain.level import Level
+from streams.core.domain.text.clock import rfc3339
 from tests.integration.worker_process import PATIENCE_SECONDS, until
 from tests.notify.alertmanager import Alertmanager
 from tests.unit.alerts.sinks.alerts import WORDS, alert, told

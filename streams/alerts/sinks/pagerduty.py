@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Final
 from streams.alerts.sinks.alert import Alert
 from streams.alerts.sinks.delivery import Delivery, DeliveryStep
 from streams.alerts.sinks.request import Outcome, SinkAnswer, SinkRequest, json_request, judged
-from streams.alerts.sinks.rfc3339 import rfc3339
 from streams.alerts.sinks.sink import Traits
 from streams.alerts.sinks.wording import Wording
 from streams.core.domain.level import Level
+from streams.core.domain.text.clock import rfc3339
 from streams.core.domain.text.printable import printable
 
 DEFAULT_URL: Final = "https://events.pagerduty.com/v2/enqueue"

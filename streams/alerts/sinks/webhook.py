@@ -9,11 +9,11 @@ from typing import ClassVar, Final
 
 from streams.alerts.sinks.delivery import Delivery
 from streams.alerts.sinks.request import Gone, Outcome, SinkAnswer, SinkRequest, as_json, judged
-from streams.alerts.sinks.rfc3339 import rfc3339
 from streams.alerts.sinks.sink import Traits
 from streams.alerts.sinks.span_context import span_context
 from streams.alerts.sinks.standard_webhooks import message_id, signed
 from streams.alerts.sinks.wording import Wording
+from streams.core.domain.text.clock import rfc3339
 
 _MEDIA_TYPE: Final = "application/cloudevents+json; charset=utf-8"
 

@@ -14,7 +14,7 @@ from streams.core.detectors.verdict.episode import Phase
 from streams.core.detectors.verdict.presentation import pattern
 from streams.core.domain.event import EventKind
 from streams.core.domain.level import Level
-from streams.core.domain.text.clock import duration, moment
+from streams.core.domain.text.clock import duration, has_time, moment
 from streams.core.domain.text.printable import printable
 from streams.operate.explain.presentation import sentence
 
@@ -76,7 +76,7 @@ class Wording:
         """
         began = _whole(alert.fields, "first_timestamp", alert.timestamp)
         newest = _whole(alert.fields, "last_timestamp", alert.timestamp)
-        lasted = f" ({duration(newest - began)})" if newest > began else ""
+        lasted = f" ({duration(newest - began)})" if newest > began and has_time(began) else ""
         return f"{_time(began, alert.timestamp)}{lasted}"
 
     def spent(self, alert: Alert) -> str:
@@ -157,7 +157,7 @@ def _what(alert: Alert) -> str:
 
 def _time(timestamp: int, beside: int) -> str:
     """Return a time of day, with its day unless that is the day of the alert."""
-    return f"{moment(timestamp, beside)} UTC"
+    return f"{moment(timestamp, beside)} UTC" if has_time(timestamp) else "a time that the agent did not say"
 
 
 def _whole(fields: Any, name: str, otherwise: int) -> int:

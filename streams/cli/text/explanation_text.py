@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from streams.cli.text.line import Line, TextSpan
-from streams.core.domain.text.clock import clock, day
+from streams.core.domain.text.clock import clock, day, has_time
 from streams.core.domain.text.printable import printable
 from streams.operate.explain.explanation import Explanation
 from streams.operate.explain.presentation import sentence, summaries
@@ -36,8 +36,12 @@ def explanation_lines(explanation: Explanation, standing: Fields | None) -> Iter
     if explanation.course:
         yield from _heading("Episodes")
         for event in explanation.course:
-            at = f"{day(event['timestamp'])} {clock(event['timestamp'])}".strip()
-            about = f"  {at}  offset {event['offset']}  {event['phase']}"
+            at = (
+                f"  {day(event['timestamp'])} {clock(event['timestamp'])}"
+                if has_time(event["timestamp"])
+                else ""
+            )
+            about = f"{at}  offset {event['offset']}  {event['phase']}"
             yield Line.of(
                 TextSpan(f"{about}, {event['level']}", _STYLES.get(event["level"], "")),
                 TextSpan(f": {sentence(event)}"),

@@ -83,7 +83,7 @@ def _line(outcome: Scored, fields: Mapping[str, Any]) -> Line:
     found, decision = meaning(fields), outcome.decision
     shown = style(found)
     return Line.of(
-        TextSpan(f"{clock(decision.timestamp)}  ", "dim"),
+        TextSpan(f"{clock(decision.timestamp):<8}  ", "dim"),
         TextSpan(f"{mark(found)} ", shown),
         TextSpan(printable(decision.session_id, 40), shown),
         TextSpan(f" · {printable(decision.agent_id, 24)}" if decision.agent_id else ""),

@@ -14,7 +14,7 @@ from streams.core.detectors.verdict.presentation import pattern
 from streams.core.domain.decision import Decision
 from streams.core.domain.level import Level
 from streams.core.domain.outcome import Scored
-from streams.core.domain.text.clock import clock, day, duration
+from streams.core.domain.text.clock import clock, day, duration, has_time
 from streams.core.domain.text.counting import count
 from streams.core.domain.text.money import dollars
 from streams.core.domain.text.printable import printable
@@ -204,12 +204,12 @@ _HEADING: Final = "  tokens in loop  began, UTC           lasted     session"
 def _session(name: str, course: Course) -> Iterator[Line]:
     dearest = max(course.loops, key=lambda loop: (loop.cost or 0.0, loop.tokens))
     began = dearest.fields["first_timestamp"]
-    lasted = duration(dearest.fields["last_timestamp"] - began)
+    lasted = duration(dearest.fields["last_timestamp"] - began) if has_time(began) else ""
     tokens = f"{course.wasted:,.0f}" if course.tokens else "unknown"
     cost = "" if course.cost is None else f"  {dollars(course.cost)}"
     yield Line.of(
         TextSpan(f"▲ {tokens:>14}  ", "bold red"),
-        TextSpan(f"{day(began)} {clock(began)}  {lasted:<9}  "),
+        TextSpan(f"{day(began):<10} {clock(began):<8}  {lasted:<9}  "),
         TextSpan(printable(name, _NAME), "bold"),
         TextSpan(cost),
     )

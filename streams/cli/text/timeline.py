@@ -13,7 +13,7 @@ from streams.core.domain.decision import Decision
 from streams.core.domain.event import Event
 from streams.core.domain.level import Level, higher
 from streams.core.domain.outcome import Scored
-from streams.core.domain.text.clock import clock, day, duration
+from streams.core.domain.text.clock import clock, day, duration, has_time
 from streams.core.domain.text.counting import count
 from streams.core.domain.text.money import dollars
 from streams.core.domain.text.printable import printable
@@ -133,7 +133,8 @@ class SessionTimeline:
 
     def totals(self) -> str:
         """Return how many steps there were, how long they took, and what they cost."""
-        parts = [f"{count(self._steps, 'step')} in {duration(self._to - self._from)}"]
+        lasted = f" in {duration(self._to - self._from)}" if has_time(self._from) else ""
+        parts = [f"{count(self._steps, 'step')}{lasted}"]
         if self._tokens:
             parts.append(f"{self._tokens:,.0f} tokens")
         if self._cost is not None:
@@ -177,7 +178,7 @@ def step_line(decision: Decision, eddy: Mapping[str, Any]) -> Line:
     about = decision.target or decision.action.get("tool_input") or ""
     did = [decision.tool or decision.kind, decision.intent or "", about]
     spans = (
-        TextSpan(f"{step:>7}  {clock(decision.timestamp)}  "),
+        TextSpan(f"{step:>7}  {clock(decision.timestamp):<8}  "),
         TextSpan(f"{score:>4} ", _STYLES[severity]),
         TextSpan(f"{level:<7}  ", _STYLES[level]),
         TextSpan(f"{decision.status:<7}  ", _STATUS_STYLES.get(decision.status, "")),

@@ -12,7 +12,7 @@ from streams.cli.top.picture import Picture
 from streams.cli.top.view import TopView
 from streams.console.read_model.attention import SILENT_MS
 from streams.console.wording import ago, compact
-from streams.core.domain.text.clock import clock
+from streams.core.domain.text.clock import clock, has_time
 from streams.core.domain.text.counting import count
 from streams.core.domain.text.money import dollars
 from streams.core.domain.text.printable import printable
@@ -30,8 +30,6 @@ _MARKS: Final = {
 _HANDLED: Final = ("■", "cyan")
 _LEVELS: Final = {"LOOP": "bold red", "WARNING": "yellow"}
 _MANY_DAYS: Final = 100
-_YEAR_MS: Final = 365 * 86_400_000
-#: Characters of the columns that keep their width; the first two share what is left of a line.
 _VERDICT, _SINCE, _RECORDS, _TOKENS, _COST, _SEEN = 7, 6, 7, 6, 7, 6
 _FIXED: Final = _VERDICT + _SINCE + _RECORDS + _TOKENS + _COST + _SEEN + 6
 _MARK: Final = 2
@@ -179,9 +177,9 @@ def _place(picture: Picture, first: int, shown: int) -> str:
 
 
 def since(row: Content, now: int) -> str:
-    """Return for how long it has been so; a log without times has made-up ones, which say nothing."""
+    """Return for how long it has been so, as far as the log has times."""
     began = (row["first"] or {"at": row["newest"]})["at"]
-    return age(now - began) if now - began < _YEAR_MS else "-"
+    return age(now - began) if has_time(began) else "-"
 
 
 def age(ms: int) -> str:

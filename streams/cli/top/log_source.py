@@ -14,13 +14,13 @@ from streams.cli.top.picture import LIVE_MINUTES, ReadingProgress
 from streams.console.read_model.model import ReadModel
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.outcome import Scored
-from streams.core.domain.text.clock import duration
+from streams.core.domain.text.clock import duration, has_time
 from streams.core.domain.text.counting import count
 from streams.core.domain.topic import Topic
 from streams.core.entry import Entry, session_key
 from streams.core.offline import MOST_FOLLOWED, PARTITION, Judge
 from streams.formats.format_detection import FormatDetection
-from streams.formats.ingest.ingestion import MADE_UP_TIMES, Ingestion, IngestRequest, SystemClock
+from streams.formats.ingest.ingestion import Ingestion, IngestRequest, SystemClock
 from streams.formats.ingest.opening import Opening
 from streams.formats.ingest.sink import SentRecord
 from streams.formats.ingest.store import IN_MEMORY, Store
@@ -58,8 +58,8 @@ class Judging:
 
     def _take(self, scored: Scored, offset: int) -> None:
         decision = scored.decision
-        # A log without times has made-up ones: its records count as of when they are read.
-        at = self._clock() if decision.timestamp in MADE_UP_TIMES else decision.timestamp
+        # The records of a log without times count as of when they are read.
+        at = decision.timestamp if has_time(decision.timestamp) else self._clock()
         stored = Stored(PARTITION, offset, at, decision.session_id.encode("utf-8", "replace"), None, ())
         self._steps.add(scored.enriched)
         self._model.take(Topic.ENRICHED, stored, scored.enriched)

@@ -12,6 +12,7 @@ from streams.console.step_diff.letters import Letter, letters
 from streams.console.step_diff.rounds import ShownEpisode, episodes
 from streams.core.detectors.verdict.stuck_words import MEANINGS
 from streams.core.domain.text.canonical import canonical
+from streams.core.domain.text.clock import has_time
 from streams.operate.explain.presentation import meaning, sentence
 
 _MEANINGS: Mapping[str, str] = {kind.value: means for kind, means in MEANINGS.items()}
@@ -138,7 +139,9 @@ def _step(
             "enriched_offset": step.enriched_offset,
         },
         "at": at,
-        "gap_ms": None if before is None or at is None else max(0, at - (_at(before) or at)),
+        "gap_ms": None
+        if before is None or at is None or not has_time(at)
+        else max(0, at - (_at(before) or at)),
         "kind": action.get("kind"),
         "tool": action.get("tool_call"),
         "intent": (record.get("cognition") or {}).get("intent"),

@@ -12,6 +12,7 @@ from streams.console.step import RecordStep
 from streams.console.step_diff.letters import letters
 from streams.core.domain.decision import Decision
 from streams.core.domain.text.canonical import canonical
+from streams.core.domain.text.clock import has_time
 from streams.core.domain.text.result_text import normalise_result, replaced_spans
 from streams.core.domain.text.tokens import jaccard, tokens
 
@@ -70,7 +71,7 @@ def twin(steps: Sequence[RecordStep], number: int) -> dict[str, Any] | None:
     return {
         "n": step.number,
         "twin": earlier.number,
-        "gap_ms": now.timestamp - then.timestamp,
+        "gap_ms": now.timestamp - then.timestamp if has_time(now.timestamp) else None,
         "same_letter": bool(letter and letter.twin is not None),
         "parts": [
             {

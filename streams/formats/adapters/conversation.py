@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
+from streams.core.domain.text.clock import UNTIMED
 from streams.core.entry import Entry
 from streams.formats.adapters.adapter import MOST_OPEN_CALLS, IntakeReason, Problem
 from streams.formats.adapters.record import (
@@ -27,8 +28,8 @@ from streams.formats.adapters.record import (
 )
 from streams.formats.adapters.user_words import INTERRUPTED, asked
 
-EPOCH_MS: Final = 1_700_000_000_000
-"""Start of the made-up clock of sources without times, ms since 1970 (2023-11-14)."""
+EPOCH_MS: Final = UNTIMED.start
+"""Where the count of sources without times starts, ms since 1970."""
 
 _MESSAGES_REMEMBERED: Final = 64
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
+from streams.core.domain.text.clock import UNTIMED
 from streams.core.domain.twins import known_fields
 from streams.core.domain.validation import problems as breaches
 from streams.core.entry import Entry
@@ -33,9 +34,6 @@ MOST_OPEN: Final = 64
 
 _MOST_NAMED: Final = 5
 """Breaches of one record that are named."""
-
-MADE_UP_TIMES: Final = range(1_700_000_000_000, 1_700_100_000_000)
-"""The clock of sources without times, in ms: its records are never too old."""
 
 
 class Clock(Protocol):
@@ -270,7 +268,7 @@ class Ingestion:
             if isinstance(found, Problem):
                 problems.append(found)
             elif (value := found.value) is not None:
-                if _time_of(value) < tail.checkpoint.since and _time_of(value) not in MADE_UP_TIMES:
+                if UNTIMED.stop <= _time_of(value) < tail.checkpoint.since:
                     older += 1
                 elif admission.is_new(value.get("session_id"), value.get("event_id"), early=chunk.early):
                     records.append(SentRecord(reduced(value, self._request.content), tail.form.name))
@@ -324,4 +322,4 @@ def _accepted(found: Entry | Problem, tail: SourceTail) -> Entry | Problem:
 def _time_of(value: Any) -> int:
     meta = value.get("meta")
     time = meta.get("timestamp") if isinstance(meta, dict) else None
-    return time if isinstance(time, int) else MADE_UP_TIMES.start
+    return time if isinstance(time, int) else UNTIMED.start

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from streams.core.detectors.presentation import rule_name
-from streams.core.domain.text.clock import clock
+from streams.core.domain.text.clock import clock, has_time
 from streams.core.domain.text.counting import count
 from streams.core.domain.text.printable import printable
 from streams.operate.explain.explanation import Explanation
@@ -50,7 +50,7 @@ def verdict_sentence(explanation: Explanation, standing: Fields | None) -> str:
     if explanation.loops and episode is not None:
         times = "once" if explanation.loops == 1 else f"{explanation.loops:,} times"
         how = _ENDS.get(episode["reason"], "left it")
-        return f"{calm}: it was, {times}, and {how} at {clock(episode['timestamp'])} UTC."
+        return f"{calm}: it was, {times}, and {how}{_at(' at', episode['timestamp'])}."
     why = "no rule of the verdict fired" if episode is None else "no rule of the verdict reached LOOP"
     return f"{calm}: {why}{_nearest(standing)}{_objections(explanation.newest.enriched['eddy'])}."
 
@@ -86,6 +86,10 @@ def _named(rule: Fields) -> str:
     return rule_name(printable(rule["rule"], 60), rule["period"])
 
 
+def _at(preposition: str, timestamp: int) -> str:
+    return f"{preposition} {clock(timestamp)} UTC" if has_time(timestamp) else ""
+
+
 def _pattern(episode: Fields) -> str:
     return sentence({**episode, "phase": "escalated"})
 
@@ -107,8 +111,8 @@ def _from_standing(standing: Fields) -> str:
     if episode is None:
         return f"The session is not considered looping: no episode is open{_nearest(standing)}."
     tools = ", ".join(printable(tool or "no tool", 40) for tool in dict.fromkeys(episode["tools"]))
-    since = f"{clock(episode['first_timestamp'])} UTC"
-    what = f"{episode['rule']} counts {episode['count']} ({tools}), since {since}"
+    since = _at(", since", episode["first_timestamp"])
+    what = f"{episode['rule']} counts {episode['count']} ({tools}){since}"
     if standing["level"] == "LOOP":
         return f"The session is considered looping: {what}."
     return f"The session is not considered looping, but it may become a loop: {what}."

@@ -10,7 +10,8 @@ from streams.core.domain.outcome import Rejected
 from streams.core.domain.record import Record
 from streams.core.pipeline import admit
 from streams.formats import trajectory
-from streams.formats.trajectory import EPOCH_MS, decision_log
+from streams.formats.adapters.conversation import EPOCH_MS
+from streams.formats.trajectory import decision_log
 
 EVENT: dict[str, Any] = {
     "session_id": "set::task/7",

@@ -11,7 +11,7 @@ from streams.core.detectors.verdict import cycle, identical, stuck_words, waitin
 from streams.core.detectors.verdict.episode import Phase
 from streams.core.domain.event import EventKind
 from streams.core.domain.level import Level
-from streams.core.domain.text.clock import duration, moment
+from streams.core.domain.text.clock import duration, has_time, moment
 from streams.core.domain.text.counting import count
 from streams.core.domain.text.money import dollars
 from streams.core.domain.text.printable import printable
@@ -70,14 +70,17 @@ class VerdictPresentation(Presentation):
         ' since 22:13:20, 12 min 0 s: 3,000 tokens'
         """
         began, lasting, spent = fields["first_timestamp"], _lasting(fields), _spent(fields)
-        time = moment(began, fields.get("timestamp", began))
+        time = f" since {moment(began, fields.get('timestamp', began))}" if has_time(began) else ""
         if fields["rule"] == _STUCK:
             since = f"{time} ({lasting})" if lasting else time
             why = stuck_words.because(fields.get("stuck"))
-            text = f"{_phase(fields)}stuck since {since}{why} ({_STUCK})"
+            text = f"{_phase(fields)}stuck{since}{why} ({_STUCK})"
+            return f"{text}; {spent}" if spent else text
+        if not time:
+            text = f"{_phase(fields)}{pattern(fields)}"
             return f"{text}; {spent}" if spent else text
         since = f"{time}, {lasting}" if lasting else time
-        text = f"{_phase(fields)}{pattern(fields)}; since {since}"
+        text = f"{_phase(fields)}{pattern(fields)};{since}"
         return f"{text}: {spent}" if spent else text
 
     def fired(self, block: Fields, tool: str) -> Iterator[Fired]:
@@ -143,6 +146,8 @@ def _tools(tools: Iterable[str]) -> str:
 
 def _lasting(fields: Fields) -> str:
     """Return how long what repeats has lasted, from a minute on; of waiting the pattern says it."""
+    if not has_time(fields["first_timestamp"]):
+        return ""
     lasted = fields.get("last_timestamp", 0) - fields["first_timestamp"]
     return duration(lasted) if lasted >= _LONG_MS and fields["rule"] != _WAITING else ""
 

@@ -3,9 +3,25 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Final
 
-#: The last millisecond of the year 9999.
-_LATEST = 253_402_300_799_999
+UNTIMED: Final = range(100_000_000_000)
+"""Times without a clock, ms: counted from 1970, for the order of the records. No agent ran before 1973."""
+
+#: What is shown for a time that nobody knows.
+_NO_TIME = "\u2013"
+
+#: The first millisecond of the year 1, and the last of the year 9999.
+_EARLIEST, _LATEST = -62_135_596_800_000, 253_402_300_799_999
+
+
+def has_time(timestamp: int) -> bool:
+    """Tell whether a timestamp is one of a clock, not only a place in an order.
+
+    >>> has_time(1_700_000_000_000), has_time(UNTIMED.start + 3000)
+    (True, False)
+    """
+    return timestamp >= UNTIMED.stop
 
 
 def duration(milliseconds: float) -> str:
@@ -25,11 +41,13 @@ def duration(milliseconds: float) -> str:
 
 
 def clock(timestamp: int) -> str:
-    """The time of day, UTC; a time no calendar has as its milliseconds.
+    """The time of day, UTC; a time no calendar has as its milliseconds, and a dash without a clock.
 
-    >>> clock(1_700_000_000_000), clock(2**63 - 1)
-    ('22:13:20', '9223372036854775807')
+    >>> clock(1_700_000_000_000), clock(2**63 - 1), clock(UNTIMED.start)
+    ('22:13:20', '9223372036854775807', '\u2013')
     """
+    if not has_time(timestamp):
+        return _NO_TIME
     try:
         return f"{datetime.fromtimestamp(timestamp / 1000, UTC):%H:%M:%S}"
     except (ValueError, OverflowError, OSError):
@@ -37,11 +55,13 @@ def clock(timestamp: int) -> str:
 
 
 def day(timestamp: int) -> str:
-    """The day, UTC; nothing for a time no calendar has.
+    """The day, UTC; nothing for a time no calendar has, and without a clock.
 
     >>> day(1_700_000_000_000), day(2**63 - 1)
     ('2023-11-14', '')
     """
+    if not has_time(timestamp):
+        return ""
     try:
         return f"{datetime.fromtimestamp(timestamp / 1000, UTC):%Y-%m-%d}"
     except (ValueError, OverflowError, OSError):
@@ -59,10 +79,10 @@ def moment(timestamp: int, beside: int) -> str:
 
 
 def rfc3339(timestamp: int) -> str:
-    """The moment for programs, UTC; one that no calendar has as the latest that it has.
+    """The moment for programs, UTC; one that no calendar has as the nearest that it has.
 
     >>> rfc3339(1_700_000_000_120), rfc3339(2**62)
     ('2023-11-14T22:13:20.120Z', '9999-12-31T23:59:59.999Z')
     """
-    timestamp = min(timestamp, _LATEST)
+    timestamp = min(max(timestamp, _EARLIEST), _LATEST)
     return f"{datetime.fromtimestamp(timestamp // 1000, UTC):%Y-%m-%dT%H:%M:%S}.{timestamp % 1000:03}Z"

@@ -313,7 +313,7 @@ def test_printable_text(text: str, shown: str) -> None:
 
 
 def test_times_no_calendar_has_are_shown_as_they_are() -> None:
-    assert clock(0) == "00:00:00"
+    assert clock(0) == "\u2013"
     assert clock(2**62) == str(2**62)
     assert duration(2**62).endswith(" min")
 
@@ -381,3 +381,20 @@ def test_a_flood_of_refused_records_is_a_line_for_each_kind_and_a_count(tmp_path
     assert first.startswith("undecodable offset=0 ")
     assert second.startswith("schema_violation offset=400 ")
     assert rest == "898 more records with such problems; --json names the problems of each"
+
+
+def test_of_a_log_without_times_none_is_shown(tmp_path: Path) -> None:
+    calls = [f'{{"id": "c{n}", "function": {{"name": "bash", "arguments": "pytest"}}}}' for n in range(8)]
+    messages = "".join(
+        f', {{"role": "assistant", "tool_calls": [{call}]}}'
+        f', {{"role": "tool", "tool_call_id": "c{n}", "content": "1 failed"}}'
+        for n, call in enumerate(calls)
+    )
+    path = tmp_path / "untimed.json"
+    path.write_text(f'[{{"role": "user", "content": "Mend the parser"}}{messages}]')
+    shown = CliRunner().invoke(main, ["detect", str(path)]).stdout
+    explained = CliRunner().invoke(main, ["explain", "untimed", str(path)]).stdout
+    assert "bash: the same call with the same result, 8 times in a row (R1)." in explained
+    for text in (shown, explained):
+        assert "      4  \u2013         " in text
+        assert not [word for word in ("00:00:", "1970", " since ", "8 steps in") if word in text]

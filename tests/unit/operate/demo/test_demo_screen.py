@@ -38,7 +38,7 @@ def looping(session: str, offset: int, **fields: Any) -> dict[str, Any]:
         "count": 6,
         "tools": ["Edit"],
         "first_offset": 1,
-        "first_timestamp": 0,
+        "first_timestamp": 1_700_000_000_000,
         "records": 3,
     }
     return alert(session, offset, **(episode | fields))
@@ -117,7 +117,7 @@ def outcome(*told: dict[str, Any], lost: int = 0, seconds: float = 2.0) -> Perfo
 
 def test_the_summary_groups_alerts_by_session_and_rule_with_the_first_reason() -> None:
     alerts = (pattern("s-2", 7), alert("s-2", 9), pattern("s-2", 3), alert("s-3", 5), looping("s-3", 8))
-    since = "since 00:00:00"
+    since = "since 22:13:20"
     assert plain(summary(outcome(*alerts))) == [
         "",
         "4 records: 2 scored, 2 dead-lettered (future 1, key 1)",
