@@ -114,7 +114,10 @@ class Board(Protocol):
         """Return what changes whenever the page of a session does."""
 
     def session(self, session_id: str, now: int) -> Mapping[str, Any] | None:
-        """Return what is known of a session beside its steps; None if nothing is."""
+        """Return what is known of a session, whichever of its steps are read; None if nothing is.
+
+        Among it is ``course``, the `LoopCourse` of the session.
+        """
 
     @property
     def first_page(self) -> str:

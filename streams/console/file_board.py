@@ -10,7 +10,7 @@ from typing import Any, Final
 import orjson
 
 from streams.console.board import Facts, FollowerReadings, Steps
-from streams.console.session_facts import session_facts
+from streams.console.session_facts import LoopCourse, session_facts
 from streams.console.step import RecordStep
 from streams.console.workers import SessionStanding
 from streams.core.detectors.settings import DetectionSettings
@@ -31,6 +31,9 @@ class _Session:
 
     newest: RecordStep
     first_ts: int | None
+    course: LoopCourse = field(default_factory=LoopCourse)
+    goal: str | None = None
+    cost: float | None = None
     worst: str | None = None
     packed: list[tuple[int, bytes]] = field(default_factory=list)
 
@@ -76,6 +79,10 @@ class FileBoard:
         level = (outcome.enriched["eddy"].get("verdict") or {}).get("level")
         if _GRAVITY.get(level or "", 2) < _GRAVITY.get(session.worst or "", 2):
             session.worst = level
+        session.course.add(step.record)
+        session.goal = (step.record.get("cognition") or {}).get("goal") or session.goal
+        cost = (step.record.get("state_delta") or {}).get("cumulative_session_cost")
+        session.cost = session.cost if cost is None else cost
         session.newest = step._replace(number=len(session.packed) + 1)
         session.packed.append((judgement.offset, zlib.compress(orjson.dumps(outcome.enriched), 1)))
 
@@ -137,9 +144,17 @@ class FileBoard:
         return None
 
     def session(self, session_id: str, now: int) -> Mapping[str, Any] | None:
-        """Return nothing: all that is known is in the steps."""
-        del session_id, now
-        return None
+        """Return what the head of its page says beside its newest step."""
+        del now
+        session = self._sessions.get(session_id)
+        if session is None:
+            return None
+        return {
+            "first_ts": session.first_ts,
+            "goal": session.goal,
+            "cost": session.cost,
+            "course": session.course,
+        }
 
     async def steps(self, session_id: str, *, before: int | None, limit: int) -> Steps:
         """Return steps of a session."""
@@ -166,8 +181,9 @@ class FileBoard:
         return sorted(self._sessions.items(), key=lambda item: _GRAVITY.get(item[1].worst or "", 2))
 
     def _row(self, session_id: str, session: _Session) -> dict[str, Any]:
-        facts = session_facts(session_id, (session.newest,))
-        return {**facts, "first_ts": session.first_ts, "level": session.worst, "node": None}
+        facts = session_facts(session_id, session.newest, session.course)
+        known = {"first_ts": session.first_ts, "goal": session.goal, "cost": session.cost}
+        return {**facts, **known, "level": session.worst, "node": None}
 
 
 def _matches(word: str, session_id: str, session: _Session) -> bool:

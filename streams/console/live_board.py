@@ -11,20 +11,24 @@ from eddy_client.protocol import OnTimeout
 
 from streams.console.board import Facts, FollowerReadings, Steps
 from streams.console.inbox import Query, SessionQuery, many, page, sessions, tabs
+from streams.console.inbox.session_list import session_row
 from streams.console.interventions.decided import WITHHELD, decided
 from streams.console.interventions.scoreboard import open_breakers
 from streams.console.interventions.versions import in_force, policy_versions
 from streams.console.read_model.attention import Tab
 from streams.console.read_model.case import Case
 from streams.console.read_model.control import CommandState, ControlState
+from streams.console.read_model.episode import event_of
 from streams.console.read_model.model import ReadModel
 from streams.console.read_model.triage import subject_of
+from streams.console.session_facts import LoopCourse
 from streams.console.session_map.picture import SessionMap
 from streams.console.settings_versions import Settings, settings_of
 from streams.console.timeline import StepReader
 from streams.console.topic_follower import TopicFollower
 from streams.console.wording import moment, money
 from streams.console.workers import JobPoll, SessionStanding
+from streams.core.detectors.budget.detector import granted
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.text.printable import printable
@@ -181,17 +185,14 @@ class LiveBoard:
 
     def session(self, session_id: str, now: int) -> Mapping[str, Any] | None:
         """Return what is known of a session beside its steps."""
-        case = self.model.cases.get(session_id)
+        case = self.model.find(session_id)
         if case is None:
             return None
         state, control = case.session, self.model.control(session_id, now)
         return {
-            "session_id": session_id,
-            "agent_id": state.agent_id,
-            "agent_type": state.agent_type,
-            "task_type": state.task_type,
-            "goal": state.goal,
-            "trace_id": state.trace_id,
+            **session_row(self.model, case, now),
+            "budget": state.budget or granted({}),
+            "course": _course(case),
             "node": state.shown_node,
             "control": {
                 "state": str(control.state),
@@ -329,6 +330,15 @@ def _pause_end(control: ControlState) -> str | None:
 
 def _said(body: str) -> dict[str, Any]:
     return {"detail": orjson.loads(body).get("detail")}
+
+
+def _course(case: Case) -> LoopCourse:
+    newest = case.newest_episode(is_open=True) or case.newest_episode(is_open=False)
+    loops = sum(each.loop_ts is not None for each in case.episodes.values())
+    if newest is None:
+        return LoopCourse(loops)
+    first = {"tokens_since_onset": newest.tokens_at_open, "cost_since_onset": newest.cost_at_open}
+    return LoopCourse(loops, first, event_of(newest))
 
 
 def _episode(case: Case) -> dict[str, Any] | None:

@@ -53,6 +53,7 @@ class Pages:
             "asset": self.asset,
             "ago": wording.ago,
             "ahead": wording.ahead,
+            "when": wording.when,
         }
         self._environment = environment
 

@@ -2,48 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from streams.console.read_model.session import tokens_used
 from streams.console.step import RecordStep
 from streams.core.detectors.budget.detector import granted
+from streams.core.detectors.verdict.episode import Phase
+from streams.core.domain.event import EventKind
+from streams.core.domain.level import Level
 from streams.core.offline import Judgement
 from streams.operate.explain.enriched_record import scored_again
 from streams.operate.explain.explanation import Explanation
+from streams.operate.explain.presentation import sentence
 from streams.operate.explain.verdict import verdict_sentence
 
 
-def session_facts(session_id: str, steps: Sequence[RecordStep]) -> dict[str, Any]:
+@dataclass(slots=True)
+class LoopCourse:
+    """What the head of a page says of the episodes of a session, whichever of its steps are at hand.
+
+    Attributes:
+        loops: episodes that reached LOOP.
+        first, latest: the first and the newest event of the newest episode; None if there was none.
+    """
+
+    loops: int = 0
+    first: Mapping[str, Any] | None = None
+    latest: Mapping[str, Any] | None = None
+    _loop: str | None = None
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Take in the next record of the session."""
+        for fields in record["eddy"]["events"]:
+            if fields["event_type"] != EventKind.LOOP_EPISODE:
+                continue
+            if self.first is None or self.first["episode_id"] != fields["episode_id"]:
+                self.first = fields
+            self.latest = fields
+            if fields["level"] == Level.LOOP and fields["episode_id"] != self._loop:
+                self._loop = fields["episode_id"]
+                self.loops += 1
+
+
+def session_facts(session_id: str, newest: RecordStep | None, course: LoopCourse) -> dict[str, Any]:
     """Return what the head of the page shows.
 
     Args:
         session_id: Id of the session.
-        steps: Its steps, oldest first; the newest alone say most of it.
+        newest: its newest step; None if that cannot be read now.
+        course: Its episodes until then.
     """
-    told = explanation(session_id, steps)
-    if not steps:
-        return {"session_id": session_id, "known": False, "verdict": verdict_sentence(told, None)}
-    first, last = steps[0].record, steps[-1].record
-    eddy = last["eddy"]
+    told = explanation(session_id, () if newest is None else (newest,))
+    told.loops = course.loops
+    if course.latest is not None:
+        told.latest = dict(course.latest)
+        told.course.append(told.latest)
+    last: Mapping[str, Any] = {} if newest is None else newest.record
+    eddy = last.get("eddy") or {}
     budget, verdict, drift = (eddy.get(name) or {} for name in ("budget", "verdict", "drift"))
     identity, meta = last.get("identity") or {}, last.get("meta") or {}
     return {
         "session_id": session_id,
-        "known": True,
+        "known": newest is not None,
         "agent_id": identity.get("agent_id"),
         "agent_type": identity.get("agent_type"),
         "version": identity.get("capability_version"),
         "task_type": last.get("task_type"),
-        "goal": _newest(steps, "cognition", "goal"),
+        "goal": (last.get("cognition") or {}).get("goal"),
         "trace_id": meta.get("trace_id"),
         "cluster": meta.get("cluster_id"),
-        "first_ts": (first.get("meta") or {}).get("timestamp"),
         "last_ts": meta.get("timestamp"),
-        "records": steps[-1].number,
-        "cost": _newest(steps, "state_delta", "cumulative_session_cost"),
+        "records": None if newest is None else newest.number,
+        "cost": (last.get("state_delta") or {}).get("cumulative_session_cost"),
         "tokens": tokens_used(budget),
-        "budget": granted(budget),
+        "budget": granted(budget) if budget else None,
         "level": verdict.get("level"),
         "rule": verdict.get("rule"),
         "uniqueness": (eddy.get("uniqueness") or {}).get("score"),
@@ -52,7 +86,7 @@ def session_facts(session_id: str, steps: Sequence[RecordStep]) -> dict[str, Any
         "ended": bool((last.get("control") or {}).get("is_terminal")),
         "settings_version": eddy.get("settings_version"),
         "loops": told.loops,
-        "verdict": verdict_sentence(told, None),
+        "verdict": _without_steps(told) if newest is None else verdict_sentence(told, None),
     }
 
 
@@ -65,9 +99,8 @@ def explanation(session_id: str, steps: Sequence[RecordStep]) -> Explanation:
     return told
 
 
-def _newest(steps: Sequence[RecordStep], block: str, name: str) -> Any:
-    for step in reversed(steps):
-        value = (step.record.get(block) or {}).get(name)
-        if value is not None:
-            return value
-    return None
+def _without_steps(told: Explanation) -> str:
+    """Return what is known of a loop while no step can be read."""
+    if told.latest is None or told.latest["level"] != Level.LOOP or told.latest["phase"] == Phase.RECOVERED:
+        return "No step can be read now, and no loop of the session is known to be open."
+    return f"The session is considered looping: {sentence({**told.latest, 'phase': Phase.ESCALATED})}."

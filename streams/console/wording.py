@@ -117,6 +117,21 @@ def clock(at: int | None) -> str:
     return _ABSENT if at is None or not has_time(at) else _utc(at).strftime("%H:%M:%S")
 
 
+def when(at: int | None, now: int) -> str:
+    """Return the time of the day in UTC, with the day if that is another one than now.
+
+    >>> when(1_760_000_061_000, 1_760_003_000_000), when(1_760_000_061_000, 1_760_103_000_000)
+    ('08:54:21', '9 Oct 08:54')
+    """
+    if at is None or not has_time(at):
+        return _ABSENT
+    then, today = _utc(at), _utc(now)
+    if then.date() == today.date():
+        return clock(at)
+    year = "" if then.year == today.year else f" {then.year}"
+    return f"{then.day} {then:%b}{year} {then:%H:%M}"
+
+
 def moment(at: int | None) -> str:
     """Return day and time in UTC.
 

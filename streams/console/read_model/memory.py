@@ -102,6 +102,12 @@ class Memory:
             self.restore(self._recall(session_id))
         return case
 
+    def find(self, session_id: str) -> Case | None:
+        """Return a session that is in memory or in the archive, None if it is in neither."""
+        if session_id not in self.cases and not self._recall(session_id):
+            return None
+        return self.case(session_id)
+
     def episode(self, episode_id: str) -> EpisodeRow | None:
         """Return an episode of a session in memory, None if there is none of that id."""
         case = self.cases.get(self._session_of.get(episode_id, ""))

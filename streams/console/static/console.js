@@ -321,6 +321,15 @@ const WRITTEN = /** @type {Record<string, (at: number, now: number) => string>} 
   counted: (at, now) => clock(now - at),
   seconds: (at, now) => `${Math.max(0, Math.floor((now - at) / 1_000))} s`,
   clock: (at) => new Date(at).toLocaleTimeString("en-GB", { timeZone: local ? undefined : "UTC" }),
+  when: (at, now) => {
+    const zone = { timeZone: local ? undefined : "UTC" };
+    const day = (/** @type {number} */ ms) => new Date(ms).toLocaleDateString("en-GB", zone);
+    if (day(at) === day(now)) return WRITTEN.clock(at, now);
+    const year = new Date(at).getUTCFullYear() === new Date(now).getUTCFullYear() ? undefined : "numeric";
+    const date = new Date(at).toLocaleDateString("en-GB", { day: "numeric", month: "short", year, ...zone });
+    const time = new Date(at).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit", ...zone });
+    return `${date} ${time}`;
+  },
 });
 
 /** @param {ParentNode} within */

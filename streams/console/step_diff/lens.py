@@ -51,6 +51,22 @@ _SHOWN_ROUNDS: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
+class FoldedRounds:
+    """Rounds of an episode between its first and its newest one.
+
+    Attributes:
+        first, last: numbers of the first and the last step that are not shown.
+        episode: Episode that they are rounds of.
+        others: how many of these steps belong to no round of it.
+    """
+
+    first: int
+    last: int
+    episode: ShownEpisode
+    others: int
+
+
+@dataclass(frozen=True, slots=True)
 class StepDiff:
     """What the page of a session shows of its steps.
 
@@ -85,17 +101,18 @@ def lens(steps: Sequence[RecordStep], *, folded: bool) -> StepDiff:
     )
 
 
-def _hidden(told: Sequence[ShownEpisode]) -> dict[int, tuple[int, int, int]]:
-    """Return of each step that is folded away the first and last one of its fold, and its rounds."""
-    found: dict[int, tuple[int, int, int]] = {}
+def _hidden(told: Sequence[ShownEpisode]) -> dict[int, FoldedRounds]:
+    """Return of each step that is not shown the fold that it is in."""
+    found: dict[int, FoldedRounds] = {}
     for each in told:
         if len(each.rounds) <= _SHOWN_ROUNDS:
             continue
         first, last = each.rounds[1][0], each.rounds[-2][-1]
         if any(number in found for number in range(first, last + 1)):
             continue  # episodes overlap: one fold is enough
-        for number in range(first, last + 1):
-            found[number] = (first, last, len(each.rounds) - _SHOWN_ROUNDS)
+        members = sum(len(turn) for turn in each.rounds[1:-1])
+        fold = FoldedRounds(first, last, each, last + 1 - first - members)
+        found |= dict.fromkeys(range(first, last + 1), fold)
     return found
 
 
@@ -103,7 +120,7 @@ def _entries(
     steps: Sequence[RecordStep],
     named: Mapping[int, Letter],
     place: Mapping[int, tuple[ShownEpisode, int]],
-    hidden: Mapping[int, tuple[int, int, int]],
+    hidden: Mapping[int, FoldedRounds],
 ) -> Iterator[Mapping[str, Any]]:
     before: RecordStep | None = None
     fold: dict[str, Any] | None = None
@@ -111,11 +128,21 @@ def _entries(
     for step in steps:
         number = step.number
         if number in hidden:
-            first, last, rounds = hidden[number]
-            if fold is None or fold["from"] != first:
-                fold = {"from": first, "to": last, "rounds": rounds, "tokens": 0, "events": []}
+            away = hidden[number]
+            if fold is None or fold["from"] != away.first:
+                fold = {
+                    "from": away.first,
+                    "to": away.last,
+                    "rounds": len(away.episode.rounds) - _SHOWN_ROUNDS,
+                    "others": away.others,
+                    "constant": list(away.episode.constant),
+                    "varies": list(away.episode.varies),
+                    "tokens": None,
+                    "events": [],
+                }
                 yield {"fold": fold}
-            fold["tokens"] += _tokens(step) or 0
+            if (tokens := _tokens(step)) is not None:
+                fold["tokens"] = (fold["tokens"] or 0) + tokens
             fold["events"] += [{"n": number, **event} for event in _news(step) if event["level"] is not None]
         else:
             stuck = stuck_step(step, numbers)

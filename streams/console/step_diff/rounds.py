@@ -8,6 +8,8 @@ from typing import Any, Final, NamedTuple
 from streams.console.step import RecordStep
 from streams.console.step_diff.letters import signature_of
 from streams.core.domain.event import EventKind
+from streams.core.domain.text.canonical import canonical
+from streams.core.domain.text.result_text import normalise_result
 
 Fields = Mapping[str, Any]
 
@@ -22,10 +24,11 @@ class ShownEpisode(NamedTuple):
     """An episode as far as its events tell it.
 
     Attributes:
-        newest: fields of its newest event.
+        newest: fields of its newest event; what its newest step says of it goes before.
         rounds: numbers of the steps of each round, oldest first. Of R2 a round has as many steps as the
             period, of the other rules one.
-        constant, varies: what stays the same in all steps at the same place of a round, and what does not.
+        constant, varies: what stays the same in all steps at the same place of a round, and what does not; as
+            the detector compares it, which leaves out times, ids and the like.
     """
 
     newest: Fields
@@ -41,6 +44,9 @@ def episodes(steps: Sequence[RecordStep]) -> list[ShownEpisode]:
         for fields in step.record["eddy"]["events"]:
             if fields["event_type"] == EventKind.LOOP_EPISODE:
                 newest[fields["episode_id"]] = fields
+        verdict = step.record["eddy"].get("verdict") or {}
+        if (episode := verdict.get("episode")) is not None and verdict["episode_id"] in newest:
+            newest[verdict["episode_id"]] = {**newest[verdict["episode_id"]], **episode}
     found = [_episode(fields, steps) for fields in newest.values()]
     return sorted((each for each in found if each.rounds), key=lambda each: each.rounds[0])
 
@@ -83,11 +89,21 @@ def _compared(rounds: Sequence[Sequence[RecordStep]]) -> tuple[tuple[str, ...], 
     constant: list[str] = []
     varies: list[str] = []
     for name in _COMPARED:
-        places = [{str(_said(step)[name]) for step in column} for column in zip(*rounds, strict=True)]
+        places = [{str(_compared_as(step)[name]) for step in column} for column in zip(*rounds, strict=True)]
         if places == [{"None"}] * len(places):
             continue
         (constant if all(len(values) == 1 for values in places) else varies).append(name)
     return tuple(constant), tuple(varies)
+
+
+def _compared_as(step: RecordStep) -> dict[str, Any]:
+    said = _said(step)
+    return {
+        **said,
+        "arguments": None if said["arguments"] is None else canonical(str(said["arguments"])),
+        "result": None if said["result"] is None else normalise_result(str(said["result"])),
+        "error": None if said["error"] is None else normalise_result(str(said["error"])),
+    }
 
 
 def _said(step: RecordStep) -> dict[str, Any]:

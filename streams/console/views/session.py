@@ -17,7 +17,7 @@ from streams.console.auth.refusal import AuthRefusal
 from streams.console.board import Steps
 from streams.console.console import Console
 from streams.console.proposal import as_typed
-from streams.console.session_facts import explanation, session_facts
+from streams.console.session_facts import LoopCourse, explanation, session_facts
 from streams.console.step_diff.evidence import evidence
 from streams.console.step_diff.lens import lens
 from streams.console.step_diff.scores import scores
@@ -27,7 +27,7 @@ from streams.console.views.session_content import control_bar, described, saved,
 from streams.console.whatif import MOST_RECORDS, SLIDERS, changed, judge_again
 from streams.console.wording import moment
 from streams.core.domain.text.printable import printable
-from streams.core.errors import ConfigurationError, NotFoundError
+from streams.core.errors import ConfigurationError, InfrastructureError, NotFoundError
 from streams.operate.explain.settings_topic import differing
 
 MOST_STEPS: Final = 200
@@ -63,14 +63,18 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
         before = _number(query.get("before"), "before")
         # Scores and evidence are about all that is held; a page of steps is enough to read.
         limit = MOST_STEPS if tab == "steps" else 2_000
-        held = await console.board.steps(session_id, before=before, limit=limit)
+        known = console.board.session(session_id, now)
+        waits = known is None or (tab != "steps" and "dialog" not in query)
+        held, away = await _read(console, session_id, before, limit, waits=waits)
         # Other settings judge what the detectors saw; everything else is made from what this person may see.
         found = replace(held, steps=console.redaction.steps(held.steps, request["who"].role))
-        known = console.board.session(session_id, now)
         if not found.steps and known is None:
             raise NotFoundError(console.board.missing(session_id))
+        newest = found if before is None else (await _read(console, session_id, None, 1, waits=waits))[0]
+        newest = replace(newest, steps=console.redaction.steps(newest.steps, request["who"].role))
         content = {
-            **_head(console, request, session_id, found, known),
+            **_head(console, request, session_id, newest, known),
+            "away": away,
             "tab": tab,
             "dialog": query.get("dialog") if query.get("dialog") in DIALOGS and console.board.live else None,
             "before": before,
@@ -85,6 +89,7 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
                 told = explanation(session_id, found.steps)
                 content["evidence"] = {
                     **toned(evidence(told, standing.fields)),
+                    "rounds": lens(found.steps, folded=False).rounds,
                     "missing": standing.missing,
                     "partition": found.steps[-1].partition if found.steps else None,
                 }
@@ -105,7 +110,7 @@ async def live(console: Console, query: Mapping[str, str], who: Identity, now: i
     """Return the part of the page that changes: the head, and the newest steps."""
     session_id = query.get("id", "")
     known = console.board.session(session_id, now)
-    if known is None:
+    if known is None or not console.board.live:
         return None  # what the page shows was found elsewhere, and does not change
     key, version = (session_id, query.get("lens"), who.role), console.board.version(session_id)
     before = console.memo.get(key)
@@ -123,11 +128,11 @@ async def _live_steps(
 ) -> PageView:
     session_id = known["session_id"]
     found = await console.board.steps(session_id, before=None, limit=MOST_STEPS)
-    facts = session_facts(session_id, found.steps)
+    facts = _facts(session_id, found, known)
     content = console.redaction.applied(
         {
             "session": facts,
-            "saved": saved(found.steps, console.settings.console_currency),
+            "saved": saved(_course(found, known), console.settings.console_currency),
             **_steps(console, {"lens": query.get("lens", "")}, session_id, found),
         },
         who.role,
@@ -156,14 +161,12 @@ async def _live_steps(
 def _head(
     console: Console, request: web.Request, session_id: str, found: Steps, known: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    facts = session_facts(session_id, found.steps)
-    if known is not None:
-        facts |= {name: value for name, value in known.items() if facts.get(name) is None}
+    facts = _facts(session_id, found, known)
     counts = {"commands": len((known or {}).get("commands", ()))}
     live = console.board.live
     return {
         "session": facts,
-        "saved": saved(found.steps, console.settings.console_currency),
+        "saved": saved(_course(found, known), console.settings.console_currency),
         "control": control_bar(known, console.access.csrf(request)) if live else None,
         "guarded": bool((known or {}).get("control", {}).get("guards")),
         "episode": (known or {}).get("episode"),
@@ -176,6 +179,48 @@ def _head(
         "page_url": console.pages.url("/session", id=session_id),
         "command": console.board.explained_by(shlex.quote(printable(session_id, 200))),
     }
+
+
+async def _read(
+    console: Console, session_id: str, before: int | None, limit: int, *, waits: bool
+) -> tuple[Steps, str]:
+    """Return steps, and why they are missing: nobody who wants to stop a known session waits for them."""
+    try:
+        async with asyncio.timeout(None if waits else _PATIENCE_S):
+            return await console.board.steps(session_id, before=before, limit=limit), ""
+    except (TimeoutError, InfrastructureError) as error:
+        if waits:
+            raise
+        return Steps(()), str(error) or "The brokers have not answered yet."
+
+
+def _course(found: Steps, known: Mapping[str, Any] | None) -> LoopCourse:
+    """Return the course of all episodes; of a session that is not in memory as far as its steps tell it."""
+    if known is not None:
+        course: LoopCourse = known["course"]
+        return course
+    course = LoopCourse()
+    for step in found.steps:
+        course.add(step.record)
+    return course
+
+
+def _facts(session_id: str, found: Steps, known: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the figures of the head: of the whole session, whichever of its steps are at hand."""
+    facts = session_facts(session_id, found.steps[-1] if found.steps else None, _course(found, known))
+    if known is not None:
+        more = {name: value for name, value in known.items() if name != "course"}
+        facts |= {name: value for name, value in more.items() if facts.get(name) is None}
+        facts |= {name: more[name] for name in _WHOLE if more.get(name) is not None}
+        facts["known"] = facts["records"] is not None
+    return facts
+
+
+_WHOLE: Final = ("first_ts", "last_ts", "records", "tokens", "cost")
+"""Figures of which the fold knows the newest, whatever record of the session was read last."""
+
+_PATIENCE_S: Final = 2.0
+"""How long a page waits for the steps of a session that is in memory."""
 
 
 def _steps(console: Console, query: Mapping[str, str], session_id: str, found: Steps) -> dict[str, Any]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
-from streams.console.step import RecordStep
+from streams.console.session_facts import LoopCourse
 from streams.console.whatif import counterfactual
 from streams.console.wording import duration, money, number
-from streams.core.domain.event import EventKind
+from streams.core.detectors.verdict.episode import Phase
+from streams.core.domain.level import Level
 from streams.core.domain.topic import Topic
 
 _HUES: Final = 6
@@ -55,22 +56,17 @@ def tone(event: Mapping[str, Any]) -> str:
     return "high" if event["serious"] else "low"
 
 
-def saved(steps: Sequence[RecordStep], currency: str) -> list[str]:
-    """Return for each episode what a pause would have saved, worst first."""
-    told: dict[str, list[Mapping[str, Any]]] = {}
-    for step in steps:
-        for fields in step.record["eddy"]["events"]:
-            if fields["event_type"] == EventKind.LOOP_EPISODE:
-                told.setdefault(fields["episode_id"], []).append(fields)
-    found = sorted(((counterfactual(each), each) for each in told.values()), key=lambda pair: -pair[0].tokens)
-    return [
-        f"Paused when {each[0]['rule']} was first reported (offset {each[0]['offset']}), the session "
-        f"would have used {number(less.tokens)} tokens"
-        + (f" and {money(less.cost, currency)}" if less.cost else "")
-        + " less."
-        for less, each in found
-        if less.tokens > 0
-    ]
+def saved(course: LoopCourse, currency: str) -> str | None:
+    """Return what a pause would have saved in the loop that a session is in; None if it is in none."""
+    first, latest = course.first, course.latest
+    if first is None or latest is None or latest["level"] != Level.LOOP or latest["phase"] == Phase.RECOVERED:
+        return None
+    less = counterfactual((first, latest))
+    if less.tokens <= 0:
+        return None
+    cost = f" and {money(less.cost, currency)}" if less.cost else ""
+    spared = f"{number(less.tokens)} tokens{cost}"
+    return f"Paused when it was first reported, the session would have used {spared} less."
 
 
 def control_bar(known: Mapping[str, Any] | None, csrf: str) -> dict[str, Any]:

@@ -46,10 +46,11 @@ class Explanation:
     open: dict[str, Any] | None = None
     """The open episode as of the newest scored record; None where none is open, or the record is older."""
     loops: int = 0
-    """Episodes that reached LOOP."""
+    """Episodes that reached LOOP. One that is open again counts once."""
     newest: Scored | None = None
     before: Scored | None = None
     """The last record that the timeline leaves out."""
+    _loop: str | None = None
 
     @property
     def records(self) -> int:
@@ -86,4 +87,6 @@ class Explanation:
             self.latest = fields
             if found.news:
                 self.course.append(fields)
-                self.loops += found.level is Level.LOOP and not found.over
+                if found.level is Level.LOOP and not found.over and fields["episode_id"] != self._loop:
+                    self._loop = fields["episode_id"]
+                    self.loops += 1

@@ -35,7 +35,7 @@ def verdict_sentence(explanation: Explanation, standing: Fields | None) -> str:
     if last is None or last["why"] == "disabled":
         return "The session is not considered looping: the verdict is switched off (verdict_enabled)."
     ended = explanation.newest.decision.is_terminal
-    now = None if explanation.latest is None else {**explanation.latest, **(explanation.open or {})}
+    now = {**(explanation.latest or {}), **(explanation.open or {})} or None
     if last["level"] == "LOOP" and now is not None:
         was = "was considered looping when it ended" if ended else "is considered looping"
         return f"The session {was}: {_pattern(now)}."
@@ -51,8 +51,8 @@ def verdict_sentence(explanation: Explanation, standing: Fields | None) -> str:
         times = "once" if explanation.loops == 1 else f"{explanation.loops:,} times"
         how = _ENDS.get(episode["reason"], "left it")
         return f"{calm}: it was, {times}, and {how}{_at(' at', episode['timestamp'])}."
-    why = "no rule of the verdict fired" if episode is None else "no rule of the verdict reached LOOP"
-    return f"{calm}: {why}{_nearest(standing)}{_objections(explanation.newest.enriched['eddy'])}."
+    yet = f"{_nearest(standing)}{_objections(explanation.newest.enriched['eddy'])}"
+    return f"{calm}: no rule of the verdict reached LOOP{yet}."
 
 
 def near_misses(rules: Iterable[Fields]) -> list[str]:

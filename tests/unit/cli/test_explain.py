@@ -106,7 +106,8 @@ def test_a_session_that_is_not_looping_tells_its_near_misses(written: Write) -> 
     )
     assert "\n  near       R7 1.5 of 3\n" in quoted(explain("s1", path).stdout)
     assert sentence("s1", path) == (
-        "The session is not considered looping: no rule of the verdict fired; the nearest is R7 1.5 of 3."
+        "The session is not considered looping: no rule of the verdict reached LOOP; "
+        "the nearest is R7 1.5 of 3."
     )
 
 
@@ -116,8 +117,8 @@ def test_decisions_that_repeat_with_other_results_are_told_apart_from_a_loop(wri
         for n in range(6)
     ]
     assert sentence("s1", written(*values)) == (
-        "The session is not considered looping: no rule of the verdict fired; yet its decisions repeat "
-        "(uniqueness 0.2, LOOP): calls or results differ."
+        "The session is not considered looping: no rule of the verdict reached LOOP; "
+        "yet its decisions repeat (uniqueness 0.2, LOOP): calls or results differ."
     )
 
 

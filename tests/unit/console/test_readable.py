@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.console.session_facts import explanation, session_facts
+from streams.console.session_facts import LoopCourse, explanation, session_facts
 from streams.console.step import RecordStep
 from streams.console.step_diff.evidence import evidence
 from streams.console.step_diff.lens import lens
@@ -73,12 +73,15 @@ def test_what_is_not_passed_over_is_shown_on_every_tab(given_steps: tuple[list[R
     steps, at = given_steps
     if misfit(steps[at]) is not None:
         return
-    session_facts("s", steps)
+    course = LoopCourse()
+    for step in steps:
+        course.add(step.record)
+    session_facts("s", steps[-1], course)
     for folded in (True, False):
         lens(steps, folded=folded).content()
     scores(steps, DEFAULTS)
     toned(evidence(explanation("s", steps)))
-    saved(steps, "EUR")
+    saved(course, "EUR")
     twin(steps, at + 1)
     judge_again(steps, DEFAULTS)
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +13,9 @@ from streams.console.step_diff.letters import letters, signature_of
 from streams.console.step_diff.rounds import episodes
 from streams.console.step_diff.scores import scores
 from streams.core.detectors.settings import DEFAULTS
-from tests.unit.console.step_diff.recorded import NAMES, recorded
+from streams.core.entry import Entry
+from tests.stream import decision_log
+from tests.unit.console.step_diff.recorded import NAMES, recorded, steps_of
 
 STEPS = {name: recorded(name) for name in NAMES}
 
@@ -94,6 +97,50 @@ def test_a_step_that_was_not_judged_or_has_a_kind_of_a_later_version_is_shown_to
     assert lens([later], folded=False).steps[0]["stuck"]["means"] == "sideways"
     assert lens([later], folded=False).steps[0]["stuck"]["number"] is None
     assert lens([unseen], folded=False).steps[0]["stuck"] is None
+
+
+def test_an_episode_is_shown_by_the_rule_that_holds_now_not_by_that_of_its_newest_event() -> None:
+    [episode] = episodes(STEPS["flip_flop"])
+    assert (episode.newest["rule"], episode.newest["period"], len(episode.rounds)) == ("R2", 4, 3)
+    assert episode.varies == ()
+
+
+def edits() -> list[Entry]:
+    """One edit after the other, each with other arguments and the same error but for its time."""
+    return [
+        Entry(
+            "s1",
+            None,
+            decision_log(
+                "mend it",
+                "edit",
+                number=number,
+                tool_input=orjson.dumps({"text": f"attempt {number}"}).decode(),
+                error=f"12:00:0{number} old_string was not found in the file",
+            ),
+            None,
+        )
+        for number in range(9)
+    ]
+
+
+def test_rounds_with_other_arguments_are_not_called_alike_and_times_in_results_are_not_compared() -> None:
+    steps = steps_of(edits())
+    [episode] = episodes(steps)
+    assert episode.newest["rule"] not in ("R1", "R2")
+    assert episode.constant == ("tool", "status", "error")
+    assert episode.varies == ("arguments",)
+    [fold] = [each["fold"] for each in lens(steps, folded=True).steps if "fold" in each]
+    assert (fold["constant"], fold["varies"], fold["tokens"]) == (
+        ["tool", "status", "error"],
+        ["arguments"],
+        None,
+    )
+
+
+def test_steps_of_no_round_are_counted_apart_in_a_fold() -> None:
+    [fold] = [each["fold"] for each in lens(STEPS["read_loop"], folded=True).steps if "fold" in each]
+    assert (fold["from"], fold["to"], fold["rounds"], fold["others"]) == (8, 17, 9, 1)
 
 
 def test_the_stuck_score_is_a_strip_with_its_two_limits() -> None:
