@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import orjson
 from aiohttp import web
+from eddy_client.protocol import Action
 
 from streams.console.action_context import ActionContext, done, form_sent
 from streams.console.command_form import commands_of, triage_of
@@ -38,6 +39,7 @@ def routes(console: Console, context: ActionContext) -> Sequence[web.RouteDef]:
                 "visible": visible,
                 "commands": len(commands),
                 "said": said_of(commands),
+                "undo": _undo(commands),
             },
             _page_of(console, commands),
         )
@@ -45,6 +47,7 @@ def routes(console: Console, context: ActionContext) -> Sequence[web.RouteDef]:
     async def triage(request: web.Request) -> web.Response:
         form, who = await form_sent(request), context.who(request, console.clock())
         records = triage_of(form, who, context.known.seen)
+        do = orjson.loads(records[0].request or "{}")["do"]
         places = await context.publisher.audit_all(records)
         visible = await context.visible(Topic.CONSOLE_ACTIONS, places)
         content = {
@@ -52,7 +55,8 @@ def routes(console: Console, context: ActionContext) -> Sequence[web.RouteDef]:
             "place": places[-1],
             "visible": visible,
             "episodes": len(records),
-            "said": _DONE[orjson.loads(records[0].request or "{}")["do"]],
+            "said": _DONE[do],
+            "undo": _UNDONE.get(do) and {"do": _UNDONE[do], "episode_ids": [each.target for each in records]},
         }
         return done(console, request, form, content, console.pages.url("/alerts"))
 
@@ -63,6 +67,9 @@ def routes(console: Console, context: ActionContext) -> Sequence[web.RouteDef]:
     ]
 
 
+#: What taking back undoes.
+_UNDONE: Final = {"ack": "unack", "snooze": "unack"}
+
 _DONE: Final = {
     "ack": "Acknowledged.",
     "unack": "Taken back.",
@@ -70,6 +77,21 @@ _DONE: Final = {
     "assign": "Assigned.",
     "note": "Noted.",
 }
+
+
+def _undo(commands: Sequence[Command]) -> dict[str, Any] | None:
+    """Return the fields of the action that takes commands back, None if only an action of its own does."""
+    first = commands[0]
+    if first.action == Action.PAUSE:
+        action, reason = Action.RESUME, "The pause was taken back at once."
+    elif first.action == Action.RESUME and not first.is_hold:
+        action, reason = Action.PAUSE, "The resumption was taken back at once."
+    else:
+        return None
+    about: dict[str, Any] = {"agent_id": first.agent_id} if first.agent_id else {}
+    if not first.is_hold:
+        about = {"session_ids": [each.session_id for each in commands], "confirm": len(commands)}
+    return {"scope": first.scope, "action": action, "reason": reason, **about}
 
 
 def said_of(commands: Sequence[Command]) -> str:

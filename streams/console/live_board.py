@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Final
@@ -10,6 +11,7 @@ import orjson
 from eddy_client.protocol import OnTimeout
 
 from streams.console.board import Facts, FollowerReadings, Steps
+from streams.console.command_list import stages
 from streams.console.inbox import Query, SessionQuery, many, page, sessions, tabs
 from streams.console.inbox.session_list import session_row
 from streams.console.interventions.decided import WITHHELD, decided
@@ -20,6 +22,7 @@ from streams.console.read_model.case import Case
 from streams.console.read_model.control import CommandState, ControlState
 from streams.console.read_model.episode import event_of
 from streams.console.read_model.model import ReadModel
+from streams.console.read_model.rows import AckRow
 from streams.console.read_model.triage import subject_of
 from streams.console.session_facts import LoopCourse
 from streams.console.session_map.picture import SessionMap
@@ -212,7 +215,7 @@ class LiveBoard:
                 }
                 for guard in case.guards.values()
             ],
-            "commands": _commands(case),
+            "commands": _commands(case, now),
             "episode": _episode(case),
             "triage": self._triage(session_id, now),
         }
@@ -304,16 +307,19 @@ def _summary(found: Mapping[str, Any], currency: str) -> str:
     return f"{need}: {totals['tokens']:,.0f} tokens{cost} since the loops began."
 
 
-def _commands(case: Case) -> list[dict[str, Any]]:
+def _commands(case: Case, now: int) -> list[dict[str, Any]]:
     """Return the commands of a session, newest first, each with the answers to it."""
+    answers = defaultdict[str, list[AckRow]](list)
+    for ack in sorted(case.acks.values(), key=lambda each: each.at):
+        answers[ack.command_id].append(ack)
     return [
         {
             **orjson.loads(row.body),
             "place": {"topic": str(Topic.SESSION_COMMANDS), "partition": row.partition, "offset": row.offset},
+            "stages": stages(row, answers[row.command_id], now),
             "acks": [
                 {"status": ack.status, "at": ack.at, "guard_id": ack.guard_id, **_said(ack.body)}
-                for ack in sorted(case.acks.values(), key=lambda each: each.at)
-                if ack.command_id == row.command_id
+                for ack in answers[row.command_id]
             ],
         }
         for row in sorted(case.commands.values(), key=lambda each: -each.issued_at)

@@ -66,6 +66,7 @@ def session_facts(session_id: str, newest: RecordStep | None, course: LoopCourse
     return {
         "session_id": session_id,
         "known": newest is not None,
+        "sampled": False,
         "agent_id": identity.get("agent_id"),
         "agent_type": identity.get("agent_type"),
         "version": identity.get("capability_version"),

@@ -25,6 +25,7 @@ from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError
 from streams.kafka.client import Brokers
 from streams.kafka.clock import now_ms
+from streams.kafka.runs import runs
 
 log = logging.getLogger(__name__)
 
@@ -37,6 +38,9 @@ _LAST_FLUSH_SECONDS: Final = 10.0
 _LOOK_SECONDS: Final = 5.0
 #: Brokers answer each fetch within a tenth of a second, whether there are records or not.
 _SILENT_MS: Final = 10_000
+#: How often it looks for sessions whose newest record was not read whole, and how many it then reads.
+_CATCH_UP_SECONDS: Final = 1.0
+_AT_ONCE: Final = 64
 
 
 class Model(Fold, Protocol):
@@ -53,6 +57,9 @@ class Model(Fold, Protocol):
 
     def clear(self) -> None:
         """Forget everything."""
+
+    def behind(self, now: int, most: int) -> Mapping[str, tuple[int, int]]:
+        """Return sessions that matter and whose newest record was not read, each with the place of it."""
 
     def forget(self, now: int) -> int:
         """Forget what nobody needs and the archive has."""
@@ -271,7 +278,13 @@ class TopicFollower:
         """Read until something has to begin again."""
         reading = [
             asyncio.create_task(each)
-            for each in (self._tail(layout), self._backfill(), self._watch(layout), self._keeping.run())
+            for each in (
+                self._tail(layout),
+                self._backfill(),
+                self._catch_up(layout),
+                self._watch(layout),
+                self._keeping.run(),
+            )
         ]
         try:
             done, _ = await asyncio.wait(reading, return_when=asyncio.FIRST_EXCEPTION)
@@ -331,6 +344,34 @@ class TopicFollower:
                 await asyncio.sleep(_PAUSE_SECONDS)
             else:
                 return
+
+    async def _catch_up(self, layout: Mapping[str, object]) -> None:
+        """Read the newest record of sessions that matter where only samples were read before they did."""
+        name = self._names.get(Topic.ENRICHED)
+        if name is None or name not in layout:
+            return
+        seats, tried = asyncio.Semaphore(_AT_ONCE), dict[str, tuple[int, int]]()
+        while True:
+            await asyncio.sleep(_CATCH_UP_SECONDS)
+            behind = self._model.behind(self._clock(), _AT_ONCE + len(tried))
+            # What is no longer held, or cannot be read, is asked for once.
+            wanted = {place for session_id, place in behind.items() if tried.get(session_id) != place}
+            if wanted:
+                with contextlib.suppress(InfrastructureError, TimeoutError):
+                    await self._read_whole(name, wanted, seats)
+                    tried = dict(behind)
+
+    async def _read_whole(self, name: str, wanted: set[tuple[int, int]], seats: asyncio.Semaphore) -> None:
+        async with asyncio.timeout(_SILENT_MS / 1000):
+            found = await self._brokers.read_runs(
+                name,
+                runs(wanted, closer=1),
+                lambda each: (each.partition, each.offset) in wanted,
+                seats=seats,
+                done=lambda _run: None,
+            )
+        await self.intake.take([(name, stored) for stored in found])
+        self._tell()
 
     def _went_back(self, to: int | None) -> None:
         self.history_from = to

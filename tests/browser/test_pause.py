@@ -123,6 +123,10 @@ def test_a_session_is_paused_with_two_clicks_and_resumed(board: Page, broker: Br
         while agent.steps < 2 * MANY_ALERTS:
             board.wait_for_timeout(100)
         assert row.count() == 1
+        row.get_by_role("button", name="Acknowledge").click()
+        row.locator(".acted", has_text="Acknowledged.").get_by_role("button", name="Undo").click()
+        board.locator(".toast", has_text="Taken back.").wait_for(timeout=PATIENCE_MS)
+        row.get_by_role("button", name="Acknowledge").wait_for(timeout=PATIENCE_MS)
         pause(board, "in-a-circle")
         steps = agent.steps
         # Later than the records that a pause lets through.
@@ -135,6 +139,9 @@ def test_a_session_is_paused_with_two_clicks_and_resumed(board: Page, broker: Br
         while agent.steps <= steps:
             board.wait_for_timeout(100)
         board.locator("#control", has_text="resumed").wait_for(timeout=PATIENCE_MS)
+        did = board.locator("#steps .did")
+        did.filter(has_text=re.compile(r"paused for \d.* by local: ")).wait_for(timeout=PATIENCE_MS)
+        did.filter(has_text="resumed by local: Resumed from the console.").wait_for(timeout=PATIENCE_MS)
     finally:
         agent.close()
 

@@ -99,6 +99,13 @@ async def test_a_pause_is_audited_first_signed_and_visible_to_who_asked(deck: De
         "visible": True,
         "commands": 1,
         "said": "Asked: pause.",
+        "undo": {
+            "scope": "session",
+            "action": "resume",
+            "reason": "The pause was taken back at once.",
+            "session_ids": ["s-17"],
+            "confirm": 1,
+        },
     }
     assert verified(stored.value or b"", stored.headers, [KEY]) is Signature.VALID
     assert (command.issuer.name, command.issuer.role, command.issuer.via) == ("local", "operator", "cookie")

@@ -13,7 +13,6 @@ from tests.integration.console_operator import Operator
 from tests.integration.load import decision, keyed
 from tests.integration.stage import Stage
 from tests.integration.test_job_page import console
-from tests.integration.worker_process import PATIENCE_SECONDS
 from tests.network import Link
 
 pytestmark = pytest.mark.integration
@@ -27,10 +26,10 @@ def steps(session_id: str, count: int) -> Iterator[dict[str, Any]]:
     """Yield a session that loops early, gets on, and loops at its end; it reports its tokens."""
     began = now_ms() - 1_000 * count
     for number in range(count):
-        word = "".join(chr(97 + int(digit)) for digit in str(number**5))
-        value = decision(
-            session_id, number, tool_input=f"read {word}", tool_output_summary=f"{word} is there"
+        told = " ".join(
+            "".join(chr(97 + int(digit)) for digit in str(number**power)) for power in range(5, 11)
         )
+        value = decision(session_id, number, tool_input=f"read part {number}", tool_output_summary=told)
         if 10 <= number < 20 or number >= count - 300:
             value["action"] |= {"tool_input": "read it", "tool_output_summary": "nothing"}
         value["meta"]["timestamp"] = began + 1_000 * number
@@ -40,18 +39,20 @@ def steps(session_id: str, count: int) -> Iterator[dict[str, Any]]:
 
 async def shows(operator: Operator, session_id: str, records: int) -> None:
     """Wait until a console has read a session."""
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with asyncio.timeout(20):
         while True:
             rows = (await operator.reads_json("/sessions"))["rows"]
-            if any(row["session_id"] == session_id and row["records"] == records for row in rows):
+            done = {row["session_id"]: (row["records"], row["tokens"]) for row in rows}
+            if done.get(session_id) == (records, 1_000 * records):
                 return
             await asyncio.sleep(0.05)
 
 
 def head(page: str) -> list[str]:
-    """Return what the head of a page says, without tags."""
+    """Return what the head of a page says, without tags and without how long ago something was."""
     found = [re.search(rf'id="{part}".*?</(?:dl|div>\s*</div)>', page) for part in PARTS]
-    return [re.sub(r"<[^>]+>|\s+", " ", each[0]) for each in found if each is not None]
+    texts = [re.sub(r"<time.*?</time>", "", each[0]) for each in found if each is not None]
+    return [re.sub(r"<[^>]+>|\s+", " ", each) for each in texts]
 
 
 async def test_every_tab_of_a_long_session_has_the_headline_of_all_its_steps(
@@ -71,7 +72,7 @@ async def test_every_tab_of_a_long_session_has_the_headline_of_all_its_steps(
     verdict, figures = heads[0]
     assert "is considered looping" in verdict
     assert "300 times in a row" in verdict
-    assert "300,000 tokens" in verdict
+    assert "299,000 tokens" in verdict
     assert "3,000" in figures
     assert "3M" in figures
     assert (row["records"], row["tokens"], row["level"]) == (LONG, 1_000 * LONG, "LOOP")

@@ -146,6 +146,7 @@ def session_row(model: ReadModel, case: Case, now: int) -> dict[str, Any]:
         "last_ts": session.last_ts,
         "records": session.records,
         "tokens": session.tokens,
+        "sampled": session.is_sampled,
         "cost": session.cost,
         "control": {"state": str(control.state), "label": control.label(now), "since": control.since},
         "ended": session.ended,

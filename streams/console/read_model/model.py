@@ -8,6 +8,7 @@ sessions that it forgot come back through `Recall`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import chain, islice
 from typing import Final
 from zlib import crc32
 
@@ -17,7 +18,7 @@ from streams.console.read_model.case import FOREVER, Case
 from streams.console.read_model.control import ControlState
 from streams.console.read_model.hold import Hold, hold_of
 from streams.console.read_model.memory import Memory, Recall, nothing
-from streams.console.read_model.place import NOWHERE
+from streams.console.read_model.place import NOWHERE, place
 from streams.console.read_model.session import enriched_place, source_place
 from streams.console.read_model.source import Fields, StoredSource
 from streams.core.domain.topic import Topic
@@ -146,6 +147,7 @@ class ReadModel(Memory):
         case, at = self.case(fields["session_id"]), enriched_place(fields)
         case.session.enriched(at, source.timestamp, fields)
         case.session.places.add(source.partition, source.offset)
+        case.session.read_place = max(case.session.read_place, place(source.partition, source.offset))
         self.seen(case, source.timestamp)
         case.watch()
 
@@ -250,6 +252,22 @@ class ReadModel(Memory):
             count = sum((each.last_ts or 0) >= since and not each.ended for each in sessions)
             self._live = now, count
         return count
+
+    def behind(self, now: int, most: int) -> dict[str, tuple[int, int]]:
+        """Return sessions that somebody looks at, or has to, but whose newest record was not read whole.
+
+        An alert comes after the records that it is about, and those may have been passed over by then.
+
+        Args:
+            now: Time of the call, in milliseconds since 1970.
+            most: How many at most.
+
+        Returns:
+            Of each the place of that record on decision-logs-enriched.
+        """
+        cases = (self.cases.get(each) for each in chain(self.pages, self.attention(now)))
+        sampled = (case.session for case in cases if case is not None and case.session.is_sampled)
+        return {each.session_id: each.places.last for each in islice(sampled, most)}
 
     # -- forgetting
 

@@ -29,8 +29,8 @@ class SessionRow(NamedTuple):
 
     ``partition``, ``first_offset``, ``last_offset``, ``records`` and ``offsets`` are of
     decision-logs-enriched. ``records`` counts places; above the 4,096 that are kept it is "at least".
-    ``tokens`` is "at least" once the budget is exhausted. ``budget`` is a JSON object: the newest event of
-    session-budgets, as it came.
+    ``tokens`` and ``cost`` are as of the newest record whose value was read, ``read_place`` on
+    decision-logs-enriched. ``budget`` is a JSON object: the budgets that somebody set, as of then.
     ``control`` is the state that the commands and acks led to, without regard to the time (`fold.control`).
     ``points`` are the newest records whose value was read (`fold.points`). ``episode`` is a JSON object: the
     open episode as of the newest record whose value was read, null if none was open.
@@ -72,6 +72,7 @@ class SessionRow(NamedTuple):
     points: bytes
     episode: str | None
     episode_place: int
+    read_place: int
 
 
 class EpisodeRow(NamedTuple):

@@ -10,7 +10,7 @@ import orjson
 from streams.console.read_model.amount import amount
 from streams.console.read_model.episode import figures_of
 from streams.console.read_model.offsets import Places
-from streams.console.read_model.place import NOWHERE, named_place
+from streams.console.read_model.place import NOWHERE, named_place, place
 from streams.console.read_model.points import Points
 from streams.console.read_model.rows import SessionRow
 from streams.console.read_model.source import Fields
@@ -76,6 +76,7 @@ class SessionState:
         "node_place",
         "places",
         "points",
+        "read_place",
         "session_id",
         "settings_version",
         "spent_place",
@@ -107,7 +108,7 @@ class SessionState:
         self.episode: str | None = None
         self.agent_place = self.about_place = self.goal_place = self.spent_place = NOWHERE
         self.node_place = self.drift_place = self.budget_place = self.denied_place = NOWHERE
-        self.episode_place = NOWHERE
+        self.episode_place = self.read_place = NOWHERE
         self.places = Places(KEPT_PLACES)
         self.points = Points()
 
@@ -206,6 +207,11 @@ class SessionState:
         return max(len(self.places), self.step)
 
     @property
+    def is_sampled(self) -> bool:
+        """Whether its newest record was not read whole, so that its figures are those of an earlier one."""
+        return bool(self.places) and self.read_place < place(*self.places.last)
+
+    @property
     def denied(self) -> bool:
         """Whether the budget is used up and was not extended."""
         return self.denied_place > NOWHERE and self.budget is not None and bool(self.budget["exhausted"])
@@ -251,6 +257,7 @@ class SessionState:
             points=self.points.stored(),
             episode=self.episode,
             episode_place=self.episode_place,
+            read_place=self.read_place,
         )
 
     @classmethod

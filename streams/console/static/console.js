@@ -11,15 +11,16 @@ export function meta(name) {
 // What only this script can do is hidden until it runs.
 for (const element of document.querySelectorAll("[data-copy], [data-do][hidden]")) element.removeAttribute("hidden");
 
-/** @param {string} text */
-export function toast(text) {
+/** @param {string} text @param {HTMLElement | null} [undo] */
+export function toast(text, undo) {
   document.querySelector(".toast")?.remove();
   const note = document.createElement("div");
   note.className = "toast";
   note.setAttribute("role", "status");
   note.textContent = text;
+  if (undo) note.append(" ", undo);
   document.body.append(note);
-  window.setTimeout(() => note.remove(), 4_000);
+  window.setTimeout(() => note.remove(), undo ? 10_000 : 4_000);
 }
 
 /** @param {string} text */
@@ -151,7 +152,9 @@ async function act(form, submitter) {
     const said = await answer.json();
     if (!answer.ok) throw new Error([said.detail || said.title, said.do].filter(Boolean).join(" "));
     form.closest("dialog")?.close();
-    toast(said.visible === false ? "Accepted, not yet visible." : said.said || "Done.");
+    const text = said.visible === false ? "Accepted, not yet visible." : said.said || "Done.";
+    toast(text, said.undo ? undoing(form.action, said.undo) : null);
+    if (form.closest("tr")) show(form, text, said.undo);
     document.dispatchEvent(new CustomEvent("eddy-acted", { detail: said }));
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
@@ -160,6 +163,46 @@ async function act(form, submitter) {
   } finally {
     if (submitter instanceof HTMLButtonElement) submitter.disabled = false;
   }
+}
+
+/** Say in its row what was done, before the server sends the row anew. @param {HTMLFormElement} form @param {string} text @param {any} undo */
+function show(form, text, undo) {
+  const acted = document.createElement("span");
+  acted.className = "acted";
+  acted.textContent = text;
+  if (undo) acted.append(" ", undoing(form.action, undo, () => acted.replaceWith(form)));
+  form.replaceWith(acted);
+}
+
+/**
+ * Return a button that takes an action back.
+ * @param {string} address
+ * @param {Record<string, any>} fields
+ * @param {() => void} [then]
+ */
+function undoing(address, fields, then) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "button quiet slim";
+  button.textContent = "Undo";
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    try {
+      const answer = await fetch(address, {
+        method: "POST",
+        body: JSON.stringify(fields),
+        headers: { Accept: "application/json", "Content-Type": "application/json", "X-CSRF-Token": meta("eddy-csrf") },
+      });
+      const said = await answer.json();
+      if (!answer.ok) throw new Error([said.detail || said.title, said.do].filter(Boolean).join(" "));
+      then?.();
+      toast(said.said || "Taken back.");
+    } catch (error) {
+      button.disabled = false;
+      toast(error instanceof Error ? error.message : String(error));
+    }
+  });
+  return button;
 }
 
 // -- keys -----------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from streams.console.board import Steps
 from streams.console.console import Console
 from streams.console.proposal import as_typed
 from streams.console.session_facts import LoopCourse, explanation, session_facts
+from streams.console.step_diff.controls import with_controls
 from streams.console.step_diff.evidence import evidence
 from streams.console.step_diff.lens import lens
 from streams.console.step_diff.scores import scores
@@ -81,7 +82,7 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
         }
         match tab:
             case "steps":
-                content |= _steps(console, query, session_id, found)
+                content |= _steps(console, query, session_id, found, known)
             case "scores":
                 content |= _scores(console, query, found)
             case "evidence":
@@ -133,19 +134,12 @@ async def _live_steps(
         {
             "session": facts,
             "saved": saved(_course(found, known), console.settings.console_currency),
-            **_steps(console, {"lens": query.get("lens", "")}, session_id, found),
+            **_steps(console, {"lens": query.get("lens", "")}, session_id, found, known),
         },
         who.role,
     )
     folded = bool(content["folded"])
-    rows = {
-        f"fold-{each['fold']['from']}" if "fold" in each else str(each["n"]): console.pages.fragment(
-            "steps.html.j2", "fold_row", each["fold"], session_id
-        )
-        if "fold" in each
-        else console.pages.fragment("steps.html.j2", "step_row", each, session_id, None, False, folded)
-        for each in content["lens"]["steps"]
-    }
+    rows = dict(_row(console, each, session_id, folded=folded) for each in content["lens"]["steps"])
     pages = console.pages
     parts = {
         "verdict": pages.fragment(
@@ -156,6 +150,19 @@ async def _live_steps(
     if facts["known"]:
         parts["figures"] = pages.fragment("session_parts.html.j2", "figures", content["session"], None, True)
     return PageView(tuple(rows), rows, parts)
+
+
+def _row(console: Console, entry: Mapping[str, Any], session_id: str, *, folded: bool) -> tuple[str, str]:
+    """Return the key of an entry of the list of steps, and what it looks like."""
+    arguments: tuple[object, ...]
+    match entry:
+        case {"fold": fold}:
+            key, macro, arguments = f"fold-{fold['from']}", "fold_row", (fold, session_id)
+        case {"control": control}:
+            key, macro, arguments = f"control-{control['id']}", "control_row", (control, None)
+        case _:
+            key, macro, arguments = str(entry["n"]), "step_row", (entry, session_id, None, False, folded)
+    return key, console.pages.fragment("steps.html.j2", macro, *arguments)
 
 
 def _head(
@@ -213,24 +220,33 @@ def _facts(session_id: str, found: Steps, known: Mapping[str, Any] | None) -> di
         facts |= {name: value for name, value in more.items() if facts.get(name) is None}
         facts |= {name: more[name] for name in _WHOLE if more.get(name) is not None}
         facts["known"] = facts["records"] is not None
+        facts["sampled"] = bool(more.get("sampled")) and not found.steps
     return facts
 
 
-_WHOLE: Final = ("first_ts", "last_ts", "records", "tokens", "cost")
-"""Figures of which the fold knows the newest, whatever record of the session was read last."""
+_WHOLE: Final = ("first_ts", "last_ts", "records")
+"""Figures of all records, which no single one of them has."""
 
 _PATIENCE_S: Final = 2.0
 """How long a page waits for the steps of a session that is in memory."""
 
 
-def _steps(console: Console, query: Mapping[str, str], session_id: str, found: Steps) -> dict[str, Any]:
+def _steps(
+    console: Console,
+    query: Mapping[str, str],
+    session_id: str,
+    found: Steps,
+    known: Mapping[str, Any] | None,
+) -> dict[str, Any]:
     folded = query.get("lens") != "all"
     seen = lens(found.steps, folded=folded).content()
     selected, diff = _number(query.get("at"), "at"), _number(query.get("diff"), "diff")
-    seen["steps"] = [
+    entries = [
         shown_fold(each) if "fold" in each else shown_step(each, linked=console.board.live)
         for each in seen["steps"]
     ]
+    commands = (known or {}).get("commands", ())
+    seen["steps"] = [*with_controls(entries, found.steps, commands, newest=not query.get("before"))]
     first, total = (found.steps[0].number, found.steps[-1].number) if found.steps else (0, 0)
     return {
         "lens": seen,

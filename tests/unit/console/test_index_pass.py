@@ -50,6 +50,35 @@ def test_about_one_record_in_64_of_a_session_that_nobody_watches_is() -> None:
     assert 0.5 / SAMPLED < share < 2 / SAMPLED
 
 
+def test_a_session_whose_alert_came_after_its_records_were_passed_over_is_read_to_its_newest() -> None:
+    board = Board()
+    board.work("s", 3)
+    enriched, alerts = [], []
+    for _ in range(6):
+        for told in board.done("s", tool="search", tool_input="again", error="none"):
+            (enriched if told.topic is Topic.ENRICHED else alerts).append(told)
+    for told in enriched:
+        board.model.index(Topic.ENRICHED, told.stored)
+    session = board.model.cases["s"].session
+    assert (session.is_sampled, session.tokens, session.records) == (True, 1_500, 9)
+    assert board.model.behind(board.now, 10) == {}, "nobody has to look at it"
+    for told in alerts:
+        board.take(told)
+    newest = enriched[-1]
+    assert board.model.behind(board.now, 10) == {"s": (newest.stored.partition, newest.stored.offset)}
+    board.take(newest)
+    assert (session.is_sampled, session.tokens, board.model.behind(board.now, 10)) == (False, 4_500, {})
+
+
+def test_a_session_that_somebody_looks_at_is_read_to_its_newest_too() -> None:
+    board = Board()
+    board.work("s", 3)
+    partition, _ = board.model.cases["s"].session.places.last
+    board.model.index(Topic.ENRICHED, stored(board, "s")._replace(partition=partition))
+    board.model.pages = frozenset({"s", "unknown"})
+    assert board.model.behind(board.now, 10) == {"s": (partition, 1_000)}
+
+
 @pytest.mark.parametrize("what", ["episode", "drift", "budget", "person", "command", "hold", "page"])
 def test_every_record_of_a_watched_session_is(what: str) -> None:
     drifts = {"nudge_threshold": 0.01, "replan_threshold": 0.02, "checkpoint_threshold": 0.03}
