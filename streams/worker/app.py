@@ -208,6 +208,15 @@ class RunApp(faust.App):
             and (lag or consumer.is_current(tp))
         }
 
+    def held_back(self) -> dict[tuple[str, int], int]:
+        """Return how many records of source partitions wait for a transaction of others that is open."""
+        consumer = cast("RunConsumer | None", self._consumer)
+        held = {
+            partition: 0 if consumer is None else consumer.held_back(TP(*partition))
+            for partition in self.source_partitions()
+        }
+        return {partition: records for partition, records in held.items() if records}
+
     def polled(self) -> tuple[int, float]:
         """Return how many polls there have been, and when delivery last got on (monotonic)."""
         return self.run_consumer.polled()

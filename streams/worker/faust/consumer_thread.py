@@ -148,6 +148,11 @@ class RunConsumerThread(AIOKafkaConsumerThread):
         """Return when a broker was asked for what is known of the partition's end, by `boot_time`."""
         return self._asked_at.get(ensure_aiokafka_TP(tp))
 
+    def stable_end(self, tp: TP) -> int | None:
+        """Return the offset up to which no transaction is open, None where the brokers say nothing of it."""
+        stable: int | None = self._ensure_consumer().last_stable_offset(tp)
+        return None if stable is None or stable < 0 else stable
+
     async def on_start(self) -> None:
         """Start the consumer; let it find leaders that have moved, tell of heartbeats and lost positions."""
         await super().on_start()

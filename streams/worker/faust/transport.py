@@ -186,6 +186,20 @@ class RunConsumer(Consumer):
             return None
         return end
 
+    def held_back(self, tp: TP) -> int:
+        """Return how many records nobody can read yet, since a transaction before them is open.
+
+        It is 0 as long as there is something to read before that transaction.
+        """
+        try:
+            stable = cast("RunConsumerThread", self._thread).stable_end(tp)
+        except (AssertionError, IllegalStateError):  # as for `end`
+            return 0
+        end, done = self.end(tp), self.processed(tp)
+        if stable is None or end is None or done is None or done < stable:
+            return 0
+        return max(0, end - stable)
+
     def lag(self, tp: TP) -> int | None:
         """Return how many records after the last acknowledged run the partition has, None when not known.
 

@@ -13,6 +13,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -23,6 +24,9 @@ from streams.worker.app import RunApp
 EXIT_STALLED = 70
 
 _CHECK_SECONDS = 1.0
+
+#: A transaction of others that is open for longer is worth a line; so is twice that time, and so on.
+_PATIENCE_S = 10.0
 
 log = logging.getLogger(__name__)
 
@@ -70,6 +74,7 @@ class Health:
         self._not_ready_since = time.monotonic()
         self._idle_at: dict[tuple[str, int], float] = {}
         self._waits_from: dict[tuple[str, int], _Wait] = {}
+        self._transactions = OpenTransactions()
 
     def ready(self) -> HealthAnswer:
         """Whether state is restored and records are being processed."""
@@ -114,12 +119,13 @@ class Health:
     def _progress(self, now: float) -> HealthAnswer:
         """Look at each partition by itself: one that stands still must not hide behind the others."""
         app = self._app
-        lags = app.lags()
+        lags, held = app.lags(), app.held_back()
+        waits_for_others = self._transactions.noted(held, now)
         for partition in self._idle_at.keys() - lags.keys():  # not known for a while: its wait begins again
             del self._idle_at[partition]
             self._waits_from.pop(partition, None)
         for partition, lag in lags.items():
-            if lag == 0 or partition not in self._idle_at:
+            if lag == 0 or partition in held or partition not in self._idle_at:
                 self._idle_at[partition] = now
             at = max(app.progress_at.get(partition, 0.0), self._idle_at[partition])
             if (wait := self._waits_from.get(partition)) is None or wait.at != at:
@@ -134,7 +140,7 @@ class Health:
         assigned = app.source_partitions()
         unknown = len(assigned - lags.keys())
         besides = f"; not known of {unknown} of {len(assigned)} partitions" if unknown else ""
-        return HealthAnswer(True, f"{count(sum(lags.values()), 'record')} of lag{besides}")
+        return HealthAnswer(True, f"{count(sum(lags.values()), 'record')} of lag{besides}{waits_for_others}")
 
     def _has_its_turn_to_come(self, partition: tuple[str, int], wait: _Wait, now: float) -> bool:
         """Tell whether a partition only waits until the others' records of one poll are delivered.
@@ -148,6 +154,50 @@ class Health:
             and polls - wait.polls <= 1
             and now - delivered_at <= self._stall_timeout_s
         )
+
+
+class OpenTransactions:
+    """Says which partitions wait for a transaction of another producer, and for how long.
+
+    No restart helps: whoever reads committed records only waits, until the producer ends its transaction or
+    the brokers do so after its `transaction.timeout.ms`.
+    """
+
+    def __init__(self) -> None:
+        self._since: dict[tuple[str, int], float] = {}
+        self._said: dict[tuple[str, int], float] = {}
+
+    def noted(self, held: Mapping[tuple[str, int], int], now: float) -> str:
+        """Log what waits for long, and what no longer does; return it for the answer of a health check.
+
+        Args:
+            held: Records that wait, by partition.
+            now: Time of the call, in seconds, monotonic.
+        """
+        for partition in self._since.keys() - held.keys():
+            waited = now - self._since.pop(partition)
+            if self._said.pop(partition, None) is not None:
+                log.info("%s[%d] waited %.0f s for a transaction; it is over.", *partition, waited)
+        words = []
+        for partition, records in sorted(held.items()):
+            waited = now - self._since.setdefault(partition, now)
+            topic, number = partition
+            words.append(f"{topic}[{number}]: {count(records, 'record')} for {waited:.0f} s")
+            if waited >= max(_PATIENCE_S, 2 * self._said.get(partition, 0.0)):
+                self._said[partition] = waited
+                log.warning(
+                    "%s[%d] waits for another producer, which has left a transaction open for %.0f s: %s "
+                    "after it cannot be read. The other partitions go on. `kafka-transactions.sh "
+                    "describe-producers --topic %s --partition %d` names the producer; the brokers end the "
+                    "transaction after its transaction.timeout.ms.",
+                    topic,
+                    number,
+                    waited,
+                    count(records, "record"),
+                    topic,
+                    number,
+                )
+        return f"; wait for an open transaction of another producer: {', '.join(words)}" if words else ""
 
 
 class Watchdog:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -57,6 +58,7 @@ class App:
     left_out: set[tuple[str, int]] = field(default_factory=set)
     unknown: set[tuple[str, int]] = field(default_factory=set)
     lease: Lease = field(default_factory=Lease)
+    held: dict[tuple[str, int], int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.settings_ready.set()
@@ -66,6 +68,9 @@ class App:
 
     def lags(self) -> dict[tuple[str, int], int]:
         return self.lag
+
+    def held_back(self) -> dict[tuple[str, int], int]:
+        return self.held
 
     def polled(self) -> tuple[int, float]:
         return self.polls, self.delivered_at
@@ -410,3 +415,26 @@ def test_a_worker_that_does_not_live_is_ended_though_its_event_loop_turns() -> N
 def test_a_worker_that_lives_is_left_alone() -> None:
     done = watched(alive=True, wait=BEATING, seconds=1.5, patience=20)
     assert (done.returncode, done.stdout) == (0, "went on\n"), done.stderr
+
+
+def test_a_partition_behind_an_open_transaction_of_others_is_no_stall_and_is_named(
+    app: App, health: Health, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    app.lag, app.held = {("t", 0): 40, ("t", 1): 0}, {("t", 0): 40}
+    for _ in range(4 * int(STALL_S)):
+        assert health.live().ok
+        clock.passes(1.0)
+    waited = f"{4 * STALL_S:.0f} s"
+    said = f"wait for an open transaction of another producer: t[0]: 40 records for {waited}"
+    assert said in health.live().detail
+    warned = [line for line in caplog.messages if "has left a transaction open" in line]
+    assert len(warned) == 1 + int(math.log2(4 * STALL_S / 10))
+    assert "has left a transaction open for 10 s: 40 records after it" in warned[0]
+    app.lag, app.held = {("t", 0): 0, ("t", 1): 0}, {}
+    assert "transaction" not in health.live().detail
+    assert caplog.messages[-1] == f"t[0] waited {waited} for a transaction; it is over."
+    app.lag = {("t", 0): 5}
+    assert health.live().ok
+    clock.passes(STALL_S + 1)
+    assert not health.live().ok, "its wait began with the end of the transaction"
