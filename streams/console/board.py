@@ -136,5 +136,8 @@ class Board(Protocol):
     def settings(self) -> DetectionSettings:
         """The settings of detection in force."""
 
+    async def number_at(self, session_id: str, offset: int) -> int | None:
+        """Return the number of the first step from an offset of decision-logs on; None if unknown."""
+
     async def steps(self, session_id: str, *, before: int | None, limit: int) -> Steps:
         """Return steps of a session; none if the session is not known."""

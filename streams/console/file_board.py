@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -151,10 +152,16 @@ class FileBoard:
             return None
         return {
             "first_ts": session.first_ts,
+            "records": len(session.packed),
             "goal": session.goal,
             "cost": session.cost,
             "course": session.course,
         }
+
+    async def number_at(self, session_id: str, offset: int) -> int | None:
+        """Return the number of the first step that is not before an offset."""
+        session = self._sessions.get(session_id)
+        return None if session is None else 1 + bisect_left(session.packed, offset, key=lambda each: each[0])
 
     async def steps(self, session_id: str, *, before: int | None, limit: int) -> Steps:
         """Return steps of a session."""

@@ -264,6 +264,10 @@ class LiveBoard:
         places = list(case.session.places)
         return len(places), places[-1:], len(case.commands), len(case.acks), len(case.guards)
 
+    async def number_at(self, session_id: str, offset: int) -> int | None:
+        """Return the number of the first step that is not before an offset of decision-logs."""
+        return await self._timeline.number_at(session_id, offset)
+
     async def steps(self, session_id: str, *, before: int | None, limit: int) -> Steps:
         """Return steps of a session, read from the topic of enriched records."""
         return await self._timeline.steps(session_id, before=before, limit=limit)

@@ -25,7 +25,8 @@ class LoopCourse:
 
     Attributes:
         loops: episodes that reached LOOP.
-        first, latest: the first and the newest event of the newest episode; None if there was none.
+        first: the first event of the newest episode; None if there was none.
+        latest: its newest event, with the figures of the newest record.
     """
 
     loops: int = 0
@@ -44,6 +45,9 @@ class LoopCourse:
             if fields["level"] == Level.LOOP and fields["episode_id"] != self._loop:
                 self._loop = fields["episode_id"]
                 self.loops += 1
+        verdict = record["eddy"].get("verdict") or {}
+        if (episode := verdict.get("episode")) is not None and self.latest is not None:
+            self.latest = {**self.latest, **episode}
 
 
 def session_facts(session_id: str, newest: RecordStep | None, course: LoopCourse) -> dict[str, Any]:

@@ -226,7 +226,7 @@ class StepReader:
                 return Steps(())
             known = await self._search(session_id, known, progress)
         assert known is not None, "a search finds something or nothing"
-        first = max(0, known.records - len(known.places)) if len(known.places) >= KEPT_PLACES else 0
+        first = _before(known)
         end = len(known.places) if before is None else max(0, min(len(known.places), before - 1 - first))
         begin = max(0, end - limit)
         chosen = known.places[begin:end]
@@ -241,6 +241,29 @@ class StepReader:
             gaps=len(chosen) - len(stored) + unreadable,
             from_topic=from_topic,
         )
+
+    async def number_at(self, session_id: str, offset: int) -> int | None:
+        """Return the number of the first step that is not before an offset of decision-logs, None if unknown.
+
+        Few records are read: the places of a session stand in the order of its records.
+
+        Raises:
+            InfrastructureError: the brokers do not answer.
+        """
+        known = await self._known(session_id)
+        if known is None or not known.places:
+            return None
+        low, high = 0, len(known.places) - 1
+        while low < high:
+            middle = (low + high) // 2
+            chosen = known.places[middle : middle + 1]
+            found, _ = await self._decoded(chosen, await self._read(session_id, chosen, silent), middle)
+            # What is no longer held is older than what is.
+            if found and found[0].offset >= offset:
+                high = middle
+            else:
+                low = middle + 1
+        return _before(known) + low + 1
 
     async def _known(self, session_id: str) -> KnownSession | None:
         case = self._model.cases.get(session_id)
@@ -399,6 +422,11 @@ class StepReader:
                 read = stored.offset - start
                 progress(ReadProgress(partition, read, max(end - start, read)))
                 await asyncio.sleep(0)
+
+
+def _before(known: KnownSession) -> int:
+    """Return how many steps of a session come before the first place that is kept."""
+    return max(0, known.records - len(known.places)) if len(known.places) >= KEPT_PLACES else 0
 
 
 def _size(stored: Stored) -> int:

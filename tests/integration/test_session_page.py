@@ -65,6 +65,8 @@ async def test_every_tab_of_a_long_session_has_the_headline_of_all_its_steps(
         await shows(operator, "s", LONG)
         pages = [await operator.reads(f"/session?id=s{each}") for each in ADDRESSES]
         [row] = (await operator.reads_json("/sessions"))["rows"]
+        began = await operator.reads("/session?id=s&at=loop")
+        middle = await operator.reads("/session?id=s&at=1500&lens=all&go=1")
     heads = [head(page) for page in pages]
     assert len(heads[0]) == len(PARTS)
     for address, each in zip(ADDRESSES, heads, strict=True):
@@ -76,6 +78,10 @@ async def test_every_tab_of_a_long_session_has_the_headline_of_all_its_steps(
     assert "3,000" in figures
     assert "3M" in figures
     assert (row["records"], row["tokens"], row["level"]) == (LONG, 1_000 * LONG, "LOOP")
+    for page, number in ((began, LONG - 299), (middle, 1_500)):
+        assert re.findall(r'<li class="step [^"]*selected[^"]*" id="s(\d+)"', page) == [str(number)]
+        assert "Later steps" in page
+        assert "Earlier steps" in page
 
 
 async def test_a_session_can_be_stopped_and_looked_at_while_no_broker_answers(

@@ -37,6 +37,9 @@ MOST_STEPS: Final = 200
 DIALOGS: Final = frozenset({"pause", "abort", "note", "budget"})
 """Commands that need more than a click."""
 
+LOOP_START: Final = "loop"
+"""In an address, the step at which the newest loop began."""
+
 _AXES: Final = frozenset({"step", "time"})
 """What the strips of the scores are drawn over."""
 
@@ -61,10 +64,11 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
         if tab not in dict(_TABS):
             raise ConfigurationError(f"There is no tab {printable(tab, 40)}.")
         now = console.clock()
-        before = _number(query.get("before"), "before")
+        known = console.board.session(session_id, now)
+        selected = await _selected(console, query, session_id, known)
+        before = _number(query.get("before"), "before") or _around(selected, known)
         # Scores and evidence are about all that is held; a page of steps is enough to read.
         limit = MOST_STEPS if tab == "steps" else 2_000
-        known = console.board.session(session_id, now)
         waits = known is None or (tab != "steps" and "dialog" not in query)
         held, away = await _read(console, session_id, before, limit, waits=waits)
         # Other settings judge what the detectors saw; everything else is made from what this person may see.
@@ -82,7 +86,7 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
         }
         match tab:
             case "steps":
-                content |= _steps(console, query, session_id, found, known)
+                content |= _steps(console, query, session_id, found, known, before, selected)
             case "scores":
                 content |= _scores(console, query, found)
             case "evidence":
@@ -134,7 +138,7 @@ async def _live_steps(
         {
             "session": facts,
             "saved": saved(_course(found, known), console.settings.console_currency),
-            **_steps(console, {"lens": query.get("lens", "")}, session_id, found, known),
+            **_steps(console, {"lens": query.get("lens", "")}, session_id, found, known, None, None),
         },
         who.role,
     )
@@ -237,16 +241,18 @@ def _steps(
     session_id: str,
     found: Steps,
     known: Mapping[str, Any] | None,
+    before: int | None,
+    selected: int | None,
 ) -> dict[str, Any]:
     folded = query.get("lens") != "all"
     seen = lens(found.steps, folded=folded).content()
-    selected, diff = _number(query.get("at"), "at"), _number(query.get("diff"), "diff")
+    diff = _number(query.get("diff"), "diff")
     entries = [
         shown_fold(each) if "fold" in each else shown_step(each, linked=console.board.live)
         for each in seen["steps"]
     ]
     commands = (known or {}).get("commands", ())
-    seen["steps"] = [*with_controls(entries, found.steps, commands, newest=not query.get("before"))]
+    seen["steps"] = [*with_controls(entries, found.steps, commands, newest=before is None)]
     first, total = (found.steps[0].number, found.steps[-1].number) if found.steps else (0, 0)
     return {
         "lens": seen,
@@ -260,8 +266,47 @@ def _steps(
         "gaps": f"{found.gaps:,} steps are not shown: they are no longer held, or cannot be read."
         if found.gaps and found.lost_before is None
         else "",
+        "began_url": console.pages.url("/session", id=session_id, at=LOOP_START)
+        if _course(found, known).latest is not None
+        else "",
+        "later_url": _later(console, session_id, total, known) if before is not None else "",
         "earlier_url": console.pages.url("/session", id=session_id, before=first) if found.earlier else "",
     }
+
+
+async def _selected(
+    console: Console, query: Mapping[str, str], session_id: str, known: Mapping[str, Any] | None
+) -> int | None:
+    """Return the number of the step that an address names, or at which the newest loop began.
+
+    Raises:
+        web.HTTPSeeOther: leads to the step, since a browser moves to what the fragment names.
+    """
+    at, course = query.get("at"), None if known is None else known["course"].latest
+    if at != LOOP_START:
+        selected = _number(at, "at")
+    else:
+        selected = course and await console.board.number_at(session_id, course["first_offset"])
+    if selected and (at == LOOP_START or "go" in query):
+        page = console.pages.url("/session", id=session_id, at=selected, lens=query.get("lens"))
+        raise web.HTTPSeeOther(f"{page}#s{selected}")
+    return selected
+
+
+def _around(selected: int | None, known: Mapping[str, Any] | None) -> int | None:
+    """Return before which step a page ends that has a step in its middle; None for the newest page."""
+    if selected is None:
+        return None
+    end = selected + MOST_STEPS // 2
+    return None if known is None or end > known["records"] else end
+
+
+def _later(console: Console, session_id: str, last: int, known: Mapping[str, Any] | None) -> str:
+    """Return the link to the steps after a page, empty where there are none."""
+    records, before = (known or {}).get("records") or 0, last + MOST_STEPS + 1
+    if last >= records:
+        return ""
+    return console.pages.url("/session", id=session_id, before=before if before <= records else None)
 
 
 def _scores(console: Console, query: Mapping[str, str], found: Steps) -> dict[str, Any]:
