@@ -74,7 +74,7 @@ def _control(command: Mapping[str, Any]) -> dict[str, Any]:
     what = asked if effect is None else done
     if effect is not None and action == "pause":
         end = min((when for stage, when in at.items() if stage in _OVER), default=None)
-        what += " until now" if end is None else f" for {duration(end - effect)}"
+        what = "pause in force" if end is None else f"{done} for {duration(end - effect)}"
     message = f": “{command['message']}”" if command.get("message") else ""
     by = (command.get("issuer") or {}).get("name") or "somebody"
     return {

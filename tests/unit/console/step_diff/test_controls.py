@@ -69,7 +69,7 @@ def test_a_command_within_folded_rounds_stands_before_them_and_one_after_the_new
     note = command("inject_message", at(18) + 5, in_effect=at(18) + 9)
     found = shown(pause, note, folded=True)
     fold = found.index("6-12")
-    assert found[fold - 1] == "paused until now by ana: it loops"
+    assert found[fold - 1] == "pause in force by ana: it loops"
     assert found[-2:] == ["18", "message by ana: “try the index”"]
     assert found[-1] not in shown(note, newest=False)
 
