@@ -100,7 +100,7 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
                 }
             case "what-if":
                 refused = console.access.judges(request, min(len(held.steps), MOST_RECORDS))
-                content |= await _what_if(console, query, held, refused)
+                content |= await _what_if(console, query, held, refused, content["session"]["rule"] or "R7")
                 if refused:
                     page = console.page(request, "session.html.j2", "sessions", content)
                     return await console.access.refuse(request, refused, page)
@@ -323,9 +323,12 @@ def _diff(found: Steps, number: int) -> dict[str, Any] | None:
 
 
 async def _what_if(
-    console: Console, query: Mapping[str, str], found: Steps, refused: AuthRefusal | None
+    console: Console, query: Mapping[str, str], found: Steps, refused: AuthRefusal | None, rule: str
 ) -> dict[str, Any]:
-    """Judge the steps again under the settings in the address, unless that is refused."""
+    """Judge the steps again under the settings in the address, unless that is refused.
+
+    The settings of the rule that found the loop stand on top; the others are a click away.
+    """
     settings, problem = console.board.settings, refused.detail if refused else ""
     asked = {each.name: _value(query[each.name]) for each in SLIDERS if query.get(each.name)}
     try:
@@ -338,7 +341,14 @@ async def _what_if(
         async with console.judging:
             judged = await asyncio.to_thread(judge_again, found.steps, tried)
     return {
-        "sliders": [{**each.content(settings), "chosen": each.content(tried)["value"]} for each in SLIDERS],
+        "sliders": [
+            {
+                **each.content(settings),
+                "chosen": each.content(tried)["value"],
+                "near": each.rule == rule or each.name in asked,
+            }
+            for each in SLIDERS
+        ],
         "what_if": judged.content() if judged else None,
         "problem": problem,
         "proposed": {name: as_typed(after) for name, (_, after) in differing(settings, tried).items()}
