@@ -100,7 +100,9 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
                 }
             case "what-if":
                 refused = console.access.judges(request, min(len(held.steps), MOST_RECORDS))
-                content |= await _what_if(console, query, held, refused, content["session"]["rule"] or "R7")
+                content |= await _what_if(
+                    console, query, held, refused, (_course(held, known).latest or {}).get("rule", "R7")
+                )
                 if refused:
                     page = console.page(request, "session.html.j2", "sessions", content)
                     return await console.access.refuse(request, refused, page)
