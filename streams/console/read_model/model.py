@@ -254,9 +254,10 @@ class ReadModel(Memory):
         return count
 
     def behind(self, now: int, most: int) -> dict[str, tuple[int, int]]:
-        """Return sessions that somebody looks at, or has to, but whose newest record was not read whole.
+        """Return sessions that are watched, but whose newest record was not read whole.
 
-        An alert comes after the records that it is about, and those may have been passed over by then.
+        An alert comes after the records that it is about, and those may have been passed over by then. What
+        comes later is read anyway.
 
         Args:
             now: Time of the call, in milliseconds since 1970.
@@ -266,7 +267,13 @@ class ReadModel(Memory):
             Of each the place of that record on decision-logs-enriched.
         """
         cases = (self.cases.get(each) for each in chain(self.pages, self.attention(now)))
-        sampled = (case.session for case in cases if case is not None and case.session.is_sampled)
+        sampled = (
+            case.session
+            for case in cases
+            if case is not None
+            and (now < case.watch_until or case.session.session_id in self.pages)
+            and case.session.is_sampled
+        )
         return {each.session_id: each.places.last for each in islice(sampled, most)}
 
     # -- forgetting
