@@ -11,6 +11,7 @@ from typing import Any, Final
 import orjson
 
 from streams.console.board import Facts, FollowerReadings, Steps
+from streams.console.inbox.session_list import SEARCHES_GOALS, said_of
 from streams.console.session_facts import LoopCourse, session_facts
 from streams.console.step import RecordStep
 from streams.console.workers import SessionStanding
@@ -115,11 +116,11 @@ class FileBoard:
     def sessions(self, query: Mapping[str, str], now: int) -> Mapping[str, Any]:
         """Return the sessions, those that went in circles first."""
         del now
-        words = query.get("q", "").split()
+        words, in_goals = query.get("q", "").split(), bool(query.get(SEARCHES_GOALS))
         found = [
             self._row(session_id, session)
             for session_id, session in self._ordered()
-            if all(_matches(word, session_id, session) for word in words)
+            if all(_matches(word, session_id, session, in_goals=in_goals) for word in words)
         ]
         cursor = query.get("cursor", "")
         start = int(cursor) if cursor.isdecimal() and len(cursor) <= _LONGEST_NUMBER else 0
@@ -129,7 +130,8 @@ class FileBoard:
             "rows": found[start : start + _PAGE],
             "next": str(start + _PAGE) if more else None,
             "lead": f"{loops:,} of {len(self._sessions):,} went in circles.",
-            "empty_text": "No session matches. Remove a word of the filter.",
+            "empty_text": "No session matches. Remove a word of the filter. It looks for ids, agents, "
+            "traces, tasks and goals; its names are agent: and level:.",
         }
 
     def readings(self) -> FollowerReadings:
@@ -193,17 +195,17 @@ class FileBoard:
         return {**facts, **known, "level": session.worst, "node": None}
 
 
-def _matches(word: str, session_id: str, session: _Session) -> bool:
-    name, colon, value = word.partition(":")
-    if not colon:
-        return word.lower() in session_id.lower()
+def _matches(word: str, session_id: str, session: _Session, *, in_goals: bool) -> bool:
+    name, _, value = word.partition(":")
+    record = session.newest.record
+    agent = (record.get("identity") or {}).get("agent_id")
     match name:
         case "agent":
-            said = (session.newest.record.get("identity") or {}).get("agent_id")
-            return value.lower() in str(said).lower()
+            return said_of(value.casefold(), agent)
         case "level":
             return (session.worst or "NORMAL").lower() == value.lower()
-    raise ConfigurationError(f"The filter does not know {name}:. It knows agent: and level:.")
+    names = session_id, agent, (record.get("meta") or {}).get("trace_id"), record.get("task_type")
+    return said_of(word.casefold(), *names, session.goal if in_goals else None)
 
 
 def _at(step: RecordStep) -> int | None:

@@ -13,7 +13,7 @@ from eddy_client.protocol import OnTimeout
 from streams.console.board import Facts, FollowerReadings, Steps
 from streams.console.command_list import stages
 from streams.console.inbox import Query, SessionQuery, many, page, sessions, tabs
-from streams.console.inbox.session_list import session_row
+from streams.console.inbox.session_list import NO_SESSION_MATCHES, session_row
 from streams.console.interventions.decided import WITHHELD, decided
 from streams.console.interventions.scoreboard import open_breakers
 from streams.console.interventions.versions import in_force, policy_versions
@@ -181,7 +181,7 @@ class LiveBoard:
         return {
             **found,
             "lead": f"{found['matching']:,} sessions, {found['live']:,} of them live.",
-            "empty_text": "No session matches. Remove a word of the filter."
+            "empty_text": NO_SESSION_MATCHES
             if query.get("q")
             else "No session has been seen yet. Agents that send decision logs appear here.",
         }

@@ -23,14 +23,25 @@ ROWS: Final = 100
 NODES: Final = (*map(str, NodeState), "paused")
 
 
+#: A parameter that the page adds for those who may read what agents wrote.
+SEARCHES_GOALS: Final = "goals"
+
+NO_SESSION_MATCHES: Final = (
+    "No session matches. Remove a word of the filter. It looks for ids, agents, traces, tasks and goals; "
+    "its names are agent:, trace:, level:, node: and since:."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class SessionQuery:
     """A question to the list.
 
-    A part of an id or an agent, an agent, a trace, a level of the verdict, a state, and how long back.
+    Parts of an id, an agent, a trace, a task or a goal; an agent, a trace, a level of the verdict, a state,
+    and how long back.
     """
 
     text: str = ""
+    in_goals: bool = False
     agent: str = ""
     trace: str = ""
     level: str = ""
@@ -50,6 +61,7 @@ class SessionQuery:
             raise ConfigurationError(f'Unknown node "{wanted}". Known are {", ".join(NODES)}.')
         return cls(
             text=params.get("q", "").casefold(),
+            in_goals=bool(params.get(SEARCHES_GOALS)),
             agent=params.get("agent", ""),
             trace=params.get("trace", ""),
             level=params.get("level", "").upper(),
@@ -96,6 +108,11 @@ def sessions(model: ReadModel, query: SessionQuery, now: int) -> SessionPage:
     )
 
 
+def said_of(text: str, *names: str | None) -> bool:
+    """Tell whether one of some names has a text in it, whatever the case; the text is casefolded."""
+    return any(text in name.casefold() for name in names if name)
+
+
 def _passes(model: ReadModel, case: Case, query: SessionQuery, now: int) -> bool:
     session = case.session
     agent = session.agent_id or ""
@@ -107,7 +124,9 @@ def _passes(model: ReadModel, case: Case, query: SessionQuery, now: int) -> bool
         return False
     if query.since_ms is not None and (session.last_ts or 0) < now - query.since_ms:
         return False
-    if query.text and query.text not in f"{session.session_id}\n{session.agent_id}".casefold():
+    names = session.session_id, agent, session.trace_id, session.task_type
+    goal = session.goal if query.in_goals else None
+    if not all(said_of(word, *names, goal) for word in query.text.split()):
         return False
     return not query.node or node_at(model, case, now) == query.node
 

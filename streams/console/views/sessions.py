@@ -8,6 +8,7 @@ from aiohttp import web
 
 from streams.console.auth import Identity
 from streams.console.console import Console
+from streams.console.inbox.session_list import SEARCHES_GOALS
 from streams.console.view import PageView
 from streams.console.wording import row_key
 from streams.core.errors import ConfigurationError
@@ -15,7 +16,8 @@ from streams.core.errors import ConfigurationError
 
 async def live(console: Console, query: Mapping[str, str], who: Identity, now: int) -> PageView:
     """Return the part of the list that changes."""
-    found = console.redaction.applied(console.board.sessions(query, now), who.role)
+    asked = _asked(console, query, who)
+    found = console.redaction.applied(console.board.sessions(asked, now), who.role)
     pages = console.pages
     rows = {
         row_key(row["session_id"]): pages.fragment("session_row.html.j2", "session_row", row, None)
@@ -25,13 +27,19 @@ async def live(console: Console, query: Mapping[str, str], who: Identity, now: i
     return PageView(tuple(rows), rows, {"lead": lead, **console.header_parts(now)})
 
 
+def _asked(console: Console, query: Mapping[str, str], who: Identity) -> dict[str, str]:
+    """Return a query that looks in goals too, unless whoever asks may not read them whole."""
+    is_hidden = console.redaction.hides(who.role) or console.redaction.patterns
+    return {**query, SEARCHES_GOALS: "" if is_hidden else "1"}
+
+
 def routes(console: Console) -> Sequence[web.RouteDef]:
     """Return the routes of the list."""
 
     async def show(request: web.Request) -> web.Response:
         now, problem = console.clock(), ""
         try:
-            found = console.board.sessions(request.query, now)
+            found = console.board.sessions(_asked(console, request.query, request["who"]), now)
         except ConfigurationError as error:
             found, problem = console.board.sessions({}, now), str(error)
         content = {**found, "query": dict(request.query), "problem": problem}

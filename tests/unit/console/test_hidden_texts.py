@@ -110,6 +110,8 @@ async def test_a_viewer_sees_digests_and_an_operator_the_texts(tmp_path: Path) -
     async with console(tmp_path, console_viewer_sees="digests") as (asking, board):
         viewer, operator = await pages(asking, board, VIC), await pages(asking, board, ANA)
     assert leaks(viewer) == []
+    found = f"/sessions?q={SECRET} application/json"
+    assert ("ticket-48213-refund" in operator[found], "ticket-48213-refund" in viewer[found]) == (True, False)
     assert len([path for path in leaks(operator) if path.startswith("/session?")]) > 40
     # Another judgement is the same, whoever asks for it.
     path = f"/session?id={board.ids[0]}&tab=what-if application/json"

@@ -1,0 +1,64 @@
+"""The list of sessions: which of them a filter finds."""
+
+import pytest
+
+from streams.console.file_board import FileBoard
+from streams.console.inbox import SessionQuery, sessions
+from streams.core.detectors.settings import DEFAULTS
+from streams.core.offline import judge
+from streams.formats.reading import entries
+from streams.formats.recordings.catalogue import RECORDINGS
+from tests.unit.console.agents import Board
+
+FOUND = {
+    "refund": ["ticket-48213-refund"],
+    "REFUND support-02": ["ticket-48213-refund"],
+    "agent:support level:loop": ["ticket-48213-refund"],
+    "question:none": [],
+}
+IN_GOALS = {"heat pump night": ["research-heatpump-77b0"], "question refund": ["ticket-48213-refund"]}
+
+
+@pytest.fixture(scope="module")
+def files() -> FileBoard:
+    board = FileBoard("files", "files", DEFAULTS)
+    for recording in RECORDINGS:
+        if recording.name in ("same_call", "paraphrased_loop"):
+            for judgement in judge(entries([str(recording.path)], recording.input_format), DEFAULTS):
+                board.add(judgement)
+    return board
+
+
+@pytest.mark.parametrize("words", FOUND | IN_GOALS)
+def test_each_word_of_a_filter_is_looked_for_in_all_names_and_in_goals_where_that_is_allowed(
+    files: FileBoard, words: str
+) -> None:
+    def found(**more: str) -> list[str]:
+        return [row["session_id"] for row in files.sessions({"q": words, **more}, 0)["rows"]]
+
+    assert found(goals="1") == (FOUND | IN_GOALS)[words]
+    assert found() == FOUND.get(words, [])
+
+
+def test_an_id_with_a_colon_is_a_text_and_a_list_without_rows_says_what_the_filter_knows(
+    files: FileBoard,
+) -> None:
+    found = files.sessions({"q": "set::7"}, 0)
+    assert found["rows"] == []
+    assert "agent: and level:" in found["empty_text"]
+
+
+def test_the_list_of_a_job_looks_in_traces_tasks_and_goals_too() -> None:
+    board = Board()
+    board.act("s-1", intent="look")
+    board.act("s-2", intent="look")
+    board.model.cases["s-1"].session.goal = "Mend the parser"
+    board.model.cases["s-2"].session.task_type = "bugfix"
+
+    def found(text: str, **more: str) -> list[str]:
+        rows = sessions(board.model, SessionQuery.parse({"q": text, **more}), board.now).rows
+        return sorted(row["session_id"] for row in rows)
+
+    assert found("BUGFIX") == ["s-2"]
+    assert found("t1 s-1") == ["s-1"], "every word, each anywhere"
+    assert (found("parser"), found("the parser", goals="1")) == ([], ["s-1"])
