@@ -133,6 +133,10 @@ def test_every_part_is_reached_with_keys_alone(opens: Opens) -> None:
     page.keyboard.type("level:LOOP")
     page.keyboard.press("Enter")
     page.wait_for_url("**q=level*")
+    page.goto(SESSION)
+    page.keyboard.press("/")
+    page.wait_for_url("**/sessions#search")
+    page.wait_for_function("document.activeElement.name === 'q'")
 
 
 def test_brackets_go_from_episode_to_episode(opens: Opens) -> None:

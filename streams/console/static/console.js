@@ -241,6 +241,14 @@ function event(by) {
   choose(rest.find((row) => row.hasAttribute("data-event")));
 }
 
+/** Go to the search of the page, or of all sessions. */
+function search() {
+  const field = document.querySelector("input[type=search]");
+  if (field instanceof HTMLElement) field.focus();
+  else location.href = `${base}/sessions#search`;
+}
+if (location.hash === "#search") search();
+
 /** Go to the first step of an episode. @param {number} by */
 function episode(by) {
   const all = rows();
@@ -313,7 +321,7 @@ document.addEventListener("keydown", (pressed) => {
     case "N": event(-1); break;
     case "[": episode(-1); break;
     case "]": episode(1); break;
-    case "/": { const field = document.querySelector("input[type=search]"); if (field instanceof HTMLElement) field.focus(); break; }
+    case "/": search(); break;
     case "a": press("[data-key-a]"); break;
     case "z": press("[data-key-z]"); break;
     case "p": press("[data-key-p]"); break;
