@@ -45,6 +45,50 @@ def action_list(model: ReadModel, query: Mapping[str, str], now: int) -> dict[st
     return {"rows": list(map(_row, shown)), **paged._asdict(), "kinds": KINDS}
 
 
+_DID: Final = {
+    "login": "logged in",
+    "refused": "was refused",
+    "settings": "changed the settings in force",
+    "shadow": "changed the settings on trial",
+    "redrive": "sent dead letters again",
+    "policy": "changed the policy of interventions",
+    "view_raw": "looked at the bytes of",
+}
+#: What triage and commands do, by the word in their request.
+_WORDS: Final = {
+    "ack": "acknowledged",
+    "unack": "took back a decision about",
+    "snooze": "snoozed",
+    "assign": "assigned",
+    "note": "left a note on",
+    "pause": "asked to pause",
+    "resume": "asked to resume",
+    "abort": "asked to end",
+    "inject_message": "sent a message to",
+    "raise_budget": "set limits for",
+}
+
+
+def did(kind: str, request: str | None) -> str:
+    """Return what an action did, in words to which its target can be added; a later kind as it is called.
+
+    >>> (
+    ...     did("triage", '{"do": "ack"}'),
+    ...     did("login", None),
+    ...     did("command", '{"action": "pause"}'),
+    ...     did("x", "{"),
+    ... )
+    ('acknowledged', 'logged in', 'asked to pause', 'x')
+    """
+    try:
+        asked = orjson.loads(request or "{}")
+    except orjson.JSONDecodeError:
+        asked = None
+    asked = asked if isinstance(asked, dict) else {}
+    word = asked.get("do") or asked.get("action")
+    return _WORDS.get(word if isinstance(word, str) else "") or _DID.get(kind, kind)
+
+
 def _row(row: ActionRow) -> dict[str, Any]:
     said = orjson.loads(row.body)
     return {
@@ -56,6 +100,7 @@ def _row(row: ActionRow) -> dict[str, Any]:
         "kind": row.kind,
         "target": row.target,
         "why": row.why,
+        "did": did(row.kind, said.get("request")),
         "request": said.get("request"),
         "result": row.result,
         "result_place": said.get("result_place"),

@@ -24,7 +24,7 @@ REDACTED: Final = "[redacted]"
 AGENTS_TEXT: Final = frozenset(
     {
         "added_to_memory", "arguments", "body", "cognition", "goal", "intent", "interrupt_signal", "line",
-        "raw_value", "tool_input", "tool_output_summary",
+        "raw_value", "request", "tool_input", "tool_output_summary",
     }
 )  # fmt: skip
 
