@@ -18,6 +18,7 @@ from streams.console.settings import ConsoleSettings
 from streams.console.views import (
     alerts,
     audit,
+    changes,
     commands,
     dead_letters,
     health,
@@ -34,6 +35,7 @@ from streams.console.views import (
 SCREENS: Final = (
     NavigationScreen("alerts", "Alerts", "/alerts", "alerts", alerts.routes, alerts.live, needs_broker=True),
     NavigationScreen("sessions", "Sessions", "/sessions", "sessions", sessions.routes, sessions.live),
+    NavigationScreen("changes", "Changes", "/changes", "clock", changes.routes, needs_broker=True),
     NavigationScreen("map", "Map", "/map", "map", session_map.routes, session_map.live, needs_broker=True),
     NavigationScreen("health", "Health", "/health", "health", health.routes, health.live, needs_broker=True),
     NavigationScreen("settings", "Settings", "/settings", "settings", settings.routes, needs_broker=True),

@@ -22,7 +22,8 @@ from streams.console.read_model.case import Case
 from streams.console.read_model.control import CommandState, ControlState
 from streams.console.read_model.episode import event_of
 from streams.console.read_model.model import ReadModel
-from streams.console.read_model.rows import AckRow
+from streams.console.read_model.rows import AckRow, Row
+from streams.console.read_model.table import RowTable
 from streams.console.read_model.triage import subject_of
 from streams.console.session_facts import LoopCourse
 from streams.console.session_map.picture import SessionMap
@@ -251,6 +252,10 @@ class LiveBoard:
             self.feed.begun,
             self.feed.silent_ms(*_PROMPT),
         )
+
+    async def archived(self, table: RowTable, rest: str, values: Sequence[int]) -> list[Row]:
+        """Return rows of a table that may no longer be in memory."""
+        return await self.feed.archive.select(table, rest, values)
 
     def look_at(self, sessions: frozenset[str]) -> None:
         """Note whose pages are open: everything about these sessions is read."""

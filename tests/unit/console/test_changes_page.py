@@ -1,0 +1,69 @@
+"""The page of changes: what began, how it ended, and what people did, since a moment."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams.console.changes import changes, since_of
+from streams.core.errors import ConfigurationError
+from tests.unit.console.agents import HOUR_MS, Board
+from tests.unit.console.following import following
+from tests.unit.console.test_audit_page import done
+from tests.unit.console.told import Topics, everything
+
+AT = 1_760_000_000_000
+
+
+def said(board: Board, since: int) -> tuple[list[str], str]:
+    model = board.model
+    episodes = [case.current(row) for case in model.cases.values() for row in case.episodes.values()]
+    found = changes(episodes, model.ledger.actions.values(), since, "")
+    return [f"{row['who']} {row['what']}" for row in found["rows"]], found["lead"]
+
+
+def test_loops_that_began_and_ended_and_what_people_did_are_told_newest_first() -> None:
+    board = Board()
+    board.loop("old")
+    board.now += 30 * HOUR_MS
+    since = board.now
+    board.loop("s-1", 6)
+    board.act("s-1", terminal=True)
+    board.loop("s-2", 6)
+    board.work("s-2", 9)
+    board.triage("ack", board.model.cases["s-2"].newest_episode(is_open=False).episode_id)  # type: ignore[union-attr]
+    rows, lead = said(board, since)
+    assert rows[0].endswith("acknowledged")
+    assert sorted(row.partition(" ")[2].partition(";")[0].partition(":")[0] for row in rows[1:]) == [
+        "began to loop",
+        "began to loop",
+        "came out of its loop",
+        "ended in its loop",
+    ]
+    assert lead.startswith("2 loops began, 1 ended in their loop, 1 came out of it, ")
+    assert lead.endswith("1 action by people.")
+    earlier, _ = said(board, 0)
+    assert len(earlier) == len(rows) + 1
+
+
+def test_the_moment_is_a_time_or_the_last_look() -> None:
+    assert since_of({}, None, AT) == AT - 24 * HOUR_MS
+    assert since_of({"since": "look"}, None, AT) == AT - 24 * HOUR_MS
+    assert since_of({"since": "look"}, AT - 5, AT) == AT - 5
+    with pytest.raises(ConfigurationError, match="no duration"):
+        since_of({"since": "tomorrow"}, None, AT)
+
+
+async def test_the_page_has_rows_escapes_names_and_remembers_when_it_was_looked_at(tmp_path: Path) -> None:
+    told = [*everything(), done(Topics(), 1, who="<i>vic</i>", kind="settings", why="too many alarms")]
+    now = max(each.stored.timestamp for each in told) + 1_000
+    async with following(tmp_path, told, now) as reader:
+        found: Any = await reader.json("/changes?since=20000d")
+        page = await reader.page("/changes?since=20000d")
+        wrong = await reader.page("/changes?since=soon")
+        answer = await reader.answer("/changes")
+    assert any(row["what"].startswith("began to loop: ") for row in found["rows"])
+    assert "&lt;i&gt;vic&lt;/i&gt;" in page
+    assert "is no duration" in wrong
+    assert answer.headers["Set-Cookie"].startswith("eddy-looked=")
+    assert "HttpOnly" in answer.headers["Set-Cookie"]
