@@ -181,6 +181,8 @@ def test_settings_go_from_a_proposal_over_a_backtest_and_a_trial_into_force(
     board.goto("/settings/history")
     axe(board)
     board.goto("/audit?kind=settings")
+    assert "changed the settings in force" in board.locator("main").inner_text()
+    board.get_by_text("Request", exact=True).click()
     assert '"backtest":"last 1 h","shadow":true' in board.locator("main").inner_text()
 
 
