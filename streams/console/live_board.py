@@ -22,7 +22,7 @@ from streams.console.read_model.case import Case
 from streams.console.read_model.control import CommandState, ControlState
 from streams.console.read_model.episode import event_of
 from streams.console.read_model.model import ReadModel
-from streams.console.read_model.rows import AckRow, Row
+from streams.console.read_model.rows import AckRow, CommandRow, Row
 from streams.console.read_model.table import RowTable
 from streams.console.read_model.triage import subject_of
 from streams.console.session_facts import LoopCourse
@@ -216,7 +216,7 @@ class LiveBoard:
                 }
                 for guard in case.guards.values()
             ],
-            "commands": _commands(case, now),
+            "commands": _commands(case, self.model.holds, now),
             "episode": _episode(case),
             "triage": self._triage(session_id, now),
         }
@@ -316,11 +316,12 @@ def _summary(found: Mapping[str, Any], currency: str) -> str:
     return f"{need}: {totals['tokens']:,.0f} tokens{cost} since the loops began."
 
 
-def _commands(case: Case, now: int) -> list[dict[str, Any]]:
-    """Return the commands of a session, newest first, each with the answers to it."""
+def _commands(case: Case, holds: Mapping[str, Mapping[str, CommandRow]], now: int) -> list[dict[str, Any]]:
+    """Return the commands to a session and the holds that its guards obey, newest first, with the answers."""
     answers = defaultdict[str, list[AckRow]](list)
     for ack in sorted(case.acks.values(), key=lambda each: each.at):
         answers[ack.command_id].append(ack)
+    obeyed = [row for held in holds.values() for row in held.values() if row.command_id in answers]
     return [
         {
             **orjson.loads(row.body),
@@ -331,7 +332,7 @@ def _commands(case: Case, now: int) -> list[dict[str, Any]]:
                 for ack in answers[row.command_id]
             ],
         }
-        for row in sorted(case.commands.values(), key=lambda each: -each.issued_at)
+        for row in sorted((*case.commands.values(), *obeyed), key=lambda each: -each.issued_at)
     ]
 
 

@@ -72,3 +72,16 @@ async def test_every_command_is_on_exactly_one_of_the_pages(tmp_path: Path) -> N
             address = f"/commands?cursor={found['next']}" if found["next"] else ""
     assert len(seen) == 230
     assert set(seen) == {f"c-{n}" for n in range(230)}
+
+
+async def test_the_page_of_a_session_has_the_holds_that_its_guard_obeys_and_no_others(tmp_path: Path) -> None:
+    topics = Topics()
+    hold = topics.command("pause", None, AT, scope="agent", agent_id="coder-7")
+    other = topics.command("pause", None, AT + 500, scope="agent", agent_id="coder-8")
+    told = [hold, other, topics.ack("applied", hold, "s-1", AT + 300)]
+    async with following(tmp_path, told, AT + 60_000) as reader:
+        # No broker answers: what stands in memory is shown all the same.
+        found: Any = await reader.json("/session?id=s-1&dialog=pause")
+    [command] = found["session"]["commands"]
+    assert command["command_id"] == (hold.fields or {})["command_id"]
+    assert [each["stage"] for each in command["stages"]] == ["asked", "received", "in effect"]
