@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import orjson
@@ -10,12 +10,14 @@ import orjson
 from streams.console.inbox.terms import duration_of
 from streams.console.paging import newest_first
 from streams.console.read_model.model import ReadModel
-from streams.console.read_model.rows import ActionRow
+from streams.console.read_model.rows import ActionRow, EpisodeRow
+from streams.console.read_model.triage import subject_of
 from streams.control.audit import AuditKind
 from streams.core.domain.text.printable import printable
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
 
+_NO_EPISODE: Final = subject_of("")
 KINDS: Final = tuple(map(str, AuditKind))
 
 
@@ -42,7 +44,8 @@ def action_list(model: ReadModel, query: Mapping[str, str], now: int) -> dict[st
         and (since is None or row.at >= since)
     ]
     shown, paged = newest_first(found, lambda row: row.at, lambda row: row.id, query.get("cursor", ""))
-    return {"rows": list(map(_row, shown)), **paged._asdict(), "kinds": KINDS}
+    rows = [{**_row(row), "session_id": session_of(row, model.episode)} for row in shown]
+    return {"rows": rows, **paged._asdict(), "kinds": KINDS}
 
 
 _DID: Final = {
@@ -80,13 +83,37 @@ def did(kind: str, request: str | None) -> str:
     ... )
     ('acknowledged', 'logged in', 'asked to pause', 'x')
     """
-    try:
-        asked = orjson.loads(request or "{}")
-    except orjson.JSONDecodeError:
-        asked = None
-    asked = asked if isinstance(asked, dict) else {}
+    asked = _request(request)
     word = asked.get("do") or asked.get("action")
     return _WORDS.get(word if isinstance(word, str) else "") or _DID.get(kind, kind)
+
+
+def _request(text: str | None) -> Mapping[str, Any]:
+    """Return what was asked for; nothing of what is no JSON object, as others than a console may write it."""
+    try:
+        asked = orjson.loads(text or "{}")
+    except orjson.JSONDecodeError:
+        return {}
+    return asked if isinstance(asked, dict) else {}
+
+
+def session_of(row: ActionRow, episode: Callable[[str], EpisodeRow | None]) -> str | None:
+    """Return the session that an action is about, None if it is about none, or about one that is not known.
+
+    Args:
+        row: Action of the audit.
+        episode: Returns the episode with an id, as far as it is known.
+    """
+    match row.kind:
+        case "command":
+            is_one = _request(orjson.loads(row.body).get("request")).get("session_id") == row.target
+            return row.target if is_one else None
+        case "triage":
+            about = episode(row.target)
+            if about is not None:
+                return about.session_id
+            return row.target.removeprefix(_NO_EPISODE) if row.target.startswith(_NO_EPISODE) else None
+    return None
 
 
 def _row(row: ActionRow) -> dict[str, Any]:

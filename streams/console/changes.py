@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import orjson
 
-from streams.console.action_list import did
+from streams.console.action_list import did, session_of
 from streams.console.inbox.terms import duration_of
 from streams.console.paging import newest_first
 from streams.console.read_model.episode import event_of
@@ -84,7 +84,8 @@ def changes(
     began = [row for row in looped if (row.loop_ts or 0) >= since]
     over = [row for row in looped if not row.open and row.seen_ts >= since]
     acted = [row for row in actions if row.at >= since and row.kind not in _NO_CHANGE]
-    found = [*map(_began, began), *map(_ended, over), *map(_acted, acted)]
+    known = {row.episode_id: row for row in looped}
+    found = [*map(_began, began), *map(_ended, over), *(_acted(row, known.get) for row in acted)]
     shown, paged = newest_first(found, lambda row: row.at, lambda row: row.id, cursor)
     return {
         "rows": [row._asdict() for row in shown],
@@ -120,8 +121,8 @@ def _of_session(row: EpisodeRow, at: int, change_id: str, tone: str, what: str) 
     return Change(at, change_id, tone, row.agent_id, what, row.session_id, "", row.session_id)
 
 
-def _acted(row: ActionRow) -> Change:
+def _acted(row: ActionRow, episode: Callable[[str], EpisodeRow | None]) -> Change:
     what = did(row.kind, orjson.loads(row.body).get("request"))
-    session_id = row.target if row.kind == "command" else None
+    session_id = session_of(row, episode)
     tone = "low" if row.result in ("accepted", "") else "medium"
     return Change(row.at, row.id, tone, row.who, what, row.target, row.why, session_id)

@@ -47,6 +47,7 @@ async def test_the_newest_action_is_first_with_who_why_and_what(tmp_path: Path) 
     assert (newest["target"], newest["why"], newest["request"]) == ("s-1", "it loops", '{"action":"pause"}')
     assert "&lt;i&gt;vic&lt;/i&gt;" in page
     assert "begun" in page
+    assert [row["session_id"] for row in found["rows"]] == [None, None, None], "the request names none"
     assert [row["did"] for row in found["rows"]] == ["asked to pause", "was refused", "logged in"]
 
 

@@ -19,7 +19,7 @@ def said(board: Board, since: int) -> tuple[list[str], str]:
     model = board.model
     episodes = [case.current(row) for case in model.cases.values() for row in case.episodes.values()]
     found = changes(episodes, model.ledger.actions.values(), since, "")
-    return [f"{row['who']} {row['what']}" for row in found["rows"]], found["lead"]
+    return [f"{row['session_id']} {row['what']}" for row in found["rows"]], found["lead"]
 
 
 def test_loops_that_began_and_ended_and_what_people_did_are_told_newest_first() -> None:
@@ -33,7 +33,8 @@ def test_loops_that_began_and_ended_and_what_people_did_are_told_newest_first() 
     board.work("s-2", 9)
     board.triage("ack", board.model.cases["s-2"].newest_episode(is_open=False).episode_id)  # type: ignore[union-attr]
     rows, lead = said(board, since)
-    assert rows[0].endswith("acknowledged")
+    assert rows[0] == "s-2 acknowledged"
+    assert changes([], board.model.ledger.actions.values(), since, "")["rows"][0]["session_id"] is None
     assert sorted(row.partition(" ")[2].partition(";")[0].partition(":")[0] for row in rows[1:]) == [
         "began to loop",
         "began to loop",
