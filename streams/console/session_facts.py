@@ -45,9 +45,9 @@ class LoopCourse:
             if fields["level"] == Level.LOOP and fields["episode_id"] != self._loop:
                 self._loop = fields["episode_id"]
                 self.loops += 1
-        verdict = record["eddy"].get("verdict") or {}
-        if (episode := verdict.get("episode")) is not None and self.latest is not None:
-            self.latest = {**self.latest, **episode}
+        verdict, latest = record["eddy"].get("verdict") or {}, self.latest
+        if latest is not None and verdict.get("episode") and latest["episode_id"] == verdict["episode_id"]:
+            self.latest = {**latest, **verdict["episode"]}
 
 
 def session_facts(session_id: str, newest: RecordStep | None, course: LoopCourse) -> dict[str, Any]:

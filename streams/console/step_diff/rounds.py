@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from streams.console.step import RecordStep
@@ -88,22 +89,41 @@ def _compared(rounds: Sequence[Sequence[RecordStep]]) -> tuple[tuple[str, ...], 
         return (), ()
     constant: list[str] = []
     varies: list[str] = []
+    columns = [[_said(step) for step in column] for column in zip(*rounds, strict=True)]
     for name in _COMPARED:
-        places = [{str(_compared_as(step)[name]) for step in column} for column in zip(*rounds, strict=True)]
-        if places == [{"None"}] * len(places):
-            continue
-        (constant if all(len(values) == 1 for values in places) else varies).append(name)
+        places = [[said[name] for said in column] for column in columns]
+        if any(value is not None for values in places for value in values):
+            (constant if all(_is_one(name, values) for values in places) else varies).append(name)
     return tuple(constant), tuple(varies)
 
 
-def _compared_as(step: RecordStep) -> dict[str, Any]:
-    said = _said(step)
-    return {
-        **said,
-        "arguments": None if said["arguments"] is None else canonical(str(said["arguments"])),
-        "result": None if said["result"] is None else normalise_result(str(said["result"])),
-        "error": None if said["error"] is None else normalise_result(str(said["error"])),
-    }
+def _is_one(name: str, values: Sequence[Any]) -> bool:
+    """Tell whether the detector takes values for the same; most are the same as they came, or soon differ."""
+    first = values[0]
+    as_compared = _AS_COMPARED.get(name)
+    return all(
+        value == first
+        or (
+            as_compared is not None
+            and value is not None
+            and first is not None
+            and as_compared(str(value)) == as_compared(str(first))
+        )
+        for value in values
+    )
+
+
+@lru_cache(maxsize=1_024)
+def _normalised(text: str) -> str | None:
+    """Return a result as it is compared: a page is made again with each record, mostly of the same ones."""
+    return normalise_result(text)
+
+
+_AS_COMPARED: Final[Mapping[str, Callable[[str], str | None]]] = {
+    "arguments": canonical,
+    "result": _normalised,
+    "error": _normalised,
+}
 
 
 def _said(step: RecordStep) -> dict[str, Any]:

@@ -40,6 +40,12 @@ DIALOGS: Final = frozenset({"pause", "abort", "note", "budget"})
 LOOP_START: Final = "loop"
 """In an address, the step at which the newest loop began."""
 
+_WHOLE: Final = ("first_ts", "last_ts", "records")
+"""Figures of all records, which no single one of them has."""
+
+_PATIENCE_S: Final = 2.0
+"""How long a page waits for the steps of a session that is in memory."""
+
 _AXES: Final = frozenset({"step", "time"})
 """What the strips of the scores are drawn over."""
 
@@ -65,7 +71,7 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
             raise ConfigurationError(f"There is no tab {printable(tab, 40)}.")
         now = console.clock()
         known = console.board.session(session_id, now)
-        selected = await _selected(console, query, session_id, known)
+        selected = await _selected(console, query, session_id, known) if tab == "steps" else None
         before = _number(query.get("before"), "before") or _around(selected, known)
         # Scores and evidence are about all that is held; a page of steps is enough to read.
         limit = MOST_STEPS if tab == "steps" else 2_000
@@ -228,13 +234,6 @@ def _facts(session_id: str, found: Steps, known: Mapping[str, Any] | None) -> di
         facts["known"] = facts["records"] is not None
         facts["sampled"] = bool(more.get("sampled")) and not found.steps
     return facts
-
-
-_WHOLE: Final = ("first_ts", "last_ts", "records")
-"""Figures of all records, which no single one of them has."""
-
-_PATIENCE_S: Final = 2.0
-"""How long a page waits for the steps of a session that is in memory."""
 
 
 def _steps(
