@@ -47,7 +47,7 @@ class Lives(Protocol):
         """How far back history goes."""
 
 
-class Keeping:
+class ArchiveFlush:
     """Brings what changed into the archive.
 
     Args:

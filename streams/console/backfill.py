@@ -7,7 +7,7 @@ from typing import Final
 
 from streams.console.intake import ReadModelIntake
 from streams.console.marks import ReadMarks
-from streams.console.read_plan import WAYS, Way
+from streams.console.read_plan import READ_PLAN, ReadStart
 from streams.core.domain.topic import Topic
 from streams.kafka.client import Brokers
 
@@ -65,7 +65,9 @@ class Backfill:
     def _names(self) -> list[str]:
         known = {topic for topic, _ in self._marks.spans}
         return [
-            name for name, topic in self._topics.items() if topic in known and WAYS[topic] is Way.NEWEST_FIRST
+            name
+            for name, topic in self._topics.items()
+            if topic in known and READ_PLAN[topic] is ReadStart.NEWEST_FIRST
         ]
 
     async def _slice(self, name: str, begin: int, floor: dict[int, int]) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from schemas.codec import Codec, Decoder, UndecodableError
 from schemas.json_reader import read_json
 from schemas.wire_format import Headers
-from streams.console.read_plan import WAYS
+from streams.console.read_plan import READ_PLAN
 from streams.core.domain.topic import Topic
 from streams.core.domain.unreadable import Unreadable
 from streams.core.errors import InfrastructureError
@@ -172,7 +172,7 @@ class _Documents:
 def _decoders(codec: Codec) -> dict[Topic, Decoder | _Documents]:
     """Return how the values of each topic are read; those of dead letters and of marks are not."""
     found: dict[Topic, Decoder | _Documents] = {topic: _Documents() for topic in _DOCUMENTS}
-    for topic in WAYS:
+    for topic in READ_PLAN:
         if topic not in _DOCUMENTS and topic not in _WHOLE:
             found[topic] = codec.decoder(f"{topic}-value")
     return found

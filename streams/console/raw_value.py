@@ -26,7 +26,7 @@ from streams.kafka.stored import Stored
 
 Audited = Callable[[AuditRecord], Awaitable[None]]
 
-WAYS: Final = ("text", "hex", "json", "file")
+FORMS: Final = ("text", "hex", "json", "file")
 _CHANCE_BYTES: Final = 10
 
 
@@ -57,8 +57,8 @@ async def shown_value(
     """
     who: Identity = request["who"]
     way, page = request.query.get("as", "text"), request.query.get("page", "1")
-    if way not in WAYS:
-        raise ConfigurationError(f"as in the address is one of {', '.join(WAYS)}, not {printable(way, 40)}.")
+    if way not in FORMS:
+        raise ConfigurationError(f"as in the address is one of {', '.join(FORMS)}, not {printable(way, 40)}.")
     if not (page.isascii() and page.isdecimal() and len(page) < 7 and int(page)):
         raise ConfigurationError("page in the address must be the number of a page, from 1.")
     if way == "file" and console.redaction.hides(who.role):

@@ -12,7 +12,7 @@ from streams.console.read_model.table import RowTable
 from streams.core.domain.topic import Topic
 
 
-class Way(Enum):
+class ReadStart(Enum):
     """Where the reading of a topic begins."""
 
     NEWEST_FIRST = auto()
@@ -22,7 +22,7 @@ class Way(Enum):
 
 
 #: How each topic is read.
-WAYS: Final[Mapping[Topic, Way]] = MappingProxyType(
+READ_PLAN: Final[Mapping[Topic, ReadStart]] = MappingProxyType(
     dict.fromkeys(
         (
             Topic.SESSION_ALERTS,
@@ -31,7 +31,7 @@ WAYS: Final[Mapping[Topic, Way]] = MappingProxyType(
             Topic.SHADOW_DIFFERENCES,
             Topic.DEAD_LETTERS,
         ),
-        Way.NEWEST_FIRST,
+        ReadStart.NEWEST_FIRST,
     )
     | dict.fromkeys(
         (
@@ -48,7 +48,7 @@ WAYS: Final[Mapping[Topic, Way]] = MappingProxyType(
             Topic.DETECTOR_CONFIG,
             Topic.SHADOW_CONFIG,
         ),
-        Way.FROM_BEGINNING,
+        ReadStart.FROM_BEGINNING,
     )
 )
 

@@ -13,14 +13,14 @@ from schemas.codec import Codec
 from streams.console.archive.archive import ArchiveDamagedError
 from streams.console.archive.restoring import restored
 from streams.console.archive.row_store import RowStore
-from streams.console.archive_flush import Keeping
+from streams.console.archive_flush import ArchiveFlush
 from streams.console.backfill import Backfill
 from streams.console.intake import Fold, ReadModelIntake
 from streams.console.marks import ReadMarks
 from streams.console.read_model.rows import Row, WatermarkRow
 from streams.console.read_model.table import RowTable
 from streams.console.read_model.tables import WATERMARK
-from streams.console.read_plan import SOURCES, WAYS, Way
+from streams.console.read_plan import READ_PLAN, SOURCES, ReadStart
 from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError
 from streams.kafka.client import Brokers
@@ -75,7 +75,7 @@ class FollowerSettings:
         index: ``all`` reads the topic of enriched records; else sessions are known by what is told of them.
         from_beginning: Whether everything is read that there is, as on brokers that find no offset by time.
         topics: Topics that are to be read.
-        recent_ms: How far back the first reading of a topic goes, where that is not as `WAYS` says.
+        recent_ms: How far back the first reading of a topic goes, where that is not as `READ_PLAN` says.
     """
 
     history_days: int = 7
@@ -83,7 +83,7 @@ class FollowerSettings:
     live_max: int = 200_000
     index: Literal["all", "alerts", "off"] = "all"
     from_beginning: bool = False
-    topics: frozenset[Topic] = frozenset(WAYS)
+    topics: frozenset[Topic] = frozenset(READ_PLAN)
     recent_ms: Mapping[Topic, int] = field(default_factory=dict)
 
 
@@ -123,13 +123,15 @@ class TopicFollower:
         self.archive = archive
         self._settings = settings
         self._clock = clock
-        self._topics = {brokers.topic(topic): topic for topic in WAYS if self._reads(topic)}
+        self._topics = {brokers.topic(topic): topic for topic in READ_PLAN if self._reads(topic)}
         self._names = {topic: name for name, topic in self._topics.items()}
         self._marks = ReadMarks()
         self._restored = False
         self._recent = 0
         self.intake = ReadModelIntake(model, codec, self._topics)
-        self._keeping = Keeping(model, archive, lambda: list(self._marks.rows(self._names)), settings, clock)
+        self._flush = ArchiveFlush(
+            model, archive, lambda: list(self._marks.rows(self._names)), settings, clock
+        )
         self.history_from: int | None = None
         self.listeners: list[Callable[[], None]] = []
         self._ends: dict[tuple[Topic, int], int] = {}
@@ -199,7 +201,7 @@ class TopicFollower:
 
     async def kept(self) -> None:
         """Bring what was folded into the archive, now."""
-        await self._keeping.flush()
+        await self._flush.flush()
 
     # -- reading
 
@@ -245,7 +247,7 @@ class TopicFollower:
                 ", ".join(sorted(self._names[topic] for topic in again & source.topics)),
             )
             dropped = [topic for topic in source.topics if topic in self._names]
-            await self._keeping.drop(source.tables, [self._names[topic] for topic in dropped])
+            await self._flush.drop(source.tables, [self._names[topic] for topic in dropped])
             self._marks.drop(dropped)
             self._restored = False
 
@@ -268,7 +270,7 @@ class TopicFollower:
             if not new:
                 continue
             offsets = dict.fromkeys(new, 0)
-            is_bounded = topic in deep or WAYS[topic] is Way.NEWEST_FIRST
+            is_bounded = topic in deep or READ_PLAN[topic] is ReadStart.NEWEST_FIRST
             if is_bounded and not self._settings.from_beginning:
                 recent = await self._brokers.offsets_at(name, now - deep.get(topic, _RECENT_MS))
                 offsets |= {partition: recent.get(partition, 0) for partition in new}
@@ -283,7 +285,7 @@ class TopicFollower:
                 self._backfill(),
                 self._catch_up(layout),
                 self._watch(layout),
-                self._keeping.run(),
+                self._flush.run(),
             )
         ]
         try:
@@ -294,7 +296,7 @@ class TopicFollower:
             await asyncio.gather(*reading, return_exceptions=True)
             # Damage shows again where it is dealt with; a disk that takes nothing must not keep the process.
             with contextlib.suppress(ArchiveDamagedError, TimeoutError):
-                await asyncio.wait_for(self._keeping.flush(), _LAST_FLUSH_SECONDS)
+                await asyncio.wait_for(self._flush.flush(), _LAST_FLUSH_SECONDS)
         for task in done:
             task.result()
 
@@ -387,7 +389,7 @@ class TopicFollower:
     def _rebuild(self, error: ArchiveDamagedError) -> None:
         """Begin with an empty archive: what is in memory is written, and history is read again."""
         self.archive.rebuild(error)
-        self._keeping.start_over()
+        self._flush.start_over()
         self._marks = ReadMarks()
 
     def _tell(self) -> None:

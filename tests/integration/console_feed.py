@@ -17,7 +17,7 @@ from streams.console.intake import ReadModelIntake
 from streams.console.read_model.model import ReadModel
 from streams.console.read_model.rows import Row
 from streams.console.read_model.tables import TABLES, WATERMARK
-from streams.console.read_plan import WAYS
+from streams.console.read_plan import READ_PLAN
 from streams.console.topic_follower import FollowerSettings, TopicFollower
 from streams.core.domain.outgoing import Outgoing
 from streams.core.domain.topic import Topic
@@ -86,7 +86,7 @@ async def running(
 async def caught_up(brokers: Brokers, feed: TopicFollower) -> None:
     """Wait until a feed has folded all that there is."""
     ends: dict[tuple[Topic, int], int] = {}
-    for topic in WAYS:
+    for topic in READ_PLAN:
         async for stored in brokers.read(brokers.topic(topic)):
             ends[topic, stored.partition] = stored.offset + 1
 
@@ -119,7 +119,7 @@ async def publish(
 
 async def reference(brokers: Brokers) -> set[tuple[str, Row]]:
     """Return the rows of all that the topics hold, folded partition by partition."""
-    names = {brokers.topic(topic): topic for topic in WAYS}
+    names = {brokers.topic(topic): topic for topic in READ_PLAN}
     model = EveryValue()
     intake = ReadModelIntake(model, Codec.bundled(), names)
     for name in names:

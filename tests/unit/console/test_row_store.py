@@ -2,7 +2,7 @@
 
 from streams.console.archive.restoring import restored
 from streams.console.archive.row_store import NothingKept
-from streams.console.archive_flush import Keeping
+from streams.console.archive_flush import ArchiveFlush
 from streams.console.read_model.tables import SESSION
 from streams.console.topic_follower import FollowerSettings
 from tests.unit.console.told import folded, published
@@ -13,7 +13,7 @@ LATER = 4_000_000_000_000
 async def test_what_changed_is_passed_over_so_that_silent_sessions_are_forgotten() -> None:
     model = folded(published())
     sessions = len(model.cases)
-    keeping = Keeping(model, NothingKept(), list, FollowerSettings(), lambda: LATER)
+    keeping = ArchiveFlush(model, NothingKept(), list, FollowerSettings(), lambda: LATER)
     assert model.forget(LATER) == 0  # all of it waits to be kept
     await keeping.flush()
     await keeping.drop([SESSION], ["session-alerts"])
