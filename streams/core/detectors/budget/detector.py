@@ -26,10 +26,9 @@ class BudgetPresentation(Presentation):
     def meaning(self, fields: Fields) -> Meaning:
         """Return that a budget is serious if a session that reports its progress has used it up."""
         emergency = fields["emergency"]
-        return Meaning(
-            serious=emergency is not None and (emergency == "approved" or granted(fields)["exhausted"]),
-            fired=None if emergency is None else ("A6", emergency),
-        )
+        serious = emergency is not None and (emergency == "approved" or granted(fields)["exhausted"])
+        word = "extended" if emergency == "approved" else "used up"
+        return Meaning(serious=serious, fired=("A6", word) if serious else None)
 
     def sentence(self, fields: Fields) -> str:
         """Return what became of the budgets."""
@@ -38,8 +37,14 @@ class BudgetPresentation(Presentation):
             case {"emergency": "approved"}:
                 return f"near its goal, the budget was used up; extended to {steps}, {tokens}"
             case {"emergency": "denied"}:
-                spent = steps if fields["steps_remaining"] == 0 else tokens
-                return f"the budget of {spent} is used up after {fields['total_progress']:.0%} of the task"
+                given = granted(fields)
+                spent = steps if (given if given["exhausted"] else fields)["steps_remaining"] == 0 else tokens
+                at = (
+                    f" after {fields['total_progress']:.0%} of the task"
+                    if fields["velocity"] is not None
+                    else ""
+                )
+                return f"the budget of {spent} is used up{at}"
             case {"adjusted_by": None}:
                 return f"the budget is enough again: {steps}, {tokens}"
             case _:

@@ -27,8 +27,9 @@ def budget(**more: Any) -> dict[str, Any]:
     ("fields", "text"),
     [
         (budget(emergency="denied"), "the budget of 50 steps is used up after 40% of the task"),
+        (budget(emergency="denied", velocity=None, steps_budget=9), "the budget of 9 steps is used up"),
         (
-            budget(emergency="denied", steps_remaining=5),
+            budget(emergency="denied", steps_remaining=5, tokens_remaining=0),
             "the budget of 100,000 tokens is used up after 40% of the task",
         ),
         (
@@ -62,5 +63,8 @@ def test_serious_is_a_used_up_budget_that_somebody_set_or_progress_moved(
 
 
 def test_a_budget_fires_when_it_is_used_up() -> None:
-    assert BudgetPresentation().meaning(budget(emergency="denied")).fired == ("A6", "denied")
+    assert BudgetPresentation().meaning(budget(emergency="denied")).fired == ("A6", "used up")
+    assert BudgetPresentation().meaning(budget(emergency="denied", velocity=None)).fired is None, (
+        "nobody set it"
+    )
     assert BudgetPresentation().meaning(budget(adjusted_by=0.5)).fired is None
