@@ -18,6 +18,9 @@ _COOKIE: Final = "eddy-looked"
 #: Who loads the page again within this time is still looking.
 _SAME_LOOK_MS: Final = 30 * 60_000
 _KEPT_S: Final = 90 * 86_400
+#: The newest loops of the archive that a page looks at.
+_MOST: Final = 20_000
+_SINCE: Final = 'WHERE "loop_ts" >= ? OR "seen_ts" >= ? ORDER BY "seen_ts" DESC LIMIT ?'
 
 
 def routes(console: Console) -> Sequence[web.RouteDef]:
@@ -30,7 +33,7 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
             since = since_of(request.query, before, now)
         except ConfigurationError as error:
             since, problem = since_of({}, None, now), str(error)
-        kept = await board.archived(EPISODE, 'WHERE "loop_ts" >= ? OR "seen_ts" >= ?', (since, since))
+        kept = await board.archived(EPISODE, _SINCE, (since, since, _MOST))
         rows = {row.episode_id: row for row in kept if isinstance(row, EpisodeRow)}
         for case in board.model.cases.values():
             rows |= {each.episode_id: case.current(each) for each in case.episodes.values()}
