@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from streams.console.archive.archive import Archive
 from streams.console.changes import changes, since_of
+from streams.console.read_model.tables import EPISODE
 from streams.core.errors import ConfigurationError
 from tests.unit.console.agents import HOUR_MS, Board
 from tests.unit.console.following import following
@@ -68,3 +70,18 @@ async def test_the_page_has_rows_escapes_names_and_remembers_when_it_was_looked_
     assert "is no duration" in wrong
     assert answer.headers["Set-Cookie"].startswith("eddy-looked=")
     assert "HttpOnly" in answer.headers["Set-Cookie"]
+
+
+async def test_a_loop_of_a_session_that_left_memory_is_on_the_page_too(tmp_path: Path) -> None:
+    board = Board()
+    board.loop("gone", 6)
+    row = board.model.cases["gone"].newest_episode(is_open=True)
+    assert row is not None
+    archive = Archive(tmp_path / "archive")
+    archive.save([(EPISODE, row)], []).result()
+    archive.close()
+    async with following(tmp_path, [], board.now + 1_000) as reader:
+        found: Any = await reader.json("/changes?since=1h")
+        later: Any = await reader.json("/changes?since=1s")
+    assert [each["session_id"] for each in found["rows"]] == ["gone"]
+    assert later["rows"] == []
