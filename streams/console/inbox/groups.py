@@ -1,4 +1,4 @@
-"""Rows of one cause together: the same rule with the same signatures, in whatever sessions."""
+"""Rows of one cause together: the same rule with the same tools, in whatever sessions."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from streams.core.domain.text.counting import count
 MOST_SESSIONS: Final = 1_000
 
 _HOW: Final = {
-    "R1": "with the same call",
-    "R2": "in the same steps",
+    "R1": "again and again",
+    "R2": "round and round",
     "R3": "with the same error",
     "R4": "with the same result",
     "R5": "with nearly the same call",

@@ -80,7 +80,7 @@ class EpisodeRow(NamedTuple):
 
     ``seen_offset`` is the offset of the record at which its newest event was published; ``at_open`` is as of
     the first published event, ``at_loop`` as of the first one of level LOOP. ``cause_key`` is equal where the
-    rule and the set of signatures are. ``reopened_place`` is the newest record that reopened it. ``stuck`` is
+    rule and the set of tools are. ``reopened_place`` is the newest record that reopened it. ``stuck`` is
     a JSON object: the evidence of an episode by R7.
     """
 
