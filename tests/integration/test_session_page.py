@@ -13,6 +13,7 @@ from tests.integration.console_operator import Operator
 from tests.integration.load import decision, keyed
 from tests.integration.stage import Stage
 from tests.integration.test_job_page import console
+from tests.integration.worker_process import PATIENCE_SECONDS
 from tests.network import Link
 
 pytestmark = pytest.mark.integration
@@ -39,7 +40,7 @@ def steps(session_id: str, count: int) -> Iterator[dict[str, Any]]:
 
 async def shows(operator: Operator, session_id: str, records: int) -> None:
     """Wait until a console has read a session."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             rows = (await operator.reads_json("/sessions"))["rows"]
             done = {row["session_id"]: (row["records"], row["tokens"]) for row in rows}
