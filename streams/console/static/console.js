@@ -153,8 +153,8 @@ async function act(form, submitter) {
     if (!answer.ok) throw new Error([said.detail || said.title, said.do].filter(Boolean).join(" "));
     form.closest("dialog")?.close();
     const text = said.visible === false ? "Accepted, not yet visible." : said.said || "Done.";
-    toast(text, said.undo ? undoing(form.action, said.undo) : null);
-    if (form.closest("tr")) show(form, text, said.undo);
+    const restore = form.closest("tr") ? show(form, text, said.undo) : undefined;
+    toast(text, said.undo ? undoing(form.action, said.undo, restore) : null);
     document.dispatchEvent(new CustomEvent("eddy-acted", { detail: said }));
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
@@ -165,13 +165,20 @@ async function act(form, submitter) {
   }
 }
 
-/** Say in its row what was done, before the server sends the row anew. @param {HTMLFormElement} form @param {string} text @param {any} undo */
+/**
+ * Say in its row what was done, before the server sends the row anew; return what takes that back.
+ * @param {HTMLFormElement} form
+ * @param {string} text
+ * @param {any} undo
+ */
 function show(form, text, undo) {
   const acted = document.createElement("span");
+  const restore = () => acted.replaceWith(form);
   acted.className = "acted";
   acted.textContent = text;
-  if (undo) acted.append(" ", undoing(form.action, undo, () => acted.replaceWith(form)));
+  if (undo) acted.append(" ", undoing(form.action, undo, restore));
   form.replaceWith(acted);
+  return restore;
 }
 
 /**
