@@ -10,6 +10,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -21,6 +22,7 @@ from streams.core.errors import ConfigurationError, DamagedStateError
 from streams.core.policy.standing import standing
 from streams.core.policy.state_size import StateLimit
 from streams.formats.content import Content
+from streams.kafka.open_transactions import transaction_owner
 from streams.observe.client_errors import ClientErrors
 from streams.observe.logs import logging_config
 from streams.observe.readings import Readings
@@ -308,6 +310,7 @@ def observe(
     health = Health(
         app,
         brokers,
+        partial(transaction_owner, app.options.connection),
         stall_timeout_s=settings.stall_timeout_s,
         restore_timeout_s=settings.restore_timeout_s,
     )

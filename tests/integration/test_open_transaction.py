@@ -35,7 +35,7 @@ async def test_an_open_transaction_of_others_holds_its_partition_alone_and_is_na
         await stage.send(records)
         others = sum(partition != 0 for partition, _ in records)
         await worker.has_processed(others)
-        named = "decision-logs[0] waits for another producer, which has left a transaction open for"
+        named = "decision-logs[0] waits for the producer with the transactional id a-stranger, since offset "
         await until(lambda: named in worker.log, PATIENCE_SECONDS, "its name", worker)
         # Twice as long as a partition may stand still.
         await until(lambda: worker.log.count(named) > 1, PATIENCE_SECONDS, "its name again", worker)

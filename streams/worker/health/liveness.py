@@ -7,13 +7,14 @@ broker answers a restart would not help: the worker is not ready, and lives.
 
 from __future__ import annotations
 
+import asyncio
 import faulthandler
 import logging
 import os
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -47,6 +48,9 @@ class _Wait:
     polls: int
 
 
+TransactionOwner = Callable[[str, int], Awaitable[str | None]]
+
+
 class BrokerHealth(Protocol):
     """Who knows whether brokers answer."""
 
@@ -60,12 +64,19 @@ class Health:
     Args:
         app: The app that is looked at.
         brokers: Asked first: of what they do not answer nothing is known.
+        owner: Returns whose open transaction a partition waits for.
         stall_timeout_s: Lag of a partition without progress for so long is a stall; so is a stop.
         restore_timeout_s: A rebalance with its restore may take so long.
     """
 
     def __init__(
-        self, app: RunApp, brokers: BrokerHealth, *, stall_timeout_s: float, restore_timeout_s: float
+        self,
+        app: RunApp,
+        brokers: BrokerHealth,
+        owner: TransactionOwner,
+        *,
+        stall_timeout_s: float,
+        restore_timeout_s: float,
     ) -> None:
         self._app = app
         self._brokers = brokers
@@ -74,7 +85,7 @@ class Health:
         self._not_ready_since = time.monotonic()
         self._idle_at: dict[tuple[str, int], float] = {}
         self._waits_from: dict[tuple[str, int], _Wait] = {}
-        self._transactions = OpenTransactions()
+        self._transactions = OpenTransactions(owner)
 
     def ready(self) -> HealthAnswer:
         """Whether state is restored and records are being processed."""
@@ -161,11 +172,16 @@ class OpenTransactions:
 
     No restart helps: whoever reads committed records only waits, until the producer ends its transaction or
     the brokers do so after its `transaction.timeout.ms`.
+
+    Args:
+        owner: Returns whose transaction it is, None if the brokers do not say.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, owner: TransactionOwner) -> None:
+        self._owner = owner
         self._since: dict[tuple[str, int], float] = {}
         self._said: dict[tuple[str, int], float] = {}
+        self._asking: set[asyncio.Task[None]] = set()
 
     def noted(self, held: Mapping[tuple[str, int], int], now: float) -> str:
         """Log what waits for long, and what no longer does; return it for the answer of a health check.
@@ -185,19 +201,23 @@ class OpenTransactions:
             words.append(f"{topic}[{number}]: {count(records, 'record')} for {waited:.0f} s")
             if waited >= max(_PATIENCE_S, 2 * self._said.get(partition, 0.0)):
                 self._said[partition] = waited
-                log.warning(
-                    "%s[%d] waits for another producer, which has left a transaction open for %.0f s: %s "
-                    "after it cannot be read. The other partitions go on. `kafka-transactions.sh "
-                    "describe-producers --topic %s --partition %d` names the producer; the brokers end the "
-                    "transaction after its transaction.timeout.ms.",
-                    topic,
-                    number,
-                    waited,
-                    count(records, "record"),
-                    topic,
-                    number,
-                )
+                asking = asyncio.get_running_loop().create_task(self._warn(topic, number, waited, records))
+                self._asking.add(asking)
+                asking.add_done_callback(self._asking.discard)
         return f"; wait for an open transaction of another producer: {', '.join(words)}" if words else ""
+
+    async def _warn(self, topic: str, number: int, waited: float, records: int) -> None:
+        whose = await self._owner(topic, number) or "another producer"
+        log.warning(
+            "%s[%d] waits for %s, which has left a transaction open for %.0f s: %s after it cannot be read. "
+            "The other partitions go on. End that producer, or wait: the brokers end its transaction after "
+            "its transaction.timeout.ms.",
+            topic,
+            number,
+            whose,
+            waited,
+            count(records, "record"),
+        )
 
 
 class Watchdog:
