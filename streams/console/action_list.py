@@ -11,7 +11,7 @@ from streams.console.inbox.terms import duration_of
 from streams.console.paging import newest_first
 from streams.console.read_model.model import ReadModel
 from streams.console.read_model.rows import ActionRow, EpisodeRow
-from streams.console.read_model.triage import subject_of
+from streams.console.read_model.triage import request_asked, subject_of
 from streams.control.audit import AuditKind
 from streams.core.domain.text.printable import printable
 from streams.core.domain.topic import Topic
@@ -83,18 +83,9 @@ def did(kind: str, request: str | None) -> str:
     ... )
     ('acknowledged', 'logged in', 'asked to pause', 'x')
     """
-    asked = _request(request)
+    asked = request_asked(request)
     word = asked.get("do") or asked.get("action")
     return _WORDS.get(word if isinstance(word, str) else "") or _DID.get(kind, kind)
-
-
-def _request(text: str | None) -> Mapping[str, Any]:
-    """Return what was asked for; nothing of what is no JSON object, as others than a console may write it."""
-    try:
-        asked = orjson.loads(text or "{}")
-    except orjson.JSONDecodeError:
-        return {}
-    return asked if isinstance(asked, dict) else {}
 
 
 def session_of(row: ActionRow, episode: Callable[[str], EpisodeRow | None]) -> str | None:
@@ -106,7 +97,7 @@ def session_of(row: ActionRow, episode: Callable[[str], EpisodeRow | None]) -> s
     """
     match row.kind:
         case "command":
-            is_one = _request(orjson.loads(row.body).get("request")).get("session_id") == row.target
+            is_one = request_asked(orjson.loads(row.body).get("request")).get("session_id") == row.target
             return row.target if is_one else None
         case "triage":
             about = episode(row.target)

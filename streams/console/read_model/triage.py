@@ -90,7 +90,7 @@ def triage_of(fields: Fields, source: StoredSource) -> TriageRow | None:
     """Return what an action says about an episode, None if it says nothing about one."""
     if fields["kind"] != "triage" or fields.get("result") != "accepted" or not fields.get("target"):
         return None
-    request = _request(fields.get("request"))
+    request = request_asked(fields.get("request"))
     at = place(source.partition, source.offset)
     row = TriageRow(
         episode_id=fields["target"],
@@ -130,7 +130,8 @@ def triage_of(fields: Fields, source: StoredSource) -> TriageRow | None:
             return None
 
 
-def _request(text: str | None) -> dict[str, Any]:
+def request_asked(text: str | None) -> dict[str, Any]:
+    """Return what an action asked for, nothing of what is no JSON object: others may write the audit too."""
     try:
         request = orjson.loads(text or "{}")
     except orjson.JSONDecodeError:
