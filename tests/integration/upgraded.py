@@ -119,6 +119,7 @@ class _Relay:
     """The states that the first version left, of sessions that this version has not judged."""
     _sessions: dict[int, Sessions] = field(default_factory=dict)
     _found: dict[tuple[str, Written], list[int]] = field(default_factory=dict)
+    _left_out: set[tuple[str, int]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         for topic, records in self.outputs.items():
@@ -165,17 +166,28 @@ class _Relay:
             self._wanted[topic][name] = written_as(out)
 
     def _once_more(self, topic: str, earlier: Stored, made: Stored | None) -> None:
-        """Allow what the first version has written of a record that this version has judged, if it has."""
+        """Allow what the first version has written of a record that this version has judged, if it has.
+
+        For the order, what this version wrote of it later counts: it also makes outputs that the first did
+        not, and those come after what the first has written of later records.
+        """
         if (found := self._found.get((topic, written_as(earlier)))) is None:
             return
         if made is None:
             self._wanted[topic][identity(topic, earlier)] = written_as(earlier)
             return
+        once_more = written_as(made) != written_as(earlier) and (topic, written_as(made)) in self._found
         for index in found:
-            self.outputs[Topic(topic)][index] = made
+            if once_more:
+                self._left_out.add((topic, index))
+            else:
+                self.outputs[Topic(topic)][index] = made
 
     def expected(self) -> Expected:
-        """Return what there must be."""
+        """Return what there must be; what the first version wrote and this one wrote again is left out."""
+        for topic, records in self.outputs.items():
+            kept = [each for index, each in enumerate(records) if (topic, index) not in self._left_out]
+            self.outputs[topic] = kept
         state = {
             (partition, session_key(session_id)): encode_session(session)
             for partition, of_partition in self._sessions.items()
