@@ -264,7 +264,7 @@ class ReadModel(Memory):
             most: How many at most.
 
         Returns:
-            Of each the place of that record on decision-logs-enriched.
+            The place of that record on decision-logs-enriched, by session.
         """
         cases = (self.cases.get(each) for each in chain(self.pages, self.attention(now)))
         sampled = (
