@@ -30,7 +30,7 @@ from benchmarks.broker import provision, running
 from benchmarks.console_page import looking
 from schemas.codec import Codec
 from streams.core.detectors.settings import DEFAULTS
-from streams.core.domain.event import EventKind
+from streams.core.domain.event_kind import EventKind
 from streams.core.domain.outcome import Scored
 from streams.core.domain.topic import Topic
 from streams.core.offline import judge

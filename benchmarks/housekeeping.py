@@ -24,7 +24,7 @@ from schemas.codec import Codec
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.domain.run import Run
 from streams.core.domain.session import Session
-from streams.core.settings_document.shadow import ShadowDocument
+from streams.core.settings_document import ShadowDocument
 from streams.kafka.client import Stored
 from streams.kafka.clock import ClusterClock
 from streams.observe.settings import WorkerSettings, load
@@ -32,8 +32,7 @@ from streams.worker.batch import Job
 from streams.worker.effects import BatchOutput, changes
 from streams.worker.lifetime.housekeeping import Housekeeping
 from streams.worker.run_result import RunResult
-from streams.worker.state.table import SessionTable
-from streams.worker.state.view import StateView
+from streams.worker.state.table import SessionTable, StateView
 from streams.worker.wiring import build
 from tests.integration.load import as_json, decision
 

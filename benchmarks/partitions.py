@@ -29,7 +29,7 @@ from benchmarks.contenders.config import ContenderConfig
 from benchmarks.machine import describe, pace
 from benchmarks.report import as_json, keep
 from benchmarks.standby import Worker
-from streams.kafka.embedded.port import free_port
+from streams.kafka.embedded.embedded import free_port
 
 _SESSION_TIMEOUT_S = 15.0
 _GROUP = "many"

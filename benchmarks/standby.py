@@ -42,7 +42,7 @@ from benchmarks.report import update_document
 from benchmarks.standby_tables import Steady, Takeover, Turn, as_markdown, cost_row, takeover_row
 from benchmarks.workload import Workload
 from streams.core.domain.topic import Topic
-from streams.kafka.embedded.port import free_port
+from streams.kafka.embedded.embedded import free_port
 from tests.integration.worker_process import until
 
 _DOCUMENT = Path(__file__).parents[1] / "docs" / "recovery.md"

@@ -1,7 +1,6 @@
 """Windows of the pattern detector, written as a test reads them."""
 
-from streams.core.detectors.patterns.state import PatternsState
-from streams.core.detectors.patterns.version_window import version
+from streams.core.detectors.patterns.state import PatternsState, version
 from streams.core.domain.shared_window import append
 
 

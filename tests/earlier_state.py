@@ -15,8 +15,7 @@ from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.run import Run
 from streams.core.domain.session import Session
 from streams.core.domain.topic import Topic
-from streams.formats.recordings.catalogue import RECORDINGS
-from streams.formats.recordings.replay import messages
+from streams.formats.recordings.catalogue import RECORDINGS, messages
 from streams.kafka.client import Stored
 from streams.worker.batch import Job
 from streams.worker.run_result import RunResult

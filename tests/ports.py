@@ -10,7 +10,7 @@ import os
 import random
 import socket
 
-#: Below those that `streams.kafka.embedded.port` offers. Each process of a test run has its own.
+#: Below those that `streams.kafka.embedded.embedded` offers. Each process of a test run has its own.
 _FIRST, _EACH, _PROCESSES = 10_000, 1_250, 8
 
 _random = random.SystemRandom()

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
-from streams.core.settings_document.document import resolve
+from streams.core.settings_document import resolve
 
 STATUSES = ("success", "failure", "pending", "skipped")
 SHARES = st.floats(0, 1).map(lambda share: round(share, 3))

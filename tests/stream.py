@@ -8,7 +8,7 @@ from streams.core.domain.outcome import Duplicate, Rejected, Scored
 from streams.core.domain.record import Record
 from streams.core.domain.session import Session
 from streams.core.pipeline import admit, step
-from streams.core.settings_document.document import SettingWarning, resolve, to_document
+from streams.core.settings_document import SettingWarning, resolve, to_document
 
 Outcome = Scored | Duplicate | Rejected
 _OWN_SESSION_ID = "the session_id of the record"

@@ -19,7 +19,7 @@ from streams.core.detectors.settings import DEFAULTS
 from streams.core.detectors.verdict.step import POINTS
 from streams.core.detectors.verdict.stuck import MOST
 from streams.core.native import VARIABLE as NATIVE_VARIABLE
-from streams.core.settings_document.table import RANGES
+from streams.core.settings_document import RANGES
 from streams.observe.settings import CommandSettings, WorkerSettings
 from streams.worker.crash_point import crash_point
 from tests.faults.kinds import KINDS

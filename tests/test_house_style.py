@@ -21,7 +21,6 @@ AIMS = {"modules": 450, "lines": 62_000, "layers": 8}
 
 SMALL_BESIDE_THEIR_ONLY_IMPORTER = {
     "streams/cli/version.py": "commands are imported when they are called, this one too",
-    "streams/worker/state/store/inspection.py": "`eddy doctor` looks at a database with it, too",
     "streams/worker/lifetime/due.py": "it and its importer have a log each",
 }
 

@@ -9,8 +9,7 @@ import pytest
 
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.event_kind import ALERT_FAMILIES, TOPIC_OF
-from streams.core.settings_document.document import to_document
-from streams.core.settings_document.table import ORDERED_GROUPS, RANGES
+from streams.core.settings_document import ORDERED_GROUPS, RANGES, to_document
 
 ROOT = Path(__file__).parents[1]
 SPECIFICATION = ROOT / "docs" / "specification.md"

@@ -11,9 +11,9 @@ from benchmarks.contenders.config import ContenderConfig
 from benchmarks.precomputed import Precomputed
 from streams.cli import main
 from streams.core.detectors.settings import DetectionSettings
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.domain.run import Run
-from streams.core.settings_document.shadow import Shadow
+from streams.core.settings_document import Shadow
 from streams.worker import wiring as app
 from streams.worker.batch import Job, Sessions
 from streams.worker.run_result import RunResult

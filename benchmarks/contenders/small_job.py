@@ -13,14 +13,14 @@ import orjson
 from streams.cli import main
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.detectors.uniqueness.detector import UniquenessState, decided
-from streams.core.domain.node import NodeState
+from streams.core.domain.level import NodeState
 from streams.core.domain.number import r4
-from streams.core.domain.outgoing import NO_HEADERS, Outgoing
+from streams.core.domain.record import NO_HEADERS, Outgoing
 from streams.core.domain.run import Run
 from streams.core.domain.session import Session
 from streams.core.domain.shared_window import append
 from streams.core.domain.topic import Topic
-from streams.core.settings_document.shadow import Shadow
+from streams.core.settings_document import Shadow
 from streams.worker import wiring as app
 from streams.worker.batch import Job, Sessions
 from streams.worker.run_result import RunResult

@@ -13,7 +13,7 @@ from typing import Final
 from streams.alerts.sinks.alert import Alert
 from streams.alerts.sinks.delivery import Delivery, DeliveryStep, EpisodeReference
 from streams.core.detectors.verdict.episode import Phase
-from streams.core.domain.event import EventKind
+from streams.core.domain.event_kind import EventKind
 
 _REMEMBERED: Final = 256
 """Ids of a session: more than one run of a worker writes of it."""

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from streams.alerts.pending_delivery import AlertDeadLetter
 from streams.alerts.progress import PartlyDelivered
-from streams.core.domain.outgoing import Headers, Outgoing
+from streams.core.domain.record import Headers, Outgoing
 from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError
 from streams.kafka.stored import Stored

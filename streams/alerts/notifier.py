@@ -18,7 +18,7 @@ from streams.alerts.sink_worker import Clocks, SinkWorker
 from streams.alerts.sinks.alert import Alert
 from streams.alerts.sinks.sink import Sink
 from streams.alerts.transport import Transport
-from streams.control.reading import MalformedError
+from streams.control.command import MalformedError
 from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError
 from streams.kafka.client import Brokers

@@ -13,7 +13,7 @@ from streams.alerts.sinks.delivery import Delivery
 from streams.alerts.sinks.request import Delivered, SinkAnswer, SinkRequest, hidden
 from streams.alerts.sinks.sink import Sink
 from streams.alerts.transport import Transport
-from streams.control.reading import MalformedError
+from streams.control.command import MalformedError
 from streams.core.domain.topic import Topic
 from streams.kafka.client import Brokers
 from streams.kafka.survey import ends

@@ -9,7 +9,7 @@ from streams.alerts.episodes import Episodes
 from streams.alerts.sinks.alert import Alert
 from streams.alerts.sinks.delivery import Delivery
 from streams.core.detectors.verdict.episode import Phase, id_of
-from streams.core.domain.event import EventKind
+from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
 
 SESSION: Final = "eddy-notify-test"

@@ -27,9 +27,7 @@ from streams.cli.text.screen import echo, echo_json, echo_lines
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.domain.topic import Topic
 from streams.core.proof import warnings
-from streams.core.settings_document.document import resolve, to_document
-from streams.core.settings_document.table import MEANINGS, RANGES
-from streams.core.settings_document.version import LARGEST_VERSION
+from streams.core.settings_document import LARGEST_VERSION, MEANINGS, RANGES, resolve, to_document
 from streams.kafka.client import Stored, connect
 from streams.observe.settings import ConnectionSettings, load
 from streams.operate.explain.settings_publication import changed_document, publish

@@ -24,8 +24,7 @@ from streams.cli.text.screen import echo, echo_json, echo_lines
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.domain.topic import Topic
 from streams.core.proof import warnings
-from streams.core.settings_document.document import resolve, to_document
-from streams.core.settings_document.shadow import ShadowDocument
+from streams.core.settings_document import ShadowDocument, resolve, to_document
 from streams.kafka.client import connect
 from streams.observe.settings import ConnectionSettings, load
 from streams.operate.explain.settings_publication import publish_shadow, trial_document

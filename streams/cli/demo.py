@@ -17,16 +17,16 @@ from streams.cli.text.alert_style import mark, style
 from streams.cli.text.intake_report import report_intake
 from streams.cli.text.line import Line, TextSpan
 from streams.cli.text.screen import echo_json, standard_error, standard_output
-from streams.core.domain.event import EventKind
+from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
-from streams.core.domain.text.counting import count
+from streams.core.domain.text.amounts import count
 from streams.core.domain.text.printable import printable
 from streams.core.errors import ConfigurationError
 from streams.formats.adapters.adapter import Format
 from streams.formats.intake import Intake
 from streams.formats.reading import TopicMessage
 from streams.formats.reading import messages as read
-from streams.formats.recordings.replay import messages as recorded
+from streams.formats.recordings.catalogue import messages as recorded
 from streams.operate.demo.account import DemoAccount
 from streams.operate.demo.cluster import cluster
 from streams.operate.demo.performance import PerformanceOutcome, perform

@@ -23,18 +23,16 @@ from streams.cli.text.ingest_summary import summary
 from streams.cli.text.live import LiveAlerts
 from streams.cli.text.screen import echo, echo_json, standard_error, standard_output, status
 from streams.cli.variables import brokers_option
-from streams.core.domain.text.counting import count
+from streams.core.domain.text.amounts import count
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
 from streams.formats.adapters.adapter import Format
 from streams.formats.content import Content
 from streams.formats.format_detection import FormatDetection
-from streams.formats.ingest.account import IngestAccount
-from streams.formats.ingest.ingestion import Ingestion, IngestRequest, SystemClock
+from streams.formats.ingest.ingestion import IngestAccount, Ingestion, IngestRequest, SystemClock
 from streams.formats.ingest.opening import Opening
-from streams.formats.ingest.sink import FileSink, LineSink, NoSink, RecordSink, Several
+from streams.formats.ingest.sink import FileSink, LineSink, NoSink, RecordSink, Several, TopicSink
 from streams.formats.ingest.store import IN_MEMORY, Store, alone
-from streams.formats.ingest.topic_sink import TopicSink
 from streams.formats.input_file import STANDARD_INPUT, spooled_standard_input
 from streams.formats.registry import BY_NAME
 from streams.formats.sources import Source, known_patterns, sources

@@ -10,8 +10,7 @@ from streams.worker.app import RunApp
 from streams.worker.faust.shutdown import StoppableWorker, stopped
 from streams.worker.garbage import collect_rarely
 from streams.worker.options import EngineOptions
-from streams.worker.preflight.topic_check import check_topics
-from streams.worker.preflight.transaction_check import check_transactions
+from streams.worker.preflight import check_topics, check_transactions
 
 
 def run(build: Callable[[], RunApp], options: EngineOptions, log_level: str) -> None:

@@ -17,12 +17,11 @@ from streams.cli.session_issue import issue, issuer, new_id, now_ms, open_post
 from streams.cli.settings_change import AS_JSON, BOOTSTRAP
 from streams.cli.text.command_text import fields, history_lines, presence_lines
 from streams.cli.text.screen import echo, echo_json, echo_lines
-from streams.control.ack import Ack
 from streams.control.command import Command
-from streams.control.outcome import PRESENT_MS, Guard, Presence, answers, departed, present
+from streams.control.outcome import PRESENT_MS, Ack, Guard, Presence, answers, departed, present
 from streams.control.rules import checked
 from streams.control.trail import Following, PlacedCommand
-from streams.core.domain.text.counting import count
+from streams.core.domain.text.amounts import count
 
 
 @click.group(cls=CommandGroup)

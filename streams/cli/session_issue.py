@@ -15,12 +15,12 @@ from schemas.numbers import CONTROL_SUBJECTS
 from streams.cli.settings_change import user
 from streams.cli.text.command_text import answer_line, asked_line, fields, silence_lines
 from streams.cli.text.screen import echo, echo_json, echo_lines, status
-from streams.control.ack import Ack
+from streams.control.audit import uuid7
 from streams.control.command import Command, Issuer, IssuerKind
-from streams.control.identity import uuid7
 from streams.control.issuing import audit_of, issued
 from streams.control.outcome import (
     PRESENT_MS,
+    Ack,
     CommandPhase,
     Guard,
     GuardAnswer,

@@ -13,8 +13,7 @@ import click
 
 from streams.cli.variables import brokers_option
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
-from streams.core.settings_document.document import to_document, typed
-from streams.core.settings_document.table import RANGES
+from streams.core.settings_document import RANGES, to_document, typed
 
 BOOTSTRAP = brokers_option
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="For machines.")

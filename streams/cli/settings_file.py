@@ -12,7 +12,7 @@ from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.domain.text.printable import printable
 from streams.core.errors import ConfigurationError
 from streams.core.proof import warnings as unproven
-from streams.core.settings_document.document import SettingWarning, resolve
+from streams.core.settings_document import SettingWarning, resolve
 
 FIRST_VERSION = 1
 

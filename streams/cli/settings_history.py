@@ -8,8 +8,7 @@ from typing import Any, Protocol
 
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.text.printable import printable
-from streams.core.settings_document.document import SettingWarning, is_empty, resolve
-from streams.core.settings_document.version import follows
+from streams.core.settings_document import SettingWarning, follows, is_empty, resolve
 from streams.kafka.settings_feed import read_document
 
 #: What is shown of a change. Anyone may write to the topic: nothing else is taken from it.

@@ -17,8 +17,8 @@ from streams.console.auth.exchange import own_path
 from streams.console.command_form import Form, Who, form_of
 from streams.console.console import Console, wants_json
 from streams.console.session_queries import SessionQueries
+from streams.control.audit import uuid7
 from streams.control.command import Issuer, IssuerKind
-from streams.control.identity import uuid7
 from streams.control.publisher import CommandPublisher, Place
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError

@@ -16,7 +16,7 @@ import orjson
 from streams.console.proposal import Proposal
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError, EddyError
-from streams.core.settings_document.document import to_document
+from streams.core.settings_document import to_document
 from streams.kafka.client import Brokers
 
 MOST_RECORDS: Final = 200_000

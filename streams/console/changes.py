@@ -13,7 +13,7 @@ from streams.console.paging import newest_first
 from streams.console.read_model.episode import event_of
 from streams.console.read_model.rows import ActionRow, EpisodeRow
 from streams.core.detectors.verdict.presentation import pattern
-from streams.core.domain.text.counting import count
+from streams.core.domain.text.amounts import count
 
 DEFAULT: Final = "24h"
 """How far back the page goes unless it is told."""

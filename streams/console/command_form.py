@@ -12,8 +12,7 @@ from eddy_client.protocol import LONGEST_MS, MINUTE_MS, Action, OnTimeout, Scope
 
 from streams.console.read_model.triage import EpisodeSeen, request_of
 from streams.control.audit import AuditKind, AuditRecord, Result
-from streams.control.command import Cause, Command, Issuer
-from streams.control.reading import MalformedError
+from streams.control.command import Cause, Command, Issuer, MalformedError
 from streams.control.rules import checked
 from streams.core.domain.text.printable import printable
 from streams.core.errors import ConfigurationError

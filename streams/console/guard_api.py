@@ -20,9 +20,9 @@ from streams.console.live import frame
 from streams.console.read_model.model import ReadModel
 from streams.console.read_model.rows import CommandRow
 from streams.console.topic_follower import TopicFollower
-from streams.control.ack import Ack
+from streams.control.command import MalformedError
+from streams.control.outcome import Ack
 from streams.control.publisher import CommandPublisher
-from streams.control.reading import MalformedError
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
 

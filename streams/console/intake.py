@@ -16,8 +16,8 @@ from schemas.codec import Codec, Decoder, UndecodableError
 from schemas.json_reader import read_json
 from schemas.wire_format import Headers
 from streams.console.read_plan import READ_PLAN
+from streams.core.domain.record import Unreadable
 from streams.core.domain.topic import Topic
-from streams.core.domain.unreadable import Unreadable
 from streams.core.errors import InfrastructureError
 from streams.kafka.stored import Stored
 

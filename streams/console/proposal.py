@@ -9,8 +9,7 @@ import orjson
 
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.errors import ConfigurationError
-from streams.core.settings_document.document import SettingWarning, resolve, to_document, typed
-from streams.core.settings_document.table import MEANINGS, RANGES
+from streams.core.settings_document import MEANINGS, RANGES, SettingWarning, resolve, to_document, typed
 from streams.operate.explain.settings_topic import differing
 
 MOST_CHANGES: Final = 100

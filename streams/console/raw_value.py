@@ -17,8 +17,7 @@ from streams.console.auth import Identity
 from streams.console.auth.headers import SANDBOXED
 from streams.console.console import Console
 from streams.console.raw_records import PAGE_BYTES, RawRecords, hex_dump
-from streams.control.audit import AuditKind, AuditRecord, Result
-from streams.control.identity import uuid7
+from streams.control.audit import AuditKind, AuditRecord, Result, uuid7
 from streams.core.domain.text.printable import printable
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError

@@ -10,7 +10,7 @@ from streams.console.read_model.session import tokens_used
 from streams.console.step import RecordStep
 from streams.core.detectors.budget.detector import granted
 from streams.core.detectors.verdict.episode import Phase
-from streams.core.domain.event import EventKind
+from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
 from streams.core.offline import Judgement
 from streams.operate.explain.enriched_record import scored_again

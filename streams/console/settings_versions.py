@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 from streams.console.read_model.rows import VersionRow
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.domain.topic import Topic
-from streams.core.settings_document.document import SettingWarning, is_empty, resolve
-from streams.core.settings_document.version import follows
+from streams.core.settings_document import SettingWarning, follows, is_empty, resolve
 from streams.kafka.settings_feed import read_document
 from streams.operate.explain.settings_topic import differing
 

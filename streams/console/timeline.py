@@ -37,7 +37,7 @@ from streams.core.domain.topic import Topic
 from streams.core.errors import EddyError, InfrastructureError
 from streams.core.pipeline import admit
 from streams.kafka.client import Brokers, Stored
-from streams.kafka.runs import OffsetRun, runs
+from streams.kafka.reading import OffsetRun, runs
 
 #: What reading a value raises that is not what the schema promises.
 MISFITS: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, EddyError)

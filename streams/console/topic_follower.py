@@ -25,7 +25,7 @@ from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError
 from streams.kafka.client import Brokers
 from streams.kafka.clock import now_ms
-from streams.kafka.runs import runs
+from streams.kafka.reading import runs
 
 log = logging.getLogger(__name__)
 

@@ -9,15 +9,14 @@ from typing import Any, Final, NamedTuple
 from streams.console.step import RecordStep
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.decision import Decision
-from streams.core.domain.event import EventKind
+from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
 from streams.core.domain.outcome import Scored
 from streams.core.domain.record import Record
 from streams.core.domain.session import Session
 from streams.core.errors import ConfigurationError
 from streams.core.pipeline import admit, step
-from streams.core.settings_document.document import resolve, to_document
-from streams.core.settings_document.table import MEANINGS
+from streams.core.settings_document import MEANINGS, resolve, to_document
 from streams.operate.explain.presentation import meaning, sentence
 
 MOST_RECORDS: Final = 2_000

@@ -8,14 +8,14 @@ from typing import Final, Protocol
 from eddy_client.protocol import signed
 
 from schemas.codec import Codec, Encoder
-from streams.control.ack import Ack
 from streams.control.audit import AuditRecord
 from streams.control.command import Command
+from streams.control.outcome import Ack
 from streams.control.rules import checked
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
-from streams.kafka.partition import partition_of
+from streams.kafka.reading import partition_of
 
 LARGEST_VALUE: Final = 60_000
 """Bytes: below the 64 KiB of the topics, with room for key and headers."""

@@ -8,12 +8,11 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from eddy_client.protocol import HOLD_OF_ALL, hold_key
 
 from schemas.codec import Codec, UndecodableError
-from streams.control.ack import Ack
-from streams.control.command import Command
-from streams.control.reading import MalformedError
+from streams.control.command import Command, MalformedError
+from streams.control.outcome import Ack
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
-from streams.kafka.partition import partition_of
+from streams.kafka.reading import partition_of
 from streams.kafka.stored import Stored
 
 R = TypeVar("R")

@@ -9,24 +9,124 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from streams.core.detectors.budget.detector import BudgetState
 from streams.core.detectors.detector import CloseReason, Detector
 from streams.core.detectors.registry import DETECTORS
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.domain.aggregates.contribution import Changes
 from streams.core.domain.aggregates.exchange import Handed, HandoverAlert
 from streams.core.domain.decision import Decision
-from streams.core.domain.event import Event, EventKind, Finding
-from streams.core.domain.event_kind import ID_FIELDS
-from streams.core.domain.node import NodeState
+from streams.core.domain.event import Event, Finding
+from streams.core.domain.event_kind import ID_FIELDS, EventKind
+from streams.core.domain.level import COLORS, Level, NodeState, higher
+from streams.core.domain.number import r4
 from streams.core.domain.outcome import Scored
-from streams.core.domain.scoring_status import ScoringStatus
 from streams.core.domain.session import Session
-from streams.core.domain.text.bounded import bounded
+from streams.core.domain.settings.general import NodeStateSource
+from streams.core.domain.status import ScoringStatus
+from streams.core.domain.text.digest import bounded
 from streams.core.policy.activity import ACTIVITY, activity_of, follow, leave
-from streams.core.policy.completion import completion_of
 from streams.core.policy.handover import HANDOVERS, follow_handovers, hands_over
 from streams.core.policy.routing import topic_of
-from streams.core.policy.topology import is_told, node_after, node_finding
+
+
+def completion_of(
+    decision: Decision, states: Mapping[str, Sequence[Any]], settings: DetectionSettings
+) -> dict[str, Any] | None:
+    """Return `eddy.completion` of a scored record, None when it completes no task.
+
+    A terminal success of a known task_type does ("" is none), unless `enable_historical_profiling` is off.
+
+    Args:
+        decision: the record that may complete a task.
+        states: the states of the detectors after the record; that of A6 knows what the session used.
+        settings: the settings in force for the record.
+
+    >>> from streams.core.detectors.settings import DEFAULTS
+    >>> known = {
+    ...     "session_id": "s",
+    ...     "event_id": "e",
+    ...     "task_type": "api",
+    ...     "meta": {"trace_id": "t", "timestamp": 0},
+    ...     "identity": {"agent_id": "a", "agent_type": "coder"},
+    ...     "action": {"status": "success"},
+    ...     "control": {"is_terminal": True},
+    ... }
+    >>> used = BudgetState(steps_used=15, tokens_used=25000, total=1.0)
+    >>> completion_of(Decision.of(0, 14, known), {"budget": used}, DEFAULTS)
+    {'task_type': 'api', 'steps_used': 15, 'tokens_used': 25000, 'total_progress': 1.0}
+    """
+    if not (decision.is_terminal and decision.status == "success" and decision.task_type):
+        return None
+    if not settings.enable_historical_profiling:
+        return None
+    budget = states["budget"]
+    assert isinstance(budget, BudgetState)
+    tokens = budget.tokens_used
+    return {
+        "task_type": decision.task_type,
+        "steps_used": budget.steps_used,
+        "tokens_used": r4(tokens) if type(tokens) is float else tokens,
+        "total_progress": r4(budget.total),
+    }
+
+
+_STATES = {
+    Level.NORMAL: NodeState.ACTIVE,
+    Level.WARNING: NodeState.BLOCKED,
+    Level.LOOP: NodeState.ALERT_ENTROPY,
+}
+_ACTIVE_NODE, _UNIQUENESS, _VERDICT = NodeState.ACTIVE, NodeStateSource.uniqueness, NodeStateSource.verdict
+
+
+def node_after(
+    before: NodeState, source: NodeStateSource, severity: Level, verdict: Level, scored: bool, judged: bool
+) -> NodeState:
+    """Return the state of a node after a record.
+
+    Args:
+        before: its state until now.
+        source: setting `node_state_source`: which of the two levels counts. A record that it did not look at
+            leaves the node as it was.
+        severity: severity of A1 after the record.
+        verdict: level of the episode after the record.
+        scored: whether A1 scored this record, with an agent.
+        judged: whether layer B judged this record.
+
+    >>> active, warning, loop = NodeState.ACTIVE, Level.WARNING, Level.LOOP
+    >>> node_after(active, NodeStateSource.uniqueness, warning, loop, scored=True, judged=True).value
+    'blocked'
+    >>> node_after(active, NodeStateSource.max, warning, loop, scored=True, judged=True).value
+    'alert_entropy'
+    """
+    if source is _UNIQUENESS:
+        return _STATES[severity] if scored else before
+    if source is _VERDICT:
+        return _STATES[verdict] if judged else before
+    return _STATES[higher(severity, verdict)] if scored or judged else before
+
+
+def is_told(node: NodeState, before: NodeState, scored_and_every_record: bool) -> bool:
+    """Tell whether a record makes a `node_state`: one that changes the node does.
+
+    With `topology_every_record` so does each record that A1 scored (with an agent) and that leaves the node
+    blocked or alert_entropy.
+    """
+    return node is not before or (scored_and_every_record and node is not _ACTIVE_NODE)
+
+
+def node_finding(session_id: str, state: NodeState, previous: NodeState) -> Finding:
+    """Return what is told of a node."""
+    return Finding(
+        EventKind.NODE_STATE,
+        {
+            "node_id": session_id,
+            "state": str(state),
+            "previous_state": str(previous),
+            "color": COLORS[state],
+        },
+    )
+
 
 States = Mapping[str, Sequence[Any]]
 

@@ -9,14 +9,11 @@ from enum import StrEnum
 from streams.core.detectors.registry import rules_of
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.outcome import Rejected, Scored
-from streams.core.domain.reachability import Reachability
 from streams.core.domain.record import Record
 from streams.core.domain.session import Session
-from streams.core.domain.witness import Obstacle, Witness
+from streams.core.domain.witness import Obstacle, Reachability, Witness
 from streams.core.pipeline import admit, step
-from streams.core.policy.reachability import reachability
-from streams.core.policy.witness.record_maker import SESSION_ID
-from streams.core.policy.witness.sequence import witness
+from streams.core.policy.witness import SESSION_ID, reachability, witness
 
 #: A worker proves at start and at every change, so it runs no longer sequences than these.
 RUN_AT_MOST = 100

@@ -23,7 +23,7 @@ from streams.core.policy.comparison import (
     PublishedEvent,
     difference,
 )
-from streams.core.settings_document.shadow import Shadow
+from streams.core.settings_document import Shadow
 
 _ACCEPTED = Difference((FieldDifference(DifferenceKind.OUTCOME, "rejected", "scored"),), (), ())
 

@@ -18,7 +18,7 @@ from streams.formats.adapters.adapter import (
     Problem,
     UnitKind,
 )
-from streams.formats.adapters.otlp.cutting import cut_requests
+from streams.formats.adapters.otlp.proto_requests import cut_requests
 from streams.formats.adapters.record import UNDECODABLE, decoded
 from streams.formats.input_file import DAMAGE, open_input
 

@@ -25,16 +25,14 @@ from aiokafka.errors import (
     for_code,
 )
 
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.errors import ConfigurationError, InfrastructureError
-from streams.kafka.answers import answered
-from streams.kafka.connection import Connection
-from streams.kafka.patches.admin_client import admin_client
-from streams.kafka.patches.bootstrap import close_cancelled_bootstraps
+from streams.kafka.connection import Connection, refusal
+from streams.kafka.patches.bootstrap import admin_client, close_cancelled_bootstraps
 from streams.kafka.patches.redating import Redating
 from streams.kafka.reading import TopicReading
-from streams.kafka.refusal import refusal
 from streams.kafka.stored import Stored as Stored  # noqa: PLC0414 - what this module returns
+from streams.kafka.stored import answered
 from streams.kafka.topic_identity import topic_ids
 from topics.catalogue import TopicSpec
 from topics.plan import ActualTopic, AddPartitions, AlterConfig, Change, CreateTopic, Refused

@@ -1,9 +1,20 @@
-"""How every Kafka client of Eddy reaches the brokers: addresses, TLS and SASL in one value."""
+"""How every Kafka client of Eddy reaches the brokers, and why no broker lets one in."""
 
 from __future__ import annotations
 
+import ssl
 from dataclasses import dataclass, field
 from typing import Any
+
+from aiokafka.conn import AIOKafkaConnection, collect_hosts, create_conn
+from aiokafka.errors import (
+    IllegalSaslStateError,
+    KafkaConnectionError,
+    KafkaError,
+    SaslAuthenticationFailed,
+    UnsupportedSaslMechanismError,
+)
+from aiokafka.protocol.admin import ApiVersionRequest
 
 from streams.core.domain.topic import Topic
 from streams.kafka.oauth_token import TokenProvider, TokenSource
@@ -90,3 +101,77 @@ class Connection:
                 "sasl_plain_password": self.sasl_password,
             }
         return options
+
+
+_PATIENCE_MS = 10_000
+_REFUSED = "The token is refused: check what EDDY_SASL_OAUTH_TOKEN_... names, and when the token ends"
+#: What OpenSSL calls a certificate for another name, and for another address.
+_OTHER_NAME = frozenset({62, 64})
+#: What OpenSSL calls a break of RFC 5280 in a certificate. Python checks it from version 3.13.
+_BREAKS_RFC_5280 = range(79, 95)
+
+
+async def refusal(connection: Connection) -> str | None:
+    """Return why the first server refuses and what to do, without a secret; None when it is not a refusal."""
+    options = connection.client_options()
+    host, port, _ = collect_hosts(options.pop("bootstrap_servers"), randomize=False)[0]
+    try:
+        opened = await create_conn(host, port, request_timeout_ms=_PATIENCE_MS, **options)
+    except (OSError, KafkaError, TimeoutError) as error:
+        return what_to_do(error, connection)
+    try:
+        return await _token_refusal(opened) if "sasl_oauth_token_provider" in options else None
+    finally:
+        opened.close()
+
+
+async def _token_refusal(opened: AIOKafkaConnection) -> str | None:
+    """Return what to do about a token that is refused, None when it is not.
+
+    A broker answers an invalid token with the reason, and waits for the client to take note of it. aiokafka
+    takes that answer for a success, and the broker ends the connection at its first request.
+    """
+    try:
+        await opened.send(ApiVersionRequest())
+    except KafkaConnectionError:
+        return _REFUSED
+    return None
+
+
+def what_to_do(error: Exception, connection: Connection) -> str | None:
+    """Return what an error says of TLS or the login, and what to do; None when it is about neither."""
+    match error:
+        case SaslAuthenticationFailed() if connection.oauth_token is not None:
+            return _REFUSED
+        case SaslAuthenticationFailed():
+            return (
+                f"The login of {connection.sasl_username} is refused: check EDDY_SASL_USERNAME, "
+                "EDDY_SASL_PASSWORD and EDDY_SASL_MECHANISM"
+            )
+        case UnsupportedSaslMechanismError() | IllegalSaslStateError():
+            return (
+                f"The broker does not offer {connection.sasl_mechanism}: set EDDY_SASL_MECHANISM and "
+                "EDDY_SECURITY_PROTOCOL as its listener wants them"
+            )
+        case ssl.SSLCertVerificationError() if error.verify_code in _OTHER_NAME:
+            return (
+                f"The broker's certificate is for another name ({error.verify_message}): write the name it "
+                "is for into EDDY_BOOTSTRAP_SERVERS, or have the certificate made for this one"
+            )
+        case ssl.SSLCertVerificationError() if error.verify_code in _BREAKS_RFC_5280:
+            return (
+                f"The broker's certificate or its authority's breaks RFC 5280 ({error.verify_message}), "
+                "which Python checks from version 3.13: have it issued again, or run Eddy on Python 3.12"
+            )
+        case ssl.SSLCertVerificationError():
+            return (
+                f"The broker's certificate is not trusted ({error.verify_message}): set EDDY_SSL_CAFILE to "
+                "the certificate of the authority that signed it"
+            )
+        case ssl.SSLError():
+            return (
+                f"TLS fails ({error}): check that EDDY_SECURITY_PROTOCOL is that of the listener, and "
+                "EDDY_SSL_CERTFILE if it wants a client certificate"
+            )
+        case _:
+            return None

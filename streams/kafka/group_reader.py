@@ -12,15 +12,13 @@ from aiokafka.abc import ConsumerRebalanceListener
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError, TopicAuthorizationFailedError
 from aiokafka.structs import OffsetAndMetadata
 
-from streams.core.domain.unreadable import Unreadable
+from streams.core.domain.record import Unreadable
 from streams.core.errors import InfrastructureError
-from streams.kafka.answers import answered
 from streams.kafka.connection import READ_COMMITTED, Connection
 from streams.kafka.patches.careful_fetch import CarefulConsumer
-from streams.kafka.patches.fetch_position import fetch_positions
+from streams.kafka.patches.fetching import fetch_positions
 from streams.kafka.patches.group_consumer import committed_offsets, raise_error
-from streams.kafka.readable import readable
-from streams.kafka.stored import Stored
+from streams.kafka.stored import Stored, answered, readable
 
 log = logging.getLogger(__name__)
 

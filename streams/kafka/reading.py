@@ -1,25 +1,258 @@
-"""Reading topics outside any group: whole, in part, or for ever. Only what is committed is read."""
+"""Reading topics outside any group: whole, in part, in stretches, or for ever. Committed records only."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import aclosing
-from typing import TypeAlias
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from typing import Final, NamedTuple, Self, TypeAlias
 
 from aiokafka import TopicPartition
+from aiokafka.errors import KafkaError, TopicAuthorizationFailedError
+from aiokafka.partitioner import murmur2
 
-from streams.core.domain.unreadable import Unreadable
-from streams.core.errors import ConfigurationError
-from streams.kafka.answers import answered
-from streams.kafka.connection import Connection
-from streams.kafka.groupless import groupless_consumer
-from streams.kafka.partition import partition_of
+from streams.core.domain.record import Unreadable
+from streams.core.errors import ConfigurationError, InfrastructureError
+from streams.kafka.connection import READ_COMMITTED, Connection
 from streams.kafka.patches.careful_fetch import CarefulConsumer
-from streams.kafka.readable import readable
-from streams.kafka.runs import OffsetRun, read_runs
-from streams.kafka.stored import Stored
-from streams.kafka.tail import Tail
+from streams.kafka.patches.fetching import fetch_positions
+from streams.kafka.stored import Stored, answered, readable
+
+
+@asynccontextmanager
+async def groupless_consumer(
+    connection: Connection, *, fetch_bytes: int = 8 << 20
+) -> AsyncIterator[CarefulConsumer]:
+    """Yield a consumer that nothing is assigned to yet; it fetches so many bytes of a partition at once."""
+    consumer = CarefulConsumer(
+        max_batch_bytes=connection.max_batch_bytes,
+        **connection.client_options(),
+        group_id=None,
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+        isolation_level=READ_COMMITTED,
+        fetch_max_wait_ms=100,
+        max_partition_fetch_bytes=fetch_bytes,
+    )
+    await consumer.start()
+    try:
+        yield consumer
+    finally:
+        await consumer.stop()
+
+
+_RUN_POLL_MS: Final = 500
+_READERS: Final = 4
+#: A stretch is short, and what comes behind it is of no use.
+_RUN_FETCH_BYTES: Final = 256 << 10
+
+
+class OffsetRun(NamedTuple):
+    """A stretch of a partition: from ``start`` to before ``stop``."""
+
+    partition: int
+    start: int
+    stop: int
+
+
+def runs(places: Iterable[tuple[int, int]], closer: int) -> list[OffsetRun]:
+    """Return the stretches that hold places; those closer than so many records to one another share one.
+
+    >>> [tuple(run) for run in runs([(0, 5), (0, 7), (0, 900), (1, 901)], closer=200)]
+    [(0, 5, 8), (0, 900, 901), (1, 901, 902)]
+    """
+    found: list[OffsetRun] = []
+    for partition, offset in sorted(places):
+        if found and found[-1].partition == partition and offset - found[-1].stop < closer:
+            found[-1] = found[-1]._replace(stop=offset + 1)
+        else:
+            found.append(OffsetRun(partition, offset, offset + 1))
+    return found
+
+
+async def read_runs(
+    connection: Connection,
+    topic: str,
+    wanted: Sequence[OffsetRun],
+    keep: Callable[[Stored], bool],
+    seats: asyncio.Semaphore,
+    done: Callable[[OffsetRun], None],
+) -> list[Stored]:
+    """Return the records of some stretches that are to be kept, in any order.
+
+    What the topic no longer holds is left out. It waits for brokers that are away: limit its time.
+
+    Args:
+        connection: How to reach the brokers.
+        topic: The topic, as it is called on these brokers.
+        wanted: The stretches, all of which were written.
+        keep: Whether a record is kept.
+        seats: How many stretches are read at once at most, by all who share it.
+        done: Called with each stretch that was read.
+
+    Raises:
+        InfrastructureError: the brokers refuse.
+    """
+    waiting, found = list(reversed(wanted)), list[Stored]()
+
+    async def read() -> None:
+        async with seats:
+            if not waiting:
+                return
+            with answered(f"what stands in {topic}"):
+                async with groupless_consumer(connection, fetch_bytes=_RUN_FETCH_BYTES) as consumer:
+                    while waiting:
+                        run = waiting.pop()
+                        found.extend(each for each in await _read(consumer, topic, run) if keep(each))
+                        done(run)
+
+    readers = [asyncio.create_task(read()) for _ in range(min(_READERS, len(wanted)))]
+    try:
+        await asyncio.gather(*readers)
+    finally:
+        for reader in readers:
+            reader.cancel()
+        await asyncio.gather(*readers, return_exceptions=True)
+    return found
+
+
+async def _read(consumer: CarefulConsumer, topic: str, run: OffsetRun) -> list[Stored]:
+    tp = TopicPartition(topic, run.partition)
+    consumer.assign([tp])
+    consumer.seek(tp, run.start)
+    records: list[Stored] = []
+    while True:
+        fetched = await consumer.getmany(tp, timeout_ms=_RUN_POLL_MS)
+        records += [record for record in readable(tp, fetched) if run.start <= record.offset < run.stop]
+        if await consumer.position(tp) >= run.stop:
+            return records
+
+
+log = logging.getLogger(__name__)
+
+_TAIL_POLL_MS = 500
+#: From each of a hundred partitions or more, so not as much as where one is read at a time.
+_TAIL_FETCH_BYTES = 1 << 20
+_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.25, 10.0
+
+
+class Tail:
+    """An iterator over batches of (topic, record), without end. A batch may be empty. Close it after use.
+
+    Brokers that go away are waited for: the iteration goes on from where it was, and repeats nothing.
+
+    Attributes:
+        positions: By topic and partition, the offset after what the batches so far held. It also passes what
+            is no record: markers of transactions, and records that cannot be read.
+        ends: By topic and partition, what the brokers reported as the end at the newest fetch.
+        answered: By topic and partition, when the newest answer to a fetch of it came, ms since 1970.
+        unreadable: What could not be read of the newest batch, with its topic and partition.
+    """
+
+    def __init__(
+        self, connection: Connection, positions: Mapping[tuple[str, int], int], max_records: int
+    ) -> None:
+        self._connection = connection
+        self._max_records = max_records
+        self._opened: AbstractAsyncContextManager[CarefulConsumer] | None = None
+        self._consumer: CarefulConsumer | None = None
+        self._pause = _FIRST_PAUSE_SECONDS
+        self.positions = dict(positions)
+        self.ends: dict[tuple[str, int], int] = {}
+        self.answered: dict[tuple[str, int], int] = {}
+        self.unreadable: list[tuple[str, int, Unreadable]] = []
+
+    def __aiter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    async def __anext__(self) -> list[tuple[str, Stored]]:
+        """Return the next records, none if there are none for half a second.
+
+        Raises:
+            InfrastructureError: the brokers do not let this user read a topic.
+        """
+        self.unreadable = []
+        if not self.positions:
+            await asyncio.sleep(_TAIL_POLL_MS / 1_000)
+            return []
+        try:
+            consumer = self._consumer or await self._open()
+            fetched: Mapping[TopicPartition, Sequence[Stored | Unreadable]] = await consumer.getmany(
+                timeout_ms=_TAIL_POLL_MS, max_records=self._max_records
+            )
+        except TopicAuthorizationFailedError as error:
+            raise InfrastructureError(
+                f"The brokers do not let this user read {error}. Allow Read and Describe on it."
+            ) from error
+        except (KafkaError, OSError) as error:
+            await self._wait(error)
+            return []
+        self._pause = _FIRST_PAUSE_SECONDS
+        return self._taken(consumer, fetched)
+
+    def leave(self, topic: str, partition: int) -> None:
+        """Read no more of a partition."""
+        del self.positions[topic, partition]
+        if self._consumer is not None:
+            self._consumer.pause(TopicPartition(topic, partition))
+
+    async def aclose(self) -> None:
+        """Close the connection; the iteration may go on after it."""
+        opened, self._opened, self._consumer = self._opened, None, None
+        if opened is not None:
+            await opened.__aexit__(None, None, None)
+
+    async def _open(self) -> CarefulConsumer:
+        opened = groupless_consumer(self._connection, fetch_bytes=_TAIL_FETCH_BYTES)
+        consumer = await opened.__aenter__()
+        self._opened, self._consumer = opened, consumer
+        consumer.assign([TopicPartition(*each) for each in self.positions])
+        for (topic, partition), offset in self.positions.items():
+            consumer.seek(TopicPartition(topic, partition), offset)
+        return consumer
+
+    async def _wait(self, error: Exception) -> None:
+        if self._pause == _FIRST_PAUSE_SECONDS:
+            log.warning("The brokers do not answer (%r). They are asked again until they do.", error)
+        await self.aclose()
+        await asyncio.sleep(self._pause)
+        self._pause = min(2 * self._pause, _LONGEST_PAUSE_SECONDS)
+
+    def _taken(
+        self, consumer: CarefulConsumer, fetched: Mapping[TopicPartition, Sequence[Stored | Unreadable]]
+    ) -> list[tuple[str, Stored]]:
+        batch: list[tuple[str, Stored]] = []
+        for tp, records in fetched.items():
+            if (tp.topic, tp.partition) not in self.positions:
+                continue  # it was left
+            batch += [(tp.topic, record) for record in readable(tp, fetched)]
+            self.unreadable += [
+                (tp.topic, tp.partition, record) for record in records if isinstance(record, Unreadable)
+            ]
+        tps = [TopicPartition(*each) for each in self.positions]
+        for tp, position in fetch_positions(consumer, tps).items():
+            self.positions[tp.topic, tp.partition] = position
+            end = consumer.last_stable_offset(tp)
+            if end is not None and end >= 0:
+                self.ends[tp.topic, tp.partition] = end
+            if (answered := consumer.last_poll_timestamp(tp)) is not None:
+                self.answered[tp.topic, tp.partition] = answered
+        return batch
+
+
+_POSITIVE = 0x7FFFFFFF
+
+
+def partition_of(key: bytes, partitions: int) -> int:
+    """Return the partition of a key on a topic with so many; librdkafka's default is another one.
+
+    >>> [partition_of(key, 8) for key in (b"s-17", b"agent/coder-7", b"all")]
+    [3, 2, 0]
+    """
+    return int(murmur2(key) & _POSITIVE) % partitions
+
 
 _POLL_MS = 500
 
@@ -120,7 +353,7 @@ class TopicReading:
         seats: asyncio.Semaphore,
         done: Callable[[OffsetRun], None],
     ) -> list[Stored]:
-        """Return some records of short stretches of a topic, see `streams.kafka.runs.read_runs`.
+        """Return some records of short stretches of a topic, see `streams.kafka.reading.read_runs`.
 
         Raises:
             InfrastructureError: the brokers refuse.

@@ -12,7 +12,7 @@ from aiokafka.errors import (
     RecordTooLargeError,
 )
 
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.errors import ConfigurationError, InfrastructureError
 from streams.kafka.connection import Connection
 from streams.kafka.patches.redating import Redating

@@ -19,11 +19,9 @@ from aiokafka.errors import KafkaError
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.errors import InfrastructureError
 from streams.core.proof import ProofFinding, prove, sentence
-from streams.core.settings_document.document import is_empty, resolve
-from streams.core.settings_document.shadow import ShadowDocument
-from streams.core.settings_document.version import LARGEST_VERSION, follows
+from streams.core.settings_document import LARGEST_VERSION, ShadowDocument, follows, is_empty, resolve
 from streams.kafka.patches.careful_fetch import CarefulConsumer
-from streams.kafka.readable import readable
+from streams.kafka.stored import readable
 
 _POLL_MS = 1000
 

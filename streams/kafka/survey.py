@@ -14,8 +14,7 @@ from aiokafka.errors import GroupCoordinatorNotAvailableError, KafkaError, for_c
 from aiokafka.protocol.metadata import MetadataRequest
 
 from streams.core.errors import InfrastructureError
-from streams.kafka.connection import Connection
-from streams.kafka.refusal import what_to_do
+from streams.kafka.connection import Connection, what_to_do
 
 _POLL_MS = 500
 

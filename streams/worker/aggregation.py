@@ -18,11 +18,10 @@ from streams.core.conclusion import handover_event
 from streams.core.domain.aggregates.agent_health import AgentHealth
 from streams.core.domain.aggregates.contribution import Contribution
 from streams.core.domain.aggregates.exchange import Exchanges, Handed, HandoverAlert, slot_of
-from streams.core.domain.aggregates.task_needs import Completion, TaskNeeds
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.aggregates.task_profile import Completion, TaskNeeds
+from streams.core.domain.record import Outgoing, Unreadable
 from streams.core.domain.run import Run
 from streams.core.domain.topic import AGGREGATES, Topic
-from streams.core.domain.unreadable import Unreadable
 from streams.core.errors import StateError
 from streams.worker.cloud_event import CloudEvents
 from streams.worker.contribution_record import read

@@ -34,8 +34,7 @@ from streams.worker.health.topic_watch import TopicWatch
 from streams.worker.lanes import Lanes, Process
 from streams.worker.metrics import EngineMetrics
 from streams.worker.options import EngineOptions
-from streams.worker.preflight.topic_check import check_topics
-from streams.worker.preflight.transaction_check import check_transactions
+from streams.worker.preflight import check_topics, check_transactions
 from streams.worker.state.data_directory import DataDirectory
 from streams.worker.state.origin import Origin
 from streams.worker.state.table import StateTable

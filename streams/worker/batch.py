@@ -14,18 +14,17 @@ from schemas.codec import Codec, Reason, UndecodableError
 from schemas.encoder import UnencodableError
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.decision import Decision
-from streams.core.domain.event import Event, EventKind
+from streams.core.domain.event import Event
+from streams.core.domain.event_kind import EventKind
 from streams.core.domain.outcome import Duplicate, Rejected, Scored
-from streams.core.domain.outgoing import Outgoing
-from streams.core.domain.record import Record
+from streams.core.domain.record import Outgoing, Record, Unreadable
 from streams.core.domain.run import Message, Run
 from streams.core.domain.session import DAMAGE, DamagedSessionError, Session
 from streams.core.domain.topic import OUTPUTS, Topic
-from streams.core.domain.unreadable import Unreadable
 from streams.core.pipeline import Expired, Step, admit, step, steps
 from streams.core.policy.comparison import Difference
-from streams.core.policy.state_size import StateLimit
-from streams.core.settings_document.shadow import Shadow
+from streams.core.policy.state_limits import StateLimit
+from streams.core.settings_document import Shadow
 from streams.core.shadow import difference_record, try_out, try_refused
 from streams.worker.cloud_event import CloudEvents
 from streams.worker.contribution_record import handover_record, health_record, task_record

@@ -15,8 +15,7 @@ from streams.worker.crash_point import crash_point
 from streams.worker.delivery.guarantee import Guarantee
 from streams.worker.faust.job_app import JobApp
 from streams.worker.lanes import Lanes, Process
-from streams.worker.lifetime.housekeeper import OwnedPartitions
-from streams.worker.lifetime.rounds import PeriodicRounds
+from streams.worker.lifetime.housekeeper import OwnedPartitions, PeriodicRounds
 from streams.worker.metrics import BridgeEngineMetrics
 from streams.worker.options import TRACES, EngineOptions
 from streams.worker.state.table import StateTable

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from schemas.bundled import latest
-from streams.core.domain.outgoing import Headers
+from streams.core.domain.record import Headers
 from streams.core.domain.text.clock import rfc3339
 from streams.core.domain.topic import Topic
 

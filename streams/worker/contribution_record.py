@@ -17,11 +17,11 @@ import orjson
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.aggregates.contribution import Contribution, is_place
 from streams.core.domain.aggregates.exchange import Handed
-from streams.core.domain.aggregates.task_needs import Completion
+from streams.core.domain.aggregates.task_profile import Completion
 from streams.core.domain.decision import Decision
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.domain.run import Message
-from streams.core.domain.text.bounded import bounded
+from streams.core.domain.text.digest import bounded
 from streams.core.errors import StateError
 
 FORMAT = 1

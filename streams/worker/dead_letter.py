@@ -16,9 +16,8 @@ from enum import StrEnum, unique
 from typing import Final
 
 from schemas.reason import Reason, UndecodableError
-from streams.core.domain.outgoing import Outgoing
-from streams.core.domain.problem_text import FUTURE_PROBLEM, KEY_PROBLEM
-from streams.core.domain.unreadable import Unreadable
+from streams.core.domain.record import Outgoing, Unreadable
+from streams.core.domain.validation import FUTURE_PROBLEM, KEY_PROBLEM
 
 Headers = tuple[tuple[str, bytes | None], ...]
 
@@ -90,7 +89,7 @@ def rejected_headers(
     """Return the headers of a record that was read but is not valid.
 
     ``problems`` are field paths, ``detail`` says what is wrong with them
-    (`streams.core.domain.problem_text`).
+    (`streams.core.domain.validation`).
     """
     return dead_letter_headers(source, reason_for(problems), detail, problems, group=group, version=version)
 
@@ -103,7 +102,7 @@ def unreadable_reason(record: Unreadable) -> Reason:
 def unreadable_headers(source: LetterSource, record: Unreadable, *, group: str, version: str) -> Headers:
     """Return the headers of a record that the Kafka client cannot read, and of what its value is.
 
-    >>> from streams.core.domain.unreadable import RawKind
+    >>> from streams.core.domain.record import RawKind
     >>> source, record = (
     ...     LetterSource("decision-logs", 0, 7),
     ...     Unreadable(7, 0, "?", value=b"", raw=RawKind.BATCH, last=9),

@@ -12,11 +12,10 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from aiokafka.partitioner import murmur2
 
-from streams.core.domain.outgoing import Headers, Outgoing
+from streams.core.domain.record import Headers, Outgoing
 from streams.core.domain.run import Run
 from streams.worker.delivery.producer import WrittenBatch
-from streams.worker.state.table import StateTable
-from streams.worker.state.view import StateView
+from streams.worker.state.table import StateTable, StateView
 
 V = TypeVar("V")
 

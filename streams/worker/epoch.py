@@ -24,8 +24,7 @@ from typing import Protocol
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.run import Run
 from streams.core.domain.session import Session
-from streams.core.settings_document.shadow import ShadowDocument
-from streams.core.settings_document.version import follows, next_version
+from streams.core.settings_document import ShadowDocument, follows, next_version
 from streams.worker.batch import Job
 from streams.worker.crash_point import CrashPoint
 from streams.worker.effects import BatchOutput, Consumed, Effects

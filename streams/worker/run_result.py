@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from schemas.codec import Reason
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 
 
 @dataclass(frozen=True, slots=True)

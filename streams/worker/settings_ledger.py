@@ -4,7 +4,7 @@ A change of settings takes effect between two runs. So that a replay after a cra
 the same offsets, each change is written to the partition's changelog with its first offset before the first
 output under it, and kept until the committed offset has passed it (specification 4.4).
 
-The settings that are tried out (`streams.core.settings_document.shadow`) change by the same rule, in entries
+The settings that are tried out (`streams.core.settings_document`) change by the same rule, in entries
 of their own.
 
 A worker that takes a partition over cannot see which outputs its predecessor made before it died. It knows a
@@ -25,9 +25,7 @@ import orjson
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.domain.run import Run
 from streams.core.errors import StateError
-from streams.core.settings_document.document import resolve, to_document
-from streams.core.settings_document.shadow import Shadow, ShadowDocument
-from streams.core.settings_document.version import follows
+from streams.core.settings_document import Shadow, ShadowDocument, follows, resolve, to_document
 
 #: How far ahead of a run offsets are reserved: one acknowledged write for so many records.
 RESERVED_AHEAD = 10_000

@@ -13,19 +13,17 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Protocol
 
-from streams.core.domain.outgoing import NO_HEADERS, Headers
+from streams.core.domain.record import NO_HEADERS, Headers
 from streams.core.domain.run import Run
 from streams.kafka.clock import ClusterClock
-from streams.worker.bridge.bridge import Bridge, Bridged
-from streams.worker.bridge.request import TraceRequest
+from streams.worker.bridge.bridge import Bridge, Bridged, TraceRequest
 from streams.worker.bridge.rows import PROGRESS, BridgeProgress, Row, TraceRow, decode, encode, touched_ms
 from streams.worker.crash_point import CrashPoint
 from streams.worker.effects import BatchOutput, Consumed, Effects
 from streams.worker.refused_records import RefusedRecords
 from streams.worker.state.changelog import TableFormat, buried, is_before, position, restoring
 from streams.worker.state.origin import SOURCES_KEY, encode_sources
-from streams.worker.state.table import StateTable
-from streams.worker.state.view import StateView
+from streams.worker.state.table import StateTable, StateView
 
 PROGRESS_KEY: Final = b"mprogress"
 _TRACE: Final = b"t"

@@ -20,7 +20,7 @@ from schemas.numbers import INPUT_SUBJECTS
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError, DamagedStateError
 from streams.core.policy.standing import standing
-from streams.core.policy.state_size import StateLimit
+from streams.core.policy.state_limits import StateLimit
 from streams.formats.content import Content
 from streams.kafka.open_transactions import transaction_owner
 from streams.observe.client_errors import ClientErrors
@@ -39,8 +39,8 @@ from streams.worker.faust import agents
 from streams.worker.faust.pass_through import check_pass_through
 from streams.worker.faust.transport_options import TransportOptions
 from streams.worker.health.broker_watch import BrokerWatch
-from streams.worker.health.liveness import Health, Watchdog, status
 from streams.worker.health.observation import Observation
+from streams.worker.health.liveness import Health, Watchdog, status
 from streams.worker.job_metrics import WorkerMetrics
 from streams.worker.options import (
     BRIDGE_FLOW,

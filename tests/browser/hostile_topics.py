@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from schemas.reason import Reason
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.domain.topic import Topic
 from streams.kafka.clock import now_ms
 from streams.worker.dead_letter import LetterSource, dead_letter_headers

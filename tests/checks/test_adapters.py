@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from streams.core.domain.validation import problems
 from streams.formats.adapters.adapter import Adapter, Format, Problem, UnitKind
-from streams.formats.adapters.otlp.cutting import cut_requests
+from streams.formats.adapters.otlp.proto_requests import cut_requests
 from streams.formats.registry import BY_NAME
 from streams.formats.registry import FOREIGN as FORMATS
 

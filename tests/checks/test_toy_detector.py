@@ -23,9 +23,9 @@ from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.record import Record
 from streams.core.domain.session import Session
 from streams.core.pipeline import admit, step
-from streams.core.policy.state_size import most_bytes
+from streams.core.policy.state_limits import most_bytes
 from streams.core.proof import prove, warnings
-from streams.core.settings_document.document import resolve, to_document
+from streams.core.settings_document import resolve, to_document
 
 def log(number):
     return {

@@ -9,19 +9,32 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from streams.core.detectors.detector import Block, Detector, Eddy, Observation
-from streams.core.detectors.presentation import Fields, Fired, Presentation
-from streams.core.detectors.rules import Rules
-from streams.core.detectors.standing import DetectorStanding, score_rule
+from streams.core.detectors.detector import (
+    Block,
+    Detector,
+    DetectorStanding,
+    Eddy,
+    Fields,
+    Fired,
+    Observation,
+    Presentation,
+    Rules,
+    score_rule,
+)
 from streams.core.domain.decision import Decision
 from streams.core.domain.level import Level
-from streams.core.domain.reachability import Reachability
 from streams.core.domain.settings.general import GeneralSettings
-from streams.core.domain.settings.ordered_group import OrderedGroup
 from streams.core.domain.settings.range import whole
-from streams.core.domain.settings.setting import setting
-from streams.core.domain.text.bounded import MOST_JSON_BYTES, bounded
-from streams.core.domain.witness import NOTHING_SCORED, Obstacle, RecordMaker, Witness, scored_status
+from streams.core.domain.settings.setting import OrderedGroup, setting
+from streams.core.domain.text.digest import MOST_JSON_BYTES, bounded
+from streams.core.domain.witness import (
+    NOTHING_SCORED,
+    Obstacle,
+    Reachability,
+    RecordMaker,
+    Witness,
+    scored_status,
+)
 
 
 @dataclass(frozen=True, kw_only=True)

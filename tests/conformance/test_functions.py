@@ -9,17 +9,16 @@ from typing import Any
 import pytest
 
 from streams.core.detectors.drift.detector import drift_trend
-from streams.core.detectors.drift.level import drift_level
-from streams.core.detectors.drift.overall import drift_overall
+from streams.core.detectors.drift.level import drift_level, drift_overall
 from streams.core.detectors.settings import DEFAULTS
+from streams.core.detectors.verdict.answer import is_infrastructure
 from streams.core.domain.aggregates.task_profile import recommend
-from streams.core.domain.infrastructure import is_infrastructure
 from streams.core.domain.number import r4
 from streams.core.domain.text.canonical import canonical
+from streams.core.domain.text.marks import jaccard, tokens
 from streams.core.domain.text.result_text import normalise_result
-from streams.core.domain.text.tokens import jaccard, tokens
-from streams.core.policy.reachability import reachability
-from streams.core.settings_document.document import resolve
+from streams.core.policy.witness import reachability
+from streams.core.settings_document import resolve
 
 VECTOR_FILES = ("functions",)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import ClassVar
 
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.domain.topic import Topic
 from streams.worker.options import changelog_topic, repartition_topic
 from tests.damage import DAMAGES

@@ -19,7 +19,7 @@ from streams.core.entry import Entry
 from streams.core.offline import judge
 from streams.formats.adapters.adapter import Adapter, Format, Problem, UnitKind
 from streams.formats.adapters.mapped import mapped_format
-from streams.formats.adapters.otlp.cutting import cut_requests
+from streams.formats.adapters.otlp.proto_requests import cut_requests
 from streams.formats.registry import FOREIGN
 from tests.fuzz.changes import changed
 from tests.fuzz.choices import Choices

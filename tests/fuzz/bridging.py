@@ -10,7 +10,7 @@ import orjson
 
 from streams.core.domain.topic import Topic
 from streams.core.domain.validation import problems
-from streams.formats.adapters.otlp.cutting import cut_requests
+from streams.formats.adapters.otlp.proto_requests import cut_requests
 from streams.formats.adapters.otlp.traces import SPANS_REMEMBERED
 from streams.formats.content import Content
 from streams.formats.registry import BY_NAME

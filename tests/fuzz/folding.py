@@ -14,8 +14,7 @@ from streams.core.domain.run import Run
 from streams.core.domain.session import Session
 from streams.core.domain.topic import OUTPUTS, Topic
 from streams.core.pipeline import expire
-from streams.core.settings_document.document import resolve
-from streams.core.settings_document.shadow import Shadow
+from streams.core.settings_document import Shadow, resolve
 from streams.worker.aggregation import Aggregation, decode_aggregate, encode_aggregate, parts
 from streams.worker.batch import Job
 from streams.worker.contribution_record import read

@@ -10,7 +10,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 
 from streams.formats.adapters.adapter import Format, UnitKind
-from streams.formats.adapters.otlp.cutting import LENGTH
+from streams.formats.adapters.otlp.proto_requests import LENGTH
 from tests.checks.test_adapters import samples
 
 LONGEST_SEED = 7_000

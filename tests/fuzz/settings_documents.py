@@ -10,9 +10,7 @@ import orjson
 
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.text.glob import Globs
-from streams.core.settings_document.document import resolve, to_document
-from streams.core.settings_document.shadow import ShadowDocument
-from streams.core.settings_document.table import ORDERED_GROUPS, RANGES
+from streams.core.settings_document import ORDERED_GROUPS, RANGES, ShadowDocument, resolve, to_document
 from streams.kafka.settings_feed import apply_document, apply_shadow
 from tests.fuzz.choices import Choices
 from tests.fuzz.target import Target

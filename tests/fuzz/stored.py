@@ -12,14 +12,13 @@ from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.aggregates.agent_health import AgentHealth
 from streams.core.domain.aggregates.contribution import Contribution
 from streams.core.domain.aggregates.exchange import Exchanges, Handed
-from streams.core.domain.aggregates.task_needs import TaskNeeds
+from streams.core.domain.aggregates.task_profile import TaskNeeds
 from streams.core.domain.run import Run
 from streams.core.domain.session import DamagedSessionError, Session
 from streams.core.domain.topic import Topic
 from streams.core.errors import StateError
 from streams.core.pipeline import expire
-from streams.core.settings_document.document import resolve
-from streams.core.settings_document.shadow import Shadow, ShadowDocument
+from streams.core.settings_document import Shadow, ShadowDocument, resolve
 from streams.worker.aggregates_epoch import AGGREGATES_FORMAT
 from streams.worker.aggregation import Aggregation, decode_aggregate, encode_aggregate, parts
 from streams.worker.batch import Job

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from streams.core.domain.infrastructure import is_infrastructure
+from streams.core.detectors.verdict.answer import is_infrastructure
 from streams.core.domain.text.canonical import canonical
 from streams.core.domain.text.digest import digest
-from streams.core.domain.text.marks import Marks
+from streams.core.domain.text.marks import Marks, words
 from streams.core.domain.text.result_text import normalise_result
-from streams.core.domain.text.tokens import words
 from tests.fuzz.target import Target
 from tests.unit.core.domain import test_infrastructure
 from tests.unit.core.domain.text import test_canonical, test_result_text

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from schemas.reason import Reason
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from tests.hostile.ground import Ground
 
 

@@ -15,7 +15,7 @@ from aiokafka.errors import for_code
 from aiokafka.protocol.produce import ProduceRequest
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.domain.topic import Topic
 from streams.kafka.client import Stored, connect
 from streams.kafka.connection import Connection

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from schemas.reason import Reason
-from streams.core.domain.outgoing import Headers, Outgoing
+from streams.core.domain.record import Headers, Outgoing
 from tests.hostile.case import Case, sent
 from tests.integration.load import decision
 

@@ -8,9 +8,9 @@ from contextlib import ExitStack
 
 import orjson
 
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.domain.topic import Topic
-from streams.core.settings_document.version import LARGEST_VERSION
+from streams.core.settings_document import LARGEST_VERSION
 from tests.hostile.case import Case, Letter
 from tests.hostile.ground import Ground
 from tests.integration.worker_process import PATIENCE_SECONDS, until

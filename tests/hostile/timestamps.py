@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Mapping
 
 from schemas.reason import Reason
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.domain.topic import Topic
 from streams.worker.options import JOB_FLOW, repartition_topic
 from tests.hostile.case import Attack, Case, Letter

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from schemas.reason import Reason
 from schemas.wire_format import prefix
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from tests.hostile.case import Attack, Case, Letter
 from tests.hostile.ground import Ground
 from tests.integration.load import decision

@@ -19,7 +19,7 @@ from streams.console.read_model.rows import Row
 from streams.console.read_model.tables import TABLES, WATERMARK
 from streams.console.read_plan import READ_PLAN
 from streams.console.topic_follower import FollowerSettings, TopicFollower
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.domain.topic import Topic
 from streams.kafka.client import Brokers, Stored
 from streams.kafka.clock import now_ms

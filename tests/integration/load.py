@@ -13,7 +13,7 @@ import fastavro
 import orjson
 
 from schemas.bundled import versions
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 
 #: A record and the partition it goes to.
 Sending = tuple[int, Outgoing]

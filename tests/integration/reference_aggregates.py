@@ -9,7 +9,7 @@ import orjson
 
 from streams.core.domain.aggregates.agent_health import AgentHealth
 from streams.core.domain.aggregates.exchange import Exchanges
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.domain.run import Run
 from streams.core.domain.topic import Topic
 from streams.kafka.client import Stored

@@ -20,11 +20,11 @@ import orjson
 
 from schemas.bundled import by_id
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.domain.run import Run
 from streams.core.domain.session import Session
 from streams.core.domain.topic import OUTPUTS, Topic
-from streams.core.settings_document.shadow import Shadow, ShadowDocument
+from streams.core.settings_document import Shadow, ShadowDocument
 from streams.kafka.client import Stored
 from streams.kafka.settings_feed import apply_document, apply_shadow
 from streams.worker.batch import Job, key_text

@@ -24,7 +24,7 @@ from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError
 from streams.kafka.client import Stored, connect
 from streams.kafka.connection import Connection
-from streams.kafka.patches.coordinators import find_coordinators
+from streams.kafka.patches.producing import find_coordinators
 from streams.kafka.survey import group
 from streams.observe.settings import TopicSettings, load
 from streams.operate.explain.settings_publication import changed_document, publish, publish_shadow

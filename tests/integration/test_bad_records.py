@@ -11,7 +11,7 @@ import pytest
 
 from schemas.codec import Codec
 from schemas.reason import Reason
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.domain.topic import Topic
 from tests.integration.load import HOUR_MS, Sending, as_avro, as_json, decision, load, partition_of
 from tests.integration.stage import Stage

@@ -14,9 +14,9 @@ from click.testing import CliRunner, Result
 from streams.cli import main
 from streams.cli.lazy_group import WRONG_INPUT
 from streams.core.detectors.settings import DEFAULTS
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.domain.topic import Topic
-from streams.core.settings_document.document import to_document
+from streams.core.settings_document import to_document
 from streams.kafka.client import Brokers, Stored, connect
 from streams.kafka.connection import Connection
 from streams.kafka.settings_feed import read_document

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from streams.cli import main
 from streams.cli.lazy_group import WRONG_INPUT
 from streams.core.detectors.settings import DEFAULTS
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.domain.topic import Topic
 from streams.kafka.client import Brokers, connect
 from streams.kafka.connection import Connection

@@ -13,7 +13,7 @@ import pytest
 from streams.console.archive.writer import WritePoint
 from streams.console.read_model.rows import SessionRow
 from streams.console.topic_follower import FollowerSettings
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.domain.topic import Topic
 from streams.kafka.client import Brokers, connect
 from streams.kafka.clock import now_ms

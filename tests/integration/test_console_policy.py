@@ -17,7 +17,7 @@ from streams.console.interventions.publishing import held, publish
 from streams.console.live_console import live_console
 from streams.console.settings import ConsoleSettings
 from streams.control.audit import AuditRecord
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConflictError
 from streams.core.policy.intervention import Mode

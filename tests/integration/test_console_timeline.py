@@ -17,12 +17,12 @@ from streams.console.archive.archive import Archive
 from streams.console.read_model.model import ReadModel
 from streams.console.read_model.tables import SESSION
 from streams.console.timeline import ReadProgress, StepReader
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.domain.topic import Topic
 from streams.kafka.client import Brokers, connect
 from streams.kafka.clock import now_ms
 from streams.kafka.connection import Connection
-from streams.kafka.partition import partition_of
+from streams.kafka.reading import partition_of
 from tests.integration.stage import Stage
 from tests.integration.worker_process import PATIENCE_SECONDS
 from tests.unit.console.told import everything

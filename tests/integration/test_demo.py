@@ -17,8 +17,7 @@ import orjson
 import psutil
 import pytest
 
-from streams.formats.recordings.catalogue import RECORDINGS, Recording
-from streams.formats.recordings.replay import messages
+from streams.formats.recordings.catalogue import RECORDINGS, Recording, messages
 from tests.integration.load import decision
 
 pytestmark = [

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from schemas.codec import OutputFormat
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.domain.topic import Topic
 from streams.kafka.client import connect
 from streams.kafka.connection import Connection

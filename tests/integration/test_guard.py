@@ -18,8 +18,8 @@ from eddy_client.guard import kafka_channel
 from eddy_client.protocol import Action, OnTimeout, Scope
 
 from schemas.codec import Codec, OutputFormat
-from streams.control.ack import Ack
 from streams.control.command import Command, Issuer
+from streams.control.outcome import Ack
 from streams.control.publisher import CommandPublisher
 from streams.core.domain.topic import Topic
 from streams.kafka.client import connect

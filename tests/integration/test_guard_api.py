@@ -22,8 +22,8 @@ from streams.console import guard_api
 from streams.console.app import application
 from streams.console.live_console import live_console
 from streams.console.settings import ConsoleSettings
-from streams.control.ack import Ack
 from streams.control.command import Command, Issuer
+from streams.control.outcome import Ack
 from streams.control.publisher import CommandPublisher
 from streams.core.domain.topic import Topic
 from streams.kafka.client import Brokers, connect

@@ -28,8 +28,8 @@ from eddy_client import Guard, SessionAborted
 from eddy_client.protocol import Action, OnTimeout, Scope
 
 from schemas.codec import Codec
-from streams.control.ack import Ack
 from streams.control.command import Command, Issuer
+from streams.control.outcome import Ack
 from streams.control.publisher import CommandPublisher
 from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError

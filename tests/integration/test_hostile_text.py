@@ -15,11 +15,11 @@ import orjson
 import pytest
 
 from streams.cli import main
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.domain.topic import Topic
 from streams.kafka.client import connect
 from streams.kafka.connection import Connection
-from streams.kafka.partition import partition_of
+from streams.kafka.reading import partition_of
 from tests.integration.commands import Commands, commands
 from tests.integration.load import decision, keyed
 from tests.integration.stage import Stage

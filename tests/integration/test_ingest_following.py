@@ -15,8 +15,8 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from streams.formats.format_detection import FormatDetection
 from streams.formats.ingest.ingestion import Ingestion, IngestRequest
 from streams.formats.ingest.opening import Opening
+from streams.formats.ingest.sink import TopicSink
 from streams.formats.ingest.store import IN_MEMORY, Store
-from streams.formats.ingest.topic_sink import TopicSink
 from streams.formats.sources import sources
 from streams.kafka.client import connect
 from streams.kafka.connection import Connection

@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 import pytest
 
-from streams.formats.adapters.otlp.cutting import cut_requests
+from streams.formats.adapters.otlp.proto_requests import cut_requests
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 JSON = SAMPLES / "otlp_json" / "pai-5.jsonl"

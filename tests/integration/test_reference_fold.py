@@ -8,11 +8,10 @@ import pytest
 
 from schemas.codec import Codec
 from streams.core.detectors.settings import DEFAULTS
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.domain.run import Run
 from streams.core.domain.topic import Topic
-from streams.core.settings_document.document import resolve
-from streams.core.settings_document.shadow import ShadowDocument
+from streams.core.settings_document import ShadowDocument, resolve
 from streams.kafka.client import Stored
 from streams.worker.aggregation import Aggregation, encode_aggregate, parts
 from streams.worker.batch import Job

@@ -9,12 +9,12 @@ import pytest
 
 from schemas.codec import Codec
 from streams.core.detectors.settings import DEFAULTS
-from streams.core.domain.outgoing import NO_HEADERS, Headers, Outgoing
+from streams.core.domain.record import NO_HEADERS, Headers, Outgoing
 from streams.core.domain.run import Run
 from streams.core.domain.session import Session
 from streams.core.domain.topic import Topic
 from streams.core.pipeline import expire
-from streams.core.policy.lifetime import kept_until
+from streams.core.policy.state_limits import kept_until
 from streams.kafka.client import Stored
 from streams.worker.batch import Job
 from streams.worker.run_result import RunResult

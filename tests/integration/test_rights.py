@@ -14,8 +14,8 @@ from eddy_client.protocol import Status
 from schemas.codec import Codec
 from streams.cli import main
 from streams.cli.lazy_group import BROKER_UNREACHABLE, WRONG_INPUT
-from streams.control.ack import Ack
 from streams.control.command import Command
+from streams.control.outcome import Ack
 from streams.control.publisher import CommandPublisher
 from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError

@@ -16,15 +16,15 @@ from eddy_client.protocol import HEADER, Signature, Status, verified
 from schemas.codec import Codec
 from streams.cli import main
 from streams.cli.lazy_group import PROBLEM_FOUND, WRONG_INPUT
-from streams.control.ack import Ack, GuardFacts
 from streams.control.audit import AuditRecord
 from streams.control.audit import Result as Ended
 from streams.control.command import Command
-from streams.core.domain.outgoing import Outgoing
+from streams.control.outcome import Ack, GuardFacts
+from streams.core.domain.record import Outgoing
 from streams.core.domain.topic import CONTROL, Topic
 from streams.kafka.client import Stored, connect
 from streams.kafka.connection import Connection
-from streams.kafka.partition import partition_of
+from streams.kafka.reading import partition_of
 from tests.integration.brokers import Broker
 from tests.integration.stage import delete_topics
 

@@ -9,10 +9,10 @@ import pytest
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.conn import AIOKafkaConnection
 
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.kafka.client import Brokers, Stored, connect
 from streams.kafka.connection import Connection
-from streams.kafka.tail import Tail
+from streams.kafka.reading import Tail
 from tests.integration.apache_kafka import ApacheKafka
 from tests.integration.brokers import Broker, Linked
 from tests.integration.worker_process import PATIENCE_SECONDS

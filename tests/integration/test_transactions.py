@@ -11,7 +11,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import GroupCoordinatorNotAvailableError
 from aiokafka.structs import OffsetAndMetadata
 
-from streams.core.domain.outgoing import NO_HEADERS
+from streams.core.domain.record import NO_HEADERS
 from streams.core.errors import InfrastructureError, ProducerFencedError
 from streams.kafka.client import connect
 from streams.kafka.connection import Connection

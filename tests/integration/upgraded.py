@@ -18,10 +18,10 @@ from importlib.metadata import version
 from schemas.bundled import by_id
 from schemas.codec import Codec
 from streams.core.detectors.settings import DEFAULTS
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.domain.run import Run
 from streams.core.domain.topic import Topic
-from streams.core.settings_document.document import to_document
+from streams.core.settings_document import to_document
 from streams.kafka.client import Stored
 from streams.worker.batch import Job, key_text
 from streams.worker.options import changelog_topic

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from streams.core.domain.outcome import Scored
 from streams.core.domain.session import Session
 from streams.core.pipeline import expire
-from streams.core.policy.lifetime import kept_until
+from streams.core.policy.state_limits import kept_until
 from tests.stream import START_MS, Stream, decision_log
 
 TTL_MS, GRACE_MS, FUTURE_MS = 1_000, 400, 300

@@ -13,14 +13,13 @@ from streams.core.detectors.registry import DETECTORS
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.domain.decision import Decision
 from streams.core.domain.outcome import Rejected
+from streams.core.domain.record import Unreadable
 from streams.core.domain.run import Message, Run
 from streams.core.domain.session import DamagedSessionError, Session
 from streams.core.domain.topic import Topic
-from streams.core.domain.unreadable import Unreadable
 from streams.core.pipeline import admit, step, steps
-from streams.core.policy.state_size import StateLimit
-from streams.core.settings_document.document import resolve
-from streams.core.settings_document.shadow import Shadow
+from streams.core.policy.state_limits import StateLimit
+from streams.core.settings_document import Shadow, resolve
 from streams.kafka.client import Stored
 from streams.worker.batch import Job
 from streams.worker.dead_letter import record_size

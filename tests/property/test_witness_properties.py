@@ -6,10 +6,9 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
-from streams.core.domain.tool_policy import PolicyMode
+from streams.core.domain.tool_class import PolicyMode
 from streams.core.domain.witness import Witness
-from streams.core.policy.reachability import reachability
-from streams.core.policy.witness.sequence import witness
+from streams.core.policy.witness import reachability, witness
 from streams.core.proof import ProofFinding, fired, prove, scored
 from tests.settings_strategy import settings
 

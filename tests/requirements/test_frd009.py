@@ -9,7 +9,7 @@ import grimp
 import pytest
 
 from streams.core.detectors.settings import DEFAULTS
-from streams.core.domain.node import COLORS, NodeState
+from streams.core.domain.level import COLORS, NodeState
 from streams.core.domain.outcome import Rejected
 from streams.core.domain.text.digest import digest
 from streams.core.domain.topic import Topic

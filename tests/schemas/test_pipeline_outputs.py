@@ -14,7 +14,7 @@ from schemas.codec import Codec, UndecodableError
 from schemas.encoder import check_fields
 from streams.core.detectors.registry import DETECTORS
 from streams.core.detectors.settings import DEFAULTS
-from streams.core.domain.event import EventKind
+from streams.core.domain.event_kind import EventKind
 from streams.core.domain.outcome import Scored
 from streams.core.domain.topic import OUTPUTS, Topic
 from streams.core.offline import judge

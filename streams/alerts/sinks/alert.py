@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from streams.control.reading import number, optional_text, text
+from streams.control.command import number, optional_text, text
 from streams.core.domain.level import Level
 
 

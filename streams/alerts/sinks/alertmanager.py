@@ -18,7 +18,7 @@ from streams.alerts.sinks.delivery import Delivery, DeliveryStep
 from streams.alerts.sinks.request import Outcome, SinkAnswer, SinkRequest, json_request, judged, login
 from streams.alerts.sinks.sink import Traits
 from streams.alerts.sinks.wording import Wording
-from streams.core.domain.event import EventKind
+from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
 from streams.core.domain.text.clock import rfc3339
 from streams.core.domain.text.printable import printable

@@ -24,7 +24,7 @@ from streams.alerts.sinks.request import (
 from streams.alerts.sinks.sink import Traits
 from streams.alerts.sinks.span_context import span_context
 from streams.alerts.sinks.wording import Wording
-from streams.core.domain.event import EventKind
+from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
 
 EVENT_NAME: Final = "gen_ai.evaluation.result"

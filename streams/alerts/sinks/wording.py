@@ -12,7 +12,7 @@ from streams.alerts.sinks.alert import Alert
 from streams.alerts.sinks.delivery import Delivery, DeliveryStep
 from streams.core.detectors.verdict.episode import Phase
 from streams.core.detectors.verdict.presentation import pattern
-from streams.core.domain.event import EventKind
+from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
 from streams.core.domain.text.clock import duration, has_time, moment
 from streams.core.domain.text.printable import printable

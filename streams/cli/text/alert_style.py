@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams.core.detectors.presentation import Meaning
+from streams.core.detectors.detector import Meaning
 from streams.core.domain.level import Level
 
 

@@ -10,11 +10,11 @@ from typing import Any, Final
 from streams.cli.settings_choice import Chosen
 from streams.cli.text.line import Line, TextSpan
 from streams.core.backtest import Totals
-from streams.core.domain.text.counting import count
+from streams.core.domain.text.amounts import count
 from streams.core.domain.text.printable import printable
 from streams.core.policy.comparison import DifferenceKind
 from streams.core.policy.session_comparison import Detection, FoundBy, PublishedSide, SessionComparison
-from streams.core.settings_document.document import to_document
+from streams.core.settings_document import to_document
 
 _STYLES: Final = {
     FoundBy.ONLY_A: "bold red",

@@ -9,9 +9,8 @@ from typing import Any, Final
 from eddy_client.protocol import Action, Scope, Status
 
 from streams.cli.text.line import Line, TextSpan
-from streams.control.ack import Ack, GuardFacts
 from streams.control.command import Command
-from streams.control.outcome import CommandPhase, Guard, GuardAnswer, Presence, furthest
+from streams.control.outcome import Ack, CommandPhase, Guard, GuardAnswer, GuardFacts, Presence, furthest
 from streams.core.domain.text.clock import clock, day, duration
 from streams.core.domain.text.printable import printable
 

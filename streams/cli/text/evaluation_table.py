@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from streams.cli.text.estimate_text import DELAY, counted, delay_texts, estimate_text
 from streams.cli.text.line import TextTable
 from streams.cli.text.stuck_table import ended_tables, stuck_tables
-from streams.core.domain.text.counting import count
+from streams.core.domain.text.amounts import count
 from streams.core.evaluation.estimate import Estimate
 from streams.core.evaluation.evaluation import AlarmRate, DetectorRow, SourceRows
 from streams.core.evaluation.scores import Scores

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from streams.cli.text.line import Line, TextSpan
-from streams.core.domain.text.counting import count
+from streams.core.domain.text.amounts import count
 from streams.core.domain.text.printable import printable
-from streams.formats.ingest.account import FormatAccount, IngestAccount
+from streams.formats.ingest.ingestion import FormatAccount, IngestAccount
 
 _MOST_NAMED: Final = 5
 _REASONS: Final = {

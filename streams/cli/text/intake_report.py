@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from streams.cli.text.screen import echo
-from streams.core.domain.text.counting import count
+from streams.core.domain.text.amounts import count
 from streams.core.domain.text.printable import printable
 from streams.formats.adapters.adapter import IntakeReason
 from streams.formats.intake import Intake, Share

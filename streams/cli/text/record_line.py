@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streams.core.domain.event import EventKind
+from streams.core.domain.event_kind import EventKind
 from streams.core.domain.outcome import Duplicate, Rejected, Scored
 from streams.core.offline import Judgement
 

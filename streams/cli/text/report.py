@@ -11,7 +11,7 @@ from streams.cli.text.line import Line, TextSpan
 from streams.cli.text.timeline import COLUMNS, SessionTimeline
 from streams.core.domain.level import Level
 from streams.core.domain.outcome import Duplicate, Rejected, Scored
-from streams.core.domain.text.counting import count
+from streams.core.domain.text.amounts import count
 from streams.core.domain.text.printable import printable
 from streams.core.offline import Judgement
 from streams.operate.explain.presentation import meaning

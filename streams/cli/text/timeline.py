@@ -8,14 +8,13 @@ from typing import Any, Final, NamedTuple
 
 from streams.cli.text.alert_style import mark, style
 from streams.cli.text.line import Line, TextSpan
-from streams.core.detectors.presentation import Meaning
+from streams.core.detectors.detector import Meaning
 from streams.core.domain.decision import Decision
 from streams.core.domain.event import Event
 from streams.core.domain.level import Level, higher
 from streams.core.domain.outcome import Scored
+from streams.core.domain.text.amounts import count, dollars
 from streams.core.domain.text.clock import clock, day, duration, has_time
-from streams.core.domain.text.counting import count
-from streams.core.domain.text.money import dollars
 from streams.core.domain.text.printable import printable
 from streams.operate.explain.presentation import meaning, sentence
 

@@ -18,7 +18,7 @@ from streams.cli.top.picture import Picture, picture, row_of
 from streams.cli.top.session_text import furthest, page, screenful
 from streams.cli.top.source import TopSource
 from streams.cli.top.view import TopView
-from streams.observe.notices import Notices
+from streams.observe.logs import Notices
 
 _TICK_SECONDS: Final = 1.0
 

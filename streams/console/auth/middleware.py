@@ -29,8 +29,7 @@ from streams.console.auth.token_file import TokenFile
 from streams.console.auth.tokens import AgentToken, agents_of, people_of, whose
 from streams.console.auth.trail import Audit, login_record, refusal_record
 from streams.console.settings import ConsoleSettings
-from streams.control.audit import AuditRecord
-from streams.control.identity import uuid7
+from streams.control.audit import AuditRecord, uuid7
 from streams.core.errors import EddyError
 from streams.observe.access import is_loopback
 

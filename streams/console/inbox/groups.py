@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from streams.console.inbox.terms import tools
 from streams.console.read_model.attention import RANK, Attention, Tab
-from streams.core.domain.text.counting import count
+from streams.core.domain.text.amounts import count
 
 #: How many sessions one action reaches at most.
 MOST_SESSIONS: Final = 1_000

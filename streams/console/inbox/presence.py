@@ -6,7 +6,7 @@ from typing import Any
 
 from streams.console.read_model.attention import SILENT_MS
 from streams.console.read_model.model import ReadModel
-from streams.core.domain.text.counting import count
+from streams.core.domain.text.amounts import count
 
 
 def presence(model: ReadModel, now: int) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from streams.console.inbox.terms import duration_of
 from streams.console.read_model.attention import Position, control_at
 from streams.console.read_model.case import Case
 from streams.console.read_model.model import ReadModel
-from streams.core.domain.node import NodeState
+from streams.core.domain.level import NodeState
 from streams.core.errors import ConfigurationError
 
 ROWS: Final = 100

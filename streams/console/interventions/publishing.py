@@ -10,7 +10,7 @@ from streams.console.read_model.rows import VersionRow
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConflictError
 from streams.core.policy.intervention import Policy
-from streams.core.settings_document.version import follows
+from streams.core.settings_document import follows
 from streams.kafka.client import Brokers, Stored
 from streams.operate.explain.settings_topic import records, write
 

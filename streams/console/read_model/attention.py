@@ -29,8 +29,7 @@ from streams.console.read_model.triage import (
     subject_of,
 )
 from streams.core.domain.event_kind import EventKind
-from streams.core.domain.level import Level
-from streams.core.domain.node import NodeState
+from streams.core.domain.level import Level, NodeState
 
 _MINUTE_MS: Final = 60_000
 _HOUR_MS: Final = 60 * _MINUTE_MS

@@ -15,7 +15,7 @@ from streams.console.read_model.points import Points
 from streams.console.read_model.rows import SessionRow
 from streams.console.read_model.source import Fields
 from streams.core.detectors.budget.detector import granted
-from streams.core.domain.node import NodeState
+from streams.core.domain.level import NodeState
 
 #: How many places on decision-logs-enriched are kept of a session, of each partition.
 KEPT_PLACES: Final = 4_096

@@ -12,8 +12,7 @@ from streams.console.inbox.session_list import NODES, node_at
 from streams.console.read_model.case import Case
 from streams.console.read_model.model import ReadModel
 from streams.console.session_map.seating import Area, Seating
-from streams.core.domain.level import Level
-from streams.core.domain.node import NodeState
+from streams.core.domain.level import Level, NodeState
 from streams.core.domain.text.printable import printable
 from streams.core.errors import ConfigurationError
 

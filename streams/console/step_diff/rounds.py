@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from streams.console.step import RecordStep
 from streams.console.step_diff.letters import signature_of
-from streams.core.domain.event import EventKind
+from streams.core.domain.event_kind import EventKind
 from streams.core.domain.text.canonical import canonical
 from streams.core.domain.text.result_text import normalise_result
 

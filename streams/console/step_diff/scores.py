@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from streams.console.step import RecordStep
-from streams.core.detectors.drift.level import THRESHOLDS
-from streams.core.detectors.drift.overall import SIGNALS, contributions
+from streams.core.detectors.drift.level import SIGNALS, THRESHOLDS, contributions
 from streams.core.detectors.settings import DetectionSettings
 
 _LEVELS: Final = {"NORMAL": 0, "WARNING": 1, "LOOP": 2}

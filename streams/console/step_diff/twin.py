@@ -13,8 +13,8 @@ from streams.console.step_diff.letters import letters
 from streams.core.domain.decision import Decision
 from streams.core.domain.text.canonical import canonical
 from streams.core.domain.text.clock import has_time
+from streams.core.domain.text.marks import jaccard, tokens
 from streams.core.domain.text.result_text import normalise_result, replaced_spans
-from streams.core.domain.text.tokens import jaccard, tokens
 
 USED: Final = 4_000
 """Characters of a text that are compared, as by the detector."""

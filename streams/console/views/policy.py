@@ -27,7 +27,7 @@ from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError, ConflictError
 from streams.core.policy.intervention import Policy
 from streams.core.policy.intervention_document import document
-from streams.core.settings_document.version import next_version
+from streams.core.settings_document import next_version
 from streams.kafka.client import Brokers
 
 MOST_SHOWN: Final = 100

@@ -20,8 +20,7 @@ from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.domain.text.printable import printable
 from streams.core.errors import ConfigurationError
 from streams.core.proof import warnings
-from streams.core.settings_document.document import to_document
-from streams.core.settings_document.table import MEANINGS, RANGES
+from streams.core.settings_document import MEANINGS, RANGES, to_document
 from streams.operate.explain.settings_topic import differing
 
 _NEWEST_DIFFERENCES: Final = 20

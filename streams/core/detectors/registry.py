@@ -15,8 +15,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
-from streams.core.detectors.detector import Detector
-from streams.core.detectors.rules import Rules
+from streams.core.detectors.detector import Detector, Rules
 from streams.core.detectors.settings import DetectionSettings
 
 

@@ -31,7 +31,7 @@ class DetectionSettings(
 ):
     """The settings of specification 4.1 with their defaults: one attribute per row, units as there.
 
-    A value built by `streams.core.settings_document.document.resolve` is always within the ranges; one built
+    A value built by `streams.core.settings_document.resolve` is always within the ranges; one built
     directly is not checked. Maps are read-only views. People read the settings in the order of the bases.
     """
 

@@ -2,18 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
-from streams.core.domain.lazy import lazy
 from streams.core.domain.text.added import Added, added
 from streams.core.domain.text.canonical import forms
 from streams.core.domain.text.digest import digest, digest_and_longer
-from streams.core.domain.text.marks import Marks, mark, places_among
+from streams.core.domain.text.marks import USED, Marks, mark, places_among, words
 from streams.core.domain.text.result_text import normalise_result, single_spaced, with_placeholders
-from streams.core.domain.text.tokens import USED, words
+
+T = TypeVar("T")
+
+
+class lazy(Generic[T]):  # noqa: N801 - reads as the decorator it is
+    """A property computed at most once per object.
+
+    Like `functools.cached_property`, without the lock that Python 3.11 takes on every first access.
+
+    >>> class Circle:
+    ...     @lazy
+    ...     def area(self) -> float:
+    ...         print("computing")
+    ...         return 3.0
+    >>> circle = Circle()
+    >>> circle.area, circle.area
+    computing
+    (3.0, 3.0)
+    """
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        self.compute = compute
+        self.__doc__ = compute.__doc__
+        self.name = compute.__name__
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> lazy[T]: ...
+
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+
+    def __get__(self, instance: object | None, owner: type) -> lazy[T] | T:
+        if instance is None:
+            return self
+        value = self.compute(instance)
+        # The instance dictionary shadows this descriptor from now on: later reads cost nothing extra.
+        instance.__dict__[self.name] = value
+        return value
 
 
 class _Accepted(NamedTuple):

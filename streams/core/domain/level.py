@@ -1,8 +1,25 @@
-"""How bad it is: NORMAL < WARNING < LOOP (specification 1.5)."""
+"""How bad it is: NORMAL < WARNING < LOOP (specification 1.5), and the node of a session in the map (7.3)."""
 
 from __future__ import annotations
 
 from enum import StrEnum
+
+
+class NodeState(StrEnum):
+    """What the map shows for a session. A new session is `ACTIVE`; an ended one is `IDLE`."""
+
+    IDLE = "idle"
+    ACTIVE = "active"
+    BLOCKED = "blocked"
+    ALERT_ENTROPY = "alert_entropy"
+
+
+COLORS = {
+    NodeState.IDLE: "#6b7280",
+    NodeState.ACTIVE: "#3b82f6",
+    NodeState.BLOCKED: "#f59e0b",
+    NodeState.ALERT_ENTROPY: "#ef4444",
+}
 
 
 class Level(StrEnum):

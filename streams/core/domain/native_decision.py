@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 import eddy_native as core
 
 from streams.core.domain import validation
-from streams.core.domain.decision import Decision
-from streams.core.domain.lazy import lazy
+from streams.core.domain.decision import Decision, lazy
 from streams.core.domain.text.added import Added
 from streams.core.domain.text.marks import WIDTH, Marks
 from streams.core.domain.validation import Fields

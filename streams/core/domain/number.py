@@ -1,9 +1,10 @@
-"""How numbers are rounded and summed."""
+"""How numbers are rounded and summed, and how evenly things are spread."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
+from math import log2
 from operator import add
 
 _LARGEST_EXACT = 2.0**53
@@ -56,3 +57,13 @@ def within_doubles(x: float) -> float:
     if -_LARGEST_EXACT <= x <= _LARGEST_EXACT:
         return x
     return max(-_LARGEST, min(float(x), _LARGEST))
+
+
+def shannon_bits(counted: Sequence[int]) -> float:
+    """Return -sum p log2 p over the shares of what was counted, unrounded, in bits.
+
+    >>> shannon_bits([2, 2]), shannon_bits([2, 1, 1]), shannon_bits([5]) == 0
+    (1.0, 1.5, True)
+    """
+    size = sum(counted)
+    return -added([count / size * log2(count / size) for count in counted])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from streams.core.domain.node import NodeState
+from streams.core.domain.level import NodeState
 
 STATE_VERSION = 2
 #: Versions of the format that are read.

@@ -20,9 +20,8 @@ from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.aggregates.exchange import Handed, Joined, exchange_key
 from streams.core.domain.decision import Decision
 from streams.core.domain.event_kind import EventKind
-from streams.core.domain.text.bounded import LONGEST_TEXT, bounded
-from streams.core.domain.text.marks import WIDTH, Marks, one_by_one
-from streams.core.domain.text.tokens import words
+from streams.core.domain.text.digest import LONGEST_TEXT, bounded
+from streams.core.domain.text.marks import WIDTH, Marks, one_by_one, words
 
 #: Name of the state among those of a session.
 HANDOVERS: Final = "handovers"

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from streams.formats.adapters.adapter import CERTAIN, NO, Format, Problem, UnitKind
-from streams.formats.adapters.conversation import ContextChange, Conversation, UserTurn
+from streams.formats.adapters.conversation import INTERRUPTED, ContextChange, Conversation, UserTurn
 from streams.formats.adapters.log import Found, LogAdapter
 from streams.formats.adapters.record import (
     LONGEST_NAME,
@@ -22,7 +22,6 @@ from streams.formats.adapters.record import (
     text_or_none,
     whole,
 )
-from streams.formats.adapters.user_words import INTERRUPTED
 
 NAME: Final = "claude-code"
 _SYNTHETIC: Final = "<synthetic>"

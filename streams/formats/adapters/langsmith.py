@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from streams.formats.adapters.adapter import CERTAIN, NO, Format, IntakeReason, Problem, UnitKind
-from streams.formats.adapters.asked_calls import answered_call, asked_calls
 from streams.formats.adapters.conversation import Conversation
 from streams.formats.adapters.document import DocumentAdapter, DocumentValue
 from streams.formats.adapters.heads import head_values
@@ -27,7 +26,7 @@ from streams.formats.adapters.record import (
     text_or_none,
     whole,
 )
-from streams.formats.adapters.tool_answer import tool_answer
+from streams.formats.adapters.tool_answer import answered_call, asked_calls, tool_answer
 
 NAME: Final = "langsmith"
 _THREAD_KEYS: Final = ("session_id", "conversation_id", "thread_id")

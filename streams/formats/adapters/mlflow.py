@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from streams.formats.adapters.adapter import CERTAIN, NO, Format, IntakeReason, Problem, UnitKind
-from streams.formats.adapters.asked_calls import answered_call, asked_calls
 from streams.formats.adapters.conversation import Conversation
 from streams.formats.adapters.document import DocumentAdapter, DocumentValue
 from streams.formats.adapters.heads import head_values
 from streams.formats.adapters.log import Found
 from streams.formats.adapters.record import AgentStep, json_value, not_captured, text_or_none, whole
-from streams.formats.adapters.tool_answer import tool_answer
+from streams.formats.adapters.tool_answer import answered_call, asked_calls, tool_answer
 
 NAME: Final = "mlflow"
 _SESSION: Final = "mlflow.trace.session"

@@ -25,9 +25,9 @@ from streams.formats.adapters.adapter import (
 )
 from streams.formats.adapters.heads import head_values
 from streams.formats.adapters.log import Found
-from streams.formats.adapters.otlp.cutting import LENGTH, REQUEST_BEGINS
 from streams.formats.adapters.otlp.exports import spans_of_export
 from streams.formats.adapters.otlp.json_requests import spans_of_json
+from streams.formats.adapters.otlp.proto_requests import LENGTH, REQUEST_BEGINS
 from streams.formats.adapters.otlp.span import Received
 from streams.formats.adapters.otlp.traces import Traces
 from streams.formats.adapters.record import UNDECODABLE, decoded

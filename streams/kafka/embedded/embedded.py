@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import os
+import random
 import shutil
 import socket
 import struct
@@ -24,7 +25,29 @@ from typing import Self
 
 from streams.core.errors import ConfigurationError, InfrastructureError
 from streams.kafka.embedded.child import Child
-from streams.kafka.embedded.port import free_port
+
+# Below what Linux (32768-60999) and macOS (49152-65535) give to outgoing connections. A client that keeps
+# connecting to a port of that range while its server is down is in time given the same port on its own side,
+# connects to itself, and the server can never come back.
+_PORTS = range(20_000, 32_768)
+
+# A seeded generator, as tests have it, would offer the same ports to every process.
+_random = random.SystemRandom()
+
+
+def free_port() -> int:
+    """Return a loopback port that was free a moment ago.
+
+    Another process may take it before it is used: the caller must be ready to try another port.
+    """
+    while True:
+        port = _random.choice(_PORTS)
+        try:
+            socket.create_server(("127.0.0.1", port)).close()
+        except OSError:
+            continue
+        return port
+
 
 _METADATA_KEY = 3
 # The oldest version that reports the cluster id; Tansu and every Apache Kafka since 0.10.1 answer it.

@@ -10,7 +10,14 @@ import asyncio
 from typing import Any
 
 from aiokafka import client
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.client import AIOKafkaClient
 from aiokafka.conn import AIOKafkaConnection, create_conn
+
+
+def admin_client(admin: AIOKafkaAdminClient) -> AIOKafkaClient:
+    """Return the client that a started admin client sends its requests with."""
+    return admin._client
 
 
 async def create_closing(*address: Any, **options: Any) -> AIOKafkaConnection:

@@ -20,8 +20,8 @@ from aiokafka.errors import CorruptRecordException
 from aiokafka.protocol.fetch import FetchRequest
 from aiokafka.structs import TopicPartition
 
-from streams.core.domain.unreadable import Unreadable
-from streams.kafka.patches.fetch_hook import Assignment, FetchStage, hook_fetch
+from streams.core.domain.record import Unreadable
+from streams.kafka.patches.fetching import Assignment, FetchStage, hook_fetch
 from streams.kafka.patches.record_batches import MAX_BATCH_BYTES, Batches, BatchWatch, CheckedBatch
 from streams.kafka.stored import Stored
 

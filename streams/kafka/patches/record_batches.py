@@ -20,7 +20,7 @@ from aiokafka.record.default_records import DefaultRecordBatch
 from aiokafka.record.legacy_records import LegacyRecordBatch
 from aiokafka.structs import TopicPartition
 
-from streams.core.domain.unreadable import Unreadable
+from streams.core.domain.record import Unreadable
 from streams.kafka.patches.decompression import NONE, DamagedBatchError, LargeBatchError, decompressed
 from streams.kafka.patches.salvage import Frame, Salvaged, lost, salvage
 

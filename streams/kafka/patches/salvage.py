@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from streams.core.domain.unreadable import RawKind, Unreadable
+from streams.core.domain.record import RawKind, Unreadable
 
 #: A batch that cannot be unpacked has this many dead letters at most; the last one represents the rest.
 MOST_LETTERS: Final = 1_000

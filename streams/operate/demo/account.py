@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from streams.core.detectors.settings import DEFAULTS
-from streams.core.domain.event import EventKind
+from streams.core.domain.event_kind import EventKind
 from streams.core.domain.topic import Topic
 from streams.core.policy.routing import topic_of
 

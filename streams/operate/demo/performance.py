@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, Protocol
 
 from schemas.codec import Codec
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError
 from streams.formats.reading import TopicMessage

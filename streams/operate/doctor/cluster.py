@@ -6,19 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
-from streams.core.domain.text.counting import count
+from streams.core.domain.text.amounts import count
 from streams.core.domain.topic import Topic
 from streams.core.proof import warnings
-from streams.core.settings_document.document import resolve
-from streams.core.settings_document.version import follows
+from streams.core.settings_document import follows, resolve
 from streams.kafka.client import Stored
 from streams.kafka.settings_feed import read_document
 from streams.kafka.survey import Ends, GroupOffsets, ServerAnswer
 from streams.operate.doctor.check import Check, fail, ok, warn
 from streams.operate.doctor.state import Database, span
 from streams.worker.options import changelog_topic
+from streams.worker.state.changelog import lacks_entries, may_have_missed
 from streams.worker.state.store import StoreInspection
-from streams.worker.state.tombstones import lacks_entries, may_have_missed
 from topics.catalogue import Role
 from topics.plan import AddPartitions, AlterConfig, Change, CreateTopic, Refused
 

@@ -53,11 +53,10 @@ from streams.operate.doctor.state import (
     set_aside_checks,
 )
 from streams.operate.doctor.versions import version_checks
-from streams.worker.bridge.request import TraceRequest, is_keyed, read
+from streams.worker.bridge.bridge import TraceRequest, is_keyed, read
 from streams.worker.endpoints import connection
 from streams.worker.options import AGGREGATES, changelog_topic, repartition_topic
-from streams.worker.preflight.topic_check import check_topics
-from streams.worker.preflight.transaction_check import check_transactions
+from streams.worker.preflight import check_topics, check_transactions
 from streams.worker.processes import of_each_process
 from streams.worker.wiring import engine_options
 from topics.plan import plan

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.topic import Topic
-from streams.core.policy.lifetime import keeps_ms
+from streams.core.policy.state_limits import keeps_ms
 from streams.kafka.survey import GroupOffsets
 from streams.operate.doctor.check import Check, ok, warn
 from streams.operate.doctor.state import Database, span

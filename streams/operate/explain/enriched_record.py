@@ -6,7 +6,8 @@ from typing import Any
 
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.decision import Decision
-from streams.core.domain.event import Event, EventKind
+from streams.core.domain.event import Event
+from streams.core.domain.event_kind import EventKind
 from streams.core.domain.outcome import Scored
 from streams.core.policy.routing import topic_of
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Final
 
-from streams.core.detectors.presentation import Fired, Meaning, Presentation
+from streams.core.detectors.detector import Fired, Meaning, Presentation
 from streams.core.detectors.registry import DETECTORS, REGISTERED
-from streams.core.domain.event import EventKind
+from streams.core.domain.event_kind import EventKind
 from streams.core.domain.text.printable import printable
 
 Fields = Mapping[str, Any]

@@ -8,8 +8,7 @@ from typing import Any
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError, ConflictError
-from streams.core.settings_document.shadow import ShadowDocument
-from streams.core.settings_document.version import FARTHEST, follows, next_version
+from streams.core.settings_document import FARTHEST, ShadowDocument, follows, next_version
 from streams.kafka.client import Brokers
 from streams.operate.explain.settings_topic import in_force, next_document, records, tried_out, write
 

@@ -9,11 +9,10 @@ from typing import Any
 import orjson
 
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
-from streams.core.settings_document.document import resolve, to_document
-from streams.core.settings_document.shadow import ShadowDocument
+from streams.core.settings_document import ShadowDocument, resolve, to_document
 from streams.kafka.client import Brokers, Stored, connect
 from streams.kafka.settings_feed import LARGEST_DOCUMENT, apply_document, apply_shadow
 from streams.observe.settings import ConnectionSettings, load

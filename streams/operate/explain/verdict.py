@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from streams.core.detectors.presentation import rule_name
+from streams.core.detectors.detector import rule_name
+from streams.core.domain.text.amounts import count
 from streams.core.domain.text.clock import clock, has_time
-from streams.core.domain.text.counting import count
 from streams.core.domain.text.printable import printable
 from streams.operate.explain.explanation import Explanation
 from streams.operate.explain.presentation import objections, sentence

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple, Protocol
 
 from schemas.reason import Reason
-from streams.core.domain.outgoing import Headers
+from streams.core.domain.record import Headers
 from streams.worker.dead_letter import CUT, FIRST_OF_OURS, RAW
 
 #: How often the message was sent again; the one header that a message gets when it is.

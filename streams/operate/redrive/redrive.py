@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum, unique
 from typing import Final, NamedTuple
 
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
 from streams.kafka.client import Brokers

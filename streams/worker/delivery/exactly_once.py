@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Generic, TypeVar
 
-from streams.core.domain.outgoing import NO_HEADERS
+from streams.core.domain.record import NO_HEADERS
 from streams.kafka.clock import ClusterClock
 from streams.worker.crash_point import CrashPoint
 from streams.worker.delivery.storable import storable

@@ -12,11 +12,10 @@ from aiokafka.errors import InvalidTimestampError, KafkaError
 from aiokafka.producer.message_accumulator import BatchBuilder
 from faust.transport.drivers.aiokafka import Producer
 
-from streams.core.domain.outgoing import Row
+from streams.core.domain.record import Row
 from streams.core.errors import EddyError, InfrastructureError, ProducerFencedError
-from streams.kafka.patches.in_flight import allow_several_in_flight
 from streams.kafka.patches.leased_sender import LeasedSender, LeaseEndedError
-from streams.kafka.patches.open_batch import open_batch, uncompressed_batch
+from streams.kafka.patches.producing import allow_several_in_flight, open_batch, uncompressed_batch
 from streams.kafka.patches.redating import NO_TIMESTAMP, Redating
 from streams.worker.faust.job_app import job_app
 

@@ -1,7 +1,7 @@
 """The last look at what an epoch wants to store: whether the changelog takes it.
 
 A record that is too large would be refused by the broker at each attempt, run after run, start after start.
-What sessions may take is limited before (`streams.core.policy.state_size`), so nothing should get here.
+What sessions may take is limited before (`streams.core.policy.state_limits`), so nothing should get here.
 """
 
 from __future__ import annotations

@@ -25,11 +25,9 @@ from aiokafka.errors import (
     UnknownMemberIdError,
 )
 
-from streams.core.domain.outgoing import Row
+from streams.core.domain.record import Row
 from streams.core.errors import EddyError, InfrastructureError, ProducerFencedError
-from streams.kafka.patches.coordinators import find_coordinators
-from streams.kafka.patches.open_batch import retrieve_failures
-from streams.kafka.patches.transaction_begin import TransactionBegin
+from streams.kafka.patches.producing import TransactionBegin, find_coordinators, retrieve_failures
 from streams.worker.crash_point import CrashPoint
 from streams.worker.delivery.producer import WrittenBatch, publish
 from streams.worker.effects import Consumed

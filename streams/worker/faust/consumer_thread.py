@@ -16,20 +16,23 @@ from faust.types import TP
 from streams.core.errors import ConfigurationError, InfrastructureError
 from streams.kafka.connection import READ_COMMITTED
 from streams.kafka.patches.careful_fetch import read_carefully
-from streams.kafka.patches.end_offset import note_when_asked
-from streams.kafka.patches.fetch_hook import hook_fetch
-from streams.kafka.patches.fetch_position import fetch_positions
+from streams.kafka.patches.fetching import (
+    fetch_positions,
+    hook_fetch,
+    note_when_asked,
+    notice_out_of_range,
+    records_lost,
+)
 from streams.kafka.patches.group_consumer import (
+    Pacing,
     committed_offsets,
     current_assignment,
+    follow_leaders,
+    keep_lease,
     raise_error,
     request_rejoin,
     set_option,
 )
-from streams.kafka.patches.heartbeats import keep_lease
-from streams.kafka.patches.leaders import follow_leaders
-from streams.kafka.patches.log_range import notice_out_of_range, records_lost
-from streams.kafka.patches.pacing import Pacing
 from streams.kafka.patches.record_batches import BatchWatch
 from streams.worker.faust.job_app import job_app
 

@@ -41,11 +41,11 @@ from mode import Service
 
 from streams.core.errors import DamagedStateError, InfrastructureError
 from streams.worker.faust.job_app import job_app
+from streams.worker.state.changelog import kept_ms
 from streams.worker.state.origin import Ids
 from streams.worker.state.restore import RestoreProgress, restore
 from streams.worker.state.standby import Standby
 from streams.worker.state.table import StateTable
-from streams.worker.state.tombstones import kept_ms
 
 
 def partition_names(partitions: Iterable[tuple[str, int]]) -> str:

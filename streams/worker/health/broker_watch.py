@@ -18,8 +18,7 @@ from aiokafka.errors import KafkaError
 from aiokafka.protocol.metadata import MetadataRequest
 from mode import Service
 
-from streams.kafka.connection import Connection
-from streams.kafka.refusal import what_to_do
+from streams.kafka.connection import Connection, what_to_do
 from streams.worker.health.outage import BrokerAddress, BrokerAnswer, BrokerRefusal, Moment, Outage
 
 _LOOK_SECONDS = 2.0

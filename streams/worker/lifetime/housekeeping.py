@@ -30,19 +30,16 @@ from typing import Any, Protocol
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.session import DamagedSessionError, Session
 from streams.core.errors import DamagedStateError, ProducerFencedError
-from streams.core.policy.lifetime import keeps_ms
-from streams.core.settings_document.version import follows
+from streams.core.policy.state_limits import keeps_ms
+from streams.core.settings_document import follows
 from streams.kafka.clock import ClusterClock
 from streams.worker.batch import Job
 from streams.worker.effects import BatchOutput, Effects
 from streams.worker.epoch import InForce
-from streams.worker.lifetime.due import Due, due_of
-from streams.worker.lifetime.search_pass import NEVER, Next, SearchPass
-from streams.worker.lifetime.stubs import Stub, readable
+from streams.worker.lifetime.due import NEVER, Due, Next, SearchPass, Stub, due_of, readable
 from streams.worker.run_result import RunResult
 from streams.worker.state.changelog import CLOCK_KEY, is_stub, session_id_of, session_key, session_source
-from streams.worker.state.table import SessionTable
-from streams.worker.state.view import StateView
+from streams.worker.state.table import SessionTable, StateView
 
 log = logging.getLogger(__name__)
 

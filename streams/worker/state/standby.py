@@ -20,8 +20,7 @@ from typing import Any, Protocol
 from aiokafka.errors import KafkaError
 
 from streams.core.errors import EddyError
-from streams.worker.state.latest_records import LatestRecords
-from streams.worker.state.restore import restore
+from streams.worker.state.restore import LatestRecords, restore
 from streams.worker.state.store import PartitionStores
 
 #: A round of both tables costs 13 ms of CPU with nothing to read, nearly all of it in the event loop.

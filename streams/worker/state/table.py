@@ -20,7 +20,7 @@ from faust.types import TP, AppT
 
 from streams.core.domain.session import Session
 from streams.worker.faust.table_store import TableStore
-from streams.worker.lifetime.stubs import Stub, Stubs
+from streams.worker.lifetime.due import Stub, Stubs
 from streams.worker.settings_ledger import SettingsLedger
 from streams.worker.state.changelog import (
     SESSION_FORMAT,
@@ -32,9 +32,44 @@ from streams.worker.state.changelog import (
 )
 from streams.worker.state.origin import SOURCES_KEY, Ids, decode_sources
 from streams.worker.state.store import PartitionStores, StoreOptions
-from streams.worker.state.view import Generations, StateView
 
 V = TypeVar("V")
+
+
+class StateView(Generic[V]):
+    """One partition's values as an epoch sees them: stored state below, its own changes on top."""
+
+    def __init__(self, cached: dict[str, V]) -> None:
+        self._cached = cached
+        self.changed: dict[str, V] = {}
+        self.removed: dict[str, V] = {}
+
+    def get(self, name: str) -> V | None:
+        """Return the value as it is now, None when there is none. Values are never falsy."""
+        return self.changed.get(name) or self._cached.get(name)
+
+    def put(self, value: V, name: str) -> None:
+        """Set the value; written when the epoch ends."""
+        self.changed[name] = value
+
+    def remove(self, value: V, name: str) -> None:
+        """Remove a value that is as last written; an epoch that removes it does nothing else to it."""
+        self.removed[name] = value
+
+
+class Generations(Generic[V]):
+    """Decoded values of one partition.
+
+    The cache has two generations, so that bounding it costs nothing per look-up: when the young one is
+    full it becomes the old one, and the old one is forgotten.
+    """
+
+    __slots__ = ("old", "young")
+
+    def __init__(self) -> None:
+        self.young: dict[str, V] = {}
+        self.old: dict[str, V] = {}
+
 
 log = logging.getLogger(__name__)
 

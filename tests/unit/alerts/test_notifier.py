@@ -19,9 +19,8 @@ from streams.alerts.notifier import Notifier
 from streams.alerts.settings import NotifySettings
 from streams.alerts.sink_worker import Clocks
 from streams.alerts.sinks.request import SinkAnswer, SinkRequest, TryAgain
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing, Unreadable
 from streams.core.domain.topic import Topic
-from streams.core.domain.unreadable import Unreadable
 from streams.kafka.client import Brokers
 from streams.kafka.connection import Connection
 from streams.kafka.group_reader import GroupReader

@@ -14,7 +14,7 @@ from streams.alerts.memory import ProgressTopics
 from streams.alerts.sink_worker import Clocks, SinkWorker
 from streams.alerts.sinks.delivery import Delivery
 from streams.alerts.sinks.request import Outcome, SinkAnswer, SinkRequest
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.domain.topic import Topic
 from streams.kafka.stored import Stored
 from tests.unit.alerts.receivers import Receiver

@@ -12,7 +12,7 @@ from streams.cli import main
 from streams.cli.settings_choice import version_of
 from streams.cli.topic_range import Bound, bound
 from streams.core.errors import ConfigurationError
-from streams.core.settings_document.document import to_document
+from streams.core.settings_document import to_document
 from streams.kafka.client import Stored
 from tests.stream import decision_log, repeated
 

@@ -16,8 +16,7 @@ from streams.cli.settings_change import user
 from streams.cli.settings_history import history, line
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.errors import ConfigurationError
-from streams.core.settings_document.document import to_document
-from streams.core.settings_document.version import LARGEST_VERSION
+from streams.core.settings_document import LARGEST_VERSION, to_document
 from streams.kafka.client import Stored
 from streams.kafka.settings_feed import apply_document
 from streams.operate.explain.settings_publication import changed_document

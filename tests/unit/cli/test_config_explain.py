@@ -12,7 +12,7 @@ from streams.cli.text.witness_text import act, lines
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.validation import problems
 from streams.core.domain.witness import Witness
-from streams.core.policy.reachability import reachability
+from streams.core.policy.witness import reachability
 from streams.core.proof import prove
 
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from streams.cli import main
 from streams.cli.settings_history import line, shadow_history
 from streams.core.detectors.settings import DEFAULTS
-from streams.core.settings_document.document import resolve, to_document
+from streams.core.settings_document import resolve, to_document
 from streams.kafka.client import Stored
 from streams.operate.explain.settings_topic import differing, next_document, tried_out
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from streams.cli import dlq, main
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.domain.topic import Topic
 from streams.worker.dead_letter import LetterSource, rejected_headers
 from tests.stream import decision_log

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from streams.cli import main
-from streams.core.settings_document.table import RANGES
+from streams.core.settings_document import RANGES
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "migration.md").read_text()

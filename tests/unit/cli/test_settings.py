@@ -9,8 +9,7 @@ from streams.cli import main
 from streams.cli.settings import READERS
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.errors import ConfigurationError
-from streams.core.settings_document.document import to_document
-from streams.core.settings_document.table import MEANINGS, RANGES
+from streams.core.settings_document import MEANINGS, RANGES, to_document
 from streams.observe.settings import load
 
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from streams.console.proposal import MOST_CHANGES, as_typed, proposal, sent, typed_in
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.errors import ConfigurationError
-from streams.core.settings_document.document import typed
-from streams.core.settings_document.table import RANGES
+from streams.core.settings_document import RANGES, typed
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),

@@ -9,7 +9,7 @@ from streams.console.read_model.rows import VersionRow
 from streams.console.settings_versions import Settings, settings_of
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.topic import Topic
-from streams.core.settings_document.shadow import ShadowDocument
+from streams.core.settings_document import ShadowDocument
 from streams.kafka.settings_feed import apply_document, apply_shadow
 
 DOCUMENTS = st.lists(

@@ -4,10 +4,9 @@ import pytest
 
 from streams.console.whatif import SLIDERS, changed, counterfactual, judge_again
 from streams.core.detectors.settings import DEFAULTS
-from streams.core.domain.event import EventKind
+from streams.core.domain.event_kind import EventKind
 from streams.core.errors import ConfigurationError
-from streams.core.settings_document.document import to_document
-from streams.core.settings_document.table import RANGES
+from streams.core.settings_document import RANGES, to_document
 from tests.unit.console.step_diff.recorded import NAMES, recorded
 
 

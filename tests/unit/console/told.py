@@ -9,9 +9,9 @@ import orjson
 from schemas.reason import Reason
 from streams.console.read_model.model import ReadModel
 from streams.console.read_model.triage import EpisodeSeen, request_of
-from streams.control.ack import Ack, GuardFacts
 from streams.control.audit import AuditRecord
 from streams.control.command import Command, Issuer
+from streams.control.outcome import Ack, GuardFacts
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.aggregates.agent_health import AgentHealth
 from streams.core.domain.outcome import Scored

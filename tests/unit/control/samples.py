@@ -5,9 +5,9 @@ from __future__ import annotations
 from eddy_client.protocol import MINUTE_MS, Action, OnTimeout, Scope, Status
 from hypothesis import strategies as st
 
-from streams.control.ack import Ack, GuardFacts
 from streams.control.audit import AuditKind, AuditRecord, Result
 from streams.control.command import Cause, Command, Issuer, IssuerKind, PolicyRule
+from streams.control.outcome import Ack, GuardFacts
 
 NOW = 1_760_000_000_000
 

@@ -9,8 +9,16 @@ from eddy_client.protocol import FINAL, PRESENCE, Status
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.control.ack import Ack, GuardFacts
-from streams.control.outcome import PRESENT_MS, CommandPhase, answers, departed, furthest, present
+from streams.control.outcome import (
+    PRESENT_MS,
+    Ack,
+    CommandPhase,
+    GuardFacts,
+    answers,
+    departed,
+    furthest,
+    present,
+)
 from tests.unit.control.samples import NOW
 
 

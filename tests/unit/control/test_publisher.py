@@ -6,12 +6,12 @@ import pytest
 from eddy_client.protocol import HEADER, Scope, Signature, Status, verified
 
 from schemas.codec import Codec, OutputFormat
-from streams.control.ack import Ack
 from streams.control.audit import AuditKind, AuditRecord
 from streams.control.command import Command
+from streams.control.outcome import Ack
 from streams.control.publisher import CommandPublisher
 from streams.core.errors import ConfigurationError
-from streams.kafka.partition import partition_of
+from streams.kafka.reading import partition_of
 from tests.unit.control.samples import NOW, note, pause
 from tests.unit.control.topics import Topics
 

@@ -8,10 +8,9 @@ from hypothesis import given
 
 from schemas.codec import Codec, OutputFormat
 from schemas.encoder import check_fields
-from streams.control.ack import Ack
 from streams.control.audit import AuditKind, AuditRecord
-from streams.control.command import Command
-from streams.control.reading import MalformedError
+from streams.control.command import Command, MalformedError
+from streams.control.outcome import Ack
 from tests.unit.control.samples import ACKS, COMMANDS, NOW, RECORDS, note, pause
 
 CODECS = {each: Codec.bundled(each) for each in OutputFormat}

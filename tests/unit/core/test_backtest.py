@@ -11,7 +11,7 @@ from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.domain.outcome import Scored
 from streams.core.domain.record import Record
 from streams.core.policy.session_comparison import FoundBy, SessionComparison, alert_rule
-from streams.core.settings_document.document import resolve
+from streams.core.settings_document import resolve
 from tests.stream import START_MS, Stream, decision_log, repeated
 from tests.streams_strategy import Entry, Send, partitions
 

@@ -14,14 +14,14 @@ from streams.core.detectors.registry import DETECTORS
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.domain.aggregates.contribution import expiry_source
 from streams.core.domain.decision import Decision
-from streams.core.domain.event import EventKind, Finding
+from streams.core.domain.event import Finding
+from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
 from streams.core.domain.outcome import Duplicate, Rejected, Scored
 from streams.core.domain.record import Record
 from streams.core.domain.session import Session
 from streams.core.domain.topic import Topic
-from streams.core.pipeline import Expired, admit, expire, step
-from streams.core.policy.redelivery import REMEMBERED
+from streams.core.pipeline import REMEMBERED, Expired, admit, expire, step
 from tests.stream import START_MS, Stream, block, decision_log, repeated, told
 
 DAY_MS = 86_400_000

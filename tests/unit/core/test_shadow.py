@@ -13,8 +13,7 @@ from streams.core.domain.record import Record
 from streams.core.domain.session import Session
 from streams.core.pipeline import admit, step
 from streams.core.policy.comparison import Difference
-from streams.core.settings_document.document import resolve, to_document
-from streams.core.settings_document.shadow import Shadow
+from streams.core.settings_document import Shadow, resolve, to_document
 from streams.core.shadow import difference_record, try_out, try_refused
 from tests.stream import decision_log, repeated
 from tests.streams_strategy import CHANGES, Change, Entry, Send, partitions

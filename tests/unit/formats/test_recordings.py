@@ -15,8 +15,7 @@ from streams.core.domain.level import Level
 from streams.core.domain.outcome import Rejected, Scored
 from streams.core.offline import Judgement, judge
 from streams.formats.reading import entries
-from streams.formats.recordings.catalogue import RECORDINGS, Recording
-from streams.formats.recordings.replay import messages
+from streams.formats.recordings.catalogue import RECORDINGS, Recording, messages
 
 NAMES = [recording.name for recording in RECORDINGS]
 ALERTS = {"entropy_alert", "divergence_suspected", "drift_pattern", "loop_episode"}

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from aiokafka.errors import IllegalSaslStateError, SaslAuthenticationFailed, UnsupportedSaslMechanismError
 
-from streams.kafka.connection import Connection
-from streams.kafka.refusal import refusal, what_to_do
+from streams.kafka.connection import Connection, refusal, what_to_do
 from tests.unit.kafka.test_connection import Authority, server
 
 PASSWORD = "correct-horse-battery"

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.proof import ProofFinding, prove
-from streams.core.settings_document.document import to_document
-from streams.core.settings_document.shadow import ShadowDocument
-from streams.core.settings_document.version import LARGEST_VERSION
+from streams.core.settings_document import LARGEST_VERSION, ShadowDocument, to_document
 from streams.kafka.settings_feed import (
     LARGEST_DOCUMENT,
     announce_proofs,

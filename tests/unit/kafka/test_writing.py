@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from aiokafka.errors import KafkaConnectionError
 
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.errors import InfrastructureError
 from streams.kafka import client
 from streams.kafka.client import Brokers

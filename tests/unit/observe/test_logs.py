@@ -1,10 +1,14 @@
 """What the log looks like, for people and for machines."""
 
 import json
+import logging
 import subprocess
 import sys
+import warnings
 
 import pytest
+
+from streams.observe.logs import Notices
 
 SPEAKING = """
 import logging, logging.config
@@ -124,3 +128,27 @@ def test_what_others_wrote_neither_steers_a_terminal_nor_forges_a_line(output_fo
     assert not [line for line in lines if line.startswith("2026-01-01T00:00:00Z")]
     if output_format == "json":
         assert json.loads(lines[0])["session"] == evil
+
+
+def test_the_newest_warnings_are_texts_for_ten_minutes_and_nothing_reaches_a_stream() -> None:
+    now = 1_700_000_000_000
+    notices = Notices(lambda: now)
+    before = logging.getLogger().handlers
+    with notices.taken():
+        assert logging.getLogger().handlers == [notices]
+        logging.getLogger("streams").info("no warning")
+        logging.getLogger("streams").warning("too old to be kept")
+        logging.getLogger("streams").warning("the brokers do not answer: %d", 7)
+        logging.getLogger("aiokafka.cluster").error("Unable to update metadata")
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.warn("an old name", DeprecationWarning, stacklevel=1)
+    assert logging.getLogger().handlers is before
+    *first, last = notices.recent()
+    assert first == [
+        "22:13:20 the brokers do not answer: 7",
+        "22:13:20 Kafka client: Unable to update metadata",
+    ]
+    assert "an old name" in last
+    now += 600_001
+    assert notices.recent() == ()

@@ -47,11 +47,12 @@ from streams.core import pipeline
 from streams.kafka.job_topics import job_topics
 from streams.core.detectors.repeat.detector import Repeat
 from streams.core.detectors.settings import DEFAULTS
-from streams.core.domain.event import EventKind, Finding
+from streams.core.domain.event_kind import EventKind
+from streams.core.domain.event import Finding
 from streams.core.domain.record import Record
 from streams.core.domain.topic import Topic
 from streams.worker.options import JOB_FLOW
-from streams.core.settings_document.document import resolve
+from streams.core.settings_document import resolve
 from topics.plan import plan, render
 
 class Robot(Repeat):

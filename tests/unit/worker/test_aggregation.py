@@ -17,14 +17,13 @@ from streams.core.conclusion import handover_event
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.aggregates.contribution import Contribution
 from streams.core.domain.aggregates.exchange import ExchangeTurn, Handed, HandoverAlert
-from streams.core.domain.aggregates.task_needs import Completion
+from streams.core.domain.aggregates.task_profile import Completion
 from streams.core.domain.decision import Decision
 from streams.core.domain.level import Level
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing, Unreadable
 from streams.core.domain.run import Run
 from streams.core.domain.session import Session
 from streams.core.domain.topic import Topic
-from streams.core.domain.unreadable import Unreadable
 from streams.core.errors import StateError
 from streams.kafka.client import Stored
 from streams.worker.aggregation import (

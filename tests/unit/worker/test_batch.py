@@ -12,15 +12,13 @@ from hypothesis import strategies as st
 from schemas.codec import Codec, OutputFormat
 from schemas.encoder import check_fields
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing, RawKind, Unreadable
 from streams.core.domain.run import Run
 from streams.core.domain.session import Session
 from streams.core.domain.topic import Topic
-from streams.core.domain.unreadable import RawKind, Unreadable
 from streams.core.pipeline import expire
-from streams.core.policy.state_size import StateLimit
-from streams.core.settings_document.document import resolve
-from streams.core.settings_document.shadow import Shadow
+from streams.core.policy.state_limits import StateLimit
+from streams.core.settings_document import Shadow, resolve
 from streams.kafka.client import Stored
 from streams.operate.redrive.letter import read
 from streams.worker.batch import Job

@@ -9,7 +9,7 @@ from cloudevents.core.formats.json import JSONFormat
 
 from schemas.codec import Codec, OutputFormat
 from streams.core.detectors.settings import DEFAULTS
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.domain.run import Run
 from streams.core.domain.session import Session
 from streams.core.domain.topic import Topic

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from schemas.reason import Reason, UndecodableError
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.worker.dead_letter import (
     CUT,
     LetterSource,

@@ -11,8 +11,8 @@ import pytest
 
 from streams.core.domain.aggregates.agent_health import AgentHealth
 from streams.core.domain.aggregates.contribution import Contribution
-from streams.core.domain.node import NodeState
-from streams.core.domain.outgoing import Outgoing, Row
+from streams.core.domain.level import NodeState
+from streams.core.domain.record import Outgoing, Row
 from streams.core.domain.session import Session
 from streams.core.errors import StateError
 from streams.kafka.clock import ClusterClock, now_ms

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.domain.run import Run
 from streams.core.errors import StateError
-from streams.core.settings_document.document import resolve
-from streams.core.settings_document.shadow import Shadow, ShadowDocument
-from streams.core.settings_document.version import LARGEST_VERSION
+from streams.core.settings_document import LARGEST_VERSION, Shadow, ShadowDocument, resolve
 from streams.kafka.client import Stored
 from streams.worker.settings_ledger import (
     RESERVED_AHEAD,

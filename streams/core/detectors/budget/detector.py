@@ -8,11 +8,19 @@ from math import floor
 from typing import Any, ClassVar, Final, NamedTuple
 
 from streams.core.detectors.budget.settings import BudgetSettings
-from streams.core.detectors.detector import Block, Detector, Eddy, Observation
-from streams.core.detectors.presentation import Fields, Meaning, Presentation
-from streams.core.detectors.standing import DetectorStanding
+from streams.core.detectors.detector import (
+    Block,
+    Detector,
+    DetectorStanding,
+    Eddy,
+    Fields,
+    Meaning,
+    Observation,
+    Presentation,
+)
 from streams.core.domain.decision import Decision
-from streams.core.domain.event import EventKind, Finding
+from streams.core.domain.event import Finding
+from streams.core.domain.event_kind import EventKind
 from streams.core.domain.number import added, r4, within_doubles
 
 

@@ -7,28 +7,38 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, Final, NamedTuple
 
-from streams.core.detectors.detector import Block, Detector, Eddy, Observation
+from streams.core.detectors.detector import (
+    Block,
+    Detector,
+    DetectorStanding,
+    Eddy,
+    Fields,
+    Meaning,
+    Observation,
+    Presentation,
+    Rules,
+)
 from streams.core.detectors.drift.goal import GoalState, follow
 from streams.core.detectors.drift.level import (
     CONTINUE,
     LEVELS,
     SUGGESTIONS,
     THRESHOLDS,
+    Signals,
+    clamped,
+    contributions,
     drift_level,
+    drift_overall,
     one_higher,
 )
-from streams.core.detectors.drift.overall import Signals, clamped, contributions, drift_overall
 from streams.core.detectors.drift.settings import DriftSettings
 from streams.core.detectors.drift.witness import witness
-from streams.core.detectors.presentation import Fields, Meaning, Presentation
-from streams.core.detectors.rules import Rules
-from streams.core.detectors.standing import DetectorStanding
 from streams.core.domain.decision import Decision
-from streams.core.domain.event import EventKind, Finding
+from streams.core.domain.event import Finding
+from streams.core.domain.event_kind import EventKind
 from streams.core.domain.number import r4
-from streams.core.domain.reachability import Reachability
 from streams.core.domain.text.digest import COMPARED
-from streams.core.domain.witness import Obstacle, RecordMaker, Witness
+from streams.core.domain.witness import Obstacle, Reachability, RecordMaker, Witness
 
 
 class DriftTrend(NamedTuple):

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from streams.core.domain.decision import Decision
 from streams.core.domain.shared_window import FIRST, NOTHING, append, as_letters, item_of, letter
-from streams.core.domain.text.marks import WIDTH, Marks, mark, places_among
-from streams.core.domain.text.tokens import words
+from streams.core.domain.text.marks import WIDTH, Marks, mark, places_among, words
 
 _MOST_WORDS = 256
 #: No `goal_window` is longer.

@@ -8,10 +8,8 @@ from types import MappingProxyType
 from typing import ClassVar, Protocol
 
 from streams.core.domain.settings.general import GeneralSettings
-from streams.core.domain.settings.map import weights
-from streams.core.domain.settings.ordered_group import OrderedGroup
 from streams.core.domain.settings.range import number, whole
-from streams.core.domain.settings.setting import setting
+from streams.core.domain.settings.setting import OrderedGroup, setting, weights
 
 
 class SignalSettings(Protocol):

@@ -6,20 +6,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from streams.core.detectors.detector import Block, Detector, Eddy, Observation
+from streams.core.detectors.detector import (
+    Block,
+    Detector,
+    DetectorStanding,
+    Eddy,
+    Fields,
+    Fired,
+    Observation,
+    Presentation,
+    Rules,
+    score_rule,
+)
 from streams.core.detectors.loop.settings import LoopSettings
-from streams.core.detectors.presentation import Fields, Fired, Presentation
-from streams.core.detectors.rules import Rules
-from streams.core.detectors.standing import DetectorStanding, score_rule
 from streams.core.domain.decision import Decision
 from streams.core.domain.level import Level
-from streams.core.domain.reachability import Reachability
 from streams.core.domain.text.digest import COMPARED
 from streams.core.domain.text.marks import Marks
 from streams.core.domain.witness import (
     NOTHING_SCORED,
     DecisionLog,
     Obstacle,
+    Reachability,
     RecordMaker,
     Witness,
     scored_status,

@@ -8,7 +8,7 @@ from streams.core.domain.settings.general import GeneralSettings
 from streams.core.domain.settings.range import whole
 from streams.core.domain.settings.setting import setting
 from streams.core.domain.settings.tools import groups
-from streams.core.domain.tool_group import ToolGroup
+from streams.core.domain.tool_class import ToolGroup
 
 
 @dataclass(frozen=True, kw_only=True)

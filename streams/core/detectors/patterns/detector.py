@@ -8,26 +8,33 @@ from dataclasses import dataclass
 from math import floor
 from typing import Any, ClassVar, Final, NamedTuple
 
-from streams.core.detectors.detector import Block, Detector, Eddy, Observation
+from streams.core.detectors.detector import (
+    Block,
+    Detector,
+    DetectorStanding,
+    Eddy,
+    Fields,
+    Meaning,
+    Observation,
+    Presentation,
+    Rules,
+    score_rule,
+)
 from streams.core.detectors.patterns import edit_revert, fail_loop, read_loop
-from streams.core.detectors.patterns.action_kind import ActionKind
 from streams.core.detectors.patterns.edit_revert import is_edit_revert
 from streams.core.detectors.patterns.fail_loop import is_fail_loop
 from streams.core.detectors.patterns.read_loop import is_read_loop
 from streams.core.detectors.patterns.settings import PatternsSettings
-from streams.core.detectors.patterns.state import PatternsState, advance, upgraded
+from streams.core.detectors.patterns.state import ActionKind, PatternsState, advance, upgraded
 from streams.core.detectors.patterns.witness import witness
-from streams.core.detectors.presentation import Fields, Meaning, Presentation
-from streams.core.detectors.rules import Rules
-from streams.core.detectors.standing import DetectorStanding, score_rule
 from streams.core.domain.decision import Decision
-from streams.core.domain.event import EventKind, Finding
+from streams.core.domain.event import Finding
+from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
 from streams.core.domain.number import r4
-from streams.core.domain.reachability import Reachability
 from streams.core.domain.shared_window import NOTHING
 from streams.core.domain.text.printable import printable
-from streams.core.domain.witness import Obstacle, RecordMaker, Witness
+from streams.core.domain.witness import Obstacle, Reachability, RecordMaker, Witness
 
 
 class PatternTrend(NamedTuple):
@@ -184,7 +191,7 @@ def duplicates(state: PatternsState) -> tuple[int, int]:
     The mass is the number of records with a target whose (tool, target, hash) occurs at least twice; the
     multiplicity is the largest such count, 0 without any target.
 
-    >>> from streams.core.detectors.patterns.version_window import version
+    >>> from streams.core.detectors.patterns.state import version
     >>> versions = [version("cat", "a.py", "h0"), version("cat", "b.py", "h0")]
     >>> duplicates(PatternsState("rrrr", versions, "AABB"))
     (4, 2)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from streams.core.detectors.patterns.action_kind import ActionKind
-from streams.core.detectors.patterns.state import PatternsState
-from streams.core.detectors.patterns.version_window import contents
+from streams.core.detectors.patterns.state import ActionKind, PatternsState, contents
 
 SENTENCE = "{target} is back at content it had before: an edit was undone"
 _WRITE = ActionKind.WRITE.value
@@ -16,7 +14,7 @@ def is_edit_revert(state: PatternsState, theta: int = 0) -> bool:  # noqa: ARG00
 
     Earlier contents are known from reads and successful writes that gave a hash.
 
-    >>> from streams.core.detectors.patterns.version_window import version
+    >>> from streams.core.detectors.patterns.state import version
     >>> versions = [version("edit", "a.py", "h0"), version("edit", "a.py", "h1")]
     >>> is_edit_revert(PatternsState("www", versions, "ABA"))
     True

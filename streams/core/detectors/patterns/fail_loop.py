@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from streams.core.detectors.patterns.action_kind import ActionKind
-from streams.core.detectors.patterns.state import PatternsState
+from streams.core.detectors.patterns.state import ActionKind, PatternsState
 
 SENTENCE = "the same command failed again, with the same error"
 _COMMAND, _FAILED_COMMAND = ActionKind.COMMAND.value, ActionKind.FAILED_COMMAND.value

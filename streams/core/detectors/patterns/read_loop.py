@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from streams.core.detectors.patterns.action_kind import ActionKind
-from streams.core.detectors.patterns.state import PatternsState
-from streams.core.detectors.patterns.version_window import contents
+from streams.core.detectors.patterns.state import ActionKind, PatternsState, contents
 
 SENTENCE = "read {target} once more, though nothing has changed it since"
 _READ, _WRITE = ActionKind.READ.value, ActionKind.WRITE.value
@@ -16,7 +14,7 @@ def is_read_loop(state: PatternsState, theta: int) -> bool:
     A read with another hash than the last known one, and a successful write that is not known to have left
     the content as it was, restart the count. Failed reads count; failed writes do not matter.
 
-    >>> from streams.core.detectors.patterns.version_window import version
+    >>> from streams.core.detectors.patterns.state import version
     >>> versions = [version("cat", "a.py", "h0"), version("edit", "a.py", "h1")]
     >>> is_read_loop(PatternsState("rrr", versions, "AAA"), theta=3)
     True

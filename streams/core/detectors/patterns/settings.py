@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from streams.core.domain.settings.general import GeneralSettings
-from streams.core.domain.settings.ordered_group import OrderedGroup
 from streams.core.domain.settings.range import flag, number, whole
-from streams.core.domain.settings.setting import setting
+from streams.core.domain.settings.setting import OrderedGroup, setting
 from streams.core.domain.settings.tool_classes import ToolClassSettings
 
 

@@ -7,20 +7,33 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
-from streams.core.detectors.detector import Detector, Eddy, Observation
-from streams.core.detectors.presentation import Fields, Meaning, Presentation
+from streams.core.detectors.detector import (
+    Detector,
+    DetectorStanding,
+    Eddy,
+    Fields,
+    Meaning,
+    Observation,
+    Presentation,
+    Rules,
+    score_rule,
+)
 from streams.core.detectors.repeat.settings import RepeatDedup, RepeatSettings
-from streams.core.detectors.rules import Rules
-from streams.core.detectors.standing import DetectorStanding, score_rule
 from streams.core.domain.decision import Decision
-from streams.core.domain.event import EventKind, Finding
+from streams.core.domain.event import Finding
+from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
-from streams.core.domain.reachability import Reachability
 from streams.core.domain.shared_window import append, as_letters, item_of
-from streams.core.domain.text.bounded import MOST_JSON_BYTES, bounded
-from streams.core.domain.text.digest import digest
+from streams.core.domain.text.digest import MOST_JSON_BYTES, bounded, digest
 from streams.core.domain.text.printable import printable
-from streams.core.domain.witness import NOTHING_SCORED, Obstacle, RecordMaker, Witness, scored_status
+from streams.core.domain.witness import (
+    NOTHING_SCORED,
+    Obstacle,
+    Reachability,
+    RecordMaker,
+    Witness,
+    scored_status,
+)
 
 _NEVER = 999
 

@@ -8,9 +8,8 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from streams.core.domain.settings.general import GeneralSettings
-from streams.core.domain.settings.map import thresholds
 from streams.core.domain.settings.range import whole, word
-from streams.core.domain.settings.setting import setting
+from streams.core.domain.settings.setting import setting, thresholds
 
 
 class RepeatDedup(StrEnum):

@@ -9,25 +9,33 @@ from functools import lru_cache
 from math import log2
 from typing import Any, ClassVar, NamedTuple
 
-from streams.core.detectors.detector import Block, Detector, Eddy, Observation
-from streams.core.detectors.presentation import Fields, Fired, Meaning, Presentation
-from streams.core.detectors.rules import Rules
-from streams.core.detectors.standing import DetectorStanding
+from streams.core.detectors.detector import (
+    Block,
+    Detector,
+    DetectorStanding,
+    Eddy,
+    Fields,
+    Fired,
+    Meaning,
+    Observation,
+    Presentation,
+    Rules,
+)
 from streams.core.detectors.uniqueness.settings import UniquenessSettings
 from streams.core.domain.decision import Decision
-from streams.core.domain.entropy import shannon_bits
-from streams.core.domain.event import EventKind, Finding
+from streams.core.domain.event import Finding
+from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
-from streams.core.domain.number import r4
-from streams.core.domain.reachability import Reachability
+from streams.core.domain.number import r4, shannon_bits
 from streams.core.domain.shared_window import append, as_letters, counts, item_of
 from streams.core.domain.status import LETTERS, STATUSES
-from streams.core.domain.text.bounded import MOST_JSON_BYTES, bounded
+from streams.core.domain.text.digest import MOST_JSON_BYTES, bounded
 from streams.core.domain.text.printable import printable
 from streams.core.domain.witness import (
     NOTHING_SCORED,
     DecisionLog,
     Obstacle,
+    Reachability,
     RecordMaker,
     Witness,
     scored_status,

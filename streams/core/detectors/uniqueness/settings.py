@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from streams.core.domain.settings.general import GeneralSettings
-from streams.core.domain.settings.ordered_group import OrderedGroup
 from streams.core.domain.settings.range import number, whole
-from streams.core.domain.settings.setting import setting
+from streams.core.domain.settings.setting import OrderedGroup, setting
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,18 +8,17 @@ from streams.core.detectors.verdict import cycle, identical
 from streams.core.detectors.verdict.act import Act
 from streams.core.detectors.verdict.answer import Failure
 from streams.core.detectors.verdict.comparing import SeenStep, asks_in_vain
-from streams.core.detectors.verdict.moments import with_one_more
+from streams.core.detectors.verdict.episode import within
 from streams.core.detectors.verdict.news import hearing, remembered
 from streams.core.detectors.verdict.past import Past
-from streams.core.detectors.verdict.rearm import within
 from streams.core.detectors.verdict.settings import VerdictSettings
 from streams.core.detectors.verdict.state import RECENT, SIGNATURE, VerdictState, outcome_of
 from streams.core.detectors.verdict.step import StepKind, VerdictStep
-from streams.core.detectors.verdict.streak import NO_STREAK
+from streams.core.detectors.verdict.streak import NO_STREAK, with_one_more
 from streams.core.detectors.verdict.stuck import stuck_after
 from streams.core.detectors.verdict.waiting import waiting_after
-from streams.core.domain.text.bounded import bounded, bounded_hash
-from streams.core.domain.tool_policy import ToolPolicy
+from streams.core.domain.text.digest import bounded, bounded_hash
+from streams.core.domain.tool_class import ToolPolicy
 
 _SIGNATURES = SIGNATURE * RECENT
 _TRAIL = cycle.TRAIL_MARK * cycle.LONGEST

@@ -15,13 +15,31 @@ from streams.core.detectors.verdict.answer import (
 )
 from streams.core.detectors.verdict.news import News
 from streams.core.detectors.verdict.past import Past
-from streams.core.detectors.verdict.pause import is_pause
 from streams.core.detectors.verdict.settings import VerdictSettings
 from streams.core.detectors.verdict.state import VerdictState
 from streams.core.detectors.verdict.step import POINTS, StepKind, VerdictStep
 from streams.core.domain.decision import Decision
-from streams.core.domain.text.bounded import bounded, bounded_hash
-from streams.core.domain.tool_policy import PolicyMode, ToolPolicy
+from streams.core.domain.text.digest import bounded, bounded_hash
+from streams.core.domain.tool_class import PolicyMode, ToolPolicy
+
+
+def is_pause(ms: int, settings: VerdictSettings, *, failing: bool) -> bool:
+    """Tell whether so long a time between two neighbours means that the agent paused.
+
+    Args:
+        ms: from one record to the next; going back in time is no pause.
+        settings: `poll_gap_ms`, or `failure_gap_ms` for a failure; 0: nothing is a pause.
+        failing: whether a record of the block concerned failed.
+
+    >>> defaults = VerdictSettings()
+    >>> is_pause(60_000, defaults, failing=False), is_pause(59_999, defaults, failing=False)
+    (True, False)
+    >>> is_pause(60_000, defaults, failing=True), is_pause(600_000, defaults, failing=True)
+    (False, True)
+    """
+    gap = settings.failure_gap_ms if failing else settings.poll_gap_ms
+    return 0 < gap <= ms
+
 
 _RETRIED_WITHIN = 3
 _REMEMBERED_FAILURES = 8

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from streams.core.detectors.verdict.moments import EACH, moment_back
-from streams.core.detectors.verdict.pause import is_pause
+from streams.core.detectors.verdict.comparing import is_pause
 from streams.core.detectors.verdict.settings import VerdictSettings
 from streams.core.detectors.verdict.state import RECENT, SIGNATURE, VerdictState, any_failed, any_polling
-from streams.core.detectors.verdict.streak import NO_STREAK, Circle, Moment, Streak
+from streams.core.detectors.verdict.streak import EACH, NO_STREAK, Circle, Moment, Streak, moment_back
 from streams.core.domain.decision import Decision
 
 SENTENCE = "{tools}: the same {period} steps with the same results, {count} times round"

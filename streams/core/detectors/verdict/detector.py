@@ -7,30 +7,44 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from streams.core.detectors.detector import Block, CloseReason, Detector, Eddy, Layer, Observation
-from streams.core.detectors.standing import DetectorStanding, RuleCount
+from streams.core.detectors.detector import (
+    Block,
+    CloseReason,
+    Detector,
+    DetectorStanding,
+    Eddy,
+    Layer,
+    Observation,
+    RuleCount,
+)
 from streams.core.detectors.verdict.act import act_of, asks_a_person
 from streams.core.detectors.verdict.advance import advanced, joined
+from streams.core.detectors.verdict.answer import is_infrastructure
 from streams.core.detectors.verdict.comparing import SeenStep, failure_in, has_progressed, step_of
-from streams.core.detectors.verdict.episode import Episode, Phase, followed, id_of, opened
-from streams.core.detectors.verdict.moments import EACH
+from streams.core.detectors.verdict.episode import (
+    Episode,
+    Phase,
+    followed,
+    id_of,
+    key_of,
+    opened,
+    remembering,
+)
 from streams.core.detectors.verdict.news import heard_mark, news_of, was_heard
 from streams.core.detectors.verdict.past import Past
-from streams.core.detectors.verdict.policy import policy_of
 from streams.core.detectors.verdict.presentation import VerdictPresentation
-from streams.core.detectors.verdict.rearm import key_of, remembering
 from streams.core.detectors.verdict.rules import VerdictRules
-from streams.core.detectors.verdict.settings import VerdictSettings
+from streams.core.detectors.verdict.settings import VerdictSettings, policy_of
 from streams.core.detectors.verdict.standing import Standing, fired, standings
 from streams.core.detectors.verdict.state import VerdictState
 from streams.core.detectors.verdict.step import VerdictStep
+from streams.core.detectors.verdict.streak import EACH
 from streams.core.domain.decision import Decision
-from streams.core.domain.event import EventKind, Finding
-from streams.core.domain.infrastructure import is_infrastructure
+from streams.core.domain.event import Finding
+from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
 from streams.core.domain.number import r4, within_doubles
-from streams.core.domain.tool_class import ToolClass, tool_class
-from streams.core.domain.tool_policy import PolicyMode, ToolPolicy
+from streams.core.domain.tool_class import PolicyMode, ToolClass, ToolPolicy, tool_class
 
 
 class Unseen(StrEnum):

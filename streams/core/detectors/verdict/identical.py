@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams.core.detectors.verdict.pause import is_pause
+from streams.core.detectors.verdict.comparing import is_pause
 from streams.core.detectors.verdict.settings import VerdictSettings
 from streams.core.detectors.verdict.state import VerdictState
 from streams.core.detectors.verdict.streak import NO_STREAK, Streak, longer

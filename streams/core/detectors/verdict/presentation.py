@@ -6,14 +6,13 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import ClassVar, Final
 
-from streams.core.detectors.presentation import Fields, Fired, Meaning, Presentation, rule_name
+from streams.core.detectors.detector import Fields, Fired, Meaning, Presentation, rule_name
 from streams.core.detectors.verdict import cycle, identical, stuck_words, waiting
 from streams.core.detectors.verdict.episode import Phase
-from streams.core.domain.event import EventKind
+from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
+from streams.core.domain.text.amounts import count, dollars
 from streams.core.domain.text.clock import duration, has_time, moment
-from streams.core.domain.text.counting import count
-from streams.core.domain.text.money import dollars
 from streams.core.domain.text.printable import printable
 
 _RULES: Final = {

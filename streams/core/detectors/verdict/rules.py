@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from streams.core.detectors.rules import Rules
+from streams.core.detectors.detector import Rules
 from streams.core.detectors.verdict.settings import RULES, VerdictSettings
 from streams.core.detectors.verdict.state import RECENT
 from streams.core.detectors.verdict.witness import again_until, looks_until, next_score, witness
 from streams.core.domain.decision import Decision
 from streams.core.domain.level import Level
-from streams.core.domain.reachability import Reachability
-from streams.core.domain.witness import Obstacle, RecordMaker, Witness
+from streams.core.domain.witness import Obstacle, Reachability, RecordMaker, Witness
 
 _PERIODS = range(2, RECENT + 1)
 _LONGER = RECENT + 1

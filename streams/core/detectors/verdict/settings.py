@@ -1,4 +1,4 @@
-"""The settings of the verdict: its rules with their limits, and what is exempt."""
+"""The settings of the verdict: its rules with their limits, what is exempt, which policy a tool has."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from streams.core.domain.settings.general import STATUSES, GeneralSettings
-from streams.core.domain.settings.ordered_group import OrderedGroup
 from streams.core.domain.settings.range import flag, number, phrases, subset, whole
-from streams.core.domain.settings.setting import setting
+from streams.core.domain.settings.setting import OrderedGroup, setting
 from streams.core.domain.settings.tool_classes import ToolClassSettings
 from streams.core.domain.settings.tools import policies
-from streams.core.domain.tool_policy import ToolPolicy
+from streams.core.domain.tool_class import ToolPolicy, first_policy
 
 #: The rules of the verdict.
 RULES = ("R1", "R2", "R7", "R9")
@@ -77,3 +76,39 @@ class VerdictSettings(GeneralSettings, ToolClassSettings):
         policies(whole(2, 100_000)),
         "Tools that are exempt, may poll, or have limits of their own, by pattern.",
     )
+
+
+_PATIENT_WARN, _PATIENT_LOOP = 10, 20
+
+
+def policy_of(tool: str | None, settings: VerdictSettings) -> ToolPolicy | None:
+    """Return the first of `tool_policies` whose glob fits the lower-cased name, None when none does."""
+    policies = settings.tool_policies
+    if not policies or tool is None:
+        return None
+    return first_policy(tool, policies)
+
+
+def limits_of(
+    policy: ToolPolicy | None, *, failed: bool, acknowledged: bool, settings: VerdictSettings
+) -> tuple[int, int]:
+    """Return warn and loop of rule R1 for a tool under this policy, in records.
+
+    An action that was only acknowledged may be repeated for good reasons: the next page, the next field.
+
+    >>> DEFAULTS = VerdictSettings()
+    >>> from streams.core.domain.tool_class import PolicyMode
+    >>> polling = ToolPolicy("get_*", PolicyMode.polling, warn=None, loop=5)
+    >>> limits_of(polling, failed=True, acknowledged=False, settings=DEFAULTS)
+    (10, 10)
+    >>> limits_of(None, failed=True, acknowledged=False, settings=DEFAULTS)
+    (3, 4)
+    """
+    if policy is not None:
+        warn = policy.warn or _PATIENT_WARN
+        return warn, max(policy.loop or _PATIENT_LOOP, warn)
+    if acknowledged:
+        return _PATIENT_WARN, _PATIENT_LOOP
+    if failed:
+        return settings.identical_failing_warn, settings.identical_failing_loop
+    return settings.identical_warn, settings.identical_loop

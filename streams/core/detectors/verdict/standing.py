@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from streams.core.detectors.verdict.cycle import PERIODS, repetitions, rounds_of
-from streams.core.detectors.verdict.policy import limits_of, policy_of
-from streams.core.detectors.verdict.settings import VerdictSettings
+from streams.core.detectors.verdict.settings import VerdictSettings, limits_of, policy_of
 from streams.core.detectors.verdict.state import RECENT, VerdictState, any_failed
 from streams.core.detectors.verdict.streak import Moment
 from streams.core.detectors.verdict.stuck import NOT_STUCK
 from streams.core.detectors.verdict.waiting import minutes_of
 from streams.core.domain.level import Level
 from streams.core.domain.number import r4
-from streams.core.domain.tool_policy import ToolPolicy
+from streams.core.domain.tool_class import ToolPolicy
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from streams.core.detectors.verdict.moments import EACH, Moments
-from streams.core.detectors.verdict.streak import Circle, Moment, Streak
+from streams.core.detectors.verdict.streak import EACH, Circle, Moment, Moments, Streak
 from streams.core.detectors.verdict.stuck import StoredStuck
 from streams.core.domain.status import LETTERS
 
@@ -31,7 +30,7 @@ class VerdictState(NamedTuple):
         infra_streak: infrastructure errors since the last judged record.
         signatures, tools, outcomes: of the last `RECENT` judged records, oldest first. The signatures are one
             text; a tool is bounded, None without one; an outcome is a letter (`outcome_of`).
-        moments: where these records stand, as `streams.core.detectors.verdict.moments` has it.
+        moments: where these records stand, as `streams.core.detectors.verdict.streak` has it.
         newest_place: offset and timestamp of the newest judged record, empty before the first.
         past: what the records of the window did, as `streams.core.detectors.verdict.past` has it.
         broken: whether something of the newest round brought news, so that no row goes on from it.

@@ -6,15 +6,12 @@ from collections.abc import Callable, Collection
 from math import ceil
 from typing import Final
 
-from streams.core.detectors.verdict.policy import policy_of
-from streams.core.detectors.verdict.settings import VerdictSettings
+from streams.core.detectors.verdict.settings import VerdictSettings, policy_of
 from streams.core.detectors.verdict.step import POINTS, StepKind
 from streams.core.detectors.verdict.waiting import FEWEST
 from streams.core.domain.level import Level
-from streams.core.domain.reachability import Reachability
-from streams.core.domain.tool_class import ToolClass
-from streams.core.domain.tool_policy import PolicyMode
-from streams.core.domain.witness import DecisionLog, Obstacle, RecordMaker, Witness
+from streams.core.domain.tool_class import PolicyMode, ToolClass
+from streams.core.domain.witness import DecisionLog, Obstacle, Reachability, RecordMaker, Witness
 
 Make = Callable[[int], DecisionLog]
 

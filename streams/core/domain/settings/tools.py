@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from streams.core.domain.settings.map import read_all
 from streams.core.domain.settings.range import AFFORDABLE, Range, distinct_texts, is_text
+from streams.core.domain.settings.setting import read_all
 from streams.core.domain.text.glob import are_affordable
-from streams.core.domain.tool_group import ToolGroup
-from streams.core.domain.tool_policy import PolicyMode, ToolPolicy
+from streams.core.domain.tool_class import PolicyMode, ToolGroup, ToolPolicy
 
 
 def groups() -> Range:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from streams.core.domain.text.marks import mark
-from streams.core.domain.text.tokens import words
+from streams.core.domain.text.marks import mark, words
 
 #: Characters of a result, or an intent, that are heard, and of the arguments that add nothing.
 HEARD_CHARACTERS: Final = 600

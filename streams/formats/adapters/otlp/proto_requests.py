@@ -1,18 +1,50 @@
-"""Requests of OTLP in protobuf."""
+"""Requests of OTLP in protobuf.
+
+The cutting of a stream of OTLP requests in protobuf.
+
+Each request stands behind its length, 4 bytes, big-endian. A file may also be one bare request.
+"""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1 import trace_pb2
 
-from streams.formats.adapters.otlp.cutting import LENGTH, REQUEST_BEGINS
+from streams.formats.adapters.adapter import LONGEST_DOCUMENT, LONGEST_UNIT
 from streams.formats.adapters.otlp.span import Received
+
+LENGTH: Final = 4
+"""Bytes of the length before a request."""
+
+REQUEST_BEGINS: Final = 0x0A
+"""The first byte of a request: its field 1, a message."""
+
+
+def cut_requests(stream: BinaryIO) -> Iterator[bytes]:
+    r"""Yield the requests of a stream one by one; what it holds as it is if it is one bare request.
+
+    What does not fit is the last unit, and unreadable.
+
+    >>> from io import BytesIO
+    >>> list(cut_requests(BytesIO(b"\0\0\0\x02\x0a\0" * 2)))
+    [b'\n\x00', b'\n\x00']
+    >>> list(cut_requests(BytesIO(b"\x0a\0")))
+    [b'\n\x00']
+    """
+    while begun := stream.read(LENGTH):
+        length = int.from_bytes(begun, "big")
+        if begun[0] == REQUEST_BEGINS or not 0 < length <= LONGEST_UNIT:
+            yield begun + stream.read(LONGEST_DOCUMENT)
+            return
+        unit = stream.read(length)
+        yield unit if len(unit) == length else begun + unit
+
 
 _DEEPEST: Final = 20
 

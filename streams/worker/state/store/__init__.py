@@ -4,12 +4,10 @@ Everything in here is rocksdict; the rest of Eddy sees bytes in, bytes out. A wr
 the values *and* the changelog offset, so a database is always exactly as far as it says.
 """
 
-from streams.worker.state.store.inspection import StoreInspection, inspect_store
-from streams.worker.state.store.layout import FORMAT, is_older
-from streams.worker.state.store.options import StoreOptions
+from streams.worker.state.store.damage import SET_ASIDE
+from streams.worker.state.store.layout import FORMAT, StoreInspection, inspect_store, is_older
 from streams.worker.state.store.partition import PartitionStore
-from streams.worker.state.store.partitions import PartitionStores
-from streams.worker.state.store.set_aside import SET_ASIDE
+from streams.worker.state.store.partitions import PartitionStores, StoreOptions
 
 __all__ = [
     "FORMAT",

@@ -15,7 +15,7 @@ from rocksdict import DbClosedError, Options, Rdict, WriteBatch, WriteOptions
 from streams.core.errors import DamagedStateError, StateError
 from streams.worker.state.changelog import Restorable
 from streams.worker.state.store.continuity import PREFIX, Continuity, Stretch
-from streams.worker.state.store.damage import unusable
+from streams.worker.state.store.damage import check_log_files, unusable
 from streams.worker.state.store.layout import (
     BEHIND,
     CHANGELOG_KEY,
@@ -27,7 +27,6 @@ from streams.worker.state.store.layout import (
     WRITTEN_KEY,
     is_older,
 )
-from streams.worker.state.store.log_files import check_log_files
 
 log = logging.getLogger(__name__)
 

@@ -1,6 +1,6 @@
 """What is made of a setting is made once for each object, and never mixed up."""
 
-from streams.core.domain.by_identity import ByIdentity
+from streams.core.domain.tool_class import ByIdentity
 
 
 class Unhashed(list[int]):

@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.core.domain.decision import Decision
+from streams.core.domain.decision import Decision, lazy
 from streams.core.domain.text.digest import digest
-from streams.core.domain.text.marks import WIDTH, Marks, mark
-from streams.core.domain.text.tokens import tokens
+from streams.core.domain.text.marks import WIDTH, Marks, mark, tokens
 from tests.stream import decision_log
 
 
@@ -191,3 +190,31 @@ def test_words_of_texts_that_are_joined_are_those_of_each(
     assert [*decision.spoken_among(Marks.of(some))] == [*range(len(some) - 1)]
     assert decision.speaks_more_than(256) == (len(tokens(spoken)) > 256)
     assert len(decision.step_marks) == WIDTH * len(tokens(step))
+
+
+class Counted:
+    def __init__(self) -> None:
+        self.computed = 0
+
+    @lazy
+    def value(self) -> int:
+        """Say what it is."""
+        self.computed += 1
+        return 7
+
+
+def test_it_is_computed_when_first_read_and_never_again() -> None:
+    counted = Counted()
+    assert counted.computed == 0
+    assert (counted.value, counted.value, counted.computed) == (7, 7, 1)
+
+
+def test_each_object_has_its_own() -> None:
+    one, other = Counted(), Counted()
+    assert one.value == other.value
+    assert (one.computed, other.computed) == (1, 1)
+
+
+def test_of_the_class_it_is_the_descriptor_with_its_docstring() -> None:
+    assert isinstance(Counted.value, lazy)
+    assert Counted.value.__doc__ == "Say what it is."

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.core.domain.number import added, r4, within_doubles
+from streams.core.domain.number import added, r4, shannon_bits, within_doubles
 
 HALVES = st.integers(-21_000_000, 21_000_000)
 SIGNS = st.sampled_from([-1, 1])
@@ -72,3 +72,10 @@ class TestAdded:
 
     def test_nothing_adds_up_to_zero(self):
         assert added([]) == 0
+
+
+@pytest.mark.parametrize(
+    ("counted", "bits"), [([1], 0), ([7], 0), ([1, 1], 1), ([4, 4], 1), ([2, 1, 1], 1.5), ([1] * 8, 3)]
+)
+def test_the_entropy_of_some_counts(counted: list[int], bits: float) -> None:
+    assert shannon_bits(counted) == bits

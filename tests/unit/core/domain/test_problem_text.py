@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.outcome import Rejected
-from streams.core.domain.problem_text import explained
 from streams.core.domain.record import Record
-from streams.core.domain.validation import _GROUPS, _TOP, allowed, problems
+from streams.core.domain.validation import _GROUPS, _TOP, allowed, explained, problems
 from streams.core.pipeline import admit
 from tests.stream import decision_log
 

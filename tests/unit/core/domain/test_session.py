@@ -1,7 +1,7 @@
 import orjson
 import pytest
 
-from streams.core.domain.node import NodeState
+from streams.core.domain.level import NodeState
 from streams.core.domain.session import STATE_VERSION, Session
 from tests.stream import Stream, decision_log, repeated
 

@@ -1,7 +1,7 @@
 import pytest
 
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
-from streams.core.domain.event import EventKind
+from streams.core.domain.event_kind import EventKind
 from streams.core.domain.topic import Topic
 from streams.core.policy.routing import topic_of
 

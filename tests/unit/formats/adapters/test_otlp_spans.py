@@ -10,9 +10,8 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from streams.formats.adapters.adapter import Problem
-from streams.formats.adapters.otlp.cutting import cut_requests
 from streams.formats.adapters.otlp.json_requests import spans_of_json
-from streams.formats.adapters.otlp.proto_requests import spans_of_proto
+from streams.formats.adapters.otlp.proto_requests import cut_requests, spans_of_proto
 from streams.formats.adapters.otlp.span import Received
 from streams.formats.adapters.otlp.traces import MOST_HELD, MOST_TRACES, SPANS_REMEMBERED, Traces
 from streams.formats.adapters.otlp_spans import JSON_FORMAT, PROTO_FORMAT, OtlpJson

@@ -9,8 +9,7 @@ from streams.core.errors import InfrastructureError
 from streams.formats.adapters.adapter import Format
 from streams.formats.content import Content
 from streams.formats.format_detection import FormatDetection
-from streams.formats.ingest.account import IngestAccount
-from streams.formats.ingest.ingestion import Ingestion, IngestRequest
+from streams.formats.ingest.ingestion import IngestAccount, Ingestion, IngestRequest
 from streams.formats.ingest.opening import Opening
 from streams.formats.ingest.sink import SentRecord
 from streams.formats.ingest.store import Store

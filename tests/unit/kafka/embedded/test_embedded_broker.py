@@ -17,8 +17,7 @@ import pytest
 from streams.core.errors import ConfigurationError, InfrastructureError
 from streams.kafka.embedded import embedded
 from streams.kafka.embedded.child import Child
-from streams.kafka.embedded.embedded import EmbeddedBroker, broker_binary
-from streams.kafka.embedded.port import free_port
+from streams.kafka.embedded.embedded import EmbeddedBroker, broker_binary, free_port
 
 
 @pytest.fixture

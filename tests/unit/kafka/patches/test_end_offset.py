@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 from aiokafka.structs import TopicPartition
 
-from streams.kafka.patches import end_offset
-from streams.kafka.patches.end_offset import note_when_asked
-from streams.kafka.patches.fetch_hook import hook_fetch
+from streams.kafka.patches.fetching import hook_fetch, note_when_asked
 
 TP, OTHER = TopicPartition("decision-logs", 3), TopicPartition("decision-logs", 4)
 REQUEST = SimpleNamespace(topics=[("decision-logs", [(3, 17, 1000), (4, 0, 1000)])])
@@ -38,7 +36,7 @@ async def test_an_end_is_as_old_as_the_question_and_one_that_was_not_taken_has_n
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = [1_000]
-    monkeypatch.setattr(end_offset, "boot_time", lambda: clock[0])
+    monkeypatch.setattr("streams.kafka.patches.fetching.boot_time", lambda: clock[0])
     consumer = Fetching(clock)
     asked: dict[TopicPartition, float] = {}
     hook_fetch(consumer, note_when_asked(asked))

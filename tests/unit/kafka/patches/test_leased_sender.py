@@ -13,10 +13,10 @@ from aiokafka.conn import AIOKafkaConnection
 from aiokafka.errors import KafkaConnectionError
 from aiokafka.protocol.metadata import MetadataRequest
 
-from streams.core.domain.outgoing import Row
+from streams.core.domain.record import Row
 from streams.core.errors import ProducerFencedError
-from streams.kafka.patches.in_flight import allow_several_in_flight
 from streams.kafka.patches.leased_sender import LeasedSender
+from streams.kafka.patches.producing import allow_several_in_flight
 from streams.kafka.patches.redating import Redating
 from streams.worker.delivery.lease import WorkerLease
 from streams.worker.delivery.producer import publish

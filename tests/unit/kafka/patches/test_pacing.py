@@ -9,7 +9,7 @@ from typing import Any
 from aiokafka.structs import TopicPartition
 from faust.types import TP
 
-from streams.kafka.patches.pacing import Pacing
+from streams.kafka.patches.group_consumer import Pacing
 
 DECISIONS, PACED, OTHER = (
     TopicPartition("decision-logs", 0),

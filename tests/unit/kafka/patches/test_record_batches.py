@@ -11,7 +11,7 @@ from aiokafka.record.legacy_records import LegacyRecordBatchBuilder
 from aiokafka.record.util import calc_crc32c
 from aiokafka.structs import TopicPartition
 
-from streams.core.domain.unreadable import RawKind, Unreadable
+from streams.core.domain.record import RawKind, Unreadable
 from streams.kafka.patches.careful_fetch import _received
 from streams.kafka.patches.record_batches import Batches, BatchWatch
 from tests.hostile.raw_batch import batch, record

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.core.domain.unreadable import RawKind, Unreadable
+from streams.core.domain.record import RawKind, Unreadable
 from streams.kafka.patches.salvage import MOST_LETTERS, Frame, Salvaged, lost, salvage
 from tests.hostile.raw_batch import record, sized, varint
 

@@ -3,7 +3,7 @@
 import pytest
 
 from streams.core.detectors.registry import DETECTORS
-from streams.core.domain.event import EventKind
+from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
 from streams.operate.explain.presentation import fired, meaning, objections, sentence, summaries
 from tests.quoted_detectors import is_quoted

@@ -13,10 +13,10 @@ from typing import Any
 import orjson
 
 from schemas.encoder import json_encoder
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.domain.run import Run
 from streams.core.domain.topic import Topic
-from streams.formats.adapters.otlp.cutting import cut_requests
+from streams.formats.adapters.otlp.proto_requests import cut_requests
 from streams.worker.bridge.bridge import Bridge, Bridged, BridgeOptions
 from streams.worker.bridge.rows import Row, decode, encode
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from schemas.reason import Reason
-from streams.core.domain.unreadable import Unreadable
+from streams.core.domain.record import Unreadable
 from streams.formats.content import Content
 from streams.worker.bridge.bridge import MOST_HELD
 from streams.worker.bridge.rows import PROGRESS, BridgeProgress, TraceRow, decode, encode

@@ -17,8 +17,8 @@ from aiokafka.errors import (
     UnknownMemberIdError,
 )
 
-from streams.core.domain.node import NodeState
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.level import NodeState
+from streams.core.domain.record import Outgoing
 from streams.core.domain.session import Session
 from streams.core.errors import InfrastructureError, ProducerFencedError, StateError
 from streams.kafka.clock import ClusterClock

@@ -10,7 +10,7 @@ from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 from aiokafka.producer.message_accumulator import BatchBuilder
 from aiokafka.structs import RecordMetadata
 
-from streams.core.domain.outgoing import Row
+from streams.core.domain.record import Row
 from streams.core.errors import InfrastructureError
 from streams.worker.delivery.producer import SentBatches, all_acknowledged, batch_for
 

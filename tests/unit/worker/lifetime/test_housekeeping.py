@@ -16,12 +16,12 @@ from schemas.codec import Codec
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.domain.aggregates.agent_health import AgentHealth
 from streams.core.domain.aggregates.contribution import Contribution, agent_key
-from streams.core.domain.outgoing import Outgoing
+from streams.core.domain.record import Outgoing
 from streams.core.domain.run import Run
 from streams.core.domain.session import Session
 from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError, ProducerFencedError
-from streams.core.settings_document.shadow import ShadowDocument
+from streams.core.settings_document import ShadowDocument
 from streams.kafka.client import Stored
 from streams.kafka.clock import ClusterClock
 from streams.observe.settings import WorkerSettings
@@ -32,8 +32,7 @@ from streams.worker.lifetime import housekeeping as tested
 from streams.worker.lifetime.housekeeping import Housekeeping
 from streams.worker.run_result import RunResult
 from streams.worker.state.changelog import SETTINGS_KEY, encode_session, session_key
-from streams.worker.state.table import SessionTable
-from streams.worker.state.view import StateView
+from streams.worker.state.table import SessionTable, StateView
 from streams.worker.wiring import build
 from tests.integration.load import as_json, decision
 
@@ -292,7 +291,7 @@ async def test_more_stubs_than_are_noted_are_found_all_the_same(
 ) -> None:
     house.process("kept")
     assert await house.at(TOUCHED_MS) == {"kept"}
-    monkeypatch.setattr("streams.worker.lifetime.stubs.MOST_STUBS", 4)
+    monkeypatch.setattr("streams.worker.lifetime.due.MOST_STUBS", 4)
     house.table.forget()
     for number in range(10):
         house.process(f"s{number}", ends=True)

@@ -6,9 +6,9 @@ import pytest
 
 from streams.core.detectors.registry import DETECTORS
 from streams.core.detectors.settings import DEFAULTS
-from streams.core.domain.event import EventKind
+from streams.core.domain.event_kind import EventKind
+from streams.core.pipeline import RECENT
 from streams.core.policy.activity import ACTIVITY
-from streams.core.policy.redelivery import RECENT
 from streams.worker.settings_ledger import SettingsLedger
 from streams.worker.state.changelog import SETTINGS_KEY, decode_session, encode_session, session_key
 from tests.earlier_state import CUT, EVERY_DETECTOR, LEDGER, RECORDED, Sessions, changelog, fold, restored

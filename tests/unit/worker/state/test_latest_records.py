@@ -14,7 +14,7 @@ from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.aggregates.agent_health import AgentHealth
 from streams.core.domain.aggregates.contribution import Contribution
 from streams.core.domain.session import Session
-from streams.core.settings_document.shadow import ShadowDocument
+from streams.core.settings_document import ShadowDocument
 from streams.worker.aggregates_epoch import AGGREGATES_FORMAT
 from streams.worker.aggregation import encode_aggregate
 from streams.worker.settings_ledger import LedgerEntry, SettingsLedger, ShadowEntry
@@ -25,7 +25,7 @@ from streams.worker.state.changelog import (
     removed_value,
     tombstone_headers_of,
 )
-from streams.worker.state.latest_records import LatestRecords
+from streams.worker.state.restore import LatestRecords
 from streams.worker.state.store import PartitionStore, PartitionStores, StoreOptions
 
 

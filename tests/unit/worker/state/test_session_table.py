@@ -18,8 +18,7 @@ from streams.worker.batch import Job
 from streams.worker.run_result import RunResult
 from streams.worker.settings_ledger import LedgerEntry, SettingsLedger
 from streams.worker.state.changelog import SETTINGS_KEY, encode_session, session_key
-from streams.worker.state.table import SessionTable
-from streams.worker.state.view import StateView
+from streams.worker.state.table import SessionTable, StateView
 from streams.worker.wiring import build
 from tests.integration.load import as_json, decision
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from streams.core.domain.decision import Decision
 from streams.core.domain.number import r4
-from streams.core.domain.text.tokens import tokens
+from streams.core.domain.text.marks import tokens
 from tests.unit.core.detectors.histories import Seen, histories
 
 WEIGHTS = st.sampled_from(

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.number import r4
-from streams.core.domain.text.tokens import jaccard, tokens
+from streams.core.domain.text.marks import jaccard, tokens
 from tests.unit.core.detectors.histories import Seen, histories
 
 CHANGES = st.fixed_dictionaries(

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from streams.core.detectors.metrics.detector import grouped
 from streams.core.domain.shared_window import append, letter
-from streams.core.domain.tool_group import ToolGroup, grouping
+from streams.core.domain.tool_class import ToolGroup, grouping
 
 SETTINGS = st.sampled_from([(), (ToolGroup("all", ("*",)),), (ToolGroup("search", ("web_*", "find")),)])
 NAMES = st.sampled_from(["web_a", "web_b", "find", "Find", "find_v2", "", "read"])

@@ -10,9 +10,8 @@ from typing import Any
 
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.detectors.verdict.act import asks_a_person
-from streams.core.detectors.verdict.answer import has_new_output
+from streams.core.detectors.verdict.answer import has_new_output, is_infrastructure
 from streams.core.domain.decision import Decision
-from streams.core.domain.infrastructure import is_infrastructure
 from streams.core.domain.number import r4
 from streams.core.domain.text.digest import digest
 from tests.unit.core.detectors.verdict.naive_seen import Seen

@@ -11,10 +11,9 @@ from streams.core.detectors.verdict.answer import confirms, failure_of, is_denia
 from streams.core.domain.decision import Decision
 from streams.core.domain.text.canonical import canonical, loose
 from streams.core.domain.text.digest import digest
-from streams.core.domain.text.marks import mark
+from streams.core.domain.text.marks import mark, words
 from streams.core.domain.text.result_text import normalise_result
-from streams.core.domain.text.tokens import words
-from streams.core.domain.tool_policy import ToolPolicy
+from streams.core.domain.tool_class import ToolPolicy
 
 
 def policy_of(tool: str | None, settings: DetectionSettings) -> ToolPolicy | None:

@@ -10,7 +10,7 @@ from streams.core.detectors.verdict.detector import Verdict
 from streams.core.detectors.verdict.standing import standings
 from streams.core.detectors.verdict.step import StepKind
 from streams.core.domain.decision import Decision
-from streams.core.settings_document.document import resolve
+from streams.core.settings_document import resolve
 from tests.unit.core.detectors.verdict.histories import Entry, histories
 from tests.unit.core.detectors.verdict.naive import Naive
 

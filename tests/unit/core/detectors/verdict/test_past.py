@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.core.detectors.verdict.moments import Moments, moment_back, with_one_more
 from streams.core.detectors.verdict.past import Past
+from streams.core.detectors.verdict.streak import Moments, moment_back, with_one_more
 from streams.core.domain.decision import Decision
 
 STATUSES = st.sampled_from(["success", "failure", "skipped", "pending"])

@@ -6,7 +6,7 @@ from typing import Any
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.detectors.verdict.standing import Standing, standings
 from streams.core.domain.level import Level
-from streams.core.settings_document.document import resolve
+from streams.core.settings_document import resolve
 from tests.stream import Stream
 from tests.unit.core.detectors.verdict.sequences import (
     MINUTE_MS,

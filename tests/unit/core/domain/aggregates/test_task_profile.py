@@ -1,5 +1,6 @@
 """The profile of a task type: means with a buffer, whatever the order."""
 
+import itertools
 from typing import Any
 
 import orjson
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.core.detectors.settings import DEFAULTS
-from streams.core.domain.aggregates.task_profile import TaskProfile, recommend
+from streams.core.domain.aggregates.task_profile import Completion, TaskNeeds, TaskProfile, recommend
 
 COMPLETIONS = st.lists(
     st.fixed_dictionaries(
@@ -92,3 +93,36 @@ def test_parts_of_tokens_are_summed_exactly() -> None:
 @pytest.mark.parametrize("tokens", [10**15 + 1, 1e300])
 def test_no_task_counts_for_more_than_the_largest_budget(tokens: float) -> None:
     assert profile_of([{"steps_used": 1, "tokens_used": tokens}]).tokens == 10**19
+
+
+SENT = [
+    Completion("api", 0, 4, {"steps_used": 15, "tokens_used": 25_000}, 1, 0.5),
+    Completion("api", 1, 2, {"steps_used": 18, "tokens_used": 30_000.5}, 3, 0.2),
+    Completion("api", 2, 9, {"steps_used": 3, "tokens_used": 0}, 2, 0.9),
+]
+
+
+def after(*completions: Completion) -> TaskNeeds:
+    needs = TaskNeeds()
+    for each in completions:
+        needs = needs.plus(each)
+    return needs
+
+
+def test_the_recommendation_is_under_the_newest_settings() -> None:
+    assert after(*SENT[:2]).report("api") == {
+        "task_type": "api",
+        "recommendation": {"steps": 20, "tokens": 33_001, "samples": 2},
+    }
+
+
+def test_the_order_does_not_matter_and_nothing_counts_twice() -> None:
+    stored = {orjson.dumps(after(*order, *order[::-1]).snapshot()) for order in itertools.permutations(SENT)}
+    assert len(stored) == 1
+    assert TaskNeeds.restore(orjson.loads(*stored)) == after(*SENT)
+
+
+@pytest.mark.parametrize("snapshot", [[2, [], [], 0, 0], [], ["x"]])
+def test_what_cannot_be_read_is_refused(snapshot: list[object]) -> None:
+    with pytest.raises(ValueError):
+        TaskNeeds.restore(snapshot)

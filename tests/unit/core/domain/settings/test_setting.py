@@ -2,8 +2,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.settings.range import whole
-from streams.core.domain.settings.setting import declared_by, setting
+from streams.core.domain.settings.setting import OrderedGroup, declared_by, setting, thresholds, weights
+from streams.core.settings_document import ORDERED_GROUPS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,3 +39,116 @@ def test_a_map_is_a_default_that_two_equal_values_share_a_hash_with() -> None:
     assert Own().limits == {"a": 1}
     assert hash(Own()) == hash(Own(limits=MappingProxyType({"b": 2})))
     assert hash(Own()) != hash(replace(Own(), limit=4))
+
+
+# specification 4.2: loop <= warning, clear <= saturation, the four drift thresholds, each warn <= loop.
+PAIRS = [
+    ("handover_warn", "handover_loop"),
+    ("entropy_loop_threshold", "entropy_warning_threshold"),
+    ("pattern_clear", "pattern_saturation"),
+    ("identical_warn", "identical_loop"),
+    ("identical_failing_warn", "identical_failing_loop"),
+    ("cycle_warn", "cycle_loop"),
+    ("stuck_warn", "stuck_loop"),
+    ("waiting_warn_minutes", "waiting_loop_minutes"),
+]
+DRIFT = ("nudge_threshold", "replan_threshold", "checkpoint_threshold", "stop_threshold")
+
+
+def group_of(*names: str) -> OrderedGroup:
+    return next(group for group in ORDERED_GROUPS if group.names == names)
+
+
+def test_the_defaults_hold():
+    assert all(group.holds(DEFAULTS) for group in ORDERED_GROUPS)
+
+
+@pytest.mark.parametrize(("low", "high"), PAIRS)
+def test_a_pair_must_not_fall(low, high):
+    group = group_of(low, high)
+    assert group.holds(replace(DEFAULTS, **{low: 7, high: 8}))
+    assert group.holds(replace(DEFAULTS, **{low: 8, high: 8}))
+    assert not group.holds(replace(DEFAULTS, **{low: 9, high: 8}))
+    assert group.wanted == f"in the order {low} <= {high}"
+
+
+@pytest.mark.parametrize("second", DRIFT[1:])
+def test_the_drift_thresholds_must_rise(second):
+    group = group_of(*DRIFT)
+    first = DRIFT[DRIFT.index(second) - 1]
+    assert not group.holds(replace(DEFAULTS, **{second: getattr(DEFAULTS, first)}))
+    assert group.holds(replace(DEFAULTS, **{second: getattr(DEFAULTS, first) + 0.01}))
+    assert group.wanted == "in the order " + " < ".join(DRIFT)
+
+
+KINDS = thresholds(("tool", "default"), whole(2, 999))
+SHARES = weights(("a", "b", "c"))
+
+
+@pytest.mark.parametrize("value", [{"tool": 2, "default": 999}, {"default": 3, "quantum": 4, "tool": 5}])
+def test_the_required_kinds_and_more(value):
+    assert KINDS.read(value) == value
+    assert KINDS.write(KINDS.read(value)) == value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        {"tool": 2},
+        {"tool": 1, "default": 999},
+        {"tool": 2, "default": 1000},
+        {"tool": 2.0, "default": 3},
+        {"tool": True, "default": 3},
+        {"tool": 2, "default": 3, "\ud800": 4},
+        {"tool": 2, "default": 3, 4: 4},
+        [("tool", 2), ("default", 3)],
+        None,
+    ],
+)
+def test_not_thresholds_per_kind(value):
+    assert KINDS.read(value) is None
+
+
+def test_a_change_of_the_document_afterwards_changes_nothing():
+    document = {"tool": 2, "default": 3}
+    read = KINDS.read(document)
+    document["tool"] = 7
+    assert read == {"tool": 2, "default": 3}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"a": 1, "b": 0, "c": 0}, {"a": 0.2, "b": 0.3, "c": 0.5}, {"a": 0.2, "b": 0.3, "c": 0.5000009}],
+)
+def test_weights_sum_to_1_within_a_millionth(value):
+    assert SHARES.read(value) == value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"a": 0.2, "b": 0.3, "c": 0.500002},
+        {"a": 0.5, "b": 0.5},
+        {"a": 0.5, "b": 0.5, "c": 0, "d": 0},
+        {"a": 1.5, "b": -0.5, "c": 0},
+        {"a": True, "b": 0, "c": 0},
+        {"a": "1", "b": 0, "c": 0},
+        {},
+        [],
+        None,
+    ],
+)
+def test_not_weights(value):
+    assert SHARES.read(value) is None
+
+
+@given(st.permutations(["a", "b", "c"]))
+def test_weights_in_force_have_one_order(names):
+    assert list(SHARES.read(dict(zip(names, (0.5, 0.25, 0.25), strict=True)))) == ["a", "b", "c"]
+
+
+def test_kinds_are_taken_up_to_a_hundred():
+    kinds = {"tool": 2, "default": 3, **{f"kind-{number}": 4 for number in range(98)}}
+    assert KINDS.read(kinds) == kinds
+    assert KINDS.read({**kinds, "one more": 4}) is None

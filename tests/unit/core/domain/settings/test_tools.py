@@ -2,8 +2,7 @@ import pytest
 
 from streams.core.domain.settings.range import whole
 from streams.core.domain.settings.tools import groups, policies
-from streams.core.domain.tool_group import ToolGroup
-from streams.core.domain.tool_policy import PolicyMode, ToolPolicy
+from streams.core.domain.tool_class import PolicyMode, ToolGroup, ToolPolicy
 
 POLICIES = policies(whole(2, 100_000))
 

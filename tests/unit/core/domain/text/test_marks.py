@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.core.domain.number import r4
-from streams.core.domain.text.marks import WIDTH, Marks, mark
-from streams.core.domain.text.tokens import jaccard
+from streams.core.domain.text.marks import WIDTH, Marks, jaccard, mark
 
 WORDS = st.frozensets(st.text(min_size=1, max_size=8), max_size=40)
 

@@ -5,11 +5,11 @@ from itertools import product
 
 import pytest
 
-from streams.core.domain.infrastructure import is_infrastructure
+from streams.core.detectors.verdict.answer import is_infrastructure
 from streams.core.domain.text.glob import MOST_SEARCHED, Globs
+from streams.core.domain.text.marks import words
 from streams.core.domain.text.result_text import normalise_result
-from streams.core.domain.text.tokens import words
-from streams.core.domain.tool_group import grouping
+from streams.core.domain.tool_class import grouping
 from streams.formats.trajectory import decision_log
 
 # What begins a match, what can be repeated inside of it, what lets it fail at the end.

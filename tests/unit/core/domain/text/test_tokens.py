@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.core.domain.text.tokens import jaccard, tokens
+from streams.core.domain.text.marks import jaccard, tokens
 
 WORDS = st.text(st.sampled_from("aA1_- ,.éßÄΩ读٣½²İſK\u0301\u00a0\u2028\x1c\n😀")) | st.text()
 SETS = st.frozensets(st.sampled_from("abcdef"))

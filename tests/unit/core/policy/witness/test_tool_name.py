@@ -3,10 +3,9 @@
 import pytest
 
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
-from streams.core.domain.tool_class import ToolClass
-from streams.core.domain.tool_policy import PolicyMode
-from streams.core.policy.witness.record_maker import tool_name
-from streams.core.settings_document.document import resolve
+from streams.core.domain.tool_class import PolicyMode, ToolClass
+from streams.core.policy.witness import tool_name
+from streams.core.settings_document import resolve
 
 
 def under(**changes: object) -> DetectionSettings:
@@ -52,7 +51,7 @@ def test_of_thousands_of_globs_only_some_are_tried_on_thousands(monkeypatch: pyt
         return PolicyMode.exempt
 
     settings = under(tool_policies={**{f"t{number}_*": {"mode": "exempt"} for number in range(5_000)}})
-    monkeypatch.setattr("streams.core.policy.witness.record_maker._mode", mode)
+    monkeypatch.setattr("streams.core.policy.witness._mode", mode)
     assert tool_name(settings, policies={None}) is None
     assert len(tried) < 500
 

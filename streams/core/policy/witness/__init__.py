@@ -1,1 +1,0 @@
-"""For each rule and level the shortest sequence of records that triggers it, made from the settings."""

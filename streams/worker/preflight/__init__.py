@@ -1,1 +1,0 @@
-"""What has to be in place before a worker starts."""
