@@ -9,7 +9,7 @@ import pytest
 
 from streams.alerts import metrics as notify_metrics
 from streams.alerts.metrics import NotifyMetrics
-from streams.cli.lazy_group import BROKER_UNREACHABLE, PROBLEM_FOUND, WRONG_INPUT
+from streams.cli.command_group import BROKER_UNREACHABLE, PROBLEM_FOUND, WRONG_INPUT
 from streams.console import probes
 from streams.console.composition import console_on
 from streams.console.file_board import FileBoard

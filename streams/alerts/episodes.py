@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from streams.alerts.sinks.alert import Alert
-from streams.alerts.sinks.delivery import Delivery, DeliveryStep, EpisodeReference
+from streams.alerts.sinks.sink import Alert, Delivery, DeliveryStep, EpisodeReference
 from streams.core.detectors.verdict.episode import Phase
 from streams.core.domain.event_kind import EventKind
 

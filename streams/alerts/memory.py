@@ -10,8 +10,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol
 
-from streams.alerts.pending_delivery import AlertDeadLetter
-from streams.alerts.progress import PartlyDelivered
+from streams.alerts.pending_delivery import AlertDeadLetter, PartlyDelivered
 from streams.core.domain.record import Headers, Outgoing
 from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError

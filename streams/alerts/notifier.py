@@ -15,8 +15,7 @@ from streams.alerts.memory import ProgressTopics, SinkOffsets
 from streams.alerts.metrics import NotifyMetrics
 from streams.alerts.settings import NotifySettings
 from streams.alerts.sink_worker import Clocks, SinkWorker
-from streams.alerts.sinks.alert import Alert
-from streams.alerts.sinks.sink import Sink
+from streams.alerts.sinks.sink import Alert, Sink
 from streams.alerts.transport import Transport
 from streams.control.command import MalformedError
 from streams.core.domain.topic import Topic

@@ -16,11 +16,15 @@ from collections.abc import Iterable
 from itertools import count
 from typing import Final
 
-from streams.alerts.pending_delivery import AlertDeadLetter, PendingDelivery, together
-from streams.alerts.progress import DeliveryProgress, PartlyDelivered
-from streams.alerts.sinks.delivery import Delivery, DeliveryStep
+from streams.alerts.pending_delivery import (
+    AlertDeadLetter,
+    DeliveryProgress,
+    PartlyDelivered,
+    PendingDelivery,
+    together,
+)
 from streams.alerts.sinks.request import Delivered, Gone, Outcome, SinkRefused, TryAgain
-from streams.alerts.sinks.sink import Chat, Sink, Traits
+from streams.alerts.sinks.sink import Chat, Delivery, DeliveryStep, Sink, Traits
 
 
 class TokenBucket:
@@ -62,7 +66,7 @@ _Places = list[tuple[float, int, PendingDelivery]]
 class Schedule:
     """Each `PendingDelivery` has one place: if it is put there again, the place before is of no use.
 
-    >>> from streams.alerts.sinks.delivery import Digest
+    >>> from streams.alerts.sinks.sink import Digest
     >>> urgent, patient = PendingDelivery(Digest(()), due=5.0), PendingDelivery(Digest(()), due=1.0)
     >>> schedule = Schedule()
     >>> schedule.put(patient, is_urgent=False)

@@ -8,10 +8,8 @@ from schemas.codec import Decoder, UndecodableError
 from streams.alerts.episodes import Episodes
 from streams.alerts.settings import NotifySettings
 from streams.alerts.sink_worker import Clocks
-from streams.alerts.sinks.alert import Alert
-from streams.alerts.sinks.delivery import Delivery
 from streams.alerts.sinks.request import Delivered, SinkAnswer, SinkRequest, hidden
-from streams.alerts.sinks.sink import Sink
+from streams.alerts.sinks.sink import Alert, Delivery, Sink
 from streams.alerts.transport import Transport
 from streams.control.command import MalformedError
 from streams.core.domain.topic import Topic

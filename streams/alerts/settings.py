@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, SecretStr, model_validator
 from yarl import URL
 
 from streams.alerts.sinks.pagerduty import DEFAULT_URL as PAGERDUTY_URL
-from streams.alerts.sinks.slack_bot import DEFAULT_URL as SLACK_URL
+from streams.alerts.sinks.slack import DEFAULT_URL as SLACK_URL
 from streams.core.domain.event_kind import TOPIC_OF, EventKind
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError

@@ -18,11 +18,9 @@ from streams.alerts.sinks.otlp import OtlpLogs
 from streams.alerts.sinks.pagerduty import DEFAULT_URL as PAGERDUTY_URL
 from streams.alerts.sinks.pagerduty import PagerDuty
 from streams.alerts.sinks.sink import Sink
-from streams.alerts.sinks.slack_bot import DEFAULT_URL as SLACK_URL
-from streams.alerts.sinks.slack_bot import SlackBot
-from streams.alerts.sinks.slack_webhook import SlackWebhook
-from streams.alerts.sinks.standard_webhooks import keys
-from streams.alerts.sinks.webhook import Webhook
+from streams.alerts.sinks.slack import DEFAULT_URL as SLACK_URL
+from streams.alerts.sinks.slack import SlackBot, SlackWebhook
+from streams.alerts.sinks.webhook import Webhook, keys
 from streams.alerts.sinks.wording import Wording
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError

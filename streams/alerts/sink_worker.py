@@ -11,7 +11,6 @@ from typing import Final
 from streams.alerts.memory import ProgressTopics
 from streams.alerts.outbox import Outbox
 from streams.alerts.pending_delivery import PendingDelivery
-from streams.alerts.sinks.delivery import DeliveryStep, Digest
 from streams.alerts.sinks.request import (
     Delivered,
     Outcome,
@@ -21,7 +20,7 @@ from streams.alerts.sinks.request import (
     TryAgain,
     hidden,
 )
-from streams.alerts.sinks.sink import Chat, Sink
+from streams.alerts.sinks.sink import Chat, DeliveryStep, Digest, Sink
 from streams.alerts.transport import Transport
 
 log = logging.getLogger(__name__)

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from streams.alerts.episodes import Episodes
-from streams.alerts.sinks.alert import Alert
-from streams.alerts.sinks.delivery import Delivery
+from streams.alerts.sinks.sink import Alert, Delivery
 from streams.core.detectors.verdict.episode import Phase, id_of
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from streams.cli.lazy_group import LazyGroup
+from streams.cli.command_group import LazyGroup
 from streams.cli.version import show
 
 

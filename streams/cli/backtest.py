@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 import click
 
 from schemas.codec import UndecodableError
+from streams.cli.command_group import PROBLEM_FOUND
 from streams.cli.input_options import INPUT_PATH, format_option, map_option
-from streams.cli.lazy_group import PROBLEM_FOUND
 from streams.cli.settings_choice import CHOICE, DEFAULT, LIVE, Chosen, choose
 from streams.cli.text.backtest_report import (
     heading_lines,

@@ -30,8 +30,14 @@ from streams.core.proof import warnings
 from streams.core.settings_document import LARGEST_VERSION, MEANINGS, RANGES, resolve, to_document
 from streams.kafka.client import Stored, connect
 from streams.observe.settings import ConnectionSettings, load
-from streams.operate.explain.settings_publication import changed_document, publish
-from streams.operate.explain.settings_topic import differing, in_force, read, records
+from streams.operate.explain.settings_topic import (
+    changed_document,
+    differing,
+    in_force,
+    publish,
+    read,
+    records,
+)
 from streams.worker.endpoints import connection
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from streams.cli.lazy_group import PROBLEM_FOUND
+from streams.cli.command_group import PROBLEM_FOUND
 from streams.cli.settings_change import AS_JSON, BOOTSTRAP
 from streams.cli.settings_file import named_settings
 from streams.cli.text.screen import echo_json, echo_lines

@@ -27,8 +27,15 @@ from streams.core.proof import warnings
 from streams.core.settings_document import ShadowDocument, resolve, to_document
 from streams.kafka.client import connect
 from streams.observe.settings import ConnectionSettings, load
-from streams.operate.explain.settings_publication import publish_shadow, trial_document
-from streams.operate.explain.settings_topic import differing, in_force, read, records, tried_out
+from streams.operate.explain.settings_topic import (
+    differing,
+    in_force,
+    publish_shadow,
+    read,
+    records,
+    trial_document,
+    tried_out,
+)
 from streams.worker.endpoints import connection
 
 _NOTHING = "Nothing is tried out."

@@ -13,18 +13,17 @@ import click
 from schemas.numbers import CONTROL_SUBJECTS
 from streams.cli.input_options import INPUT_PATH, format_option, given_options, map_option, settings_option
 from streams.cli.settings_file import settings_in_force
-from streams.cli.text.intake_report import report_intake
+from streams.cli.text.intake_report import report_intake, reported
 from streams.cli.text.progress import watched
-from streams.cli.text.rejections import reported
 from streams.cli.text.screen import echo
 from streams.cli.variables import brokers_option
+from streams.console.app import Routes, served
 from streams.console.composition import console_on
 from streams.console.console import Console
 from streams.console.demo import demo_console, free
 from streams.console.file_board import FileBoard
 from streams.console.intake import LARGEST_OUTPUT
 from streams.console.live_console import live_console
-from streams.console.server import Routes, served
 from streams.console.settings import ConsoleSettings
 from streams.core.errors import ConfigurationError
 from streams.core.offline import judge

@@ -13,9 +13,8 @@ from typing import Any
 import click
 
 from streams.cli.input_options import format_option, map_option
-from streams.cli.text.alert_style import mark, style
 from streams.cli.text.intake_report import report_intake
-from streams.cli.text.line import Line, TextSpan
+from streams.cli.text.line import Line, TextSpan, mark, style
 from streams.cli.text.screen import echo_json, standard_error, standard_output
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
@@ -27,10 +26,9 @@ from streams.formats.intake import Intake
 from streams.formats.reading import TopicMessage
 from streams.formats.reading import messages as read
 from streams.formats.recordings.catalogue import messages as recorded
-from streams.operate.demo.account import DemoAccount
 from streams.operate.demo.cluster import cluster
-from streams.operate.demo.performance import PerformanceOutcome, perform
-from streams.operate.explain.presentation import meaning, sentence
+from streams.operate.demo.performance import DemoAccount, PerformanceOutcome, perform
+from streams.operate.explain.explanation import meaning, sentence
 
 Write = Callable[[Line], None]
 

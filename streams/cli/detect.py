@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from streams.cli.command_group import PROBLEM_FOUND
 from streams.cli.input_options import (
     INPUT_PATH,
     format_option,
@@ -15,14 +16,11 @@ from streams.cli.input_options import (
     map_option,
     settings_option,
 )
-from streams.cli.lazy_group import PROBLEM_FOUND
 from streams.cli.settings_file import settings_in_force
-from streams.cli.text.intake_report import report_intake
+from streams.cli.text.intake_report import report_intake, reported
 from streams.cli.text.overview import Overview
 from streams.cli.text.progress import watched
-from streams.cli.text.record_line import record_fields
-from streams.cli.text.rejections import reported
-from streams.cli.text.report import ReportTally, SessionReport, is_at_loop
+from streams.cli.text.report import ReportTally, SessionReport, is_at_loop, record_fields
 from streams.cli.text.screen import echo_json, standard_output
 from streams.core.errors import ConfigurationError
 from streams.core.offline import Judgement, judge

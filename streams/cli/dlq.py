@@ -16,8 +16,7 @@ import click
 
 from schemas.codec import UndecodableError
 from schemas.reason import Reason
-from streams.cli.command_group import CommandGroup
-from streams.cli.lazy_group import PROBLEM_FOUND
+from streams.cli.command_group import PROBLEM_FOUND, CommandGroup
 from streams.cli.settings_change import AS_JSON, BOOTSTRAP
 from streams.cli.text.letter_text import Listing, counts, fields, line, lines, whole
 from streams.cli.text.screen import echo, echo_json, echo_lines
@@ -30,10 +29,15 @@ from streams.kafka.client import Brokers, Stored, connect
 from streams.observe.settings import RecordSettings, load
 from streams.operate.explain.settings_topic import in_force, records
 from streams.operate.redrive.letter import OTHER, DeadLetter, read
-from streams.operate.redrive.places import letters_at
-from streams.operate.redrive.redrive import LetterOutcome, LetterResult, Redrive, RedriveRequest, target
-from streams.operate.redrive.selection import Selection
-from streams.operate.redrive.trial import Trial
+from streams.operate.redrive.redrive import (
+    LetterOutcome,
+    LetterResult,
+    Redrive,
+    RedriveRequest,
+    Trial,
+    target,
+)
+from streams.operate.redrive.selection import Selection, letters_at
 from streams.worker.endpoints import connection, open_codec
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from streams.cli.lazy_group import PROBLEM_FOUND
+from streams.cli.command_group import PROBLEM_FOUND
 from streams.cli.settings_change import AS_JSON, BOOTSTRAP
 from streams.cli.text.line import Line, TextSpan
 from streams.cli.text.screen import echo, echo_json
@@ -20,8 +20,7 @@ from streams.core.errors import ConfigurationError
 from streams.observe.settings import DoctorSettings, load
 from streams.operate.doctor.check import Check, CheckStatus, fail
 from streams.operate.doctor.examination import examine
-from streams.operate.doctor.schemas import bundled_check
-from streams.operate.doctor.versions import version_checks
+from streams.operate.doctor.installation import bundled_check, version_checks
 
 _LONGEST = 2_000
 _SAID_AT = 26

@@ -16,11 +16,10 @@ from typing import Any, Final, NamedTuple
 import click
 from pydantic import Field
 
+from streams.cli.command_group import PROBLEM_FOUND
 from streams.cli.input_options import format_option, map_option, settings_option
-from streams.cli.lazy_group import PROBLEM_FOUND
 from streams.cli.settings_file import settings_in_force
-from streams.cli.text.ingest_summary import summary
-from streams.cli.text.live import LiveAlerts
+from streams.cli.text.live import LiveAlerts, summary
 from streams.cli.text.screen import echo, echo_json, standard_error, standard_output, status
 from streams.cli.variables import brokers_option
 from streams.core.domain.text.amounts import count

@@ -19,13 +19,11 @@ from streams.alerts.rehearsal import rehearse, send
 from streams.alerts.settings import NotifySettings
 from streams.alerts.sink_kinds import sinks
 from streams.alerts.sink_worker import Clocks
-from streams.alerts.sinks.delivery import DeliveryStep
 from streams.alerts.sinks.request import SinkRequest
-from streams.alerts.sinks.sink import Sink
+from streams.alerts.sinks.sink import DeliveryStep, Sink
 from streams.alerts.transport import HttpTransport
 from streams.alerts.trial import trial
-from streams.cli.command_group import CommandGroup
-from streams.cli.lazy_group import PROBLEM_FOUND
+from streams.cli.command_group import PROBLEM_FOUND, CommandGroup
 from streams.cli.text.screen import echo
 from streams.cli.variables import brokers_option
 from streams.core.domain.topic import Topic

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final, Protocol
@@ -16,12 +16,59 @@ from streams.console.auth import Identity
 from streams.console.auth.exchange import own_path
 from streams.console.command_form import Form, Who, form_of
 from streams.console.console import Console, wants_json
-from streams.console.session_queries import SessionQueries
+from streams.console.read_model.control import Hold
+from streams.console.read_model.model import ReadModel
+from streams.console.read_model.triage import EpisodeSeen
 from streams.control.audit import uuid7
 from streams.control.command import Issuer, IssuerKind
 from streams.control.publisher import CommandPublisher, Place
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
+
+
+class SessionQueries(Protocol):
+    """The part of the read model that actions ask."""
+
+    def seen(self, subject: str) -> EpisodeSeen:
+        """Return how an episode is now; one that is not known as if nothing had happened."""
+
+    def live(self, agent_id: str | None) -> int:
+        """Return how many sessions of an agent are live, or of all for None."""
+
+    def holds(self) -> Sequence[Hold]:
+        """Return the holds in force."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelKnown:
+    """Asks the read model.
+
+    Attributes:
+        model: Read model of the console.
+        clock: Returns the time in milliseconds since 1970.
+    """
+
+    model: ReadModel
+    clock: Callable[[], int]
+
+    def seen(self, subject: str) -> EpisodeSeen:
+        """Return how an episode is now."""
+        return EpisodeSeen.of(self.model.episode(subject))
+
+    def live(self, agent_id: str | None) -> int:
+        """Return how many sessions are live."""
+        now = self.clock()
+        if agent_id is None:
+            return self.model.live(now)
+        since = now - self.model.live_ms
+        sessions = (case.session for case in self.model.cases.values())
+        live = (each for each in sessions if (each.last_ts or 0) >= since and not each.ended)
+        return sum(each.agent_id == agent_id for each in live)
+
+    def holds(self) -> Sequence[Hold]:
+        """Return the holds in force."""
+        return self.model.holds_in_force(self.clock())
+
 
 _CHANCE_BYTES: Final = 10
 

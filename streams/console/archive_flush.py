@@ -11,11 +11,11 @@ from concurrent.futures import Future
 from typing import Final, Protocol
 
 from streams.console.archive.archive import ArchiveDamagedError
-from streams.console.archive.damage import is_damage
+from streams.console.archive.file import is_damage
 from streams.console.archive.row_store import RowStore
 from streams.console.read_model.ledger import table_of
 from streams.console.read_model.rows import Row, WatermarkRow
-from streams.console.read_model.table import RowTable
+from streams.console.read_model.tables import RowTable
 
 log = logging.getLogger(__name__)
 

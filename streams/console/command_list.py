@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import orjson
 
-from streams.console.paging import newest_first
 from streams.console.read_model.control import ANSWER_MS
 from streams.console.read_model.model import ReadModel
 from streams.console.read_model.rows import AckRow, CommandRow
+from streams.console.view import newest_first
 from streams.core.domain.topic import Topic
 
 #: After these a command has no more effect.

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from streams.console.assets import Assets
 from streams.console.auth import Access
 from streams.console.auth.refusal import AuthRefusal
 from streams.console.auth.trail import Audit
 from streams.console.board import Board
 from streams.console.console import Console, NavigationScreen
-from streams.console.health.ranking import RankingScope
-from streams.console.pages import Pages
+from streams.console.health import RankingScope
+from streams.console.pages import Assets, Pages
 from streams.console.redaction import Redaction
 from streams.console.settings import ConsoleSettings
 from streams.console.views import (
@@ -22,7 +21,6 @@ from streams.console.views import (
     commands,
     dead_letters,
     health,
-    health_detail,
     job,
     licenses,
     policy,
@@ -52,8 +50,8 @@ SCREENS: Final = (
             "",
             f"/health/{scope}",
             "",
-            health_detail.routes_of(scope),
-            health_detail.live_of(scope),
+            health.routes_of(scope),
+            health.live_of(scope),
             needs_broker=True,
         )
         for scope in RankingScope

@@ -20,7 +20,7 @@ from streams.core.domain.level import Level
 from streams.core.domain.outcome import Scored
 from streams.core.errors import ConfigurationError
 from streams.core.offline import Judgement
-from streams.operate.explain.session_file import not_found
+from streams.operate.explain.session_records import not_found
 
 _PAGE: Final = 100
 _LONGEST_NUMBER: Final = 12

@@ -14,19 +14,17 @@ from streams.console.board import Facts, FollowerReadings, Steps
 from streams.console.command_list import stages
 from streams.console.inbox import Query, SessionQuery, many, page, sessions, tabs
 from streams.console.inbox.session_list import NO_SESSION_MATCHES, session_row
-from streams.console.interventions.decided import WITHHELD, decided
-from streams.console.interventions.scoreboard import open_breakers
-from streams.console.interventions.versions import in_force, policy_versions
+from streams.console.interventions.decided import WITHHELD, decided, in_force, open_breakers, policy_versions
 from streams.console.read_model.attention import Tab
 from streams.console.read_model.case import Case
 from streams.console.read_model.control import CommandState, ControlState
 from streams.console.read_model.episode import event_of
 from streams.console.read_model.model import ReadModel
 from streams.console.read_model.rows import AckRow, CommandRow, Row
-from streams.console.read_model.table import RowTable
+from streams.console.read_model.tables import RowTable
 from streams.console.read_model.triage import subject_of
 from streams.console.session_facts import LoopCourse
-from streams.console.session_map.picture import SessionMap
+from streams.console.session_map import SessionMap
 from streams.console.settings_versions import Settings, settings_of
 from streams.console.timeline import StepReader
 from streams.console.topic_follower import TopicFollower

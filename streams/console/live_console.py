@@ -10,9 +10,9 @@ from aiohttp import web
 
 from schemas.codec import Codec
 from streams.console import actions, guard_api
-from streams.console.action_context import ActionContext
+from streams.console.action_context import ActionContext, ModelKnown
 from streams.console.archive.archive import Archive
-from streams.console.archive.restoring import recall
+from streams.console.archive.row_store import recall
 from streams.console.backtests import Backtests
 from streams.console.composition import console_on
 from streams.console.console import Console
@@ -21,7 +21,6 @@ from streams.console.interventions.deciding import Deciding
 from streams.console.live_board import LiveBoard
 from streams.console.raw_records import RawRecords
 from streams.console.read_model.model import ReadModel
-from streams.console.session_queries import ModelKnown
 from streams.console.settings import ConsoleSettings
 from streams.console.settings_actions import Changing
 from streams.console.timeline import StepReader

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from streams.console.read_model import tables
-from streams.console.read_model.table import RowTable
+from streams.console.read_model.tables import RowTable
 from streams.core.domain.topic import Topic
 
 

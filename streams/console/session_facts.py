@@ -13,9 +13,8 @@ from streams.core.detectors.verdict.episode import Phase
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
 from streams.core.offline import Judgement
-from streams.operate.explain.enriched_record import scored_again
-from streams.operate.explain.explanation import Explanation
-from streams.operate.explain.presentation import sentence
+from streams.operate.explain.explanation import Explanation, sentence
+from streams.operate.explain.session_records import scored_again
 from streams.operate.explain.verdict import verdict_sentence
 
 

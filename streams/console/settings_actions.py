@@ -21,13 +21,16 @@ from streams.control.issuing import recorded
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError, ConflictError
 from streams.kafka.client import Brokers
-from streams.operate.explain.settings_publication import (
+from streams.operate.explain.settings_topic import (
     changed_document,
+    differing,
+    in_force,
     publish,
     publish_shadow,
+    records,
     trial_document,
+    tried_out,
 )
-from streams.operate.explain.settings_topic import differing, in_force, records, tried_out
 
 
 @dataclass(frozen=True, slots=True)

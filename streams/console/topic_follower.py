@@ -11,15 +11,12 @@ from typing import Final, Literal, Protocol
 
 from schemas.codec import Codec
 from streams.console.archive.archive import ArchiveDamagedError
-from streams.console.archive.restoring import restored
-from streams.console.archive.row_store import RowStore
+from streams.console.archive.row_store import RowStore, restored
 from streams.console.archive_flush import ArchiveFlush
-from streams.console.backfill import Backfill
+from streams.console.backfill import Backfill, ReadMarks
 from streams.console.intake import Fold, ReadModelIntake
-from streams.console.marks import ReadMarks
 from streams.console.read_model.rows import Row, WatermarkRow
-from streams.console.read_model.table import RowTable
-from streams.console.read_model.tables import WATERMARK
+from streams.console.read_model.tables import WATERMARK, RowTable
 from streams.console.read_plan import READ_PLAN, SOURCES, ReadStart
 from streams.core.domain.topic import Topic
 from streams.core.errors import InfrastructureError

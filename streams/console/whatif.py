@@ -17,7 +17,7 @@ from streams.core.domain.session import Session
 from streams.core.errors import ConfigurationError
 from streams.core.pipeline import admit, step
 from streams.core.settings_document import MEANINGS, resolve, to_document
-from streams.operate.explain.presentation import meaning, sentence
+from streams.operate.explain.explanation import meaning, sentence
 
 MOST_RECORDS: Final = 2_000
 """Records of a session that are judged again; of more, the newest."""

@@ -39,8 +39,8 @@ from streams.worker.faust import agents
 from streams.worker.faust.pass_through import check_pass_through
 from streams.worker.faust.transport_options import TransportOptions
 from streams.worker.health.broker_watch import BrokerWatch
-from streams.worker.health.observation import Observation
 from streams.worker.health.liveness import Health, Watchdog, status
+from streams.worker.health.observation import Observation
 from streams.worker.job_metrics import WorkerMetrics
 from streams.worker.options import (
     BRIDGE_FLOW,

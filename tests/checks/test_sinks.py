@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.alerts.sinks.delivery import Delivery, DeliveryStep, Digest
 from streams.alerts.sinks.request import Outcome, SinkAnswer
-from streams.alerts.sinks.sink import Chat, Sink
+from streams.alerts.sinks.sink import Chat, Delivery, DeliveryStep, Digest, Sink
 from tests.unit.alerts.sinks.alerts import CASES, NOW_MS, SECRET, SECRETS, SINKS, alert, told
 
 NAMES = list(SINKS)

@@ -11,7 +11,7 @@ from streams.core.domain.text.digest import digest
 from streams.core.domain.text.marks import Marks, words
 from streams.core.domain.text.result_text import normalise_result
 from tests.fuzz.target import Target
-from tests.unit.core.domain import test_infrastructure
+from tests.unit.core.detectors.verdict.test_answer import as_specified
 from tests.unit.core.domain.text import test_canonical, test_result_text
 
 
@@ -28,7 +28,7 @@ def attack_result(data: bytes) -> None:
     normalised = normalise_result(text)
     assert normalised == test_result_text.as_specified(text)
     assert set(words(text)) == set(re.findall(r"[^\W_]+", text[:4000].lower()))
-    assert is_infrastructure("failure", text) == (text != "" and test_infrastructure.as_specified(text))
+    assert is_infrastructure("failure", text) == (text != "" and as_specified(text))
     one, other = Marks.of(words(text)), Marks.of(words(normalised))
     assert 0.0 <= one.jaccard(other) <= 1.0
     assert one.jaccard(other) == other.jaccard(one)

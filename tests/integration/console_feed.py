@@ -11,7 +11,7 @@ from pathlib import Path
 
 from schemas.codec import Codec
 from streams.console.archive.archive import Archive
-from streams.console.archive.restoring import recall
+from streams.console.archive.row_store import recall
 from streams.console.archive.writer import WritePoint, going_on
 from streams.console.intake import ReadModelIntake
 from streams.console.read_model.model import ReadModel

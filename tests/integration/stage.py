@@ -27,8 +27,14 @@ from streams.kafka.connection import Connection
 from streams.kafka.patches.producing import find_coordinators
 from streams.kafka.survey import group
 from streams.observe.settings import TopicSettings, load
-from streams.operate.explain.settings_publication import changed_document, publish, publish_shadow
-from streams.operate.explain.settings_topic import in_force, next_document, tried_out
+from streams.operate.explain.settings_topic import (
+    changed_document,
+    in_force,
+    next_document,
+    publish,
+    publish_shadow,
+    tried_out,
+)
 from streams.operate.explain.settings_topic import records as settings_records
 from streams.worker.options import repartition_topic
 from tests.integration.brokers import Reachable

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from streams.cli import main
-from streams.cli.lazy_group import WRONG_INPUT
+from streams.cli.command_group import WRONG_INPUT
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.record import Outgoing
 from streams.core.domain.topic import Topic
@@ -20,8 +20,13 @@ from streams.core.settings_document import to_document
 from streams.kafka.client import Brokers, Stored, connect
 from streams.kafka.connection import Connection
 from streams.kafka.settings_feed import read_document
-from streams.operate.explain.settings_publication import SettingsConflictError, changed_document, publish
-from streams.operate.explain.settings_topic import KEY, records
+from streams.operate.explain.settings_topic import (
+    KEY,
+    SettingsConflictError,
+    changed_document,
+    publish,
+    records,
+)
 from tests.integration.brokers import Broker
 
 pytestmark = pytest.mark.integration

@@ -9,14 +9,19 @@ import pytest
 from click.testing import CliRunner, Result
 
 from streams.cli import main
-from streams.cli.lazy_group import WRONG_INPUT
+from streams.cli.command_group import WRONG_INPUT
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.record import Outgoing
 from streams.core.domain.topic import Topic
 from streams.kafka.client import Brokers, connect
 from streams.kafka.connection import Connection
-from streams.operate.explain.settings_publication import ShadowConflictError, publish_shadow
-from streams.operate.explain.settings_topic import KEY, next_document, records
+from streams.operate.explain.settings_topic import (
+    KEY,
+    ShadowConflictError,
+    next_document,
+    publish_shadow,
+    records,
+)
 from tests.integration.brokers import Broker
 
 pytestmark = pytest.mark.integration

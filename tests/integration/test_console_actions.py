@@ -10,12 +10,11 @@ from eddy_client.protocol import Signature, verified
 
 from schemas.codec import Codec
 from streams.console import actions
-from streams.console.action_context import ActionContext
+from streams.console.action_context import ActionContext, ModelKnown
 from streams.console.app import application
 from streams.console.composition import console_on
 from streams.console.file_board import FileBoard
 from streams.console.read_model.model import ReadModel
-from streams.console.session_queries import ModelKnown
 from streams.console.settings import ConsoleSettings
 from streams.console.topic_follower import FollowerSettings
 from streams.control.audit import AuditRecord

@@ -13,7 +13,7 @@ from aiohttp.test_utils import TestServer
 
 from schemas.codec import Codec
 from streams.console.app import application
-from streams.console.interventions.publishing import held, publish
+from streams.console.interventions.deciding import held, publish
 from streams.console.live_console import live_console
 from streams.console.settings import ConsoleSettings
 from streams.control.audit import AuditRecord

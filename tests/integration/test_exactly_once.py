@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from streams.cli.lazy_group import WRONG_INPUT
+from streams.cli.command_group import WRONG_INPUT
 from streams.core.domain.topic import Topic
 from tests.integration.load import load
 from tests.integration.stage import SOON_MISSED, Stage

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from streams.cli.lazy_group import WRONG_INPUT
+from streams.cli.command_group import WRONG_INPUT
 from streams.core.domain.record import Outgoing
 from streams.core.domain.topic import Topic
 from streams.kafka.client import connect

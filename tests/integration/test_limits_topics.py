@@ -7,7 +7,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions
 from aiokafka.admin.records_to_delete import RecordsToDelete
 
-from streams.cli.lazy_group import BROKER_UNREACHABLE, PROBLEM_FOUND, WRONG_INPUT
+from streams.cli.command_group import BROKER_UNREACHABLE, PROBLEM_FOUND, WRONG_INPUT
 from streams.core.domain.topic import Topic
 from streams.worker.options import AGGREGATES, changelog_topic, repartition_topic
 from tests.integration.load import load

@@ -7,7 +7,7 @@ import aiohttp
 import psutil
 import pytest
 
-from streams.cli.lazy_group import BROKER_UNREACHABLE
+from streams.cli.command_group import BROKER_UNREACHABLE
 from tests.integration.load import load
 from tests.integration.stage import SOON_MISSED, Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, WorkerProcess, until

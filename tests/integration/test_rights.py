@@ -13,7 +13,7 @@ from eddy_client.protocol import Status
 
 from schemas.codec import Codec
 from streams.cli import main
-from streams.cli.lazy_group import BROKER_UNREACHABLE, WRONG_INPUT
+from streams.cli.command_group import BROKER_UNREACHABLE, WRONG_INPUT
 from streams.control.command import Command
 from streams.control.outcome import Ack
 from streams.control.publisher import CommandPublisher

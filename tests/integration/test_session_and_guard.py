@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from eddy_client import Guard, SessionAborted
 
 from streams.cli import main
-from streams.cli.lazy_group import PROBLEM_FOUND
+from streams.cli.command_group import PROBLEM_FOUND
 from tests.integration.brokers import Broker
 from tests.integration.worker_process import PATIENCE_SECONDS
 

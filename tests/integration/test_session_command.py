@@ -15,7 +15,7 @@ from eddy_client.protocol import HEADER, Signature, Status, verified
 
 from schemas.codec import Codec
 from streams.cli import main
-from streams.cli.lazy_group import PROBLEM_FOUND, WRONG_INPUT
+from streams.cli.command_group import PROBLEM_FOUND, WRONG_INPUT
 from streams.control.audit import AuditRecord
 from streams.control.audit import Result as Ended
 from streams.control.command import Command

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.cli.lazy_group import BROKER_UNREACHABLE
+from streams.cli.command_group import BROKER_UNREACHABLE
 from tests.integration.apache_kafka import ApacheKafka
 from tests.integration.load import load
 from tests.integration.stage import Stage

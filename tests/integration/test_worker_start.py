@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rocksdict import Options, Rdict
 
-from streams.cli.lazy_group import BROKER_UNREACHABLE, PROBLEM_FOUND, WRONG_INPUT
+from streams.cli.command_group import BROKER_UNREACHABLE, PROBLEM_FOUND, WRONG_INPUT
 from streams.core.domain.topic import Topic
 from streams.kafka.client import connect
 from streams.kafka.connection import Connection

@@ -11,7 +11,7 @@ import pytest
 
 from streams.alerts.sinks.alertmanager import HOLDS_MS
 from streams.alerts.sinks.alertmanager import Alertmanager as AlertmanagerSink
-from streams.alerts.sinks.delivery import Delivery
+from streams.alerts.sinks.sink import Delivery
 from streams.core.domain.level import Level
 from streams.core.domain.text.clock import rfc3339
 from tests.integration.worker_process import PATIENCE_SECONDS, until

@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 
 from streams.alerts.episodes import Episodes
 from streams.alerts.outbox import Outbox
-from streams.alerts.progress import PartlyDelivered
-from streams.alerts.sinks.alert import Alert
-from streams.alerts.sinks.delivery import Delivery, DeliveryStep
+from streams.alerts.pending_delivery import PartlyDelivered
 from streams.alerts.sinks.request import Delivered, Outcome, SinkRefused, TryAgain
-from streams.alerts.sinks.sink import Chat, Sink, Traits
+from streams.alerts.sinks.sink import Alert, Chat, Delivery, DeliveryStep, Sink, Traits
 from tests.unit.alerts.receivers import ChatReceiver, Receiver
 from tests.unit.alerts.sinks.alerts import NOW_MS, alert
 

@@ -14,9 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
-from streams.alerts.sinks.delivery import Delivery, DeliveryStep
 from streams.alerts.sinks.request import Outcome, SinkAnswer, SinkRequest, json_request, judged, login
-from streams.alerts.sinks.sink import Traits
+from streams.alerts.sinks.sink import Delivery, DeliveryStep, Traits
 from streams.alerts.sinks.wording import Wording
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level

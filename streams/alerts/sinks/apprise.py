@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from streams.alerts.sinks.delivery import Delivery, DeliveryStep, Digest
 from streams.alerts.sinks.request import Outcome, SinkAnswer, SinkRequest, as_json, judged
-from streams.alerts.sinks.sink import Traits
+from streams.alerts.sinks.sink import Delivery, DeliveryStep, Digest, Traits
 from streams.alerts.sinks.wording import Wording, tally
 from streams.core.domain.level import Level
 

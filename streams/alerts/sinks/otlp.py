@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
-from streams.alerts.sinks.delivery import Delivery, DeliveryStep
 from streams.alerts.sinks.request import (
     Delivered,
     Outcome,
@@ -21,8 +20,7 @@ from streams.alerts.sinks.request import (
     judged,
     login,
 )
-from streams.alerts.sinks.sink import Traits
-from streams.alerts.sinks.span_context import span_context
+from streams.alerts.sinks.sink import Delivery, DeliveryStep, Traits, span_context
 from streams.alerts.sinks.wording import Wording
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level

@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
-from streams.alerts.sinks.alert import Alert
-from streams.alerts.sinks.delivery import Delivery, DeliveryStep
 from streams.alerts.sinks.request import Outcome, SinkAnswer, SinkRequest, json_request, judged
-from streams.alerts.sinks.sink import Traits
+from streams.alerts.sinks.sink import Alert, Delivery, DeliveryStep, Traits
 from streams.alerts.sinks.wording import Wording
 from streams.core.domain.level import Level
 from streams.core.domain.text.clock import rfc3339

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
-from streams.alerts.sinks.alert import Alert
-from streams.alerts.sinks.delivery import Delivery, DeliveryStep
+from streams.alerts.sinks.sink import Alert, Delivery, DeliveryStep
 from streams.core.detectors.verdict.episode import Phase
 from streams.core.detectors.verdict.presentation import pattern
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
 from streams.core.domain.text.clock import duration, has_time, moment
 from streams.core.domain.text.printable import printable
-from streams.operate.explain.presentation import sentence
+from streams.operate.explain.explanation import sentence
 
 _NAME: Final = 60
 _LONGEST: Final = 400

@@ -8,8 +8,7 @@ from typing import Any
 from streams.cli.text.line import Line, TextSpan
 from streams.core.domain.text.clock import clock, day, has_time
 from streams.core.domain.text.printable import printable
-from streams.operate.explain.explanation import Explanation
-from streams.operate.explain.presentation import sentence, summaries
+from streams.operate.explain.explanation import Explanation, sentence, summaries
 from streams.operate.explain.verdict import fired_now, near_misses, verdict_sentence
 
 Fields = Mapping[str, Any]

@@ -6,7 +6,22 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from streams.core.detectors.detector import Meaning
+from streams.core.domain.level import Level
 from streams.core.domain.text.printable import escaped
+
+
+def mark(meaning: Meaning) -> str:
+    """Return the sign before an alert: up if something is wrong, down if it is over."""
+    return "▼" if meaning.over else "▲"
+
+
+def style(meaning: Meaning) -> str:
+    """Return the colour of an alert."""
+    if meaning.over:
+        return "green"
+    return "bold red" if meaning.level is Level.LOOP else "yellow"
+
 
 _INDENTED: Final = re.compile(r"[^\w\"“'(\[/\\-]*")
 _LEAST_HANG: Final = 2

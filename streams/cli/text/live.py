@@ -2,20 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from streams.cli.text.alert_style import mark, style
-from streams.cli.text.line import Line, TextSpan
+from streams.cli.text.line import Line, TextSpan, mark, style
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.level import Level
 from streams.core.domain.outcome import Scored
+from streams.core.domain.text.amounts import count
 from streams.core.domain.text.clock import clock
 from streams.core.domain.text.printable import printable
 from streams.core.entry import Entry, session_key
 from streams.core.offline import MOST_FOLLOWED, Judge, Judgement
+from streams.formats.ingest.ingestion import FormatAccount, IngestAccount
 from streams.formats.ingest.sink import SentRecord
-from streams.operate.explain.presentation import meaning, sentence
+from streams.operate.explain.explanation import meaning, sentence
+
+_MOST_NAMED: Final = 5
+_REASONS: Final = {
+    "unreadable": "unreadable",
+    "unknown_shape": "of an unknown shape",
+    "orphan_result": "results without a call",
+    "unanswered": "calls without a result",
+    "no_content": "calls without their arguments",
+}
+
+
+def summary(account: IngestAccount) -> Iterator[Line]:
+    """Yield the lines."""
+    for name, source in sorted(account.sources.items()):
+        if source.paths:
+            yield from _source(name, source)
+    if account.unreadable:
+        yield from _left_out(
+            "could not be opened", sorted(account.unreadable), list(account.unreadable.values())
+        )
+    if account.unknown:
+        yield from _left_out("of no known format left out", sorted(account.unknown), [])
+
+
+def _source(name: str, source: FormatAccount) -> Iterator[Line]:
+    problems = source.all_problems
+    counts = [
+        count(len(source.paths), "file"),
+        count(source.records, "record"),
+        f"{source.repeated:,} sent before" if source.repeated else "",
+        f"{source.older:,} too old" if source.older else "",
+        f"{count(source.all_ignored, 'line')} ignored",
+        count(problems.total(), "problem"),
+    ]
+    yield Line.of(TextSpan(f"{name}: ", "bold"), TextSpan(", ".join(filter(None, counts))))
+    for reason, number in problems.most_common():
+        first = source.first[reason]
+        where = printable(f"{first.where}: {first.detail}", 120)
+        text = f"  {number:,} {_REASONS.get(reason, reason)}, first {where}"
+        yield Line.of(TextSpan(text, "yellow"))
+
+
+def _left_out(what: str, paths: Sequence[str], why: Sequence[str]) -> Iterator[Line]:
+    named = ", ".join(printable(path, 80) for path in paths[:_MOST_NAMED])
+    more = f" and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else ""
+    reason = f" ({printable(why[0], 120)})" if why else ""
+    yield Line.of(TextSpan(f"{count(len(paths), 'file')} {what}: {named}{more}{reason}", "yellow"))
+
 
 MOST_NAMED: Final = 10
 """Sessions named that were in a loop before anything was followed; it counts the others."""

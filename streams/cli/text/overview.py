@@ -19,7 +19,7 @@ from streams.core.domain.text.clock import clock, day, duration, has_time
 from streams.core.domain.text.printable import printable
 from streams.core.offline import Judgement
 from streams.formats.intake import Intake
-from streams.operate.explain.presentation import meaning
+from streams.operate.explain.explanation import meaning
 
 MOST_SESSIONS_SHOWN: Final = 25
 MOST_SUSPICIOUS_NAMED: Final = 3

@@ -6,8 +6,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from streams.cli.text.alert_style import mark, style
-from streams.cli.text.line import Line, TextSpan
+from streams.cli.text.line import Line, TextSpan, mark, style
 from streams.core.detectors.detector import Meaning
 from streams.core.domain.decision import Decision
 from streams.core.domain.event import Event
@@ -16,7 +15,7 @@ from streams.core.domain.outcome import Scored
 from streams.core.domain.text.amounts import count, dollars
 from streams.core.domain.text.clock import clock, day, duration, has_time
 from streams.core.domain.text.printable import printable
-from streams.operate.explain.presentation import meaning, sentence
+from streams.operate.explain.explanation import meaning, sentence
 
 CONTEXT_STEPS: Final = 5
 """Quiet steps shown before one with something to say: they are the loop it speaks of."""

@@ -10,14 +10,12 @@ from contextlib import contextmanager
 from enum import Enum, auto
 from typing import Any, Final
 
-from streams.cli.text.full_screen import FullScreen
-from streams.cli.text.keyboard import keyboard
-from streams.cli.top.keys import Key, keys
+from streams.cli.text.full_screen import FullScreen, keyboard
 from streams.cli.top.list_text import list_lines, rows_that_fit
 from streams.cli.top.picture import Picture, picture, row_of
 from streams.cli.top.session_text import furthest, page, screenful
 from streams.cli.top.source import TopSource
-from streams.cli.top.view import TopView
+from streams.cli.top.view import Key, TopView, keys
 from streams.observe.logs import Notices
 
 _TICK_SECONDS: Final = 1.0

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from streams.cli.top.newest_steps import NewestSteps
-from streams.cli.top.picture import LIVE_MINUTES, ReadingProgress
+from streams.cli.top.picture import LIVE_MINUTES, NewestSteps, ReadingProgress
 from streams.console.read_model.model import ReadModel
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.outcome import Scored

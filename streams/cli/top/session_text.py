@@ -16,7 +16,7 @@ from streams.console.wording import ago, compact
 from streams.core.domain.text.amounts import dollars
 from streams.core.domain.text.clock import clock
 from streams.core.domain.text.printable import printable
-from streams.operate.explain.enriched_record import scored_again
+from streams.operate.explain.session_records import scored_again
 
 Content = Mapping[str, Any]
 

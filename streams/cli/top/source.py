@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from streams.cli.top.newest_steps import NewestSteps
-from streams.cli.top.picture import ReadingProgress
+from streams.cli.top.picture import NewestSteps, ReadingProgress
 from streams.console.read_model.model import ReadModel
 
 

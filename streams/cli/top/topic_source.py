@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from schemas.codec import Codec
-from streams.cli.top.newest_steps import NewestSteps
-from streams.cli.top.picture import LIVE_MINUTES, ReadingProgress
+from streams.cli.top.picture import LIVE_MINUTES, NewestSteps, ReadingProgress
 from streams.console.archive.row_store import NothingKept
 from streams.console.read_model.model import ReadModel
 from streams.console.topic_follower import FollowerSettings, TopicFollower

@@ -10,14 +10,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
-from streams.console.archive.damage import is_damage
-from streams.console.archive.file import ArchiveFile
-from streams.console.archive.schema import selection, upsert
+from streams.console.archive.file import ArchiveFile, is_damage, selection, upsert
 from streams.console.archive.writer import WritePoint, Writer, going_on
 from streams.console.read_model import tables
 from streams.console.read_model.rows import Row, WatermarkRow
-from streams.console.read_model.table import RowTable, Value
-from streams.console.read_model.tables import TABLES, WATERMARK
+from streams.console.read_model.tables import TABLES, WATERMARK, RowTable, Value
 
 _DAY_MS: Final = 86_400_000
 

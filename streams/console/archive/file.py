@@ -6,12 +6,101 @@ import fcntl
 import logging
 import os
 import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 
-from streams.console.archive.damage import may_pass
-from streams.console.archive.schema import statements, version
+from streams.console.read_model.tables import TABLES, Column, RowTable
 from streams.core.errors import ConfigurationError, InfrastructureError
+
+_TYPES: Final = {int: "INTEGER", float: "REAL", str: "TEXT", bytes: "BLOB"}
+
+#: Raise it if rows mean something else than before in the same columns.
+_MEANING: Final = 1
+
+
+def quoted(names: Iterable[str]) -> str:
+    """Return names as SQLite takes them: some are words of SQL.
+
+    >>> quoted(["by", "offset"])
+    '"by", "offset"'
+    """
+    return ", ".join(f'"{name}"' for name in names)
+
+
+def statements() -> Iterator[str]:
+    """Yield what makes an empty archive."""
+    for table in TABLES:
+        columns = ", ".join(map(_column, table.columns()))
+        yield f'CREATE TABLE "{table.name}" ({columns}, PRIMARY KEY ({quoted(table.key)}))'
+        for number, index in enumerate(table.indexes):
+            where = f' WHERE "{index.where}"' if index.where else ""
+            yield f'CREATE INDEX "{table.name}_{number}" ON "{table.name}" ({quoted(index.columns)}){where}'
+
+
+def version() -> int:
+    """Return a number that changes with the tables; SQLite keeps it as `user_version`."""
+    return zlib.crc32("\n".join((str(_MEANING), *statements())).encode()) & 0x7FFF_FFFF
+
+
+@cache
+def upsert(table: RowTable) -> str:
+    """Return the statement that writes a row, whether there is one with its key or not.
+
+    >>> from streams.console.read_model.tables import DIFFERENCE
+    >>> upsert(DIFFERENCE).partition("ON")[2]
+    ' CONFLICT DO UPDATE SET "occurrences"=excluded."occurrences", "offsets"=excluded."offsets"'
+    """
+    names = [column.name for column in table.columns()]
+    rest = ", ".join(f'"{name}"=excluded."{name}"' for name in names if name not in table.key)
+    marks = ", ".join("?" * len(names))
+    into = f'INSERT INTO "{table.name}" ({quoted(names)}) VALUES ({marks})'  # noqa: S608 - names of ours
+    return f"{into} ON CONFLICT DO UPDATE SET {rest}"
+
+
+@cache
+def selection(table: RowTable) -> str:
+    """Return the beginning of a statement that reads whole rows."""
+    return f'SELECT {quoted(column.name for column in table.columns())} FROM "{table.name}"'  # noqa: S608
+
+
+def _column(column: Column) -> str:
+    return f'"{column.name}" {_TYPES[column.type]}{"" if column.nullable else " NOT NULL"}'
+
+
+#: What may pass: a full disk, one that fails, a lock, too little memory.
+_PASSING: Final = frozenset(
+    {
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_CANTOPEN,
+    }
+)
+_DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+
+
+def is_damage(error: sqlite3.DatabaseError) -> bool:
+    """Tell whether an error means that the file is of no use any more, or is gone."""
+    code = _code(error)
+    return code & 0xFF in _DAMAGED or code == sqlite3.SQLITE_READONLY_DBMOVED
+
+
+def may_pass(error: sqlite3.DatabaseError) -> bool:
+    """Tell whether an error is that of a disk, a lock or the memory, and says nothing of the file."""
+    return _code(error) & 0xFF in _PASSING and not is_damage(error)
+
+
+def _code(error: sqlite3.DatabaseError) -> int:
+    # Errors of the module itself have no code.
+    code: int = getattr(error, "sqlite_errorcode", 0)
+    return code
+
 
 log = logging.getLogger(__name__)
 

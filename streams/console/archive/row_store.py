@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Protocol
 
-from streams.console.read_model.rows import Row, WatermarkRow
-from streams.console.read_model.table import RowTable, Value
+from streams.console.archive.archive import Archive
+from streams.console.read_model import tables, triage
+from streams.console.read_model.case import KEPT_FINDINGS
+from streams.console.read_model.ledger import KEPT_ACTIONS, KEPT_LETTERS, KEPT_SHADOWS
+from streams.console.read_model.rows import EpisodeRow, Row, SessionRow, WatermarkRow
+from streams.console.read_model.tables import RowTable, Value
 
 
 class RowStore(Protocol):
@@ -68,3 +72,63 @@ def _none() -> Future[int]:
     done: Future[int] = Future()
     done.set_result(0)
     return done
+
+
+#: Sessions that are restored together.
+_AT_ONCE = 500
+
+_WANTED = (
+    '("last_ts" >= ? OR "session_id" IN (SELECT "session_id" FROM "episode" WHERE "open") '
+    'OR "session_id" IN (SELECT "session_id" FROM "command" WHERE "expires_at" > ?))'
+)
+
+
+#: The newest findings of a session, and the row of its entropy alerts.
+_FINDINGS = (
+    'WHERE "session_id" = ? AND ("offsets" IS NOT NULL OR "id" IN '  # noqa: S608 - a number of ours
+    f'(SELECT "id" FROM "finding" WHERE "session_id" = ? ORDER BY "ts" DESC LIMIT {KEPT_FINDINGS}))'
+)
+
+
+def recall(archive: Archive) -> Callable[[str], list[Row]]:
+    """Return what gives the rows of a session back that the read model has forgotten."""
+    return lambda session_id: list(_of_session(archive, session_id))
+
+
+def _of_session(archive: Archive, session_id: str) -> Iterator[Row]:
+    own = (session_id,)
+    yield from archive.rows(tables.SESSION, "WHERE session_id = ?", own)
+    episodes = archive.rows(tables.EPISODE, "WHERE session_id = ?", own)
+    yield from episodes
+    yield from archive.rows(tables.FINDING, _FINDINGS, (session_id, session_id))
+    for table in (tables.COMMAND, tables.ACK, tables.GUARD):
+        yield from archive.rows(table, "WHERE session_id = ?", own)
+    for episode in episodes:
+        if isinstance(episode, EpisodeRow):
+            yield from archive.rows(tables.TRIAGE, "WHERE episode_id = ?", (episode.episode_id,))
+    yield from archive.rows(tables.TRIAGE, "WHERE episode_id = ?", (triage.subject_of(session_id),))
+
+
+def restored(archive: RowStore, now: int, live_minutes: int, live_max: int) -> Iterator[list[Row]]:
+    """Yield, in parts, what a console begins with: sessions that live or need somebody, and the ledger."""
+    yield archive.rows(tables.COMMAND, "WHERE session_id IS NULL")
+    for table in (tables.PROFILE, tables.VERSION, tables.DIFFERENCE, tables.TRIAGE, tables.REDRIVEN):
+        yield archive.rows(table)
+    yield archive.rows(tables.ACTION, f"ORDER BY at DESC LIMIT {KEPT_ACTIONS}")
+    yield archive.rows(tables.LETTER, f"ORDER BY ts DESC LIMIT {KEPT_LETTERS}")
+    yield archive.rows(tables.SHADOW, f"ORDER BY ts DESC LIMIT {KEPT_SHADOWS}")
+    yield archive.rows(
+        tables.HEALTH,
+        'WHERE (scope, name, bucket) IN (SELECT scope, name, max(bucket) FROM "health" GROUP BY scope, name)',
+    )
+    since = now - live_minutes * 60_000
+    wanted = archive.rows(
+        tables.SESSION, f"WHERE {_WANTED} ORDER BY last_ts DESC LIMIT {live_max}", (since, now)
+    )
+    ids = [row.session_id for row in wanted if isinstance(row, SessionRow)]
+    for first in range(0, len(ids), _AT_ONCE):
+        part = ids[first : first + _AT_ONCE]
+        yield wanted[first : first + _AT_ONCE]
+        marks = f"WHERE session_id IN ({', '.join('?' * len(part))})"
+        for table in (tables.EPISODE, tables.FINDING, tables.COMMAND, tables.ACK, tables.GUARD):
+            yield archive.rows(table, marks, part)

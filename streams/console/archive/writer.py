@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from streams.console.archive.damage import may_pass
+from streams.console.archive.file import may_pass
 
 log = logging.getLogger(__name__)
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import hmac
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple, Protocol
+
+from streams.console.auth.policy import AccessPolicy
+from streams.core.domain.text.printable import printable
 
 
 class Role(StrEnum):
@@ -35,3 +40,58 @@ class Identity(NamedTuple):
     via: str
     may_act: bool
     binding: str = ""
+
+
+SECRET_HEADER: Final = "X-Eddy-Proxy-Secret"  # noqa: S105 - a name
+_LONGEST_NAME: Final = 100
+
+
+class Headers(Protocol):
+    """The headers of a request: each may come several times."""
+
+    def getall(self, key: str, default: Sequence[str]) -> Sequence[str]:
+        """Return all values of a header."""
+
+
+class Through(NamedTuple):
+    """What a proxy adds to a request.
+
+    Attributes:
+        secure: whether the browser speaks TLS with it.
+        identity: who it says the user is; None if it does not say, or may not.
+    """
+
+    secure: bool
+    identity: Identity | None
+
+
+def through(policy: AccessPolicy, peer: str, headers: Headers) -> Through:
+    """Return what the headers of a proxy say; nothing if the connection is not from a trusted one.
+
+    A header that comes twice counts as none: a proxy that adds its own to that of a client leaves both.
+
+    Args:
+        policy: Rules that the operator has set.
+        peer: Address of the other end of the connection.
+        headers: Headers as the request has them.
+    """
+    if not policy.trusts(peer):
+        return Through(secure=False, identity=None)
+    secure = _only(headers, "X-Forwarded-Proto") == "https"
+    if policy.proxy_secret is not None:
+        sent = (_only(headers, SECRET_HEADER) or "").encode("utf-8", "surrogateescape")
+        if not hmac.compare_digest(sent, policy.proxy_secret.encode()):
+            return Through(secure, None)
+    user = _only(headers, policy.user_header)
+    if not user:
+        return Through(secure, None)
+    groups = {group.strip() for group in (_only(headers, policy.groups_header) or "").split(",")}
+    role = Role.OPERATOR if groups & policy.operator_groups else Role.VIEWER
+    may_act = role is Role.OPERATOR and not policy.read_only
+    name = printable(user, _LONGEST_NAME)
+    return Through(secure, Identity(name, role, "proxy", may_act, binding=f"proxy {user}"))
+
+
+def _only(headers: Headers, name: str) -> str | None:
+    values = headers.getall(name, ())
+    return values[0].strip() if len(values) == 1 else None

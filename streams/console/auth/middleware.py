@@ -17,15 +17,21 @@ from aiohttp.typedefs import Handler, Middleware
 from streams.console.auth import headers, refusal
 from streams.console.auth.cookie import cookie_name
 from streams.console.auth.exchange import csrf_of, own_path, peer_of, remember, route_of, wants_page
-from streams.console.auth.identity import Identity, Role
-from streams.console.auth.login import login_routes
-from streams.console.auth.logins import Logins
-from streams.console.auth.pages import AccessPages, PlainPages
-from streams.console.auth.policy import AccessPolicy
-from streams.console.auth.proxy import Through, through
-from streams.console.auth.rates import ACTIONS, AUDITED, COMMANDS, LOGINS, WHAT_IF, Rate, Rates, place_of
+from streams.console.auth.identity import Identity, Role, Through, through
+from streams.console.auth.login import AccessPages, PlainPages, login_routes
+from streams.console.auth.logins import Logins, TokenFile
+from streams.console.auth.policy import (
+    ACTIONS,
+    AUDITED,
+    COMMANDS,
+    LOGINS,
+    WHAT_IF,
+    AccessPolicy,
+    Rate,
+    Rates,
+    place_of,
+)
 from streams.console.auth.refusal import AuthRefusal, wrong_host, wrong_origin
-from streams.console.auth.token_file import TokenFile
 from streams.console.auth.tokens import AgentToken, agents_of, people_of, whose
 from streams.console.auth.trail import Audit, login_record, refusal_record
 from streams.console.settings import ConsoleSettings

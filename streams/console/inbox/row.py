@@ -8,8 +8,7 @@ from zlib import crc32
 
 import orjson
 
-from streams.console.inbox.pace import rate, shown_at
-from streams.console.inbox.terms import tools
+from streams.console.inbox.terms import rate, shown_at, tools
 from streams.console.read_model.attention import Attention
 from streams.console.read_model.control import ControlState
 from streams.console.read_model.episode import event_of
@@ -19,7 +18,7 @@ from streams.core.detectors.drift.level import SUGGESTIONS
 from streams.core.detectors.verdict.presentation import pattern
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.topic import Topic
-from streams.operate.explain.presentation import sentence
+from streams.operate.explain.explanation import sentence
 
 Content = dict[str, Any]
 

@@ -18,8 +18,7 @@ from streams.console.read_model.rows import (
     SessionRow,
 )
 from streams.console.read_model.session import SessionState
-from streams.console.read_model.table import RowTable
-from streams.console.read_model.tables import ACK, COMMAND, EPISODE, FINDING, GUARD, SESSION
+from streams.console.read_model.tables import ACK, COMMAND, EPISODE, FINDING, GUARD, SESSION, RowTable
 
 #: Findings of a session that stay in memory: the newest. The archive has all.
 KEPT_FINDINGS: Final = 200

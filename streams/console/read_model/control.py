@@ -14,10 +14,9 @@ import orjson
 from eddy_client.protocol import HEADER, LEVELS, MINUTE_MS, PRESENCE, PRESENCE_MS, Action, OnTimeout, Status
 from eddy_client.protocol import place as command_place
 
-from streams.console.read_model.place import NOWHERE, place
+from streams.console.read_model.place import NOWHERE, Fields, StoredSource, place
 from streams.console.read_model.points import Points
 from streams.console.read_model.rows import AckRow, CommandRow, GuardRow
-from streams.console.read_model.source import Fields, StoredSource
 
 #: A guard that missed two times to say that it is there is not.
 PRESENT_MS: Final = 2 * PRESENCE_MS
@@ -385,3 +384,51 @@ def _by_status(acks: Acks, command: CommandRow) -> dict[str, dict[str, int]]:
 def watched_until(commands: Iterable[CommandRow]) -> int:
     """Return until when the records of a session are read because of its commands."""
     return max((each.expires_at + _OVER_MS for each in commands), default=NOWHERE)
+
+
+class Hold(NamedTuple):
+    """A hold in force: the red bar of each page."""
+
+    scope: str
+    agent_id: str | None
+    command_id: str
+    by: str
+    why: str
+    since: int
+    until: int
+    holding: int
+    guards: int
+
+
+def hold_of(
+    commands: Iterable[CommandRow], acks: Sequence[AckRow], present: Iterable[GuardRow], now: int
+) -> Hold | None:
+    """Return the hold that the commands of one agent, or of everything, add up to; None if it is over.
+
+    Args:
+        commands: those of this scope.
+        acks: of the newest of them, of all sessions.
+        present: guards of the sessions that it reaches.
+        now: the moment, in ms.
+    """
+    level = newest_level(commands)
+    if level is None or level.action != "pause" or now >= level.expires_at:
+        return None
+    holding = {(ack.session_id, ack.guard_id) for ack in acks if ack.status == "applied"}
+    holding -= {(ack.session_id, ack.guard_id) for ack in acks if ack.status == "released"}
+    there = {
+        (each.session_id, each.guard_id)
+        for each in present
+        if not each.detached and each.seen > now - PRESENT_MS
+    }
+    return Hold(
+        scope=level.scope,
+        agent_id=level.agent_id,
+        command_id=level.command_id,
+        by=level.issuer,
+        why=level.reason,
+        since=level.ts,
+        until=level.expires_at,
+        holding=len(holding),
+        guards=len(there | holding),
+    )

@@ -7,11 +7,10 @@ from typing import Any, Final
 
 import orjson
 
-from streams.console.read_model.amount import amount
 from streams.console.read_model.offsets import Places
-from streams.console.read_model.place import NOWHERE, named_place, place
+from streams.console.read_model.place import NOWHERE, Fields, named_place, place
+from streams.console.read_model.points import amount
 from streams.console.read_model.rows import EpisodeRow, FindingRow
-from streams.console.read_model.source import Fields
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
 

@@ -6,9 +6,8 @@ from typing import Final
 
 import orjson
 
-from streams.console.read_model.place import place
+from streams.console.read_model.place import Fields, StoredSource, place
 from streams.console.read_model.rows import HealthRow, ProfileRow
-from streams.console.read_model.source import Fields, StoredSource
 
 #: How much of `as_of` one sample is of, in ms.
 BUCKET_MS: Final = 300_000

@@ -18,7 +18,6 @@ from streams.console.read_model.rows import (
     TriageRow,
     VersionRow,
 )
-from streams.console.read_model.table import RowTable
 from streams.console.read_model.tables import (
     ACTION,
     HEALTH,
@@ -29,6 +28,7 @@ from streams.console.read_model.tables import (
     TABLES,
     TRIAGE,
     VERSION,
+    RowTable,
 )
 
 KEPT_ACTIONS: Final = 5_000

@@ -6,8 +6,8 @@ from typing import Final
 
 import orjson
 
+from streams.console.read_model.place import StoredSource
 from streams.console.read_model.rows import LetterRow, RedrivenRow
-from streams.console.read_model.source import StoredSource
 from streams.operate.redrive.letter import read
 
 #: A longer key is cut: only a session id is of use here.

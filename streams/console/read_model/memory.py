@@ -9,6 +9,7 @@ from streams.console.read_model import control, settings, triage
 from streams.console.read_model.case import Case
 from streams.console.read_model.control import watched_until
 from streams.console.read_model.ledger import Ledger
+from streams.console.read_model.place import Fields
 from streams.console.read_model.rows import (
     AckRow,
     CommandRow,
@@ -20,8 +21,6 @@ from streams.console.read_model.rows import (
     SessionRow,
     TriageRow,
 )
-from streams.console.read_model.source import Fields
-from streams.console.read_model.table import RowTable
 from streams.console.read_model.tables import (
     ACK,
     COMMAND,
@@ -31,6 +30,7 @@ from streams.console.read_model.tables import (
     GUARD,
     SESSION,
     TABLES,
+    RowTable,
 )
 
 _LARGEST: Final = 2**63

@@ -15,12 +15,10 @@ from zlib import crc32
 from streams.console.read_model import control, episode, health, letters, settings, triage
 from streams.console.read_model.attention import Attention, Surroundings, attention, control_at
 from streams.console.read_model.case import FOREVER, Case
-from streams.console.read_model.control import ControlState
-from streams.console.read_model.hold import Hold, hold_of
+from streams.console.read_model.control import ControlState, Hold, hold_of
 from streams.console.read_model.memory import Memory, Recall, nothing
-from streams.console.read_model.place import NOWHERE, place
+from streams.console.read_model.place import NOWHERE, Fields, StoredSource, place
 from streams.console.read_model.session import enriched_place, source_place
-from streams.console.read_model.source import Fields, StoredSource
 from streams.core.domain.topic import Topic
 
 #: One record in so many of a session that is not watched is read whole.

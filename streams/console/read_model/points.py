@@ -10,7 +10,18 @@ from array import array
 from bisect import bisect_left
 from typing import Final
 
-from streams.console.read_model.amount import amount
+#: No agent uses more. Sums of thousands of these are still whole numbers of 64 bits.
+_MOST: Final = 10**15
+
+
+def amount(number: float) -> float:
+    """Return a number, or the nearest one that somebody may have used; 0 for what is none.
+
+    >>> amount(25_630), amount(0.25), amount(-3), amount(1e308), amount(float("-inf")), amount(float("nan"))
+    (25630, 0.25, -3, 1000000000000000, -1000000000000000, 0)
+    """
+    return max(-_MOST, min(number, _MOST)) if number == number else 0  # noqa: PLR0124 - of all numbers, NaN
+
 
 #: How many records of a session are kept.
 MOST: Final = 128

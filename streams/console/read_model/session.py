@@ -7,13 +7,11 @@ from typing import Any, Final
 
 import orjson
 
-from streams.console.read_model.amount import amount
 from streams.console.read_model.episode import figures_of
 from streams.console.read_model.offsets import Places
-from streams.console.read_model.place import NOWHERE, named_place, place
-from streams.console.read_model.points import Points
+from streams.console.read_model.place import NOWHERE, Fields, named_place, place
+from streams.console.read_model.points import Points, amount
 from streams.console.read_model.rows import SessionRow
-from streams.console.read_model.source import Fields
 from streams.core.detectors.budget.detector import granted
 from streams.core.domain.level import NodeState
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 import orjson
 
 from streams.console.read_model.offsets import Places
+from streams.console.read_model.place import Fields, StoredSource
 from streams.console.read_model.rows import DifferenceRow, ShadowRow, VersionRow
-from streams.console.read_model.source import Fields, StoredSource
 
 #: How many records are counted of each field that differs, of each partition.
 KEPT_DIFFERENCES: Final = 16_384

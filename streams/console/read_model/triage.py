@@ -11,9 +11,8 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from streams.console.read_model.place import NOWHERE, place
+from streams.console.read_model.place import NOWHERE, Fields, StoredSource, place
 from streams.console.read_model.rows import ActionRow, EpisodeRow, TriageRow
-from streams.console.read_model.source import Fields, StoredSource
 from streams.core.domain.level import Level
 
 OPEN: Final = "open"

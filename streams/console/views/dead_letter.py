@@ -9,14 +9,13 @@ from typing import Any
 from aiohttp import web
 
 from streams.console.console import Console
-from streams.console.raw_records import RawRecords
-from streams.console.raw_value import Audited, RawView, shown_value
+from streams.console.raw_records import Audited, RawRecords, RawView, shown_value
 from streams.console.views.following import board_of
 from streams.core.domain.text.printable import printable
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
 from streams.operate.redrive.letter import DeadLetter, read
-from streams.operate.redrive.trial import Trial
+from streams.operate.redrive.redrive import Trial
 
 
 def routes(console: Console, records: RawRecords, audited: Audited) -> Sequence[web.RouteDef]:

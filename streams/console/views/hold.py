@@ -8,8 +8,8 @@ from typing import Final
 from aiohttp import web
 from eddy_client.protocol import LONGEST_ID
 
+from streams.console.action_context import SessionQueries
 from streams.console.console import Console
-from streams.console.session_queries import SessionQueries
 from streams.core.errors import ConfigurationError
 
 #: For how long a hold may last, in minutes.

@@ -8,8 +8,8 @@ from typing import Any, Final
 import orjson
 from aiohttp import web
 
-from streams.console.assets import FOLDER, Assets
 from streams.console.console import Console
+from streams.console.pages import FOLDER, Assets
 
 _LOCK: Final = FOLDER / "vendor" / "vendor.lock"
 

@@ -11,13 +11,23 @@ from aiohttp import web
 from streams.console.action_context import ActionContext, done, form_sent
 from streams.console.command_form import based_on_of, one, why_of
 from streams.console.console import Console
-from streams.console.interventions.decided import Decided, decided
-from streams.console.interventions.publishing import held, publish
-from streams.console.interventions.scoreboard import Fate, PauseOutcome, open_breakers, outcomes, scores
-from streams.console.interventions.versions import PolicyVersion, in_force, next_document, policy_versions
+from streams.console.interventions.decided import (
+    Decided,
+    Fate,
+    PauseOutcome,
+    PolicyVersion,
+    decided,
+    in_force,
+    next_document,
+    open_breakers,
+    outcomes,
+    policy_versions,
+    scores,
+)
+from streams.console.interventions.deciding import held, publish
 from streams.console.live_board import LiveBoard
+from streams.console.read_model.place import Fields
 from streams.console.read_model.rows import FindingRow
-from streams.console.read_model.source import Fields
 from streams.console.read_model.tables import FINDING
 from streams.console.views.following import board_of
 from streams.control.audit import AuditKind, AuditRecord

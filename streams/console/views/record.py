@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from aiohttp import web
 
 from streams.console.console import Console
-from streams.console.raw_records import RawRecords
-from streams.console.raw_value import Audited, RawView, shown_value
+from streams.console.raw_records import Audited, RawRecords, RawView, shown_value
 from streams.core.domain.text.printable import printable
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError

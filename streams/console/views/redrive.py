@@ -13,9 +13,9 @@ from aiohttp import web
 from streams.console.action_context import ActionContext, form_sent
 from streams.console.command_form import Form, one
 from streams.console.console import Console, wants_json
-from streams.console.letter_list import places
 from streams.console.raw_records import RawRecords
 from streams.console.views.dead_letter import place_named
+from streams.console.views.dead_letters import places
 from streams.console.views.following import board_of
 from streams.control.audit import AuditKind, AuditRecord
 from streams.control.issuing import recorded
@@ -23,9 +23,15 @@ from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
 from streams.kafka.client import Brokers
 from streams.operate.redrive.letter import DeadLetter, read
-from streams.operate.redrive.places import letters_at
-from streams.operate.redrive.redrive import LetterOutcome, LetterResult, Redrive, RedriveRequest, target
-from streams.operate.redrive.trial import Trial
+from streams.operate.redrive.redrive import (
+    LetterOutcome,
+    LetterResult,
+    Redrive,
+    RedriveRequest,
+    Trial,
+    target,
+)
+from streams.operate.redrive.selection import letters_at
 
 MOST_AT_ONCE: Final = 1_000
 """Letters of one action; `eddy dlq redrive` sends any number."""

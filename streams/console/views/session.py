@@ -18,11 +18,8 @@ from streams.console.board import Steps
 from streams.console.console import Console
 from streams.console.proposal import as_typed
 from streams.console.session_facts import LoopCourse, explanation, session_facts
-from streams.console.step_diff.controls import with_controls
-from streams.console.step_diff.evidence import evidence
-from streams.console.step_diff.lens import lens
-from streams.console.step_diff.scores import scores
-from streams.console.step_diff.twin import twin
+from streams.console.step_diff.comparison import evidence, twin
+from streams.console.step_diff.step_list import lens, scores, with_controls
 from streams.console.view import PageView
 from streams.console.views.session_content import control_bar, described, saved, shown_fold, shown_step, toned
 from streams.console.whatif import MOST_RECORDS, SLIDERS, changed, judge_again

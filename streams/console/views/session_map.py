@@ -10,10 +10,7 @@ from aiohttp import web
 from streams.console.auth import Identity
 from streams.console.console import Console
 from streams.console.live_board import LiveBoard
-from streams.console.session_map.cell import cell, seat_of
-from streams.console.session_map.matrix import matrix
-from streams.console.session_map.picture import By, MapQuery, picture
-from streams.console.session_map.seating import Seat
+from streams.console.session_map import By, MapQuery, Seat, cell, matrix, picture, seat_of
 from streams.console.view import PageView
 from streams.console.views.following import board_of
 from streams.core.errors import ConfigurationError

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.domain.text.amounts import count
 from streams.core.domain.topic import Topic
+from streams.core.policy.state_limits import keeps_ms
 from streams.core.proof import warnings
 from streams.core.settings_document import follows, resolve
 from streams.kafka.client import Stored
@@ -15,11 +18,160 @@ from streams.kafka.settings_feed import read_document
 from streams.kafka.survey import Ends, GroupOffsets, ServerAnswer
 from streams.operate.doctor.check import Check, fail, ok, warn
 from streams.operate.doctor.state import Database, span
-from streams.worker.options import changelog_topic
+from streams.worker.options import AGGREGATES, SESSIONS, changelog_topic, repartition_topic
 from streams.worker.state.changelog import lacks_entries, may_have_missed
+from streams.worker.state.origin import Ids, how_to_begin_anew
 from streams.worker.state.store import StoreInspection
 from topics.catalogue import Role
-from topics.plan import AddPartitions, AlterConfig, Change, CreateTopic, Refused
+from topics.plan import ActualTopic, AddPartitions, AlterConfig, Change, CreateTopic, Refused
+
+_IDENTITY = "local state"
+_LARGEST = "max.message.bytes"
+
+#: A topic, the id it had, and the one it has; None where the brokers do not report it.
+_Replaced = tuple[str, str | None, str | None]
+
+
+def identity_checks(
+    application_id: str, databases: Iterable[Database], ids: Ids, redriven: str = Topic.REDRIVEN
+) -> Iterator[Check]:
+    """Yield each changelog, or source, that is another one now than databases were made from.
+
+    One finding for all databases of a topic: a worker has two for each partition.
+    """
+    filled, built = defaultdict[_Replaced, list[Path]](list), defaultdict[_Replaced, list[Path]](list)
+    for database in databases:
+        found = database.found
+        topic = changelog_topic(application_id, database.table)
+        if isinstance(found, StoreInspection):
+            filled[topic, found.changelog, ids.get(topic)].append(database.path)
+        for source, before in database.sources.items():
+            built[source, before, ids.get(source)].append(database.path)
+    for replaced, paths in filled.items():
+        if _differs(replaced):
+            yield fail(
+                _IDENTITY,
+                _said(paths, "filled", replaced),
+                "A worker would not start on it. If the topic was deleted on purpose, delete the directory: "
+                "the sessions in it start again from the beginning.",
+            )
+    for replaced, paths in built.items():
+        if _differs(replaced):
+            tables = (SESSIONS, AGGREGATES)
+            internal = [
+                repartition_topic(application_id),
+                *(changelog_topic(application_id, table) for table in tables),
+            ]
+            yield fail(
+                _IDENTITY,
+                _said(paths, "built", replaced),
+                "A worker would not start on it: it would take new records for ones that were scored "
+                "before. If that was not intended, find out what the producers wrote before you continue. "
+                + how_to_begin_anew(application_id, internal, paths[0].parent.parent, redriven),
+            )
+
+
+def _differs(replaced: _Replaced) -> bool:
+    _, before, now = replaced
+    return before is not None and now is not None and before != now
+
+
+def _said(paths: Sequence[Path], made: str, replaced: _Replaced) -> str:
+    topic, before, now = replaced
+    others = f" (and {len(paths) - 1} more)" if len(paths) > 1 else ""
+    return (
+        f"{paths[0]}{others} was {made} from {topic} with the id {before}; it was deleted and created again, "
+        f"and has the id {now}"
+    )
+
+
+def size_checks(described: Iterable[ActualTopic], topic_prefix: str = "") -> Iterator[Check]:
+    """Yield where the dead letters' topic takes less than the input's: such a letter would be cut."""
+    dead_letters, decision_logs = (
+        f"{topic_prefix}{Topic.DEAD_LETTERS}",
+        f"{topic_prefix}{Topic.DECISION_LOGS}",
+    )
+    sizes = {topic.name: topic.config.get(_LARGEST, "") for topic in described}
+    letters, inputs = sizes.get(dead_letters, ""), sizes.get(decision_logs, "")
+    if letters.isdigit() and inputs.isdigit() and int(letters) <= int(inputs):
+        yield warn(
+            "topics",
+            f"{dead_letters} takes {letters} bytes, {decision_logs} {inputs}: a letter has more "
+            "headers than its message, so the largest would be cut",
+            f"Raise {_LARGEST} of {dead_letters} well above that of {decision_logs}.",
+        )
+
+
+#: How long brokers keep the offsets of a group without members, and a topic its records.
+OFFSETS_RETENTION, RECORDS_RETENTION = "offsets.retention.minutes", "retention.ms"
+
+_PLACE = "offsets"
+
+
+def retention_checks(
+    offsets_minutes: str | None,
+    records_ms: str | None,
+    settings: DetectionSettings,
+    decision_logs: str = Topic.DECISION_LOGS,
+) -> Iterator[Check]:
+    """Yield whether a group that was away for so long that its offsets are gone would score records again.
+
+    It reads the topic from its first record on, then. What the state knows is skipped; what is left are the
+    records of sessions whose state was removed while workers still ran. There are none if the topic does not
+    keep records for longer than the brokers keep offsets.
+
+    Args:
+        offsets_minutes: the brokers' setting; None where they do not report it.
+        records_ms: that of the input; -1 is for ever.
+        settings: the detection settings in force.
+        decision_logs: what the input is called.
+    """
+    if offsets_minutes is None or records_ms is None:
+        yield ok(_PLACE, f"these brokers do not report their {OFFSETS_RETENTION}")
+        return
+    offsets_s, records_s = 60 * int(offsets_minutes), int(records_ms) / 1000
+    kept = f"brokers keep the offsets of a group without workers for {span(offsets_s)}"
+    if 0 <= records_s <= offsets_s:
+        yield ok(_PLACE, f"{kept}, {decision_logs} keeps records no longer")
+        return
+    keeps = keeps_ms(settings)
+    gone = "that have ended" if keeps is None else f"that have ended, or were silent for {span(keeps / 1000)}"
+    records = "for ever" if records_s < 0 else f"for {span(records_s)}"
+    need = "as long as workers may be away" if records_s < 0 else f"{-(-int(records_s) // 60)}"
+    yield warn(
+        _PLACE,
+        f"{kept}, {decision_logs} keeps records {records}: after a longer pause of all workers it is "
+        f"read from its beginning, and records of sessions {gone} before that are scored again, under the "
+        "same ids",
+        f"Raise {OFFSETS_RETENTION} of the brokers to {need}, lower {RECORDS_RETENTION} of "
+        f"{decision_logs}, or do not let all workers be away for so long.",
+    )
+
+
+def lost_place_checks(
+    name: str, group: GroupOffsets, databases: Iterable[Database], decision_logs: str = Topic.DECISION_LOGS
+) -> Iterator[Check]:
+    """Yield whether there is state of partitions whose offset the brokers have forgotten."""
+    if group.members != 0:
+        return  # a worker is about to commit one, or the brokers do not report it
+    without = sorted(
+        database.partition
+        for database in databases
+        if database.table == SESSIONS
+        and isinstance(database.found, StoreInspection)
+        and database.found.offset is not None
+        and (decision_logs, database.partition) not in group.committed
+    )
+    if without:
+        yield warn(
+            "group",
+            f"{name} has state of {decision_logs}[{', '.join(map(str, without))}], and no committed "
+            "offset there",
+            "A worker reads these from their first record on: sessions it still knows skip what they have "
+            "counted, those that ended or expired are scored again, under the same ids. Where that must not "
+            "be, set the offsets with kafka-consumer-groups.sh --reset-offsets before a worker starts.",
+        )
+
 
 Partitions = Mapping[tuple[str, int], Ends]
 #: Clocks of machines that ask the same time server are closer than this.

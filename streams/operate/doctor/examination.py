@@ -29,22 +29,21 @@ from streams.observe.settings import (
 )
 from streams.operate.doctor.check import Check, CheckStatus, fail, ok, warn
 from streams.operate.doctor.cluster import (
+    OFFSETS_RETENTION,
+    RECORDS_RETENTION,
     age_checks,
     broker_checks,
     clock_check,
     detection_checks,
     group_checks,
+    identity_checks,
     in_force,
-    topic_checks,
-)
-from streams.operate.doctor.identity import identity_checks, size_checks
-from streams.operate.doctor.place import (
-    OFFSETS_RETENTION,
-    RECORDS_RETENTION,
     lost_place_checks,
     retention_checks,
+    size_checks,
+    topic_checks,
 )
-from streams.operate.doctor.schemas import bundled_check, registry_check
+from streams.operate.doctor.installation import bundled_check, registry_check, version_checks
 from streams.operate.doctor.state import (
     Database,
     database_checks,
@@ -52,7 +51,6 @@ from streams.operate.doctor.state import (
     directory_check,
     set_aside_checks,
 )
-from streams.operate.doctor.versions import version_checks
 from streams.worker.bridge.bridge import TraceRequest, is_keyed, read
 from streams.worker.endpoints import connection
 from streams.worker.options import AGGREGATES, changelog_topic, repartition_topic

@@ -9,8 +9,7 @@ from streams.core.detectors.detector import rule_name
 from streams.core.domain.text.amounts import count
 from streams.core.domain.text.clock import clock, has_time
 from streams.core.domain.text.printable import printable
-from streams.operate.explain.explanation import Explanation
-from streams.operate.explain.presentation import objections, sentence
+from streams.operate.explain.explanation import Explanation, objections, sentence
 
 Fields = Mapping[str, Any]
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from streams.alerts.outbox import Outbox
 from streams.alerts.pending_delivery import AlertDeadLetter, PendingDelivery
-from streams.alerts.sinks.delivery import Delivery, DeliveryStep, Digest
 from streams.alerts.sinks.request import Delivered, Outcome, SinkAnswer, SinkRequest, judged
-from streams.alerts.sinks.sink import Traits
+from streams.alerts.sinks.sink import Delivery, DeliveryStep, Digest, Traits
 
 FAST = Traits(per_second=1_000, burst=1_000)
 

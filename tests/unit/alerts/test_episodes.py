@@ -1,8 +1,7 @@
 """What an alert means depends on the alerts before it, and on nothing else."""
 
 from streams.alerts.episodes import Episodes
-from streams.alerts.sinks.alert import Alert
-from streams.alerts.sinks.delivery import Delivery, DeliveryStep, EpisodeReference
+from streams.alerts.sinks.sink import Alert, Delivery, DeliveryStep, EpisodeReference
 from streams.core.domain.level import Level
 from tests.unit.alerts.sinks.alerts import NOW_MS, alert
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from streams.alerts.memory import SinkOffsets
-from streams.alerts.progress import PartlyDelivered
+from streams.alerts.pending_delivery import PartlyDelivered
 
 
 def test_marks_come_back_as_they_were() -> None:

@@ -2,11 +2,9 @@
 
 from streams.alerts.episodes import Episodes
 from streams.alerts.outbox import DIGEST_S, GIVE_UP_S, LONGEST_S, Outbox
-from streams.alerts.progress import PartlyDelivered
-from streams.alerts.sinks.alert import Alert
-from streams.alerts.sinks.delivery import Digest
+from streams.alerts.pending_delivery import PartlyDelivered
 from streams.alerts.sinks.request import Gone, SinkRefused, TryAgain
-from streams.alerts.sinks.sink import Sink, Traits
+from streams.alerts.sinks.sink import Alert, Digest, Sink, Traits
 from tests.unit.alerts.receivers import ChatReceiver, Receiver, sent, settle_all, steps
 from tests.unit.alerts.sinks.alerts import NOW_MS, alert
 

@@ -12,8 +12,8 @@ import pytest
 from streams.alerts.episodes import Episodes
 from streams.alerts.memory import ProgressTopics
 from streams.alerts.sink_worker import Clocks, SinkWorker
-from streams.alerts.sinks.delivery import Delivery
 from streams.alerts.sinks.request import Outcome, SinkAnswer, SinkRequest
+from streams.alerts.sinks.sink import Delivery
 from streams.core.domain.record import Outgoing
 from streams.core.domain.topic import Topic
 from streams.kafka.stored import Stored

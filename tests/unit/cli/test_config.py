@@ -19,8 +19,7 @@ from streams.core.errors import ConfigurationError
 from streams.core.settings_document import LARGEST_VERSION, to_document
 from streams.kafka.client import Stored
 from streams.kafka.settings_feed import apply_document
-from streams.operate.explain.settings_publication import changed_document
-from streams.operate.explain.settings_topic import in_force
+from streams.operate.explain.settings_topic import changed_document, in_force
 
 CHANGED = {"at": 1_760_000_000_000, "by": "ann", "why": "fewer pages", "settings": ["entropy_window_size"]}
 

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from streams.cli import main, running
-from streams.cli.lazy_group import PROBLEM_FOUND
+from streams.cli.command_group import PROBLEM_FOUND
 from streams.core.errors import StateError
 
 ADVICE = "Move the state away."

@@ -9,11 +9,11 @@ import orjson
 from aiokafka.admin import AIOKafkaAdminClient
 
 from schemas.codec import Codec
+from streams.console.app import Routes, served
 from streams.console.archive.archive import Archive
 from streams.console.composition import console_on
 from streams.console.console import Console
 from streams.console.live_board import LiveBoard
-from streams.console.server import Routes, served
 from streams.console.timeline import StepReader
 from streams.console.topic_follower import FollowerSettings, TopicFollower
 from streams.console.workers import JobPoll

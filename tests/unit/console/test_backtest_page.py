@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Any, cast
 
+from streams.console.app import Routes
 from streams.console.auth import Identity
 from streams.console.auth.identity import Role
 from streams.console.backtests import BacktestJob, Backtests
 from streams.console.console import Console
-from streams.console.server import Routes
 from streams.console.views.backtest import screen
 from streams.kafka.client import Brokers
 from tests.unit.console.following import Reader, following

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from streams.console.archive.archive import Archive
-from streams.console.changes import changes, since_of
 from streams.console.read_model.tables import EPISODE
+from streams.console.views.changes import changes, since_of
 from streams.core.errors import ConfigurationError
 from tests.unit.console.agents import HOUR_MS, Board
 from tests.unit.console.following import following

@@ -7,8 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.console.health.ranking import ROWS, HealthQuery, RankingScope, RankingSort, ranking, totals
-from streams.console.health.report import STALE_MS, HealthReport
+from streams.console.health import (
+    ROWS,
+    STALE_MS,
+    HealthQuery,
+    HealthReport,
+    RankingScope,
+    RankingSort,
+    ranking,
+    totals,
+)
 from streams.console.read_model.rows import HealthRow
 from streams.core.errors import ConfigurationError
 

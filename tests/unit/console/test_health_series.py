@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.console.archive.archive import Archive
-from streams.console.health.series import (
+from streams.console.health import (
     HOUR_MS,
     RANGES,
     SeriesRange,
@@ -18,11 +18,11 @@ from streams.console.health.series import (
     range_of,
     strips,
 )
-from streams.console.health_samples import samples
 from streams.console.read_model.health import BUCKET_MS
 from streams.console.read_model.ledger import Ledger
 from streams.console.read_model.rows import HealthRow
 from streams.console.read_model.tables import HEALTH
+from streams.console.views.health import samples
 
 NOW = 1_773_140_000_000 // HOUR_MS * HOUR_MS + 1
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from streams.console.app import served
 from streams.console.composition import console_on
 from streams.console.file_board import FileBoard
 from streams.console.redaction import REDACTED
-from streams.console.server import served
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.entry import Entry
 from streams.core.offline import judge

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from streams.console.assets import FOLDER
+from streams.console.pages import FOLDER
 from tests import vendored
 from tests.unit.console.following import following
 

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from streams.console.session_map.picture import EMPTY, LETTERS
+from streams.console.session_map import EMPTY, LETTERS
 from tests.unit.console.agents import MINUTE_MS, Board
 from tests.unit.console.following import following
 from tests.unit.console.told import Told

@@ -10,14 +10,13 @@ import pytest
 from aiohttp import ClientSession, DummyCookieJar
 from markupsafe import escape
 
-from streams.console.app import compressed_file
+from streams.console.app import compressed_file, served
 from streams.console.auth.identity import Identity, Role
 from streams.console.board import Steps
 from streams.console.composition import console_on
 from streams.console.console import Console
 from streams.console.file_board import FileBoard
 from streams.console.live_board import LiveBoard
-from streams.console.server import served
 from streams.console.views import alerts
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.offline import judge

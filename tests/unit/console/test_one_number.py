@@ -16,8 +16,7 @@ from streams.core.domain.outcome import Scored
 from streams.core.offline import Judgement, judge
 from streams.formats.reading import entries
 from streams.formats.recordings.catalogue import RECORDINGS, Recording
-from streams.operate.explain.explanation import Explanation
-from streams.operate.explain.presentation import sentence
+from streams.operate.explain.explanation import Explanation, sentence
 from tests.stream import Stream, decision_log, repeated
 from tests.unit.console.told import Topics
 

@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 
 from streams.console.session_facts import LoopCourse, explanation, session_facts
 from streams.console.step import RecordStep
-from streams.console.step_diff.evidence import evidence
-from streams.console.step_diff.lens import lens
-from streams.console.step_diff.scores import scores
-from streams.console.step_diff.twin import twin
+from streams.console.step_diff.comparison import evidence, twin
+from streams.console.step_diff.step_list import lens, scores
 from streams.console.timeline import misfit
 from streams.console.views.session_content import saved, toned
 from streams.console.whatif import judge_again

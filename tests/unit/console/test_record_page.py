@@ -7,9 +7,9 @@ import pytest
 from aiokafka.admin import AIOKafkaAdminClient
 
 from schemas.codec import Codec
+from streams.console.app import Routes
 from streams.console.console import Console
 from streams.console.raw_records import RawRecords
-from streams.console.server import Routes
 from streams.console.views import record
 from streams.control.audit import AuditRecord
 from streams.core.domain.topic import Topic

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from streams.console.redaction import AGENTS_TEXT, REDACTED, Redaction
 from streams.console.settings import ConsoleSettings
 from streams.core.domain.text.result_text import normalise_result
-from streams.operate.explain.presentation import sentence
+from streams.operate.explain.explanation import sentence
 
 KEY = "sk-0123456789abcdef"
 NEVER = Redaction((re.compile(r"sk-[0-9a-f]{16}"),))

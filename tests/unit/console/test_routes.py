@@ -4,12 +4,11 @@ from pathlib import Path
 
 from aiohttp import web
 
-from streams.console.app import application
+from streams.console.app import application, served
 from streams.console.auth.identity import Role
 from streams.console.auth.middleware import ACTS, READS, need_of
 from streams.console.composition import console_on
 from streams.console.file_board import FileBoard
-from streams.console.server import served
 from streams.core.detectors.settings import DetectionSettings
 from tests.unit.console.auth.door_server import ANA, Asking, settings
 

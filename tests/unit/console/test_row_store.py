@@ -1,7 +1,6 @@
 """A reading that keeps nothing: it forgets as one with an archive does, and begins with nothing."""
 
-from streams.console.archive.restoring import restored
-from streams.console.archive.row_store import NothingKept
+from streams.console.archive.row_store import NothingKept, restored
 from streams.console.archive_flush import ArchiveFlush
 from streams.console.read_model.tables import SESSION
 from streams.console.topic_follower import FollowerSettings

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.console.session_map.seating import Seat, Seating
+from streams.console.session_map import Seat, Seating
 
 SESSIONS = st.dictionaries(st.integers(0, 40).map(str), st.sampled_from("abc"), max_size=40)
 COURSES = st.lists(SESSIONS, max_size=12)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from streams.console.auth import middleware as door
-from streams.console.auth.rates import Rate
+from streams.console.auth.policy import Rate
 from tests.unit.console.auth.door_server import ANA, VIC, Asking
 from tests.unit.console.test_hidden_texts import console
 

@@ -6,17 +6,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from streams.alerts.episodes import Episodes
-from streams.alerts.sinks.alert import Alert
 from streams.alerts.sinks.alertmanager import Alertmanager
 from streams.alerts.sinks.apprise import Apprise
-from streams.alerts.sinks.delivery import Delivery
 from streams.alerts.sinks.otlp import OtlpLogs
 from streams.alerts.sinks.pagerduty import PagerDuty
-from streams.alerts.sinks.sink import Sink
-from streams.alerts.sinks.slack_bot import SlackBot
-from streams.alerts.sinks.slack_webhook import SlackWebhook
-from streams.alerts.sinks.standard_webhooks import keys
-from streams.alerts.sinks.webhook import Webhook
+from streams.alerts.sinks.sink import Alert, Delivery, Sink
+from streams.alerts.sinks.slack import SlackBot, SlackWebhook
+from streams.alerts.sinks.webhook import Webhook, keys
 from streams.alerts.sinks.wording import Wording
 
 #: 2026-11-24T09:00:00Z.

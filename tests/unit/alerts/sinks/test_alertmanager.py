@@ -4,7 +4,7 @@ import json
 from datetime import datetime, timedelta
 from typing import Any
 
-from streams.alerts.sinks.delivery import Delivery
+from streams.alerts.sinks.sink import Delivery
 from tests.unit.alerts.sinks.alerts import CASES, NOW_MS, SINKS, alert, told
 
 

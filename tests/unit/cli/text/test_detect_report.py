@@ -18,7 +18,7 @@ from streams.core.domain.text.printable import printable
 from streams.core.entry import Entry
 from streams.core.offline import judge
 from streams.formats.recordings.catalogue import RECORDINGS, Recording
-from streams.operate.explain.presentation import sentence
+from streams.operate.explain.explanation import sentence
 
 
 class Terminal(io.StringIO):

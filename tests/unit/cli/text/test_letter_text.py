@@ -13,7 +13,7 @@ from schemas.codec import Codec, UndecodableError
 from streams.cli.text.letter_text import Listing, counts, fields, line, lines, whole
 from streams.core.detectors.settings import DEFAULTS
 from streams.operate.redrive.letter import read
-from streams.operate.redrive.trial import Trial
+from streams.operate.redrive.redrive import Trial
 from streams.worker.dead_letter import LetterSource, rejected_headers
 from tests.unit.operate.redrive.test_letter import Stored
 

@@ -1,7 +1,10 @@
 """Which session is chosen, while the list moves."""
 
-from streams.cli.top.keys import Key
-from streams.cli.top.view import TopView
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams.cli.top.view import Key, TopView, keys
 
 IDS = [f"s-{number}" for number in range(10)]
 FIT = 4
@@ -57,3 +60,27 @@ def test_an_open_page_is_scrolled_and_stays_open_when_its_session_leaves() -> No
 def test_keys_on_an_empty_list_do_nothing() -> None:
     for key in Key:
         assert TopView().pressed(key, [], FIT) == TopView()
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        (b"\x1b[A", [Key.UP]),
+        (b"\x1bOA", [Key.UP]),
+        (b"jk", [Key.DOWN, Key.UP]),
+        (b"\x1b[5~\x1b[6~", [Key.PAGE_UP, Key.PAGE_DOWN]),
+        (b"\x1b[H\x1bOF\x1b[1~\x1b[4~", [Key.FIRST, Key.LAST, Key.FIRST, Key.LAST]),
+        (b"\r\n", [Key.OPEN, Key.OPEN]),
+        (b"\x1b", [Key.BACK]),
+        (b"q", [Key.QUIT]),
+        # With modifiers, functions, answers of the terminal: no key of ours, and no part of them is one.
+        (b"\x1b[1;5A\x1b[15~\x1b[?62;c\xc3\xa4x", []),
+    ],
+)
+def test_a_sequence_is_one_key(typed: bytes, found: list[Key]) -> None:
+    assert list(keys(typed)) == found
+
+
+@given(st.binary())
+def test_any_bytes_are_read_to_their_end(typed: bytes) -> None:
+    assert len(list(keys(typed))) <= len(typed)

@@ -3,8 +3,7 @@
 import re
 
 from streams.console.auth import refusal
-from streams.console.auth.policy import AccessPolicy
-from streams.console.auth.rates import ACTIONS, AUDITED, COMMANDS, LOGINS, WHAT_IF
+from streams.console.auth.policy import ACTIONS, AUDITED, COMMANDS, LOGINS, WHAT_IF, AccessPolicy
 from streams.console.auth.refusal import AuthRefusal
 from tests.pages import ROOT
 

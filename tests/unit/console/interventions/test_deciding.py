@@ -15,7 +15,7 @@ from streams.console.read_model.model import ReadModel
 from streams.control.audit import AuditRecord
 from streams.core.domain.topic import Topic
 from streams.kafka.stored import Stored
-from tests.unit.console.interventions.test_scoreboard import AT, fields
+from tests.unit.console.interventions.test_decided import AT, fields
 from tests.unit.console.told import Topics, folded
 
 POLICY = {"version": 1, "mode": "dry_run", "rules": [{"name": "costly", "do": {"action": "pause"}}]}

@@ -9,7 +9,7 @@ from streams.console.interventions.decided import audit_of, event_of
 from streams.core.domain.topic import Topic
 from streams.core.policy.intervention import InterventionAct, Withheld
 from tests.unit.console.following import following
-from tests.unit.console.interventions.test_scoreboard import AT, POLICY, RULE, fields, later, over
+from tests.unit.console.interventions.test_decided import AT, POLICY, RULE, fields, later, over
 from tests.unit.console.told import Told, Topics
 
 NOW = AT + 60_000

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from streams.console.step_diff.controls import with_controls
-from streams.console.step_diff.lens import lens
+from streams.console.step_diff.step_list import lens, with_controls
 from tests.unit.console.step_diff.recorded import recorded
 
 STEPS = recorded("same_call")

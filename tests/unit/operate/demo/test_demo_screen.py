@@ -6,8 +6,7 @@ import pytest
 
 from streams.cli.demo import DemoScreen, numbers, summary
 from streams.cli.text.line import Line
-from streams.operate.demo.account import DemoAccount
-from streams.operate.demo.performance import PerformanceOutcome
+from streams.operate.demo.performance import DemoAccount, PerformanceOutcome
 
 
 def alert(session: str, offset: int, **fields: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pytest
 from streams.core.detectors.settings import DEFAULTS
 from streams.kafka.survey import GroupOffsets
 from streams.operate.doctor.check import CheckStatus
-from streams.operate.doctor.place import lost_place_checks, retention_checks
+from streams.operate.doctor.cluster import lost_place_checks, retention_checks
 from streams.operate.doctor.state import Database
 from streams.worker.state.store import FORMAT, StoreInspection
 

@@ -10,7 +10,7 @@ from schemas.registered import RegistryAddress
 from schemas.registry import Registry
 from streams.observe.settings import WorkerSettings
 from streams.operate.doctor.check import CheckStatus
-from streams.operate.doctor.schemas import bundled_check, registry_check
+from streams.operate.doctor.installation import bundled_check, registry_check
 from tests.unit.schemas.fake_registry import FakeRegistry
 
 

@@ -11,8 +11,7 @@ from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError, InfrastructureError
 from streams.operate.redrive.letter import read
 from streams.operate.redrive.memory import Mark, mark_record
-from streams.operate.redrive.redrive import LetterOutcome, Redrive, RedriveRequest, target
-from streams.operate.redrive.trial import Trial
+from streams.operate.redrive.redrive import LetterOutcome, Redrive, RedriveRequest, Trial, target
 from streams.worker.dead_letter import LetterSource, rejected_headers
 from tests.stream import decision_log
 from tests.unit.operate.redrive.fake_brokers import FakeBrokers

@@ -7,8 +7,8 @@ import pytest
 from schemas.codec import Codec
 from streams.core.detectors.settings import DEFAULTS
 from streams.operate.redrive.letter import DeadLetter, read
+from streams.operate.redrive.redrive import Trial
 from streams.operate.redrive.selection import Selection
-from streams.operate.redrive.trial import Trial
 from streams.worker.dead_letter import LetterSource, rejected_headers
 from tests.unit.operate.redrive.test_letter import Stored
 

@@ -12,7 +12,7 @@ from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.run import Run
 from streams.core.domain.topic import Topic
 from streams.operate.redrive.letter import read
-from streams.operate.redrive.trial import Trial
+from streams.operate.redrive.redrive import Trial
 from streams.worker.batch import Job
 from streams.worker.run_result import RunResult
 from tests.stream import decision_log

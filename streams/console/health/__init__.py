@@ -1,1 +1,0 @@
-"""How agents and tools fare: their ranking, and their samples as series. Pure."""

@@ -1,0 +1,73 @@
+"""The detectors' words are found by the kind of an event and the name of a block."""
+
+import pytest
+
+from streams.core.detectors.registry import DETECTORS
+from streams.core.domain.event_kind import EventKind
+from streams.core.domain.level import Level
+from streams.operate.explain.explanation import fired, meaning, objections, sentence, summaries
+from tests.quoted_detectors import is_quoted
+from tests.stream import Stream, decision_log, repeated
+
+
+def test_each_kind_of_event_has_one_detector_but_for_those_of_the_pipeline_and_across_sessions() -> None:
+    kinds = [kind for detector in DETECTORS for kind in detector.presentation.events]
+    assert sorted([*kinds, EventKind.HANDOVER_LOOP, EventKind.NODE_STATE]) == sorted(EventKind)
+
+
+def test_agents_that_hand_each_other_the_same_task_are_named_as_text() -> None:
+    event = {"event_type": "handover_loop", "agent_id": "a\x1b[2J", "target": None, "count": 3}
+    assert (meaning(event).alert, meaning(event).news) == ("handover_loop", True)
+    told = "a\\x1b[2J and another agent hand each other the same task: 3 rounds without work in between"
+    assert sentence(event) == told
+
+
+def test_an_event_of_the_pipeline_has_its_kind_for_words_and_is_no_news() -> None:
+    event = {"event_type": "node_state", "node": "looping"}
+    assert (meaning(event).news, meaning(event).alert, sentence(event)) == (False, None, "node_state")
+
+
+@pytest.mark.parametrize(
+    ("phase", "news", "over"),
+    [
+        ("opened", True, False),
+        ("escalated", True, False),
+        ("still_open", False, False),
+        ("recovered", True, True),
+    ],
+)
+def test_an_episode_explains_the_level_of_the_session(phase: str, news: bool, over: bool) -> None:
+    found = meaning({"event_type": "loop_episode", "phase": phase, "level": "LOOP"})
+    assert (found.alert, found.level, found.news, found.over) == ("loop_episode", Level.LOOP, news, over)
+
+
+def test_rules_fire_by_blocks_first_and_then_by_events() -> None:
+    *_, last = Stream().run(repeated(3, tool="bash", status="failure", error="1 failed"))
+    found = fired(last.enriched["eddy"], [event.fields for event in last.events], "bash")
+    assert [each.rule for each in found if is_quoted(each.rule)] == [
+        "R1",
+        "R7",
+        "A1",
+        "A4:exact_hash",
+        "A4:semantic",
+        "A2:tool",
+        "A3:test_fail_loop",
+    ]
+
+
+def test_summaries_come_in_the_order_of_the_settings() -> None:
+    scored = Stream().scored(decision_log(status="success"))
+    assert [name for name, _ in summaries(scored.enriched["eddy"]) if is_quoted(name)] == [
+        "uniqueness",
+        "repeat",
+        "drift",
+        "budget",
+        "verdict",
+    ]
+
+
+def test_decisions_that_repeat_speak_against_a_calm_verdict() -> None:
+    first, *_, last = Stream().run(repeated(4, tool="bash", status="success"))
+    assert list(objections(first.enriched["eddy"])) == []
+    [text] = objections(last.enriched["eddy"])
+    assert text.startswith("its decisions repeat (uniqueness 0.25, WARNING)")
