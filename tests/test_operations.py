@@ -17,7 +17,7 @@ from streams.console.probes import ConsoleMetrics
 from streams.console.settings import ConsoleSettings
 from streams.core.detectors.settings import DEFAULTS
 from streams.observe import engine_counts, episode_counts
-from streams.observe.readings import Readings
+from streams.observe.engine_counts import Readings
 from streams.observe.settings import load
 from streams.worker import bridge_metrics, job_metrics
 from streams.worker.bridge_metrics import BridgeCounts

@@ -14,8 +14,8 @@ import click
 from streams.cli.command_group import PROBLEM_FOUND
 from streams.cli.settings_change import AS_JSON, BOOTSTRAP
 from streams.cli.settings_file import named_settings
+from streams.cli.text.explanation_text import lines
 from streams.cli.text.screen import echo_json, echo_lines
-from streams.cli.text.witness_text import lines
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.domain.topic import Topic
 from streams.core.proof import Proof, ProofFinding, prove

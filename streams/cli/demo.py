@@ -18,7 +18,7 @@ from streams.cli.text.line import Line, TextSpan, mark, style
 from streams.cli.text.screen import echo_json, standard_error, standard_output
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
-from streams.core.domain.text.amounts import count
+from streams.core.domain.text.figures import count
 from streams.core.domain.text.printable import printable
 from streams.core.errors import ConfigurationError
 from streams.formats.adapters.adapter import Format

@@ -21,7 +21,7 @@ from streams.cli.settings_change import AS_JSON, BOOTSTRAP
 from streams.cli.text.letter_text import Listing, counts, fields, line, lines, whole
 from streams.cli.text.screen import echo, echo_json, echo_lines
 from streams.cli.topic_range import Bound, BoundType, TopicRange, bound
-from streams.core.domain.text.amounts import count
+from streams.core.domain.text.figures import count
 from streams.core.domain.text.printable import printable
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError

@@ -10,8 +10,7 @@ import click
 from streams.cli.input_options import settings_option
 from streams.cli.settings_choice import CHOICE, choose
 from streams.cli.settings_file import settings_in_force
-from streams.cli.text.difference_table import difference_lines
-from streams.cli.text.evaluation_table import part_lines
+from streams.cli.text.evaluation_table import difference_lines, part_lines
 from streams.cli.text.progress import watched
 from streams.cli.text.screen import echo, echo_json, echo_lines
 from streams.core.detectors.settings import DetectionSettings

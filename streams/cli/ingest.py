@@ -22,7 +22,7 @@ from streams.cli.settings_file import settings_in_force
 from streams.cli.text.live import LiveAlerts, summary
 from streams.cli.text.screen import echo, echo_json, standard_error, standard_output, status
 from streams.cli.variables import brokers_option
-from streams.core.domain.text.amounts import count
+from streams.core.domain.text.figures import count
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
 from streams.formats.adapters.adapter import Format

@@ -10,7 +10,7 @@ from typing import Any, Final
 import click
 
 from streams.cli.text.screen import echo
-from streams.core.domain.text.amounts import count
+from streams.core.domain.text.figures import count
 from streams.formats.adapters.adapter import Format
 from streams.formats.adapters.mapped import mapped_format
 from streams.formats.registry import AUTO, FORMAT_NAMES

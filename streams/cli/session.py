@@ -30,7 +30,6 @@ from streams.cli.text.command_text import (
 from streams.cli.text.screen import echo, echo_json, echo_lines, status
 from streams.control.audit import uuid7
 from streams.control.command import Command, Issuer, IssuerKind
-from streams.control.issuing import audit_of, issued
 from streams.control.outcome import (
     PRESENT_MS,
     Ack,
@@ -43,10 +42,10 @@ from streams.control.outcome import (
     furthest,
     present,
 )
-from streams.control.publisher import CommandPublisher
+from streams.control.publisher import CommandPublisher, audit_of, issued
 from streams.control.rules import checked
 from streams.control.trail import Following, PlacedCommand, Trail
-from streams.core.domain.text.amounts import count
+from streams.core.domain.text.figures import count
 from streams.kafka.client import connect
 from streams.observe.settings import CommandSettings, load
 from streams.worker.endpoints import connection, open_codec

@@ -10,10 +10,10 @@ import click
 from streams.cli.command_group import CommandGroup
 from streams.cli.text.screen import echo, echo_lines
 from streams.cli.variables import brokers_option
-from streams.core.domain.text.amounts import count
+from streams.core.domain.text.figures import count
 from streams.core.domain.topic import Topic
 from streams.kafka.client import connect
-from streams.kafka.job_topics import job_topics
+from streams.kafka.topic_identity import job_topics
 from streams.observe.settings import TopicSettings, load
 from streams.worker.endpoints import connection
 from topics.catalogue import Catalogue

@@ -14,7 +14,7 @@ from streams.console.command_form import commands_of, triage_of
 from streams.console.console import Console
 from streams.console.views import hold
 from streams.control.command import Command
-from streams.control.issuing import audit_of, issued
+from streams.control.publisher import audit_of, issued
 from streams.core.domain.topic import Topic
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from streams.console.step import RecordStep
+from streams.console.view import RecordStep
 from streams.console.workers import SessionStanding
 from streams.core.detectors.settings import DetectionSettings
 

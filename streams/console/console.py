@@ -18,7 +18,7 @@ from streams.console.redaction import Redaction
 from streams.console.settings import ConsoleSettings
 from streams.console.view import PageView
 from streams.console.wording import ago
-from streams.core.domain.text.clock import duration
+from streams.core.domain.text.figures import duration
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import orjson
 from streams.console.board import Facts, FollowerReadings, Steps
 from streams.console.inbox.session_list import SEARCHES_GOALS, said_of
 from streams.console.session_facts import LoopCourse, session_facts
-from streams.console.step import RecordStep
+from streams.console.view import RecordStep
 from streams.console.workers import SessionStanding
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.level import Level

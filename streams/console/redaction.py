@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from streams.console.auth.identity import Role
 from streams.console.settings import ConsoleSettings
-from streams.console.step import RecordStep
+from streams.console.view import RecordStep
 from streams.core.detectors.patterns import edit_revert, fail_loop, read_loop
 
 REDACTED: Final = "[redacted]"

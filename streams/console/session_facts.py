@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from streams.console.read_model.session import tokens_used
-from streams.console.step import RecordStep
+from streams.console.view import RecordStep
 from streams.core.detectors.budget.detector import granted
 from streams.core.detectors.verdict.episode import Phase
 from streams.core.domain.event_kind import EventKind

@@ -17,7 +17,7 @@ from streams.console.proposal import proposal, sent
 from streams.console.views.following import board_of
 from streams.console.views.settings import proposed
 from streams.control.audit import AuditKind, AuditRecord
-from streams.control.issuing import recorded
+from streams.control.publisher import recorded
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError, ConflictError
 from streams.kafka.client import Brokers

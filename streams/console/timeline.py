@@ -26,9 +26,9 @@ from streams.console.read_model.rows import SessionRow
 from streams.console.read_model.session import KEPT_PLACES, enriched_place
 from streams.console.read_model.tables import SESSION
 from streams.console.session_facts import explanation
-from streams.console.step import RecordStep
 from streams.console.step_diff.comparison import evidence
 from streams.console.step_diff.step_list import lens
+from streams.console.view import RecordStep
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.decision import Decision
 from streams.core.domain.record import Record

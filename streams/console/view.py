@@ -5,9 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from heapq import nsmallest
-from typing import Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from streams.console.inbox.query import cursor_of, position_of
+
+
+class RecordStep(NamedTuple):
+    """An enriched record.
+
+    Attributes:
+        partition, offset: the place of the record on `decision-logs`; in files, its number.
+        enriched_offset: the place of the enriched record in the same partition; None where there is none.
+        record: the enriched record, with its block `eddy`.
+        number: which one of its session it is, from 1, as far as that is known. Unlike `eddy.step` it counts
+            records that are not scored, too.
+    """
+
+    partition: int
+    offset: int
+    enriched_offset: int | None
+    record: Mapping[str, Any]
+    number: int = 0
+
 
 #: Rows of a page.
 ROWS: Final = 100

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from streams.console.step import RecordStep
+from streams.console.view import RecordStep
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.decision import Decision
 from streams.core.domain.event_kind import EventKind

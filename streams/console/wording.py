@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Final
 
-from streams.core.domain.text.clock import has_time
+from streams.core.domain.text.figures import has_time
 from streams.core.domain.text.printable import escaped, printable
 
 LONGEST_TEXT: Final = 8_000

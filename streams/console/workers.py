@@ -13,7 +13,7 @@ import aiohttp
 import orjson
 from prometheus_client.parser import text_string_to_metric_families
 
-from streams.core.domain.text.amounts import count
+from streams.core.domain.text.figures import count
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError, EddyError, InfrastructureError
 from streams.kafka.client import Brokers

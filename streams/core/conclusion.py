@@ -16,11 +16,10 @@ from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.domain.aggregates.contribution import Changes
 from streams.core.domain.aggregates.exchange import Handed, HandoverAlert
 from streams.core.domain.decision import Decision
-from streams.core.domain.event import Event, Finding
 from streams.core.domain.event_kind import ID_FIELDS, EventKind
 from streams.core.domain.level import COLORS, Level, NodeState, higher
 from streams.core.domain.number import r4
-from streams.core.domain.outcome import Scored
+from streams.core.domain.outcome import Event, Finding, Scored
 from streams.core.domain.session import Session
 from streams.core.domain.settings.general import NodeStateSource
 from streams.core.domain.status import ScoringStatus

@@ -14,8 +14,7 @@ from streams.core.conclusion import handover_event
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.aggregates.exchange import Exchanges, slot_of
 from streams.core.domain.aggregates.task_profile import TaskProfile
-from streams.core.domain.event import Event
-from streams.core.domain.outcome import Duplicate, Rejected, Scored
+from streams.core.domain.outcome import Duplicate, Event, Rejected, Scored
 from streams.core.domain.record import Record
 from streams.core.domain.session import Session
 from streams.core.entry import UNDECODABLE, Entry

@@ -29,9 +29,8 @@ from streams.core.detectors.registry import DETECTORS
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.aggregates.contribution import Changes, Contribution, expiry_source
 from streams.core.domain.decision import Decision
-from streams.core.domain.event import Event
 from streams.core.domain.level import NodeState
-from streams.core.domain.outcome import Duplicate, Rejected, Scored
+from streams.core.domain.outcome import Duplicate, Event, Rejected, Scored
 from streams.core.domain.record import Record
 from streams.core.domain.session import DAMAGE, DamagedSessionError, Session
 from streams.core.domain.status import ScoringStatus, scoring_status

@@ -34,7 +34,7 @@ from typing import Any, Final
 import orjson
 
 from streams.core.detectors.settings import DEFAULTS
-from streams.core.domain.text.clock import UNTIMED
+from streams.core.domain.text.figures import UNTIMED
 from streams.core.domain.tool_class import ToolClass, tool_class
 from streams.core.entry import Entry, decode_object, session_key, undecodable
 from streams.formats.adapters.adapter import CERTAIN, NO, UnitKind, own_format

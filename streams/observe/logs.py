@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import structlog
 
-from streams.core.domain.text.clock import clock as time_of_day
+from streams.core.domain.text.figures import clock as time_of_day
 from streams.core.domain.text.printable import escaped, escaped_json
 from streams.core.errors import EddyError
 from streams.observe.client_errors import ClientErrors

@@ -14,9 +14,8 @@ from schemas.codec import Codec, Reason, UndecodableError
 from schemas.encoder import UnencodableError
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.decision import Decision
-from streams.core.domain.event import Event
 from streams.core.domain.event_kind import EventKind
-from streams.core.domain.outcome import Duplicate, Rejected, Scored
+from streams.core.domain.outcome import Duplicate, Event, Rejected, Scored
 from streams.core.domain.record import Outgoing, Record, Unreadable
 from streams.core.domain.run import Message, Run
 from streams.core.domain.session import DAMAGE, DamagedSessionError, Session

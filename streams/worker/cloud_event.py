@@ -11,7 +11,7 @@ from typing import Any
 
 from schemas.bundled import latest
 from streams.core.domain.record import Headers
-from streams.core.domain.text.clock import rfc3339
+from streams.core.domain.text.figures import rfc3339
 from streams.core.domain.topic import Topic
 
 

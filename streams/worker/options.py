@@ -3,15 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from streams.core.domain.topic import AGGREGATES as AGGREGATE_TOPICS
 from streams.core.domain.topic import OUTPUTS, SETTINGS, Topic
 from streams.kafka.connection import Connection
-from streams.worker.faust.transport_options import TransportOptions
 from streams.worker.state.store import StoreOptions
+
+
+@dataclass(frozen=True, slots=True)
+class TransportOptions:
+    """What Faust's settings do not reach."""
+
+    run_max_records: int = 500
+    run_max_bytes: int = 1 << 20
+    fetch_max_wait_ms: int = 50
+    """How long the broker may hold a fetch that finds nothing. Faust's own 1,500 ms costs 400 ms of "
+    "latency."""
+    commits_in_transactions: bool = False
+    """Whether epochs commit the offsets themselves."""
+    paced: Mapping[str, float] = field(default_factory=dict)
+    """Topics that are read only so often, with the seconds in between."""
+    producer: Mapping[str, Any] = field(default_factory=dict)
+    """Further keyword arguments of aiokafka's producer."""
+    consumer: Mapping[str, Any] = field(default_factory=dict)
+    """Further keyword arguments of aiokafka's consumer."""
+
 
 #: Names of the tables; part of their changelog topics' names.
 SESSIONS, AGGREGATES, TRACES = "sessions", "aggregates", "traces"

@@ -16,7 +16,7 @@ from aiokafka.errors import (
 
 from streams.core.errors import ConfigurationError, InfrastructureError
 from streams.kafka.client import Brokers, connect
-from streams.kafka.job_topics import job_topics
+from streams.kafka.topic_identity import job_topics
 from streams.worker.options import EngineOptions
 
 log = logging.getLogger(__name__)

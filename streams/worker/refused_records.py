@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from streams.core.domain.text.amounts import count
+from streams.core.domain.text.figures import count
 from streams.worker.run_result import Violation
 
 PAUSE_SECONDS: Final = 10.0

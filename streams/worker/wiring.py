@@ -24,8 +24,8 @@ from streams.core.policy.state_limits import StateLimit
 from streams.formats.content import Content
 from streams.kafka.open_transactions import transaction_owner
 from streams.observe.client_errors import ClientErrors
+from streams.observe.engine_counts import Readings
 from streams.observe.logs import logging_config
-from streams.observe.readings import Readings
 from streams.observe.settings import BridgeSettings, WorkerSettings, load
 from streams.observe.web import HealthServer
 from streams.worker.aggregation import Aggregation
@@ -36,8 +36,7 @@ from streams.worker.bridge_metrics import BridgeCounts
 from streams.worker.bridge_process import BridgeApp
 from streams.worker.endpoints import connection, open_codec
 from streams.worker.faust import agents
-from streams.worker.faust.pass_through import check_pass_through
-from streams.worker.faust.transport_options import TransportOptions
+from streams.worker.faust.app_settings import check_pass_through
 from streams.worker.health.broker_watch import BrokerWatch
 from streams.worker.health.liveness import Health, Watchdog, status
 from streams.worker.health.observation import Observation
@@ -48,6 +47,7 @@ from streams.worker.options import (
     EngineOptions,
     Flow,
     TransactionOptions,
+    TransportOptions,
     changelog_topic,
     repartition_topic,
 )

@@ -20,10 +20,9 @@ from streams.core.detectors.detector import CloseReason, Detector, Layer
 from streams.core.detectors.registry import DETECTORS
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.domain.decision import Decision
-from streams.core.domain.event import Finding
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level, NodeState
-from streams.core.domain.outcome import Scored
+from streams.core.domain.outcome import Finding, Scored
 from streams.core.domain.record import Record
 from streams.core.domain.session import Session
 from streams.core.pipeline import admit

@@ -24,8 +24,7 @@ from streams.core.detectors.detector import (
 from streams.core.domain.decision import Decision
 from streams.core.domain.level import Level
 from streams.core.domain.settings.general import GeneralSettings
-from streams.core.domain.settings.range import whole
-from streams.core.domain.settings.setting import OrderedGroup, setting
+from streams.core.domain.settings.setting import OrderedGroup, setting, whole
 from streams.core.domain.text.digest import MOST_JSON_BYTES, bounded
 from streams.core.domain.witness import (
     NOTHING_SCORED,

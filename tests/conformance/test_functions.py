@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from streams.core.detectors.drift.detector import drift_trend
-from streams.core.detectors.drift.level import drift_level, drift_overall
+from streams.core.detectors.drift.signals import drift_level, drift_overall
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.detectors.verdict.answer import is_infrastructure
 from streams.core.domain.aggregates.task_profile import recommend

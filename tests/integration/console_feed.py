@@ -10,9 +10,8 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from pathlib import Path
 
 from schemas.codec import Codec
-from streams.console.archive.archive import Archive
+from streams.console.archive.archive import Archive, WritePoint, going_on
 from streams.console.archive.row_store import recall
-from streams.console.archive.writer import WritePoint, going_on
 from streams.console.intake import ReadModelIntake
 from streams.console.read_model.model import ReadModel
 from streams.console.read_model.rows import Row

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from streams.console.archive.writer import WritePoint
+from streams.console.archive.archive import WritePoint
 from streams.kafka.client import connect
 from streams.kafka.connection import Connection
 from tests.integration.console_feed import EVERYTHING, Board

@@ -8,7 +8,7 @@ import pytest
 from streams.core.domain.topic import Topic
 from streams.kafka.client import connect
 from streams.kafka.connection import Connection
-from streams.kafka.job_topics import job_topics
+from streams.kafka.topic_identity import job_topics
 from streams.worker.crash_point import CrashPoint
 from streams.worker.options import AGGREGATES
 from tests.integration.load import load

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.console.archive.writer import WritePoint
+from streams.console.archive.archive import WritePoint
 from streams.console.read_model.rows import SessionRow
 from streams.console.topic_follower import FollowerSettings
 from streams.core.domain.record import Outgoing

@@ -10,7 +10,7 @@ from streams.core.domain.record import Outgoing
 from streams.core.domain.topic import Topic
 from streams.kafka.client import connect
 from streams.kafka.connection import Connection
-from streams.kafka.job_topics import job_topics
+from streams.kafka.topic_identity import job_topics
 from streams.operate.redrive.letter import read
 from streams.worker.options import changelog_topic
 from tests.integration.load import Sending, as_json, decision, keyed, load

@@ -10,7 +10,7 @@ from aiokafka import AIOKafkaProducer
 
 from streams.core.domain.topic import Topic
 from streams.formats.recordings.catalogue import RECORDINGS
-from streams.kafka.job_topics import job_topics
+from streams.kafka.topic_identity import job_topics
 from tests.integration.brokers import Broker
 from tests.integration.stage import Stage
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from streams.cli import main
 from streams.kafka.client import Brokers, connect
 from streams.kafka.connection import Connection
-from streams.kafka.job_topics import job_topics
+from streams.kafka.topic_identity import job_topics
 from tests.integration.brokers import Broker
 from topics.plan import ActualTopic, CreateTopic
 

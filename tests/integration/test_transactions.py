@@ -15,8 +15,8 @@ from streams.core.domain.record import NO_HEADERS
 from streams.core.errors import InfrastructureError, ProducerFencedError
 from streams.kafka.client import connect
 from streams.kafka.connection import Connection
+from streams.worker.delivery.exactly_once import TransactionBatch, Transactions
 from streams.worker.delivery.producer import RunProducer
-from streams.worker.delivery.transactions import TransactionBatch, Transactions
 from streams.worker.effects import Consumed
 from streams.worker.options import SESSIONS
 from streams.worker.state.changelog import SESSION_FORMAT

@@ -13,7 +13,7 @@ from streams.cli.command_group import BROKER_UNREACHABLE, PROBLEM_FOUND, WRONG_I
 from streams.core.domain.topic import Topic
 from streams.kafka.client import connect
 from streams.kafka.connection import Connection
-from streams.kafka.job_topics import job_topics
+from streams.kafka.topic_identity import job_topics
 from streams.worker.options import AGGREGATES, SESSIONS, changelog_topic
 from streams.worker.state.store.layout import FORMAT_KEY
 from tests.integration.brokers import Broker

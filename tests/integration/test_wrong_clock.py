@@ -8,7 +8,7 @@ import pytest
 
 from streams.kafka.client import connect
 from streams.kafka.connection import Connection
-from streams.kafka.job_topics import job_topics
+from streams.kafka.topic_identity import job_topics
 from streams.worker.options import AGGREGATES, changelog_topic
 from streams.worker.state.changelog import session_id_of
 from tests.integration.load import load

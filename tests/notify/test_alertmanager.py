@@ -13,7 +13,7 @@ from streams.alerts.sinks.alertmanager import HOLDS_MS
 from streams.alerts.sinks.alertmanager import Alertmanager as AlertmanagerSink
 from streams.alerts.sinks.sink import Delivery
 from streams.core.domain.level import Level
-from streams.core.domain.text.clock import rfc3339
+from streams.core.domain.text.figures import rfc3339
 from tests.integration.worker_process import PATIENCE_SECONDS, until
 from tests.notify.alertmanager import Alertmanager
 from tests.unit.alerts.sinks.alerts import WORDS, alert, told

@@ -80,8 +80,8 @@ class TestFR91SingleOwnerOfWindowState:
         }
         # The recovery: of what is processed here, of what stands by, and the note which topic it is from.
         recovery = {f"streams.worker.state.{name}" for name in ("restore", "standby", "origin")}
-        # What Faust sees of the table: `streams.worker.faust.table_store` only reads.
-        table = {"streams.worker.state.table", "streams.worker.faust.table_store"}
+        # What Faust sees of the table: `streams.worker.state.table` only reads.
+        table = {"streams.worker.state.table"}
         assert writers == table | recovery
 
     def test_only_the_engine_knows_the_table(self) -> None:

@@ -19,7 +19,7 @@ from streams.alerts.sinks.sink import Delivery, DeliveryStep, Traits
 from streams.alerts.sinks.wording import Wording
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
-from streams.core.domain.text.clock import rfc3339
+from streams.core.domain.text.figures import rfc3339
 from streams.core.domain.text.printable import printable
 
 REFRESH_S: Final = 60.0

@@ -10,7 +10,7 @@ from streams.alerts.sinks.request import Outcome, SinkAnswer, SinkRequest, json_
 from streams.alerts.sinks.sink import Alert, Delivery, DeliveryStep, Traits
 from streams.alerts.sinks.wording import Wording
 from streams.core.domain.level import Level
-from streams.core.domain.text.clock import rfc3339
+from streams.core.domain.text.figures import rfc3339
 from streams.core.domain.text.printable import printable
 
 DEFAULT_URL: Final = "https://events.pagerduty.com/v2/enqueue"

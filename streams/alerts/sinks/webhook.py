@@ -19,7 +19,7 @@ from urllib.parse import quote
 from streams.alerts.sinks.request import Gone, Outcome, SinkAnswer, SinkRequest, as_json, judged
 from streams.alerts.sinks.sink import Delivery, Traits, span_context
 from streams.alerts.sinks.wording import Wording
-from streams.core.domain.text.clock import rfc3339
+from streams.core.domain.text.figures import rfc3339
 from streams.core.errors import ConfigurationError
 
 _PREFIX: Final = "whsec_"

@@ -13,7 +13,7 @@ from streams.core.detectors.verdict.episode import Phase
 from streams.core.detectors.verdict.presentation import pattern
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
-from streams.core.domain.text.clock import duration, has_time, moment
+from streams.core.domain.text.figures import duration, has_time, moment
 from streams.core.domain.text.printable import printable
 from streams.operate.explain.explanation import sentence
 

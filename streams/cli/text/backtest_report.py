@@ -10,7 +10,7 @@ from typing import Any, Final
 from streams.cli.settings_choice import Chosen
 from streams.cli.text.line import Line, TextSpan
 from streams.core.backtest import Totals
-from streams.core.domain.text.amounts import count
+from streams.core.domain.text.figures import count
 from streams.core.domain.text.printable import printable
 from streams.core.policy.comparison import DifferenceKind
 from streams.core.policy.session_comparison import Detection, FoundBy, PublishedSide, SessionComparison

@@ -11,7 +11,7 @@ from eddy_client.protocol import Action, Scope, Status
 from streams.cli.text.line import Line, TextSpan
 from streams.control.command import Command
 from streams.control.outcome import Ack, CommandPhase, Guard, GuardAnswer, GuardFacts, Presence, furthest
-from streams.core.domain.text.clock import clock, day, duration
+from streams.core.domain.text.figures import clock, day, duration
 from streams.core.domain.text.printable import printable
 
 _LONGEST_ID: Final = 120

@@ -9,7 +9,7 @@ from typing import Final
 from schemas.reason import Reason
 from streams.cli.text.screen import echo
 from streams.core.domain.outcome import Rejected, Scored
-from streams.core.domain.text.amounts import count
+from streams.core.domain.text.figures import count
 from streams.core.domain.text.printable import printable
 from streams.core.offline import Judgement
 from streams.formats.adapters.adapter import IntakeReason

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from streams.cli.settings_history import when
-from streams.core.domain.text.amounts import count
-from streams.core.domain.text.clock import clock, day
+from streams.core.domain.text.figures import clock, count, day
 from streams.core.domain.text.printable import printable
 from streams.operate.redrive.letter import DeadLetter
 

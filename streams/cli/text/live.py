@@ -9,8 +9,7 @@ from streams.cli.text.line import Line, TextSpan, mark, style
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.level import Level
 from streams.core.domain.outcome import Scored
-from streams.core.domain.text.amounts import count
-from streams.core.domain.text.clock import clock
+from streams.core.domain.text.figures import clock, count
 from streams.core.domain.text.printable import printable
 from streams.core.entry import Entry, session_key
 from streams.core.offline import MOST_FOLLOWED, Judge, Judgement

@@ -14,8 +14,7 @@ from streams.core.detectors.verdict.presentation import pattern
 from streams.core.domain.decision import Decision
 from streams.core.domain.level import Level
 from streams.core.domain.outcome import Scored
-from streams.core.domain.text.amounts import count, dollars
-from streams.core.domain.text.clock import clock, day, duration, has_time
+from streams.core.domain.text.figures import clock, count, day, dollars, duration, has_time
 from streams.core.domain.text.printable import printable
 from streams.core.offline import Judgement
 from streams.formats.intake import Intake

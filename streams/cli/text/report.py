@@ -12,7 +12,7 @@ from streams.cli.text.timeline import COLUMNS, SessionTimeline
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
 from streams.core.domain.outcome import Duplicate, Rejected, Scored
-from streams.core.domain.text.amounts import count
+from streams.core.domain.text.figures import count
 from streams.core.domain.text.printable import printable
 from streams.core.offline import Judgement
 from streams.operate.explain.explanation import meaning

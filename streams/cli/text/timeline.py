@@ -9,11 +9,9 @@ from typing import Any, Final, NamedTuple
 from streams.cli.text.line import Line, TextSpan, mark, style
 from streams.core.detectors.detector import Meaning
 from streams.core.domain.decision import Decision
-from streams.core.domain.event import Event
 from streams.core.domain.level import Level, higher
-from streams.core.domain.outcome import Scored
-from streams.core.domain.text.amounts import count, dollars
-from streams.core.domain.text.clock import clock, day, duration, has_time
+from streams.core.domain.outcome import Event, Scored
+from streams.core.domain.text.figures import clock, count, day, dollars, duration, has_time
 from streams.core.domain.text.printable import printable
 from streams.operate.explain.explanation import meaning, sentence
 

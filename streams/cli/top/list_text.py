@@ -12,8 +12,7 @@ from streams.cli.top.picture import Picture
 from streams.cli.top.view import TopView
 from streams.console.read_model.attention import SILENT_MS
 from streams.console.wording import ago, compact
-from streams.core.domain.text.amounts import count, dollars
-from streams.core.domain.text.clock import clock, has_time
+from streams.core.domain.text.figures import clock, count, dollars, has_time
 from streams.core.domain.text.printable import printable
 
 Content = Mapping[str, Any]

@@ -13,8 +13,7 @@ from streams.cli.top.picture import LIVE_MINUTES, NewestSteps, ReadingProgress
 from streams.console.read_model.model import ReadModel
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.outcome import Scored
-from streams.core.domain.text.amounts import count
-from streams.core.domain.text.clock import duration, has_time
+from streams.core.domain.text.figures import count, duration, has_time
 from streams.core.domain.topic import Topic
 from streams.core.entry import Entry, session_key
 from streams.core.offline import MOST_FOLLOWED, PARTITION, Judge

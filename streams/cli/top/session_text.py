@@ -13,8 +13,7 @@ from streams.cli.text.timeline import COLUMNS, step_line
 from streams.cli.top.list_text import control, footer, since
 from streams.console.read_model.attention import LoopEnding
 from streams.console.wording import ago, compact
-from streams.core.domain.text.amounts import dollars
-from streams.core.domain.text.clock import clock
+from streams.core.domain.text.figures import clock, dollars
 from streams.core.domain.text.printable import printable
 from streams.operate.explain.session_records import scored_again
 

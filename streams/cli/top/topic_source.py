@@ -10,7 +10,7 @@ from streams.cli.top.picture import LIVE_MINUTES, NewestSteps, ReadingProgress
 from streams.console.archive.row_store import NothingKept
 from streams.console.read_model.model import ReadModel
 from streams.console.topic_follower import FollowerSettings, TopicFollower
-from streams.core.domain.text.amounts import count
+from streams.core.domain.text.figures import count
 from streams.core.domain.topic import Topic
 from streams.kafka.client import Brokers
 

@@ -13,7 +13,7 @@ from streams.console.inbox.row import row
 from streams.console.inbox.terms import rate, tools
 from streams.console.read_model.attention import RANK, SILENT_MS, Attention, Class, Position, Tab
 from streams.console.read_model.model import ReadModel
-from streams.core.domain.text.amounts import count
+from streams.core.domain.text.figures import count
 
 #: How many sessions one action reaches at most.
 MOST_SESSIONS: Final = 1_000

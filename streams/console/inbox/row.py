@@ -14,7 +14,7 @@ from streams.console.read_model.control import ControlState
 from streams.console.read_model.episode import event_of
 from streams.console.read_model.rows import EpisodeRow, FindingRow
 from streams.console.read_model.session import SessionState
-from streams.core.detectors.drift.level import SUGGESTIONS
+from streams.core.detectors.drift.signals import SUGGESTIONS
 from streams.core.detectors.verdict.presentation import pattern
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.topic import Topic

@@ -8,11 +8,11 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
-from streams.console.step import RecordStep
 from streams.console.step_diff.rounds import letters
+from streams.console.view import RecordStep
 from streams.core.domain.decision import Decision
 from streams.core.domain.text.canonical import canonical
-from streams.core.domain.text.clock import has_time
+from streams.core.domain.text.figures import has_time
 from streams.core.domain.text.marks import jaccard, tokens
 from streams.core.domain.text.result_text import normalise_result, replaced_spans
 from streams.operate.explain.explanation import Explanation, meaning, sentence, summaries

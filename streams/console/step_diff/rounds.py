@@ -8,7 +8,7 @@ from functools import lru_cache
 from string import ascii_uppercase
 from typing import Any, Final, NamedTuple
 
-from streams.console.step import RecordStep
+from streams.console.view import RecordStep
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.text.canonical import canonical
 from streams.core.domain.text.result_text import normalise_result

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from streams.console.step import RecordStep
 from streams.console.step_diff.rounds import Letter, ShownEpisode, episodes, letters
+from streams.console.view import RecordStep
 from streams.console.wording import duration
-from streams.core.detectors.drift.level import SIGNALS, THRESHOLDS, contributions
+from streams.core.detectors.drift.signals import SIGNALS, THRESHOLDS, contributions
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.detectors.verdict.stuck_words import MEANINGS
 from streams.core.domain.text.canonical import canonical
-from streams.core.domain.text.clock import has_time
+from streams.core.domain.text.figures import has_time
 from streams.operate.explain.explanation import meaning, sentence
 
 _MEANINGS: Mapping[str, str] = {kind.value: means for kind, means in MEANINGS.items()}

@@ -17,7 +17,7 @@ from streams.console.view import newest_first
 from streams.console.views.audit import did, session_of
 from streams.console.views.following import board_of
 from streams.core.detectors.verdict.presentation import pattern
-from streams.core.domain.text.amounts import count
+from streams.core.domain.text.figures import count
 from streams.core.errors import ConfigurationError
 
 DEFAULT: Final = "24h"

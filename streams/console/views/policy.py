@@ -11,27 +11,28 @@ from aiohttp import web
 from streams.console.action_context import ActionContext, done, form_sent
 from streams.console.command_form import based_on_of, one, why_of
 from streams.console.console import Console
-from streams.console.interventions.decided import (
+from streams.console.interventions.deciding import (
     Decided,
     Fate,
     PauseOutcome,
     PolicyVersion,
     decided,
+    held,
     in_force,
     next_document,
     open_breakers,
     outcomes,
     policy_versions,
+    publish,
     scores,
 )
-from streams.console.interventions.deciding import held, publish
 from streams.console.live_board import LiveBoard
 from streams.console.read_model.place import Fields
 from streams.console.read_model.rows import FindingRow
 from streams.console.read_model.tables import FINDING
 from streams.console.views.following import board_of
 from streams.control.audit import AuditKind, AuditRecord
-from streams.control.issuing import recorded
+from streams.control.publisher import recorded
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError, ConflictError

@@ -18,7 +18,7 @@ from streams.console.views.dead_letter import place_named
 from streams.console.views.dead_letters import places
 from streams.console.views.following import board_of
 from streams.control.audit import AuditKind, AuditRecord
-from streams.control.issuing import recorded
+from streams.control.publisher import recorded
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
 from streams.kafka.client import Brokers

@@ -9,9 +9,9 @@ from enum import StrEnum
 from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
 from streams.core.domain.decision import Decision
-from streams.core.domain.event import Finding
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
+from streams.core.domain.outcome import Finding
 from streams.core.domain.settings.general import GeneralSettings
 from streams.core.domain.witness import Obstacle, Reachability, RecordMaker, Witness
 

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from streams.core.domain.record import Record
 from streams.core.domain.settings.general import GeneralSettings
-from streams.core.domain.text.amounts import count
+from streams.core.domain.text.figures import count
 
 STATUSES = frozenset({"success", "failure", "pending", "skipped"})
 

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 from streams.core.domain.aggregates.agent_health import DAY, HOUR
 from streams.core.domain.aggregates.contribution import BUCKET_MS, Changes, agent_key, is_tool, tool_key
 from streams.core.domain.decision import Decision
-from streams.core.domain.event import Finding
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
+from streams.core.domain.outcome import Finding
 from streams.core.domain.text.digest import bounded
 
 #: Name of the state among those of a session.

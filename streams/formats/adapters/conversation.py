@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
-from streams.core.domain.text.clock import UNTIMED
+from streams.core.domain.text.figures import UNTIMED
 from streams.core.entry import Entry
 from streams.formats.adapters.adapter import MOST_OPEN_CALLS, IntakeReason, Problem
 from streams.formats.adapters.record import (

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
-from streams.core.domain.text.clock import UNTIMED
+from streams.core.domain.text.figures import UNTIMED
 from streams.core.domain.twins import known_fields
 from streams.core.domain.validation import problems as breaches
 from streams.core.entry import Entry

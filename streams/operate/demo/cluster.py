@@ -14,13 +14,13 @@ from pathlib import Path
 
 import aiohttp
 
-from streams.core.domain.text.amounts import count
+from streams.core.domain.text.figures import count
 from streams.core.errors import InfrastructureError
 from streams.kafka.client import Brokers, connect
 from streams.kafka.connection import Connection
 from streams.kafka.embedded.child import Child
 from streams.kafka.embedded.embedded import EmbeddedBroker, free_port
-from streams.kafka.job_topics import job_topics
+from streams.kafka.topic_identity import job_topics
 from topics.plan import plan
 
 WORKERS = 2

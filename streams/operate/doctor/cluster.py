@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
-from streams.core.domain.text.amounts import count
+from streams.core.domain.text.figures import count
 from streams.core.domain.topic import Topic
 from streams.core.policy.state_limits import keeps_ms
 from streams.core.proof import warnings

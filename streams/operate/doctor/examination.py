@@ -17,8 +17,8 @@ from streams.core.errors import ConfigurationError, EddyError
 from streams.formats.adapters.otlp.span import SpanKind
 from streams.formats.adapters.otlp.values import SESSION_KEYS, kind_of, reduced, session_of
 from streams.kafka.client import Brokers, Stored, connect
-from streams.kafka.job_topics import job_topics
 from streams.kafka.survey import Ends, answers, broker_setting, ends, group
+from streams.kafka.topic_identity import job_topics
 from streams.observe.settings import (
     BridgeSettings,
     CommandSettings,

@@ -11,9 +11,8 @@ from typing import Any, Final
 from schemas.codec import Codec
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.domain.decision import Decision
-from streams.core.domain.event import Event
 from streams.core.domain.event_kind import EventKind
-from streams.core.domain.outcome import Rejected, Scored
+from streams.core.domain.outcome import Event, Rejected, Scored
 from streams.core.domain.record import Record
 from streams.core.domain.session import Session
 from streams.core.domain.text.printable import printable

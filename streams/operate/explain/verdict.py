@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from streams.core.detectors.detector import rule_name
-from streams.core.domain.text.amounts import count
-from streams.core.domain.text.clock import clock, has_time
+from streams.core.domain.text.figures import clock, count, has_time
 from streams.core.domain.text.printable import printable
 from streams.operate.explain.explanation import Explanation, objections, sentence
 

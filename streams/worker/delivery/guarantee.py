@@ -10,10 +10,9 @@ from faust.types import TP
 from streams.kafka.clock import ClusterClock
 from streams.worker.crash_point import crash_point
 from streams.worker.delivery.at_least_once import AtLeastOnce
-from streams.worker.delivery.exactly_once import ExactlyOnce
+from streams.worker.delivery.exactly_once import ExactlyOnce, Transactions
 from streams.worker.delivery.lease import WorkerLease
 from streams.worker.delivery.producer import RunProducer
-from streams.worker.delivery.transactions import Transactions
 from streams.worker.effects import Consumed, Effects
 from streams.worker.faust.transport import RunConsumer
 from streams.worker.options import TransactionOptions

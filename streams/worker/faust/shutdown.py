@@ -10,8 +10,7 @@ from typing import Final, NoReturn
 
 import faust
 
-from streams.core.domain.text.amounts import count
-from streams.core.domain.text.clock import duration
+from streams.core.domain.text.figures import count, duration
 from streams.worker.app import RunApp
 
 #: A stop that takes longer says what it waits for; and again when twice that has passed, and so on.

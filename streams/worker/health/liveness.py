@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from streams.core.domain.text.amounts import count
+from streams.core.domain.text.figures import count
 from streams.worker.app import RunApp
 
 #: Exit status of a worker that ended itself (EX_SOFTWARE).

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from streams.cli import main
-from streams.cli.text.witness_text import act, lines
+from streams.cli.text.explanation_text import act, lines
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.validation import problems
 from streams.core.domain.witness import Witness

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from streams.console.archive.archive import Archive, ArchiveDamagedError
+from streams.console.archive.archive import Archive, ArchiveDamagedError, WritePoint, going_on
 from streams.console.archive.file import version
 from streams.console.archive.row_store import recall, restored
-from streams.console.archive.writer import WritePoint, going_on
 from streams.console.read_model.ledger import table_of
 from streams.console.read_model.model import ReadModel
 from streams.console.read_model.rows import ActionRow, Row, SessionRow, WatermarkRow

@@ -9,7 +9,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from streams.core.domain.topic import Topic
-from streams.observe.readings import Readings
+from streams.observe.engine_counts import Readings
 from streams.worker.job_metrics import WorkerMetrics
 from tests.unit.console.following import ADDRESS, following
 

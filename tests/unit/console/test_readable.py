@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.console.session_facts import LoopCourse, explanation, session_facts
-from streams.console.step import RecordStep
 from streams.console.step_diff.comparison import evidence, twin
 from streams.console.step_diff.step_list import lens, scores
 from streams.console.timeline import misfit
+from streams.console.view import RecordStep
 from streams.console.views.session_content import saved, toned
 from streams.console.whatif import judge_again
 from streams.core.detectors.settings import DEFAULTS

@@ -7,7 +7,7 @@ from streams.console.workers import BY_PARTITION, JobPoll, JobState, WorkerState
 from streams.core.domain.topic import Topic
 from streams.kafka.client import Brokers
 from streams.kafka.connection import Connection
-from streams.observe.readings import Readings
+from streams.observe.engine_counts import Readings
 from streams.worker.job_metrics import WorkerMetrics
 
 

@@ -14,10 +14,9 @@ from streams.core.detectors.registry import DETECTORS
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.domain.aggregates.contribution import expiry_source
 from streams.core.domain.decision import Decision
-from streams.core.domain.event import Finding
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
-from streams.core.domain.outcome import Duplicate, Rejected, Scored
+from streams.core.domain.outcome import Duplicate, Finding, Rejected, Scored
 from streams.core.domain.record import Record
 from streams.core.domain.session import Session
 from streams.core.domain.topic import Topic

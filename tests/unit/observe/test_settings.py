@@ -18,7 +18,7 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from streams.core.errors import ConfigurationError
-from streams.kafka.job_topics import job_topics
+from streams.kafka.topic_identity import job_topics
 from streams.observe.settings import ConnectionSettings, DoctorSettings, TopicSettings, WorkerSettings, load
 from streams.worker import wiring as composition
 from streams.worker.endpoints import connection

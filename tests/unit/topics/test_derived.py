@@ -44,11 +44,11 @@ import json
 import streams
 from schemas.numbers import SUBJECT_NUMBERS
 from streams.core import pipeline
-from streams.kafka.job_topics import job_topics
+from streams.kafka.topic_identity import job_topics
 from streams.core.detectors.repeat.detector import Repeat
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.domain.event_kind import EventKind
-from streams.core.domain.event import Finding
+from streams.core.domain.outcome import Finding
 from streams.core.domain.record import Record
 from streams.core.domain.topic import Topic
 from streams.worker.options import JOB_FLOW

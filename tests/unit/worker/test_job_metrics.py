@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from schemas.codec import Reason
 from streams.core.domain.event_kind import EventKind
 from streams.observe import engine_counts, episode_counts
-from streams.observe.readings import Readings
+from streams.observe.engine_counts import Readings
 from streams.worker import job_metrics as documented
 from streams.worker.aggregation import Tallied
 from streams.worker.job_metrics import WorkerMetrics

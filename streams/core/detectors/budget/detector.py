@@ -19,9 +19,9 @@ from streams.core.detectors.detector import (
     Presentation,
 )
 from streams.core.domain.decision import Decision
-from streams.core.domain.event import Finding
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.number import added, r4, within_doubles
+from streams.core.domain.outcome import Finding
 
 
 class BudgetPresentation(Presentation):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from streams.core.domain.settings.general import GeneralSettings
-from streams.core.domain.settings.range import flag, number, whole
-from streams.core.domain.settings.setting import setting
+from streams.core.domain.settings.setting import flag, number, setting, whole
 
 
 @dataclass(frozen=True, kw_only=True)

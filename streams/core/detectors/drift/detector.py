@@ -18,25 +18,26 @@ from streams.core.detectors.detector import (
     Presentation,
     Rules,
 )
-from streams.core.detectors.drift.goal import GoalState, follow
-from streams.core.detectors.drift.level import (
+from streams.core.detectors.drift.signals import (
     CONTINUE,
     LEVELS,
     SUGGESTIONS,
     THRESHOLDS,
+    GoalState,
     Signals,
     clamped,
     contributions,
     drift_level,
     drift_overall,
+    follow,
     one_higher,
 )
 from streams.core.detectors.drift.settings import DriftSettings
 from streams.core.detectors.drift.witness import witness
 from streams.core.domain.decision import Decision
-from streams.core.domain.event import Finding
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.number import r4
+from streams.core.domain.outcome import Finding
 from streams.core.domain.text.digest import COMPARED
 from streams.core.domain.witness import Obstacle, Reachability, RecordMaker, Witness
 

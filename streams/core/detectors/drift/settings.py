@@ -8,8 +8,7 @@ from types import MappingProxyType
 from typing import ClassVar, Protocol
 
 from streams.core.domain.settings.general import GeneralSettings
-from streams.core.domain.settings.range import number, whole
-from streams.core.domain.settings.setting import OrderedGroup, setting, weights
+from streams.core.domain.settings.setting import OrderedGroup, number, setting, weights, whole
 
 
 class SignalSettings(Protocol):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from streams.core.domain.settings.general import GeneralSettings
-from streams.core.domain.settings.range import whole
-from streams.core.domain.settings.setting import setting
+from streams.core.domain.settings.setting import setting, whole
 from streams.core.domain.settings.tools import groups
 from streams.core.domain.tool_class import ToolGroup
 

@@ -28,10 +28,10 @@ from streams.core.detectors.patterns.settings import PatternsSettings
 from streams.core.detectors.patterns.state import ActionKind, PatternsState, advance, upgraded
 from streams.core.detectors.patterns.witness import witness
 from streams.core.domain.decision import Decision
-from streams.core.domain.event import Finding
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
 from streams.core.domain.number import r4
+from streams.core.domain.outcome import Finding
 from streams.core.domain.shared_window import NOTHING
 from streams.core.domain.text.printable import printable
 from streams.core.domain.witness import Obstacle, Reachability, RecordMaker, Witness

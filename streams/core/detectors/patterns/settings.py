@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from streams.core.domain.settings.general import GeneralSettings
-from streams.core.domain.settings.range import flag, number, whole
-from streams.core.domain.settings.setting import OrderedGroup, setting
+from streams.core.domain.settings.setting import OrderedGroup, flag, number, setting, whole
 from streams.core.domain.settings.tool_classes import ToolClassSettings
 
 

@@ -20,9 +20,9 @@ from streams.core.detectors.detector import (
 )
 from streams.core.detectors.repeat.settings import RepeatDedup, RepeatSettings
 from streams.core.domain.decision import Decision
-from streams.core.domain.event import Finding
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
+from streams.core.domain.outcome import Finding
 from streams.core.domain.shared_window import append, as_letters, item_of
 from streams.core.domain.text.digest import MOST_JSON_BYTES, bounded, digest
 from streams.core.domain.text.printable import printable

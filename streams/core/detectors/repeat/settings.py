@@ -8,8 +8,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from streams.core.domain.settings.general import GeneralSettings
-from streams.core.domain.settings.range import whole, word
-from streams.core.domain.settings.setting import setting, thresholds
+from streams.core.domain.settings.setting import setting, thresholds, whole, word
 
 
 class RepeatDedup(StrEnum):

@@ -23,10 +23,10 @@ from streams.core.detectors.detector import (
 )
 from streams.core.detectors.uniqueness.settings import UniquenessSettings
 from streams.core.domain.decision import Decision
-from streams.core.domain.event import Finding
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
 from streams.core.domain.number import r4, shannon_bits
+from streams.core.domain.outcome import Finding
 from streams.core.domain.shared_window import append, as_letters, counts, item_of
 from streams.core.domain.status import LETTERS, STATUSES
 from streams.core.domain.text.digest import MOST_JSON_BYTES, bounded

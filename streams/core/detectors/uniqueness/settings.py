@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from streams.core.domain.settings.general import GeneralSettings
-from streams.core.domain.settings.range import number, whole
-from streams.core.domain.settings.setting import OrderedGroup, setting
+from streams.core.domain.settings.setting import OrderedGroup, number, setting, whole
 
 
 @dataclass(frozen=True, kw_only=True)

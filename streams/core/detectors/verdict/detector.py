@@ -40,10 +40,10 @@ from streams.core.detectors.verdict.state import VerdictState
 from streams.core.detectors.verdict.step import VerdictStep
 from streams.core.detectors.verdict.streak import EACH
 from streams.core.domain.decision import Decision
-from streams.core.domain.event import Finding
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
 from streams.core.domain.number import r4, within_doubles
+from streams.core.domain.outcome import Finding
 from streams.core.domain.tool_class import PolicyMode, ToolClass, ToolPolicy, tool_class
 
 

@@ -11,8 +11,7 @@ from streams.core.detectors.verdict import cycle, identical, stuck_words, waitin
 from streams.core.detectors.verdict.episode import Phase
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
-from streams.core.domain.text.amounts import count, dollars
-from streams.core.domain.text.clock import duration, has_time, moment
+from streams.core.domain.text.figures import count, dollars, duration, has_time, moment
 from streams.core.domain.text.printable import printable
 
 _RULES: Final = {

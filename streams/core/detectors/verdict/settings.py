@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from streams.core.domain.settings.general import STATUSES, GeneralSettings
-from streams.core.domain.settings.range import flag, number, phrases, subset, whole
-from streams.core.domain.settings.setting import OrderedGroup, setting
+from streams.core.domain.settings.setting import OrderedGroup, flag, number, phrases, setting, subset, whole
 from streams.core.domain.settings.tool_classes import ToolClassSettings
 from streams.core.domain.settings.tools import policies
 from streams.core.domain.tool_class import ToolPolicy, first_policy

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from streams.core.detectors.verdict.step import StepKind
-from streams.core.domain.text.amounts import count
+from streams.core.domain.text.figures import count
 from streams.core.domain.text.printable import printable
 
 Fields = Mapping[str, Any]

@@ -8,8 +8,7 @@ from typing import ClassVar
 
 from streams.core.domain.event_kind import ALERT_FAMILIES
 from streams.core.domain.level import Level
-from streams.core.domain.settings.range import flag, subset, whole, word
-from streams.core.domain.settings.setting import OrderedGroup, setting
+from streams.core.domain.settings.setting import OrderedGroup, flag, setting, subset, whole, word
 
 _YEAR_MS = 31_536_000_000
 _DAY_MS = 86_400_000

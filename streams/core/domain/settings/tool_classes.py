@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from streams.core.domain.settings.range import globs
-from streams.core.domain.settings.setting import setting
+from streams.core.domain.settings.setting import globs, setting
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from streams.core.domain.settings.range import AFFORDABLE, Range, distinct_texts, is_text
-from streams.core.domain.settings.setting import read_all
+from streams.core.domain.settings.setting import AFFORDABLE, Range, distinct_texts, is_text, read_all
 from streams.core.domain.text.glob import are_affordable
 from streams.core.domain.tool_class import PolicyMode, ToolGroup, ToolPolicy
 

@@ -13,7 +13,7 @@ from streams.cli.text.line import Line, TextSpan
 from streams.cli.text.report import MOST_SESSIONS_NAMED, SessionReport
 from streams.cli.text.screen import line_writer
 from streams.core.detectors.settings import DEFAULTS
-from streams.core.domain.text.clock import clock, duration
+from streams.core.domain.text.figures import clock, duration
 from streams.core.domain.text.printable import printable
 from streams.core.entry import Entry
 from streams.core.offline import judge

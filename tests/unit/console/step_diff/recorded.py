@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from streams.console.step import RecordStep
+from streams.console.view import RecordStep
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.domain.outcome import Scored
 from streams.core.entry import Entry

@@ -4,8 +4,8 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.console.step import RecordStep
 from streams.console.step_diff.comparison import twin
+from streams.console.view import RecordStep
 from streams.core.domain.text.result_text import normalise_result, replaced_spans, with_placeholders
 from streams.core.entry import Entry
 from tests.stream import decision_log

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.console.step import RecordStep
 from streams.console.step_diff.rounds import episodes, letters, signature_of
 from streams.console.step_diff.step_list import lens, scores
+from streams.console.view import RecordStep
 from streams.core.detectors.settings import DEFAULTS
 from streams.core.entry import Entry
 from tests.stream import decision_log

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from streams.core.domain.decision import Decision
-from streams.core.domain.event import Event
-from streams.core.domain.outcome import Duplicate, Rejected, Scored
+from streams.core.domain.outcome import Duplicate, Event, Rejected, Scored
 from streams.core.domain.topic import Topic
 from streams.core.policy.comparison import DifferenceKind, FieldDifference, PublishedEvent, difference
 from tests.stream import Stream, decision_log, repeated

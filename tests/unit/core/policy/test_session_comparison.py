@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from streams.core.domain.decision import Decision
-from streams.core.domain.event import Event
-from streams.core.domain.outcome import Rejected, Scored
+from streams.core.domain.outcome import Event, Rejected, Scored
 from streams.core.domain.topic import Topic
 from streams.core.policy.comparison import DifferenceKind
 from streams.core.policy.session_comparison import Detection, FoundBy, SessionComparison, alert_rule

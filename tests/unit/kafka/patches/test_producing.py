@@ -22,8 +22,8 @@ from streams.kafka.patches.producing import (
     find_coordinators,
 )
 from streams.worker.crash_point import CrashPoint
+from streams.worker.delivery.exactly_once import TransactionalProducer, TransactionBatch
 from streams.worker.delivery.producer import publish
-from streams.worker.delivery.transactions import TransactionalProducer, TransactionBatch
 from streams.worker.effects import Consumed
 from tests.unit.kafka.answering_broker import TOPIC, AnsweringBroker
 

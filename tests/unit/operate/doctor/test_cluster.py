@@ -9,8 +9,8 @@ import pytest
 
 from streams.core.domain.topic import Topic
 from streams.kafka.client import Stored
-from streams.kafka.job_topics import job_topics
 from streams.kafka.survey import Ends, GroupOffsets, ServerAnswer
+from streams.kafka.topic_identity import job_topics
 from streams.operate.doctor.check import CheckStatus
 from streams.operate.doctor.cluster import (
     age_checks,

@@ -24,9 +24,8 @@ from streams.core.errors import InfrastructureError, ProducerFencedError, StateE
 from streams.kafka.clock import ClusterClock
 from streams.observe.settings import WorkerSettings
 from streams.worker.crash_point import CrashPoint
-from streams.worker.delivery.exactly_once import ExactlyOnce
+from streams.worker.delivery.exactly_once import ExactlyOnce, TransactionalProducer, TransactionBatch
 from streams.worker.delivery.producer import WrittenBatch
-from streams.worker.delivery.transactions import TransactionalProducer, TransactionBatch
 from streams.worker.effects import BatchOutput, Consumed
 from streams.worker.state.changelog import SETTINGS_KEY
 from streams.worker.state.table import SessionTable

@@ -1,6 +1,6 @@
 import pytest
 
-from streams.core.domain.settings.range import whole
+from streams.core.domain.settings.setting import whole
 from streams.core.domain.settings.tools import groups, policies
 from streams.core.domain.tool_class import PolicyMode, ToolGroup, ToolPolicy
 
