@@ -175,8 +175,8 @@ def attention(case: Case, around: Surroundings, now: int) -> Attention | None:
             return None
         class_ = Class.RECOVERED if ending is LoopEnding.RECOVERED else Class.HIGH if waits else Class.ENDED
     if control.state is not CommandState.NONE:
-        forgotten = forgotten_at(control)
-        until = min(until, now + _CONTROL_MS, *(() if forgotten is None else (forgotten,)))
+        moments = (now + _CONTROL_MS, forgotten_at(control), control.ends_at(now))
+        until = min(until, *(each for each in moments if each is not None))
     subject = subject_of(session.session_id) if episode is None else episode.episode_id
     triage = around.triage.get(subject)
     resumed = resumed_at(_scopes(case, around.holds), now) if triage is not None and ending is None else None

@@ -91,6 +91,13 @@ class ControlState(NamedTuple):
             return False
         return now >= self.expires_at - ENDING_MS
 
+    def ends_at(self, now: int) -> int | None:
+        """Return the next moment at which the standing command counts differently, None if there is none."""
+        if self.expires_at is None:
+            return None
+        moments = (self.expires_at - ENDING_MS, self.expires_at)
+        return min((each for each in moments if each > now), default=None)
+
     @property
     def continues(self) -> bool:
         """Whether the session continues although it was paused or aborted."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from streams.console.read_model.model import ReadModel
@@ -54,6 +54,7 @@ def do(board: Board, what: str, session: str, commands: dict[str, Told]) -> None
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(ACTS, WAITS), max_size=14))
+@example([(("loop", "b"), 0), *(((("pause", each)), 299) for each in ("b", "a", "a")), (("loop", "a"), 0)])
 def test_what_is_kept_is_what_a_fresh_look_gives(history: list[tuple[tuple[str, str], int]]) -> None:
     board = Board(episode_min_level="WARNING")
     commands: dict[str, Told] = {}

@@ -18,6 +18,7 @@ from streams.core.detectors.detector import (
     Presentation,
     Rules,
 )
+from streams.core.detectors.drift.settings import DriftSettings
 from streams.core.detectors.drift.signals import (
     CONTINUE,
     LEVELS,
@@ -32,7 +33,6 @@ from streams.core.detectors.drift.signals import (
     follow,
     one_higher,
 )
-from streams.core.detectors.drift.settings import DriftSettings
 from streams.core.detectors.drift.witness import witness
 from streams.core.domain.decision import Decision
 from streams.core.domain.event_kind import EventKind

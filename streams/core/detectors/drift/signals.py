@@ -1,4 +1,4 @@
-"""Five signals of drift as one number, how much of the goal is left, and what that calls for (specification 5.5)."""
+"""Five signals of drift as one number, what is left of the goal, and what that calls for (5.5)."""
 
 from __future__ import annotations
 

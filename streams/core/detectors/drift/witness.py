@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any, NamedTuple
 
-from streams.core.detectors.drift.signals import THRESHOLDS, drift_overall
 from streams.core.detectors.drift.settings import DriftSettings
+from streams.core.detectors.drift.signals import THRESHOLDS, drift_overall
 from streams.core.domain.number import r4
 from streams.core.domain.witness import (
     NOTHING_SCORED,
