@@ -73,13 +73,13 @@ class Episodes:
 
 
 def _delivery(alert: Alert, known: Delivery | None) -> Delivery:
-    since, rule = (alert.timestamp, alert.rule) if known is None else known.told[:2]
-    told = EpisodeReference(since, rule, None if known is None else known.alert.level)
+    since, rule = (alert.timestamp, alert.rule) if known is None else known.reference[:2]
+    reference = EpisodeReference(since, rule, None if known is None else known.alert.level)
     match alert.phase:
         case Phase.RECOVERED:
-            return Delivery(DeliveryStep.RESOLVE, alert, told)
+            return Delivery(DeliveryStep.RESOLVE, alert, reference)
         case Phase.OPENED | Phase.ESCALATED:
-            return Delivery(DeliveryStep.TRIGGER, alert, told)
+            return Delivery(DeliveryStep.TRIGGER, alert, reference)
         case _:
             # The first news of an episode that opened before the reading began.
-            return Delivery(DeliveryStep.TRIGGER if known is None else DeliveryStep.UPDATE, alert, told)
+            return Delivery(DeliveryStep.TRIGGER if known is None else DeliveryStep.UPDATE, alert, reference)

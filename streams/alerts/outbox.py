@@ -136,7 +136,7 @@ class Repeats:
             self._found.pop(_key(delivery), None)
             return None
         # A repeat replaces nothing: its level is the one that was told last.
-        settled = delivery._replace(told=delivery.told._replace(before=delivery.alert.level))
+        settled = delivery._replace(reference=delivery.reference._replace(before=delivery.alert.level))
         due = now if at_once else now + self._every_s
         self._found[_key(delivery)] = repeat = PendingDelivery(settled, due=due, repeats=left)
         return repeat

@@ -84,10 +84,14 @@ class HttpTransport:
     async def _send_by_apprise(self, request: SinkRequest) -> SinkAnswer | TryAgain:
         assert self._apprise is not None, "it has no addresses"
         message = json.loads(request.body)
-        told = await asyncio.to_thread(
+        delivered = await asyncio.to_thread(
             self._apprise.notify, title=message["title"], body=message["body"], notify_type=message["type"]
         )
-        return SinkAnswer(200, {}, b"") if told else TryAgain("Apprise could not deliver it to every address")
+        return (
+            SinkAnswer(200, {}, b"")
+            if delivered
+            else TryAgain("Apprise could not deliver it to every address")
+        )
 
 
 def _context(cafile: Path | None) -> ssl.SSLContext:

@@ -41,7 +41,7 @@ class DemoScreen:
 
     def __init__(self, write: Write) -> None:
         self._write = write
-        self._started = self._told = time.monotonic()
+        self._started = self._reported = time.monotonic()
 
     def say(self, text: str) -> None:
         """Write one line of what happens."""
@@ -50,8 +50,8 @@ class DemoScreen:
     def scored(self, account: DemoAccount) -> None:
         """Tell now and then how far it is."""
         now = time.monotonic()
-        if now - self._told >= _PROGRESS_SECONDS:
-            self._told = now
+        if now - self._reported >= _PROGRESS_SECONDS:
+            self._reported = now
             self.say(
                 f"{len(account.scored):,} of {len(account.sent):,} records scored, "
                 f"{count(len(account.sessions), 'session')}, {count(len(account.alerts), 'alert')}"
@@ -96,7 +96,7 @@ def summary(outcome: PerformanceOutcome) -> Iterator[Line]:
         TextSpan(_reasons(account)),
     )
     alerts, advised = _by_session(account.alerts), _by_session(account.advice)
-    loops = {session_id for session_id, told in alerts.items() if any(map(_is_loop, told))}
+    loops = {session_id for session_id, of_session in alerts.items() if any(map(_is_loop, of_session))}
     yield Line.of(
         TextSpan(f"{count(len(account.sessions), 'session')}: ", "bold"),
         TextSpan(f"{len(loops):,} in a loop, {len(alerts) - len(loops):,} suspicious; "),

@@ -314,11 +314,11 @@ def commands_command(
     found, following, guards, gone, unreadable = asyncio.run(read())
     for stored, command in found:
         place = (stored.partition, stored.offset)
-        told = answers(command.command_id, following.acks).values()
+        answered = answers(command.command_id, following.acks).values()
         if as_json:
-            echo_json(fields(command, place, told, guards))
+            echo_json(fields(command, place, answered, guards))
         else:
-            for line in history_lines(command, place, told, now):
+            for line in history_lines(command, place, answered, now):
                 echo(line)
     if unreadable:
         echo(f"Left out, because unreadable: {count(unreadable, 'record')}.", err=True)

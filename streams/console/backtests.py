@@ -190,10 +190,10 @@ def newest(spans: Mapping[int, tuple[int, int]], most: int = MOST_RECORDS) -> di
     }
 
 
-def _take(begun: BacktestJob, told: Mapping[str, Any]) -> None:
-    if (summary := told.get("summary")) is not None:
+def _take(begun: BacktestJob, message: Mapping[str, Any]) -> None:
+    if (summary := message.get("summary")) is not None:
         begun.summary = summary
         return
-    begun.judged += told["records"]
-    if told["differing"] and len(begun.sessions) < MOST_SESSIONS:
-        begun.sessions.append(dict(told))
+    begun.judged += message["records"]
+    if message["differing"] and len(begun.sessions) < MOST_SESSIONS:
+        begun.sessions.append(dict(message))

@@ -98,7 +98,7 @@ async def live_console(
         beside = [asyncio.create_task(job.run())]
         if settings.console_automatic:
             deciding = Deciding(model, publisher, feed, clock)
-            feed.intake.listeners[Topic.SESSION_ALERTS] = deciding.told
+            feed.intake.listeners[Topic.SESSION_ALERTS] = deciding.on_alert
             beside.append(asyncio.create_task(deciding.run()))
         try:
             acts = actions.routes(console, context)

@@ -57,11 +57,11 @@ def session_facts(session_id: str, newest: RecordStep | None, course: LoopCourse
         newest: its newest step; None if that cannot be read now.
         course: Its episodes until then.
     """
-    told = explanation(session_id, () if newest is None else (newest,))
-    told.loops = course.loops
+    explained = explanation(session_id, () if newest is None else (newest,))
+    explained.loops = course.loops
     if course.latest is not None:
-        told.latest = dict(course.latest)
-        told.course.append(told.latest)
+        explained.latest = dict(course.latest)
+        explained.course.append(explained.latest)
     last: Mapping[str, Any] = {} if newest is None else newest.record
     eddy = last.get("eddy") or {}
     budget, verdict, drift = (eddy.get(name) or {} for name in ("budget", "verdict", "drift"))
@@ -89,22 +89,26 @@ def session_facts(session_id: str, newest: RecordStep | None, course: LoopCourse
         "drift_overall": drift.get("overall"),
         "ended": bool((last.get("control") or {}).get("is_terminal")),
         "settings_version": eddy.get("settings_version"),
-        "loops": told.loops,
-        "verdict": _without_steps(told) if newest is None else verdict_sentence(told, None),
+        "loops": explained.loops,
+        "verdict": _without_steps(explained) if newest is None else verdict_sentence(explained, None),
     }
 
 
 def explanation(session_id: str, steps: Sequence[RecordStep]) -> Explanation:
     """Return what `eddy explain` would gather from the steps."""
-    told = Explanation(session_id)
+    explained = Explanation(session_id)
     for step in steps:
         scored = scored_again(dict(step.record))
-        told.add(Judgement(step.offset, session_id, scored.decision.event_id, scored))
-    return told
+        explained.add(Judgement(step.offset, session_id, scored.decision.event_id, scored))
+    return explained
 
 
-def _without_steps(told: Explanation) -> str:
+def _without_steps(explained: Explanation) -> str:
     """Return what is known of a loop while no step can be read."""
-    if told.latest is None or told.latest["level"] != Level.LOOP or told.latest["phase"] == Phase.RECOVERED:
+    if (
+        explained.latest is None
+        or explained.latest["level"] != Level.LOOP
+        or explained.latest["phase"] == Phase.RECOVERED
+    ):
         return "No step can be read now, and no loop of the session is known to be open."
-    return f"The session is considered looping: {sentence({**told.latest, 'phase': Phase.ESCALATED})}."
+    return f"The session is considered looping: {sentence({**explained.latest, 'phase': Phase.ESCALATED})}."

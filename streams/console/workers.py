@@ -218,11 +218,11 @@ async def standing_of(named: Iterable[str], session_id: str, token: str | None) 
         return SessionStanding(missing=str(error))
     if not urls:
         return SessionStanding(missing="No worker is known: set EDDY_CONSOLE_WORKERS.")
-    told = await asyncio.gather(
+    answered = await asyncio.gather(
         *(standing_at(url, session_id, token, _TIMEOUT) for url in urls), return_exceptions=True
     )
     why = ""
-    for each in told:
+    for each in answered:
         match each:
             case ConfigurationError() | InfrastructureError():
                 why = str(each)
@@ -286,10 +286,10 @@ def _detail(body: str) -> str:
     ('ready', 'ok')
     """
     try:
-        told = orjson.loads(body)
+        answered = orjson.loads(body)
     except orjson.JSONDecodeError:
         return body.strip()
-    return str(told.get("detail", "")) if isinstance(told, dict) else body.strip()
+    return str(answered.get("detail", "")) if isinstance(answered, dict) else body.strip()
 
 
 async def _answer(session: aiohttp.ClientSession, url: str) -> tuple[bool, str]:

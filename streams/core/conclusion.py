@@ -105,7 +105,7 @@ def node_after(
     return _STATES[higher(severity, verdict)] if scored or judged else before
 
 
-def is_told(node: NodeState, before: NodeState, scored_and_every_record: bool) -> bool:
+def is_emitted(node: NodeState, before: NodeState, scored_and_every_record: bool) -> bool:
     """Tell whether a record makes a `node_state`: one that changes the node does.
 
     With `topology_every_record` so does each record that A1 scored (with an agent) and that leaves the node
@@ -218,7 +218,7 @@ def concluded(before: Session | None, row: Evaluation, settings: DetectionSettin
     if len(found) > 1:
         found.sort(key=_by_kind)
     node = _node(row, node_before, settings)
-    if is_told(node, node_before, row.scoring is _OK and settings.topology_every_record):
+    if is_emitted(node, node_before, row.scoring is _OK and settings.topology_every_record):
         found.append(node_finding(decision.session_id, node, node_before))
     states[ACTIVITY] = follow(activity_of(row.held), decision, row.latest, found, states, changes)
     handed: tuple[Handed, ...] = ()
@@ -312,7 +312,7 @@ def event(
     kind, fields = finding
     place = f"{about.session_id}/{about.partition}/{about.offset}"
     id_ = "/".join([place, kind, *(fields[name] for name in ID_FIELDS[kind])]) + end
-    told = {
+    fields_of_event = {
         "id": id_,
         "event_type": str(kind),
         "session_id": about.session_id,
@@ -323,7 +323,7 @@ def event(
         "offset": about.offset,
         **fields,
     }
-    return Event(topic_of(kind, fields, settings), told)
+    return Event(topic_of(kind, fields, settings), fields_of_event)
 
 
 def handover_event(alert: HandoverAlert) -> Event:

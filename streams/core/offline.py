@@ -90,8 +90,8 @@ class Judge:
             self._exchanges[slot], alerts = self._exchanges.get(slot, Exchanges()).plus(handed)
             for alert in alerts:
                 self._alerts.setdefault(alert.session_id, []).append(handover_event(alert))
-        told = self._alerts.pop(scored.decision.session_id, None)
-        return scored if told is None else scored._replace(events=(*scored.events, *told))
+        held = self._alerts.pop(scored.decision.session_id, None)
+        return scored if held is None else scored._replace(events=(*scored.events, *held))
 
 
 def judge(entries: Iterable[Entry], settings: DetectionSettings) -> Iterator[Judgement]:

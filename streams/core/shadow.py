@@ -118,5 +118,5 @@ def _kept(before: Session | None, shadow: Shadow) -> Session | None:
     return before.shadow
 
 
-def _events(told: tuple[PublishedEvent, ...]) -> list[dict[str, str]]:
-    return [{"event_type": each.event_type, "id": each.id} for each in told]
+def _events(events: tuple[PublishedEvent, ...]) -> list[dict[str, str]]:
+    return [{"event_type": each.event_type, "id": each.id} for each in events]

@@ -151,6 +151,6 @@ def _set_aside(descriptor: int, file: str) -> int:
 
 
 def _complain(error: Exception) -> None:
-    told = f"eddy hook: nothing was kept ({type(error).__name__}: {error})"
+    sentence = f"eddy hook: nothing was kept ({type(error).__name__}: {error})"
     with suppress(OSError):  # there may be no standard error either
-        os.write(2, told[:1_000].encode("utf-8", "replace") + b"\n")
+        os.write(2, sentence[:1_000].encode("utf-8", "replace") + b"\n")

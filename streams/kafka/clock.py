@@ -44,7 +44,7 @@ class ClusterClock:
         #: Whether a broker was asked for its time, and answered, or has none to report.
         self.asked = False
         self._began_ms: float | None = None
-        self._told_far = False
+        self._warned = False
 
     def heard(self, appended_ms: int | None) -> None:
         """Note when a broker has just appended a write, ms; None where the broker does not report it."""
@@ -53,8 +53,8 @@ class ClusterClock:
             return
         self._began_ms = appended_ms - 1000 * self.elapsed_s()
         ahead_s = self.ahead_s
-        if ahead_s is not None and abs(ahead_s) >= _FAR_S and not self._told_far:
-            self._told_far = True
+        if ahead_s is not None and abs(ahead_s) >= _FAR_S and not self._warned:
+            self._warned = True
             log.warning(
                 "The clock of this machine is %.0f s %s that of the brokers. The worker goes by the brokers' "
                 "time. Check the clocks (NTP) of this machine and of the brokers.",

@@ -41,7 +41,7 @@ def readable(
     for record in fetched.get(tp, ()):
         if isinstance(record, Stored):
             yield record
-        elif record.told:
+        elif record.is_logged:
             log.warning(
                 "%s[%s]: the record at offset %s cannot be read and is left out: %s.%s",
                 tp.topic,

@@ -88,8 +88,8 @@ def _problem(error: BaseException, within: float) -> str:
 
 
 def _advice(error: Exception, connection: Connection) -> str:
-    if (told := what_to_do(error, connection)) is not None:
-        return f"{told}."
+    if (sentence := what_to_do(error, connection)) is not None:
+        return f"{sentence}."
     if isinstance(error, ConnectionRefusedError):
         return "Nothing listens there: check EDDY_BOOTSTRAP_SERVERS, and that the broker runs."
     return (

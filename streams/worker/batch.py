@@ -250,8 +250,8 @@ class Job:
             # A trial changes nothing else, so no dead letter: it begins again from the live state.
             after = after._replace(shadow=None)
         if differs is not None:
-            told = difference_record(scored.decision, differs, settings, shadow)
-            self._tell(folded, message, told, differs)
+            difference = difference_record(scored.decision, differs, settings, shadow)
+            self._tell(folded, message, difference, differs)
         return after
 
     def expired(self, session_id: str, expired: Expired, at_ms: int, folded: RunResult) -> None:
@@ -261,10 +261,10 @@ class Job:
             DamagedSessionError: its state holds what cannot be told; nothing was added.
         """
         try:
-            told = self._encoded(session_id.encode(), at_ms, expired.events)
+            encoded = self._encoded(session_id.encode(), at_ms, expired.events)
         except _UNWRITABLE as error:
             raise DamagedSessionError(session_id, error) from error
-        self._add_events(folded, expired.events, told)
+        self._add_events(folded, expired.events, encoded)
         for contribution in expired.contributions:
             folded.add(Topic.REPARTITION, health_record(contribution, at_ms))
 
@@ -323,7 +323,7 @@ class Job:
 
     def _set_aside_unreadable(self, folded: RunResult, run: Run, message: Unreadable) -> None:
         reason = unreadable_reason(message)
-        if not message.told:
+        if not message.is_logged:
             folded.dead_lettered[reason] += 1  # another letter represents it
             return
         source = LetterSource(run.topic, run.partition, message.offset, message.headers)
@@ -369,12 +369,12 @@ class Job:
         folded.differences.update(map(str, differs.kinds))
         encode, headers = self._outputs[Topic.SHADOW_DIFFERENCES]
         try:
-            told = Outgoing(message.key, encode(record), message.timestamp, headers)
+            outgoing = Outgoing(message.key, encode(record), message.timestamp, headers)
         except _UNWRITABLE as error:
             raise DamagedSessionError(record["session_id"], error) from error
         # A trial changes nothing else, so no dead letter either.
-        if record_size(told) <= self._largest[Topic.SHADOW_DIFFERENCES]:
-            folded.add(Topic.SHADOW_DIFFERENCES, told)
+        if record_size(outgoing) <= self._largest[Topic.SHADOW_DIFFERENCES]:
+            folded.add(Topic.SHADOW_DIFFERENCES, outgoing)
 
     def _dead_letter(
         self,

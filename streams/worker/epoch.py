@@ -103,7 +103,7 @@ class SessionsEpoch:
         self._offsets = offsets
         self._metrics = metrics
         self._on_crash_point = on_crash_point
-        self._told: set[tuple[int, int]] = set()
+        self._logged: set[tuple[int, int]] = set()
         self._refused = RefusedRecords()
 
     async def __call__(self, run: Run) -> None:
@@ -137,8 +137,8 @@ class SessionsEpoch:
 
     def _prepared(self, before: SettingsLedger, run: Run) -> SettingsLedger:
         known, published = before.newest.settings.version, self._settings.in_force.version
-        if follows(known, published) and (known, published) not in self._told:
-            self._told.add((known, published))
+        if follows(known, published) and (known, published) not in self._logged:
+            self._logged.add((known, published))
             log.warning(
                 "%s[%s] keeps to settings version %s: the newest that is published is version %s. If the "
                 "topic of the settings was created again, publish what should hold with `eddy config set "

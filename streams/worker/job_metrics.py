@@ -96,7 +96,7 @@ class WorkerMetrics(EngineCounts):
         for reason, count in folded.dead_lettered.items():
             self._dead_letters.labels(reason).inc(count)
             dead += count
-        self._told(folded.events)
+        self._count_events(folded.events)
         self._episodes.count(folded.episodes)
         for result, count in (
             ("scored", folded.scored),
@@ -123,10 +123,10 @@ class WorkerMetrics(EngineCounts):
     ) -> None:
         """Count sessions that housekeeping removed, the events by type, and the episodes that ended."""
         self._removed.labels(reason).inc(sessions)
-        self._told(events)
+        self._count_events(events)
         self._episodes.count(episodes)
 
-    def _told(self, events: Mapping[str, int]) -> None:
+    def _count_events(self, events: Mapping[str, int]) -> None:
         for event_type, count in events.items():
             self._events.labels(event_type).inc(count)
 
@@ -135,5 +135,5 @@ class WorkerMetrics(EngineCounts):
         for result, count in (("counted", tallied.counted), ("repeated", tallied.repeated)):
             if count:
                 self._contributions.labels(result).inc(count)
-        self._told(tallied.events)
+        self._count_events(tallied.events)
         self._aggregates_epoch.observe(seconds)

@@ -32,7 +32,7 @@ class _First(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Untold:
+class _Unlogged:
     """What has been gathered about a partition since its last line."""
 
     reasons: Counter[str] = field(default_factory=Counter)
@@ -59,24 +59,24 @@ class RefusedRecords:
 
     def __init__(self, later: Later = _on_this_loop) -> None:
         self._later = later
-        self._untold: dict[tuple[str, int], _Untold] = {}
+        self._unlogged: dict[tuple[str, int], _Unlogged] = {}
         """Partitions whose last line is younger than the pause."""
 
     def add(self, topic: str, partition: int, violations: Iterable[Violation]) -> None:
         """Take in what a run led to."""
         place = topic, partition
-        gathered = self._untold.get(place, _Untold())
+        gathered = self._unlogged.get(place, _Unlogged())
         for violation in violations:
             gathered.add(violation)
-        if place not in self._untold:
+        if place not in self._unlogged:
             self._tell(place, gathered)
 
-    def _tell(self, place: tuple[str, int], gathered: _Untold) -> None:
+    def _tell(self, place: tuple[str, int], gathered: _Unlogged) -> None:
         """Log what there is; where there is nothing, the next refused record is logged at once."""
-        self._untold.pop(place, None)
+        self._unlogged.pop(place, None)
         if not (gathered.reasons or gathered.scored):
             return
-        self._untold[place] = following = _Untold()
+        self._unlogged[place] = following = _Unlogged()
         self._later(PAUSE_SECONDS, lambda: self._tell(place, following))
         at = f"{place[0]}[{place[1]}]"
         if (first := gathered.first_refused) is not None:

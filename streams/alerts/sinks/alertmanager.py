@@ -58,7 +58,7 @@ class Alertmanager:
     def requests(self, delivery: Delivery, handle: str | None, now_ms: int) -> Sequence[SinkRequest]:
         """Return the alert, and before it the end of the one that it replaces."""
         del handle
-        alert, before = delivery.alert, delivery.told.before
+        alert, before = delivery.alert, delivery.reference.before
         stale = delivery.step is not DeliveryStep.RESOLVE and before is not None and before is not alert.level
         replaced = [self._request(delivery, before, now_ms, over=True)] if stale and before else []
         level = before if delivery.step is DeliveryStep.RESOLVE and before is not None else alert.level
@@ -72,7 +72,7 @@ class Alertmanager:
         ends = now_ms if over else now_ms + self.holds_ms
         # Without one, or with one in the future, Alertmanager takes the end for the start. It is when the
         # loop was noticed, not when it began: a start in the past would pass over `group_wait`.
-        starts = min(delivery.told.since, now_ms - 1_000)
+        starts = min(delivery.reference.since, now_ms - 1_000)
         link = self.wording.link(delivery.alert.session_id)
         document: dict[str, object] = {
             "labels": _labels(delivery, level),
@@ -108,7 +108,7 @@ def _labels(delivery: Delivery, level: Level) -> Mapping[str, str]:
         "severity": _SEVERITY[level],
         "session_id": printable(alert.session_id, _LABEL),
         "agent_id": printable(alert.agent_id, _LABEL),
-        "rule": printable(delivery.told.rule, _LABEL),
+        "rule": printable(delivery.reference.rule, _LABEL),
         "episode_id": alert.episode_id or "",
     }
     return {name: value for name, value in labels.items() if value}

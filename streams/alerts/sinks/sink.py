@@ -113,7 +113,7 @@ class Delivery(NamedTuple):
 
     step: DeliveryStep
     alert: Alert
-    told: EpisodeReference
+    reference: EpisodeReference
 
     @property
     def id(self) -> str:

@@ -151,8 +151,8 @@ def ended_tables(part: SourceRows) -> Iterator[TextTable]:
     if part.solved + part.failed:
         yield TextTable("Solved and failed sessions", _ENDED, [_ended(row) for row in part.rows])
     if part.rewarded:
-        told = [(row.detector, row.right_to_stop) for row in part.rows if row.right_to_stop is not None]
-        yield TextTable("Right to stop at the first alarm", _REWARDED, [_right(*each) for each in told])
+        judged = [(row.detector, row.right_to_stop) for row in part.rows if row.right_to_stop is not None]
+        yield TextTable("Right to stop at the first alarm", _REWARDED, [_right(*each) for each in judged])
 
 
 def _tables(title: str, rows: list[tuple[str, StuckScores]]) -> Iterator[TextTable]:

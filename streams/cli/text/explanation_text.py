@@ -37,14 +37,14 @@ def act(value: DecisionLog) -> str:
         action.get("tool_input"),
     )
     words = " ".join([printable(text, 60) for text in about if text])
-    told = [f"{words} {action['status']}" + (f": {printable(result, 60)}" if result else "")]
+    parts = [f"{words} {action['status']}" + (f": {printable(result, 60)}" if result else "")]
     if action.get("kind") and action.get("tool_call"):
-        told.append(f"kind {printable(action['kind'], 40)}")
+        parts.append(f"kind {printable(action['kind'], 40)}")
     if action.get("content_hash"):
-        told.append(f"content {printable(action['content_hash'], 20)}")
-    told += [f"{name} “{printable(text, 60)}”" for name, text in value.get("cognition", {}).items() if text]
-    told += [f"{name} {json.dumps(number)}" for name, number in value.get("state_delta", {}).items()]
-    return ", ".join(told)
+        parts.append(f"content {printable(action['content_hash'], 20)}")
+    parts += [f"{name} “{printable(text, 60)}”" for name, text in value.get("cognition", {}).items() if text]
+    parts += [f"{name} {json.dumps(number)}" for name, number in value.get("state_delta", {}).items()]
+    return ", ".join(parts)
 
 
 def lines(witness: Witness) -> Iterator[str]:
@@ -54,10 +54,10 @@ def lines(witness: Witness) -> Iterator[str]:
         yield "…"
         yield from _numbered(witness, range(witness.records, witness.records + 1))
         return
-    told = list(_numbered(witness, range(1, witness.records + 1)))
-    if len(told) > _LINES:
-        told[_BEGINNING:-1] = ["…"]
-    yield from told
+    parts = list(_numbered(witness, range(1, witness.records + 1)))
+    if len(parts) > _LINES:
+        parts[_BEGINNING:-1] = ["…"]
+    yield from parts
 
 
 def _numbered(witness: Witness, numbers: range) -> Iterator[str]:

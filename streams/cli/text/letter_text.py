@@ -96,9 +96,9 @@ def counts(reasons: Counter[str]) -> str:
     >>> counts(Counter(key=2, future=1))
     '3 dead letters: future 1, key 2'
     """
-    told = ", ".join(f"{reason} {each:,}" for reason, each in sorted(reasons.items()))
+    counted = ", ".join(f"{reason} {each:,}" for reason, each in sorted(reasons.items()))
     number = reasons.total()
-    return f"{count(number, 'dead letter')}{': ' if told else ''}{told}"
+    return f"{count(number, 'dead letter')}{': ' if counted else ''}{counted}"
 
 
 def hexdump(content: bytes) -> Iterator[str]:

@@ -86,21 +86,21 @@ class Writer:
                 future.set_exception(error)
 
     def _until_taken(self, work: Work) -> int:
-        told = False
+        logged = False
         while True:
             try:
                 return self._transaction(work)
             except sqlite3.OperationalError as error:
                 if not may_pass(error) or self._closing.is_set():
                     raise
-                if not told:
+                if not logged:
                     log.warning(
                         "The archive cannot be written (%s): check the space on its disk. It is tried again "
                         "every %.0f s, and the board works meanwhile.",
                         error,
                         _PAUSE_SECONDS,
                     )
-                    told = True
+                    logged = True
                 self._closing.wait(_PAUSE_SECONDS)
 
     def _transaction(self, work: Work) -> int:

@@ -152,7 +152,7 @@ def besides(about: Attention) -> list[Content]:
     """Return what else was found, newest first; what was found again and again stands there once."""
     own = about.episode.episode_id if about.episode else None
     episodes = (row for row in about.case.episodes.values() if row.episode_id != own)
-    told = [
+    levels = [
         *((row.seen_ts, str(row.level), row) for row in episodes),
         *(
             (row.ts, row.level or "", row)
@@ -161,7 +161,7 @@ def besides(about: Attention) -> list[Content]:
         ),
     ]
     distinct: dict[str, Content] = {}
-    for at, level, row in sorted(told, key=lambda each: -each[0]):
+    for at, level, row in sorted(levels, key=lambda each: -each[0]):
         what = _found(row)
         distinct.setdefault(what, {"at": at, "level": level, "what": what})
         if len(distinct) == MOST_BESIDES:

@@ -58,11 +58,11 @@ def _followed(rows: tuple[VersionRow, ...]) -> tuple[PolicyVersion, ...]:
     found: list[PolicyVersion] = []
     policy = Policy()
     for row in rows:
-        told = document_of(row, policy.version)
-        if isinstance(told, str):
-            found.append(PolicyVersion(row, policy, told))
+        parsed = document_of(row, policy.version)
+        if isinstance(parsed, str):
+            found.append(PolicyVersion(row, policy, parsed))
             continue
-        version, document = told
+        version, document = parsed
         after, problems = read(document, version)
         policy = policy if problems else after
         found.append(PolicyVersion(row, policy, " ".join(problems)))
@@ -285,9 +285,11 @@ def _outcome(decided: Decided, events: Iterable[Fields]) -> PauseOutcome:
             course.append(event)
             if event["phase"] == _RECOVERED:
                 break  # an episode that is reopened counts its records and tokens from there
-    told = [{"tokens_since_onset": decided.tokens, "cost_since_onset": decided.cost}]
-    told += [{name: each[name] for name in ("tokens_since_onset", "cost_since_onset")} for each in course]
-    less = counterfactual([{**each, "tokens_since_onset": each["tokens_since_onset"] or 0} for each in told])
+    courses = [{"tokens_since_onset": decided.tokens, "cost_since_onset": decided.cost}]
+    courses += [{name: each[name] for name in ("tokens_since_onset", "cost_since_onset")} for each in course]
+    less = counterfactual(
+        [{**each, "tokens_since_onset": each["tokens_since_onset"] or 0} for each in courses]
+    )
     records = max(0, course[-1]["records"] - decided.records) if course else 0
     return PauseOutcome(decided, _fate(course, records), records, max(0, less.tokens), less.cost)
 
@@ -407,7 +409,7 @@ class Deciding:
         self._waiting: asyncio.Queue[tuple[Stored, Fields]] = asyncio.Queue(_MOST_WAITING)
         self._written: dict[str, None] = {}
 
-    def told(self, record: Stored, fields: Fields) -> None:
+    def on_alert(self, record: Stored, fields: Fields) -> None:
         """Take an alert that was folded, if it is young. One that comes when too many wait is left out."""
         if not self._is_young(record):
             return

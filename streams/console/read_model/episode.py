@@ -245,8 +245,8 @@ def merged_findings(one: FindingRow, other: FindingRow) -> FindingRow:
         places.add(*each)
     first = min((body["first"] for body in bodies), key=_first_order)
     lowest = min(body["lowest"] for body in bodies)
-    told = orjson.loads(newest.body)["newest"]
-    body = {"first": first, "newest": told, "lowest": lowest, "count": len(places)}
+    body_of_newest = orjson.loads(newest.body)["newest"]
+    body = {"first": first, "newest": body_of_newest, "lowest": lowest, "count": len(places)}
     return newest._replace(body=_text(body), offsets=places.stored())
 
 

@@ -19,14 +19,14 @@ EVENTS: Final = "events"
 
 def version_of(topic: str, source: StoredSource, fields: Fields | None) -> VersionRow:
     """Return a record of a topic of documents as a row; without fields it is a tombstone or unreadable."""
-    told = fields or {}
-    changed = told.get("changed")
+    document = fields or {}
+    changed = document.get("changed")
     who: Fields = changed if isinstance(changed, dict) else {}
     return VersionRow(
         topic=topic,
         offset=source.offset,
         ts=source.timestamp,
-        version=_number(told.get("version")) or 0,
+        version=_number(document.get("version")) or 0,
         at=_number(who.get("at")),
         by=_words(who.get("by")),
         why=_words(who.get("why")),

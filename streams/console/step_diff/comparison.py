@@ -69,7 +69,7 @@ def twin(steps: Sequence[RecordStep], number: int) -> dict[str, Any] | None:
         return None
     now, then = Decision.of(step.partition, step.offset, _known(step)), Decision.of(0, 0, _known(earlier))
     call, called = _call(step), _call(earlier)
-    result, told = now.result_text, then.result_text
+    result, former = now.result_text, then.result_text
     return {
         "n": step.number,
         "twin": earlier.number,
@@ -81,11 +81,11 @@ def twin(steps: Sequence[RecordStep], number: int) -> dict[str, Any] | None:
                 "equal": (then.tool_call, canonical(called)) == (now.tool_call, canonical(call)),
                 "tools": [then.tool_call, now.tool_call],
             },
-            _part("Result", told, result, normalise_result(told), normalise_result(result), marked=True),
+            _part("Result", former, result, normalise_result(former), normalise_result(result), marked=True),
         ],
         "similarity": {
             "call": round(jaccard(tokens(canonical(called)), tokens(canonical(call))), 4),
-            "result": round(jaccard(tokens(normalise_result(told)), tokens(normalise_result(result))), 4),
+            "result": round(jaccard(tokens(normalise_result(former)), tokens(normalise_result(result))), 4),
         },
     }
 
@@ -160,14 +160,14 @@ def _known(step: RecordStep) -> dict[str, Any]:
     return {name: value for name, value in step.record.items() if name != "eddy"}
 
 
-def evidence(told: Explanation, standing: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def evidence(explained: Explanation, standing: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return the rules that fired with their evidence, the course of the episodes, and the newest scores.
 
     Args:
-        told: What `eddy explain` gathers of the session.
+        explained: What `eddy explain` gathers of the session.
         standing: Where the session stands, None if that is not known.
     """
-    newest = told.newest.enriched["eddy"] if told.newest is not None else {}
+    newest = explained.newest.enriched["eddy"] if explained.newest is not None else {}
     return {
         "firings": [
             {
@@ -178,9 +178,9 @@ def evidence(told: Explanation, standing: Mapping[str, Any] | None = None) -> di
                 "last": each.last,
                 "times": each.times,
             }
-            for each in told.firings.values()
+            for each in explained.firings.values()
         ],
-        "course": [_turn(fields) for fields in told.course],
+        "course": [_turn(fields) for fields in explained.course],
         "reached": fired_now(standing["rules"]) if standing and not standing["ended"] else [],
         "near": near_misses(standing["rules"]) if standing and not standing["ended"] else [],
         "summaries": [{"name": name, "text": text} for name, text in summaries(newest)] if newest else [],

@@ -121,8 +121,8 @@ def _belongs(step: RecordStep, fields: Fields) -> bool:
         return False
     # The newest event may be some records old; those after it say themselves whose they are.
     verdict = step.record["eddy"].get("verdict") or {}
-    is_told = fields["first_offset"] <= step.offset <= fields["last_offset"]
-    if not is_told and verdict.get("episode_id") != fields["episode_id"]:
+    is_in_events = fields["first_offset"] <= step.offset <= fields["last_offset"]
+    if not is_in_events and verdict.get("episode_id") != fields["episode_id"]:
         return False
     if fields["rule"] in _BY_SIGNATURE:
         return signature_of(step) in fields["signatures"]

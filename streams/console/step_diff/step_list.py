@@ -92,21 +92,21 @@ def lens(steps: Sequence[RecordStep], *, folded: bool) -> StepDiff:
         steps: Those of one session, oldest first.
         folded: Whether rounds between the first and the newest of an episode become one entry.
     """
-    named, told = letters(steps), episodes(steps)
+    named, shown = letters(steps), episodes(steps)
     place = {
-        number: (each, index) for each in told for index, turn in enumerate(each.rounds) for number in turn
+        number: (each, index) for each in shown for index, turn in enumerate(each.rounds) for number in turn
     }
-    hidden = _hidden(told) if folded else {}
+    hidden = _hidden(shown) if folded else {}
     return StepDiff(
         tuple(_entries(steps, named, place, hidden)),
-        tuple(_round(each) for each in told),
+        tuple(_round(each) for each in shown),
     )
 
 
-def _hidden(told: Sequence[ShownEpisode]) -> dict[int, FoldedRounds]:
+def _hidden(shown: Sequence[ShownEpisode]) -> dict[int, FoldedRounds]:
     """Return of each step that is not shown the fold that it is in."""
     found: dict[int, FoldedRounds] = {}
-    for each in told:
+    for each in shown:
         if len(each.rounds) <= _SHOWN_ROUNDS:
             continue
         first, last = each.rounds[1][0], each.rounds[-2][-1]

@@ -71,7 +71,7 @@ def _routes(backtests: Backtests, console: Console) -> Sequence[web.RouteDef]:
                 "There is no such backtest: this console was started again, or ran twenty others since. Run "
                 "it again from /settings/propose."
             )
-        return console.answer(request, "settings_backtest.html.j2", "settings", _told(found))
+        return console.answer(request, "settings_backtest.html.j2", "settings", _content(found))
 
     return [web.get("/settings/backtest", shown)]
 
@@ -94,7 +94,7 @@ async def _live(
 
 
 def _parts(console: Console, found: BacktestJob, who: Identity) -> PageView:
-    content, page = console.redaction.applied(_told(found), who.role), "backtest_parts.html.j2"
+    content, page = console.redaction.applied(_content(found), who.role), "backtest_parts.html.j2"
     return PageView(
         parts={
             "back": console.pages.fragment(page, "back", content["backtest"], content["typed"]),
@@ -103,7 +103,7 @@ def _parts(console: Console, found: BacktestJob, who: Identity) -> PageView:
     )
 
 
-def _told(found: BacktestJob) -> dict[str, Any]:
+def _content(found: BacktestJob) -> dict[str, Any]:
     return {
         "backtest": {
             "id": found.id,

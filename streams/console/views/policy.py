@@ -81,13 +81,13 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
             "text": orjson.dumps(
                 document(policy) if versions else EXAMPLE, option=orjson.OPT_INDENT_2
             ).decode(),
-            "newest": next((_told(each) for each in reversed(versions) if not each.ignored), None),
+            "newest": next((_version_row(each) for each in reversed(versions) if not each.ignored), None),
             "breakers": open_breakers(known, policy.version),
             "scores": [each._asdict() for each in scores(known, found)],
             "in_vain": [_shown(each) for each in found if each.fate is Fate.RECOVERED][:MOST_SHOWN],
             "outcomes": [_shown(each) for each in found[:MOST_SHOWN]],
             "decisions": len(found),
-            "versions": [_told(each) for each in reversed(versions)],
+            "versions": [_version_row(each) for each in reversed(versions)],
         }
         return console.answer(request, "policy.html.j2", "policy", content)
 
@@ -177,7 +177,7 @@ async def _events(board: LiveBoard, known: Sequence[Decided]) -> dict[str, list[
     return found
 
 
-def _told(version: PolicyVersion) -> dict[str, Any]:
+def _version_row(version: PolicyVersion) -> dict[str, Any]:
     row, policy = version.row, version.after
     return {
         "version": row.version,

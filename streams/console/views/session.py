@@ -94,9 +94,9 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
                 content |= _scores(console, query, found)
             case "evidence":
                 standing = await console.board.standing(session_id)
-                told = explanation(session_id, found.steps)
+                explained = explanation(session_id, found.steps)
                 content["evidence"] = {
-                    **toned(evidence(told, standing.fields)),
+                    **toned(evidence(explained, standing.fields)),
                     "rounds": lens(found.steps, folded=False).rounds,
                     "missing": standing.missing,
                     "partition": found.steps[-1].partition if found.steps else None,

@@ -55,8 +55,8 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
         versions = board_of(console).versions
         content = {
             **_heading(versions),
-            "versions": [_told(each, versions.in_force) for each in reversed(versions.history)],
-            "trials": [_told(each, versions.in_force) for each in reversed(versions.trials)],
+            "versions": [_version_row(each, versions.in_force) for each in reversed(versions.history)],
+            "trials": [_version_row(each, versions.in_force) for each in reversed(versions.trials)],
         }
         return console.answer(request, "settings_history.html.j2", "settings", content)
 
@@ -171,7 +171,7 @@ def _who(version: Version) -> dict[str, Any]:
     }
 
 
-def _told(version: Version, in_force: DetectionSettings) -> dict[str, Any]:
+def _version_row(version: Version, in_force: DetectionSettings) -> dict[str, Any]:
     after = version.after
     return {
         **_who(version),
@@ -227,10 +227,10 @@ def _trial(board: LiveBoard, tried: DetectionSettings) -> dict[str, Any]:
 
 
 def _differences(body: str) -> list[str]:
-    told = orjson.loads(body).get("differences") or []
+    listed = orjson.loads(body).get("differences") or []
     return [
         f"{each['field'].replace('_', ' ')}: {each['live'] or 'none'} → {each['shadow'] or 'none'}"
-        for each in told
+        for each in listed
     ]
 
 

@@ -224,8 +224,8 @@ class Decision(_Accepted):
         """The words of intent, tool, arguments and result text together (specification 5.4)."""
         # What is told has most of the words, so it is taken as a whole, behind what only was said.
         said, room = self._said
-        told = {} if self.result_text is None else words(self.result_text[:room])
-        return Marks.of([*[word for word in said if word not in told], *told])
+        answered = {} if self.result_text is None else words(self.result_text[:room])
+        return Marks.of([*[word for word in said if word not in answered], *answered])
 
     @property
     def spoken_words(self) -> dict[str, None]:

@@ -40,8 +40,8 @@ class Unreadable(NamedTuple):
     ``key``, ``value`` and ``headers`` are those of the message as far as they can be read. ``raw`` says what
     ``value`` is instead. ``batch_bytes`` is the size of a batch that holds too much to be unpacked, else 0.
 
-    A batch may claim millions of offsets, so not each is worth a dead letter: one that is not ``told`` has
-    none, and the last one before them stands for all of them to the offset ``last``.
+    A batch may claim millions of offsets, so not each is worth a dead letter: without ``is_logged``
+    one has none, and the last one before them stands for all of them to the offset ``last``.
     """
 
     offset: int
@@ -52,7 +52,7 @@ class Unreadable(NamedTuple):
     headers: Sequence[tuple[str, bytes | None]] = ()
     raw: RawKind | None = None
     batch_bytes: int = 0
-    told: bool = True
+    is_logged: bool = True
     last: int | None = None
 
 

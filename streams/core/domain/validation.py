@@ -309,9 +309,9 @@ def explained(problems: Sequence[str], record: Record, settings: GeneralSettings
     >>> explained(["action.status"], record, GeneralSettings())
     'action.status: text of 4 characters is not one of failure, pending, skipped, success'
     """
-    told = "; ".join(_sentence(path, record, settings) for path in problems[:_MOST])
+    sentences = "; ".join(_sentence(path, record, settings) for path in problems[:_MOST])
     more = len(problems) - _MOST
-    return told if more <= 0 else f"{told}; and {more} more {'field' if more == 1 else 'fields'}"
+    return sentences if more <= 0 else f"{sentences}; and {more} more {'field' if more == 1 else 'fields'}"
 
 
 def _sentence(path: str, record: Record, settings: GeneralSettings) -> str:

@@ -114,13 +114,13 @@ def _sides(
 
 
 def _stuck_change(stuck: Sides[Evaluated], free: Sides[Evaluated], detector: str) -> StuckChange:
-    def told(each: Evaluated) -> StuckReport:
+    def report(each: Evaluated) -> StuckReport:
         if each.label.stuck is None:
             raise ValueError(f"{each.label.session_id} is not labelled")
         return StuckReport(each.label.stuck, each.watch)
 
-    found = stuck.of(lambda each: seen(told(each), lambda watch: watch.positions(detector)))
-    false = free.of(lambda each: free_counts(told(each), lambda watch: watch.positions(detector)))
+    found = stuck.of(lambda each: seen(report(each), lambda watch: watch.positions(detector)))
+    false = free.of(lambda each: free_counts(report(each), lambda watch: watch.positions(detector)))
     counts = found.of(stuck_counts)
     waits = found.of(lambda each: None if each.wait is None else each.wait.records)
     every = Sides([*counts.ours, *false.ours], [*counts.theirs, *false.theirs])

@@ -205,7 +205,7 @@ def _part(
 ) -> SourceRows:
     labelled = [(watch, label.repetitions) for label, watch in sessions if label.repetitions is not None]
     looping = [len(marked) >= least for _, marked in labelled]
-    told = StuckSessions(
+    by_label = StuckSessions(
         [StuckReport(label.stuck, watch) for label, watch in sessions if label.stuck is not None]
     )
     every = SessionGroup([each.watch for each in sessions])
@@ -223,8 +223,8 @@ def _part(
         live = detector in LIVE
         return DetectorRow(
             detector,
-            told.scores(lambda watch: watch.positions(detector)) if live else None,
-            _by_rule(told, detector) if live else {},
+            by_label.scores(lambda watch: watch.positions(detector)) if live else None,
+            _by_rule(by_label, detector) if live else {},
             solved.rate(detector),
             failed.rate(detector),
             failed.spared(detector) if live else None,
@@ -252,9 +252,9 @@ def _part(
         source,
         len(sessions),
         sum(each.watch.records for each in sessions),
-        len(told.stuck),
-        len(told.free),
-        told.disputed,
+        len(by_label.stuck),
+        len(by_label.free),
+        by_label.disputed,
         len(solved.watches),
         len(failed.watches),
         sum(bool(watch.tokens) for watch in failed.watches),
@@ -275,10 +275,12 @@ def _right_to_stop(
     return right_to_stop((rewards, min(positions)) for rewards, positions in raised if positions)
 
 
-def _by_rule(told: StuckSessions, detector: str) -> dict[str, StuckScores]:
+def _by_rule(by_label: StuckSessions, detector: str) -> dict[str, StuckScores]:
     """Score each rule of a detector that has several."""
-    rules = sorted({rule for each in (*told.stuck, *told.free) for rule in each.watch.raised[detector]})
-    return {rule: told.scores(_of_rule(detector, rule)) for rule in rules} if len(rules) > 1 else {}
+    rules = sorted(
+        {rule for each in (*by_label.stuck, *by_label.free) for rule in each.watch.raised[detector]}
+    )
+    return {rule: by_label.scores(_of_rule(detector, rule)) for rule in rules} if len(rules) > 1 else {}
 
 
 def _of_rule(detector: str, rule: str) -> Callable[[DetectorWatch], AbstractSet[int]]:

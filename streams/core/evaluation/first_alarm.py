@@ -152,17 +152,17 @@ def right_to_stop(sessions: Iterable[tuple[Sequence[float | None], int]]) -> Rig
     >>> found.right, found.wrong, found.unknown, found.share.value, found.no_new_best.value
     (1, 1, 1, 0.5, 1.0)
     """
-    right = best = told = unknown = 0
+    right = best = judged = unknown = 0
     for rewards, alarm in sessions:
         now, later = rewards[alarm], _known(rewards[alarm + 1 :])
         if now is None or (not later and alarm + 1 < len(rewards)):
             unknown += 1
             continue
-        told += 1
+        judged += 1
         highest = max(later, default=now)
         right += highest <= now
         best += highest <= max(_known(rewards[: alarm + 1]))
-    return RightToStop(right, told - right, unknown, proportion(right, told), proportion(best, told))
+    return RightToStop(right, judged - right, unknown, proportion(right, judged), proportion(best, judged))
 
 
 def _known(rewards: Sequence[float | None]) -> list[float]:

@@ -89,8 +89,8 @@ def _position(line: Mapping[str, Any], field: str) -> int:
 
 def _stretches(line: Mapping[str, Any]) -> Iterator[Stretch]:
     readers = line.get("readers")
-    told = [line, *readers] if isinstance(readers, list) else [line]
-    for each in told:
+    labels = [line, *readers] if isinstance(readers, list) else [line]
+    for each in labels:
         intervals = each.get("intervals") if isinstance(each, Mapping) else None
         for stretch in intervals if isinstance(intervals, list) else ():
             if not (isinstance(stretch, list) and len(stretch) == 2 and all(map(_is_position, stretch))):

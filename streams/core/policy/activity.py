@@ -107,10 +107,10 @@ def follow(
         activity = Activity(seen, *activity[1:])
     for finding in findings:
         if finding.kind is _EPISODE:
-            told = finding.fields
-            if told["phase"] == "opened":
-                activity = activity._replace(waste=_beginning(activity, told, decision, states))
-            activity = _episode(activity, told, agent, changes)
+            episode = finding.fields
+            if episode["phase"] == "opened":
+                activity = activity._replace(waste=_beginning(activity, episode, decision, states))
+            activity = _episode(activity, episode, agent, changes)
     return activity
 
 
@@ -193,36 +193,36 @@ def _see(seen: Mapping[str, int], keys: Sequence[str], bucket: int, changes: Cha
 
 
 def _beginning(
-    activity: Activity, told: Mapping[str, Any], decision: Decision, states: Mapping[str, Sequence[Any]]
+    activity: Activity, episode: Mapping[str, Any], decision: Decision, states: Mapping[str, Sequence[Any]]
 ) -> list[Any]:
     """Return the waste with the onset of the episode that opens with this record."""
     verdict: Any = states["verdict"]
-    _, _, *told_before = activity.waste or _NO_WASTE
-    onset = _whole(verdict.tokens) - _whole(told["tokens_since_onset"])
-    cost, session_cost = told["cost_since_onset"], decision.cumulative_cost
+    _, _, *wasted_before = activity.waste or _NO_WASTE
+    onset = _whole(verdict.tokens) - _whole(episode["tokens_since_onset"])
+    cost, session_cost = episode["cost_since_onset"], decision.cumulative_cost
     onset_cost = None if cost is None or session_cost is None else _units(session_cost) - _units(cost)
-    return [onset, onset_cost, *told_before]
+    return [onset, onset_cost, *wasted_before]
 
 
-def _episode(activity: Activity, told: Mapping[str, Any], agent: str, changes: Changes) -> Activity:
+def _episode(activity: Activity, episode: Mapping[str, Any], agent: str, changes: Changes) -> Activity:
     """Take note of an event of an episode of the session's newest record."""
     seen, bucket, looping, waste, counted = activity
-    recovered = told["phase"] == "recovered"
-    if told["level"] != _LOOP or (recovered and not looping):
+    recovered = episode["phase"] == "recovered"
+    if episode["level"] != _LOOP or (recovered and not looping):
         return activity
     if not looping:
-        looping = _entered(told, agent)
+        looping = _entered(episode, agent)
         _loop(looping, bucket, 1, changes)
-        if told["episode_id"] not in counted:
-            counted = [*counted, told["episode_id"]][-MOST_COUNTED:]
+        if episode["episode_id"] not in counted:
+            counted = [*counted, episode["episode_id"]][-MOST_COUNTED:]
             _add(looping, "episodes", bucket, 1, changes)
     onset, onset_cost, before, before_cost = waste or _NO_WASTE
-    now, now_cost = onset + _whole(told["tokens_since_onset"]), before_cost
+    now, now_cost = onset + _whole(episode["tokens_since_onset"]), before_cost
     _add(looping, "tokens", bucket, now - max(onset, before), changes)
-    if told["cost_since_onset"] is not None:
+    if episode["cost_since_onset"] is not None:
         if onset_cost is None:
             onset_cost = before_cost
-        now_cost = onset_cost + _units(told["cost_since_onset"])
+        now_cost = onset_cost + _units(episode["cost_since_onset"])
         _add(looping, "cost", bucket, now_cost - max(onset_cost, before_cost), changes)
     waste = [onset, onset_cost, max(before, now), max(before_cost, now_cost)]
     if recovered:
@@ -231,9 +231,9 @@ def _episode(activity: Activity, told: Mapping[str, Any], agent: str, changes: C
     return Activity(seen, bucket, looping, waste, counted)
 
 
-def _entered(told: Mapping[str, Any], agent: str) -> list[Sequence[str]]:
-    tools = dict.fromkeys(_tool(name) for name in told["tools"][:MOST_EVIDENCE] if name)
-    return [[agent, *tools], [*dict.fromkeys(told["signatures"][:MOST_EVIDENCE])]]
+def _entered(episode: Mapping[str, Any], agent: str) -> list[Sequence[str]]:
+    tools = dict.fromkeys(_tool(name) for name in episode["tools"][:MOST_EVIDENCE] if name)
+    return [[agent, *tools], [*dict.fromkeys(episode["signatures"][:MOST_EVIDENCE])]]
 
 
 def _add(looping: Sequence[Sequence[str]], series: str, bucket: int, n: int, changes: Changes) -> None:

@@ -74,8 +74,8 @@ def difference(a: Outcome, b: Outcome) -> Difference | None:
     True
     """
     shown_a, shown_b = _shown(a), _shown(b)
-    told_a, told_b = _told(a), _told(b)
-    if shown_a == shown_b and told_a == told_b:
+    events_a, events_b = _published(a), _published(b)
+    if shown_a == shown_b and events_a == events_b:
         return None
     # If only one side scored a record, the other shows no more than that it did not.
     fields = tuple(
@@ -87,8 +87,8 @@ def difference(a: Outcome, b: Outcome) -> Difference | None:
     )
     return Difference(
         fields,
-        tuple([each for each in told_a if each not in told_b]),
-        tuple([each for each in told_b if each not in told_a]),
+        tuple([each for each in events_a if each not in events_b]),
+        tuple([each for each in events_b if each not in events_a]),
     )
 
 
@@ -129,7 +129,7 @@ def _text(value: float | bool | None) -> str | None:
             return repr(value)
 
 
-def _told(outcome: Outcome) -> tuple[PublishedEvent, ...]:
+def _published(outcome: Outcome) -> tuple[PublishedEvent, ...]:
     if not isinstance(outcome, Scored) or not outcome.events:
         return ()
     return tuple(

@@ -152,9 +152,9 @@ def follow_handovers(
     worked = state.worked or _breaks(decision)
     if handover is None:
         return Handovers(state.known, worked, state.is_open, tokens), ()
-    told = Marks.of(islice(words(handover.text), MOST_WORDS)) if handover.text else Marks()
-    is_known = _is_known(told, state.known)
-    after = Handovers(_with(state.known, told), worked, state.is_open, tokens)
+    message = Marks.of(islice(words(handover.text), MOST_WORDS)) if handover.text else Marks()
+    is_known = _is_known(message, state.known)
+    after = Handovers(_with(state.known, message), worked, state.is_open, tokens)
     if not is_known and not (worked and state.is_open):
         return after, ()
     handed = _contributions(handover, decision, settings, known=is_known, worked=worked, tokens=round(tokens))
@@ -264,15 +264,15 @@ def _first(arguments: Mapping[str, object], names: Sequence[str]) -> str:
     return ""
 
 
-def _is_known(told: Marks, known: str) -> bool:
-    if not told or not known:
+def _is_known(message: Marks, known: str) -> bool:
+    if not message or not known:
         return False
-    return 2 * len(Marks(known).set.intersection(one_by_one(told))) >= len(told) // WIDTH
+    return 2 * len(Marks(known).set.intersection(one_by_one(message))) >= len(message) // WIDTH
 
 
-def _with(known: str, told: Marks) -> str:
+def _with(known: str, message: Marks) -> str:
     """Return the marks with those of one more text as the newest, without the oldest of too many."""
-    return (Marks(known).without(told) + told)[-WIDTH * MOST_REMEMBERED :]
+    return (Marks(known).without(message) + message)[-WIDTH * MOST_REMEMBERED :]
 
 
 def _restored(stored: Sequence[object] | None) -> Handovers:

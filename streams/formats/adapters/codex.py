@@ -189,8 +189,8 @@ class Codex(LogAdapter):
             turn = None if refused is None else UserTurn(refused)
         if item.get("success") is False and status == "success":
             status = "failure"
-        told = None if text is None else output.text
-        yield from conversation.answer(call_id, told, at, status, user_turn=turn)
+        result = None if text is None else output.text
+        yield from conversation.answer(call_id, result, at, status, user_turn=turn)
 
     def _of_the_provider(
         self, conversation: Conversation, kind: str, item: dict[str, Any], call_id: str | None, at: int
@@ -205,8 +205,8 @@ class Codex(LogAdapter):
         yield from conversation.call(call_id, name, arguments, at=at, round_id=self._round(call_id))
         status = "failure" if item.get("status") == "failed" else "success"
         image = item.get("result") if kind == "image_generation_call" else None
-        told = media_text("image", image) if isinstance(image, str) and image else None
-        yield from conversation.answer(call_id, told, at, status)
+        result = media_text("image", image) if isinstance(image, str) and image else None
+        yield from conversation.answer(call_id, result, at, status)
 
     def _round(self, call_id: str) -> str:
         """Return the round of a call: the first call of its response. A result ends the response."""

@@ -123,9 +123,9 @@ class QwenCode(LogAdapter):
     def _answer(
         self, conversation: Conversation, line: dict[str, Any], answer: dict[str, Any], response: Any, at: int
     ) -> Found:
-        told = line.get("toolCallResult")
-        told = told if isinstance(told, dict) else {}
-        call_id = text_or_none(answer.get("id")) or text_or_none(told.get("callId"))
+        outcome = line.get("toolCallResult")
+        outcome = outcome if isinstance(outcome, dict) else {}
+        call_id = text_or_none(answer.get("id")) or text_or_none(outcome.get("callId"))
         if call_id is None:
             name = answer.get("name")
             call_id = next((each for each, call in conversation.calls.items() if call.name == name), "")
@@ -138,7 +138,7 @@ class QwenCode(LogAdapter):
                 text, status = block_text(response), "success"
         if isinstance(response, dict) and "error" in response:
             status = "failure"
-        status = _STATUS.get(str(told.get("status")), status)
+        status = _STATUS.get(str(outcome.get("status")), status)
         turn = UserTurn.REFUSAL if status == "skipped" else None
         yield from conversation.answer(call_id, text, at, status, user_turn=turn)
 

@@ -45,18 +45,18 @@ class Redating:
     Args:
         producer: A producer that is not started yet.
         clock_ms: The time, ms since 1970.
-        told: Told the topic and how many records of it get another timestamp.
+        report: Told the topic and how many records of it get another timestamp.
     """
 
     def __init__(
         self,
         producer: AIOKafkaProducer,
         clock_ms: Callable[[], int] = now_ms,
-        told: Callable[[str, int], None] = lambda _topic, _records: None,
+        report: Callable[[str, int], None] = lambda _topic, _records: None,
     ) -> None:
         self._sender: Any = producer._sender
         self._clock_ms = clock_ms
-        self._told = told
+        self._report = report
         self._warned: set[str] = set()
         self._refused: WeakKeyDictionary[MessageBatch, int] = WeakKeyDictionary()
         self._sender._send_produce_req = self.send
@@ -86,7 +86,7 @@ class Redating:
         topic, count = batch.tp.topic, len(refused) or batch.record_count
         batch._builder._buffer = redated(bytes(batch.get_data_buffer()), timestamp, refused)
         if attempt == 1:
-            self._told(topic, count)
+            self._report(topic, count)
             self._warn(topic)
         return True
 

@@ -101,7 +101,7 @@ def lost(
             last=last if offset == end < last else None,
         )
     for offset in range(end + 1, last + 1):
-        yield Unreadable(offset, timestamp, detail, batch_bytes=batch_bytes, told=False)
+        yield Unreadable(offset, timestamp, detail, batch_bytes=batch_bytes, is_logged=False)
 
 
 def _record(frame: Frame, body: memoryview, number: int, following: int) -> Salvaged | Unreadable | None:

@@ -324,19 +324,19 @@ def group_checks(name: str, group: GroupOffsets, partitions: Partitions) -> Iter
             )
     lags = {each: max(0, end - committed.get(each, begin)) for each, (begin, end, _) in partitions.items()}
     lag = sum(lags.values())
-    told = f"{name}: {count(lag, 'record')} behind"
+    detail = f"{name}: {count(lag, 'record')} behind"
     if lag:
         (topic, number), most = max(lags.items(), key=lambda item: item[1])
-        told += f", {most:,} of them in {topic}[{number}]"
+        detail += f", {most:,} of them in {topic}[{number}]"
     if group.members is None:
-        yield ok("group", f"{told}; these brokers do not report its members")
+        yield ok("group", f"{detail}; these brokers do not report its members")
     elif group.members == 0:
         advice = (
             "Start one with `eddy worker`. If workers have another EDDY_APPLICATION_ID, set it here, too."
         )
-        yield warn("group", f"{told}; no worker runs", advice)
+        yield warn("group", f"{detail}; no worker runs", advice)
     else:
-        yield ok("group", f"{told}; {count(group.members, 'worker')}, {group.state}")
+        yield ok("group", f"{detail}; {count(group.members, 'worker')}, {group.state}")
 
 
 def age_checks(

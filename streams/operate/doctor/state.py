@@ -80,11 +80,11 @@ def database_checks(found: list[Database], now: float | None = None) -> Iterator
     holders = sorted({database.held_by for database in found if database.held_by is not None})
     usable = [each.found.written_at for each in found if isinstance(each.found, StoreInspection)]
     age = max(0.0, (time.time() if now is None else now) - max(usable, default=0.0))
-    told = f"{len(usable)} of {len(found)} databases can be read, last written {span(age)} ago"
+    detail = f"{len(usable)} of {len(found)} databases can be read, last written {span(age)} ago"
     if holders:
-        told += f"; open in process {', '.join(str(pid or '?') for pid in holders)}"
+        detail += f"; open in process {', '.join(str(pid or '?') for pid in holders)}"
     if usable:
-        yield ok(name, told)
+        yield ok(name, detail)
 
 
 def _problems(name: str, database: Database) -> Iterator[Check]:

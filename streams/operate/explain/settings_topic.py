@@ -82,8 +82,8 @@ def next_document(
     if warnings:
         problems = "; ".join(f"{warning.setting}: {warning.problem}" for warning in warnings)
         raise ConfigurationError(f"Not changed: {problems}. `eddy config list` shows what is in force.")
-    told = {**changed, "settings": sorted(differing(before, resolved))}
-    document = {"version": version, "changed": told, **to_document(resolved)}
+    change = {**changed, "settings": sorted(differing(before, resolved))}
+    document = {"version": version, "changed": change, **to_document(resolved)}
     if (size := len(orjson.dumps(document))) > LARGEST_DOCUMENT:
         raise ConfigurationError(
             f"Not changed: all settings together would have {size} bytes and may have {LARGEST_DOCUMENT}; "

@@ -292,7 +292,7 @@ class Bridge:
 
     def _set_aside_unreadable(self, run: Run, message: Unreadable, bridged: Bridged) -> None:
         reason = unreadable_reason(message)
-        if not message.told:
+        if not message.is_logged:
             bridged.dead_lettered[reason] += 1  # another letter represents it
             return
         source = LetterSource(run.topic, run.partition, message.offset, message.headers)

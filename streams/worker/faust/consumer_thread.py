@@ -82,7 +82,7 @@ class RunConsumerThread(AIOKafkaConsumerThread):
         self._asked_at: dict[TopicPartition, float] = {}
         self._pacing: Pacing | None = None
         #: Whether the log has it that commits time out, until one does not.
-        self._told_of_commits = False
+        self._logged_commits = False
         #: The positions after the last fetch.
         self.read_to: dict[TP, int] = {}
         super().__init__(*args, **kwargs)
@@ -258,8 +258,8 @@ class RunConsumerThread(AIOKafkaConsumerThread):
             # aiokafka tries for ever while no coordinator answers; a drain must end.
             await asyncio.wait_for(consumer.commit(wanted), self.app.conf.broker_request_timeout)
         except TimeoutError:
-            if not self._told_of_commits:
-                self._told_of_commits = True
+            if not self._logged_commits:
+                self._logged_commits = True
                 log.warning("A commit timed out: no group coordinator answers. The worker tries again.")
             return False
         except (CommitFailedError, IllegalStateError) as error:
@@ -269,5 +269,5 @@ class RunConsumerThread(AIOKafkaConsumerThread):
             log.exception("A commit failed.")
             await self.crash(error)
             return False
-        self._told_of_commits = False
+        self._logged_commits = False
         return True

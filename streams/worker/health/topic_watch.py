@@ -54,7 +54,7 @@ class TopicWatch(Service):
         self._ids: dict[str, str | None] = {}
         self._missing_since: dict[str, float] = {}
         #: Whether the log says that no broker answers, until one does.
-        self._told = False
+        self._logged = False
         super().__init__(**kwargs)
 
     @property
@@ -107,11 +107,11 @@ class TopicWatch(Service):
         try:
             found = await self._ask()
         except InfrastructureError as error:
-            if not self._told:  # what has to be read or written tells it better, if it lasts
+            if not self._logged:  # what has to be read or written tells it better, if it lasts
                 self.log.warning("%s", error)
-            self._told = True
+            self._logged = True
             return
-        self._told = False
+        self._logged = False
         if known is self._ids:
             self.compare(found, time.monotonic())
 

@@ -331,7 +331,7 @@ async def _catch_up(
     progress: RestoreProgress | None,
 ) -> int:
     loop, tp, read = asyncio.get_running_loop(), part.tp, 0
-    moved_at, told = loop.time(), False
+    moved_at, warned = loop.time(), False
     while not await _at_end(consumer, part, end):
         fetched = await consumer.getmany(tp, timeout_ms=_POLL_MS)
         if batches := fetched.get(tp):
@@ -340,8 +340,8 @@ async def _catch_up(
             moved_at = loop.time()
             if progress is not None:
                 progress.advance(part.next - before)
-        elif not told and loop.time() - moved_at > _PATIENCE_SECONDS:
-            told = True
+        elif not warned and loop.time() - moved_at > _PATIENCE_SECONDS:
+            warned = True
             log.warning(
                 "Restoring %s[%s] waits at offset %s for %s: a transaction that a dead producer left open "
                 "ends with its timeout, or the leader does not answer.",

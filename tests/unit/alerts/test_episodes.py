@@ -58,7 +58,7 @@ def test_an_end_without_a_beginning_is_told_all_the_same() -> None:
 def test_what_is_told_of_an_episode_keeps_its_first_rule_and_remembers_the_level_before() -> None:
     *_, last = folded(alert(level="WARNING"), alert("escalated", 7, rule="R2", timestamp=NOW_MS + 9))
     assert last is not None
-    assert last.told == EpisodeReference(NOW_MS, "R1", Level.WARNING)
+    assert last.reference == EpisodeReference(NOW_MS, "R1", Level.WARNING)
 
 
 def test_an_event_without_an_episode_stands_alone() -> None:

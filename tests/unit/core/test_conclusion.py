@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from streams.core.conclusion import is_told, node_after, node_finding
+from streams.core.conclusion import is_emitted, node_after, node_finding
 from streams.core.domain.level import Level, NodeState
 from streams.core.domain.settings.general import NodeStateSource
 from tests.stream import Stream, block, decision_log
@@ -124,7 +124,7 @@ def test_a_record_the_source_did_not_look_at_changes_nothing(
 def test_a_change_is_told_and_on_request_trouble_that_lasts(
     node: NodeState, before: NodeState, every_record: bool, told: bool
 ) -> None:
-    assert is_told(node, before, every_record) is told
+    assert is_emitted(node, before, every_record) is told
 
 
 def test_what_is_told_of_a_node() -> None:

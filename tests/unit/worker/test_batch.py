@@ -289,7 +289,7 @@ def test_what_no_client_reads_is_set_aside_among_the_others_in_their_order() -> 
         Unreadable(1, 5, "a header", b"k", b"v", (("own", None),)),
         Unreadable(3, 5, "a batch", value=b"raw", raw=RawKind.BATCH),
         Unreadable(4, 5, "too large", batch_bytes=77, last=5),
-        Unreadable(5, 5, "too large", batch_bytes=77, told=False),
+        Unreadable(5, 5, "too large", batch_bytes=77, is_logged=False),
     ]
     bad = [Stored(0, offset, 5, b"k", b"bad", ()) for offset in (0, 2)]
     messages: list[Stored | Unreadable] = sorted([*unreadable, *bad], key=lambda message: message.offset)

@@ -256,9 +256,9 @@ class Drift(Detector[DriftState, DriftSettings]):
         findings: tuple[Finding, ...] = ()
         if level != before:
             findings = (_response(block, before, contributions(signals, settings.signal_weights)),)
-        told = decision.result_digest
-        told = None if told is None else told[:COMPARED]
-        state = DriftState(goal, best, latest, told, stuck, overalls, level)
+        shown = decision.result_digest
+        shown = None if shown is None else shown[:COMPARED]
+        state = DriftState(goal, best, latest, shown, stuck, overalls, level)
         return state, block, findings
 
     def most_bytes(self, settings: DriftSettings) -> int:

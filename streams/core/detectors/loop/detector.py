@@ -73,7 +73,7 @@ def advance(state: LoopState, decision: Decision, window: int) -> LoopState:
     """
     size, signature, equal, action, action_before, alternating, _, result, stuck = state
     newest, signed = decision.call_digest[:COMPARED], decision.signature[:COMPARED]
-    told = decision.result_digest
+    shown = decision.result_digest
     if newest == action or size == 0:
         alternating = 1
     elif newest == action_before:
@@ -88,7 +88,7 @@ def advance(state: LoopState, decision: Decision, window: int) -> LoopState:
         action,
         alternating,
         str(decision.step_marks),
-        None if told is None else told[:COMPARED],
+        None if shown is None else shown[:COMPARED],
         stuck + 1 if decision.is_without_progress(result) else 0,
     )
 

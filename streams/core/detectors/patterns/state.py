@@ -81,8 +81,8 @@ def version(tool: str | None, target: str, content_hash: str | None) -> str:
 
 def version_of_kept(tool: str | None, target: str, content_hash: str | None) -> str:
     """Return the version of texts that are bounded already, as earlier versions of Eddy kept them."""
-    told = _NO_TOOL if tool is None else mark(tool)
-    return mark(target) + told + ("" if content_hash is None else mark(content_hash))
+    tool_mark = _NO_TOOL if tool is None else mark(tool)
+    return mark(target) + tool_mark + ("" if content_hash is None else mark(content_hash))
 
 
 def contents(versions: Versions, places: str) -> Mapping[str, str]:

@@ -175,8 +175,8 @@ class Repeat(Detector[RepeatState, RepeatSettings]):
         if type(ring) is str:
             return RepeatState(*stored)
         short = [None if each is None else _signature(*each) for each in signatures]
-        told = [each if len(each) == 1 else _signature(*each) for each in emitted]
-        return RepeatState(short, as_letters(ring), run_length, told)
+        kept = [each if len(each) == 1 else _signature(*each) for each in emitted]
+        return RepeatState(short, as_letters(ring), run_length, kept)
 
     def observe(
         self,
@@ -195,7 +195,7 @@ class Repeat(Detector[RepeatState, RepeatSettings]):
         run_length = run_length + 1 if ring[-1] == newest else 1
         if emitted and settings.repeat_dedup is RepeatDedup.rearm:
             ringing = [_mark(each) for each in signatures if each is not None]
-            emitted = [told for told in emitted if told in ringing]
+            emitted = [kept for kept in emitted if kept in ringing]
 
         # The ring ends with the run, so the run is what its tail has in common, as far as the ring goes.
         repeat_count = min(run_length, len(ring))

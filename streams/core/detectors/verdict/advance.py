@@ -133,7 +133,7 @@ def _remembered(state: VerdictState, seen: SeenStep, past: Past, step: VerdictSt
     return {
         "newest_place": (decision.offset, decision.timestamp),
         "past": past.with_the_record(decision, newest),
-        "told": remembered(state.told, news),
+        "known_words": remembered(state.known_words, news),
         "heard": hearing(state.heard, seen.mark) if seen.mark and not seen.heard else state.heard,
         "content_hash": None if content_hash is None else bounded_hash(content_hash),
         "failures": failures,

@@ -135,7 +135,7 @@ def step_of(
         return _STEPS[kind]._replace(refers_to=past.offset_of(past.called_at, state.newest_offset))
     if failing or (seen.failure is not None and not seen.moved):
         return _failed(state, seen, past)
-    return _told(state, seen, past)
+    return _by_answer(state, seen, past)
 
 
 def has_progressed(state: VerdictState, decision: Decision) -> bool:
@@ -228,7 +228,7 @@ def _failed(state: VerdictState, seen: SeenStep, past: Past) -> VerdictStep:
     return _STEPS[StepKind.NEW_ERROR_ACTING if seen.act is Act.ACTS else StepKind.NEW_ERROR]
 
 
-def _told(state: VerdictState, seen: SeenStep, past: Past) -> VerdictStep:
+def _by_answer(state: VerdictState, seen: SeenStep, past: Past) -> VerdictStep:
     """Return what a call is that none of the records made, by what came of it."""
     news, text = seen.news, seen.decision.result_text or ""
     if seen.moved:
@@ -252,7 +252,7 @@ def _little(state: VerdictState, seen: SeenStep) -> StepKind:
     """Return what a step is that tells nothing new of its own."""
     if seen.act is Act.IDLES and state.idle >= IDLE_FREE:
         return StepKind.IDLE
-    if asks_in_vain(seen) and state.told and state.in_vain >= NOTHING_FREE:
+    if asks_in_vain(seen) and state.known_words and state.in_vain >= NOTHING_FREE:
         return StepKind.NOTHING_FOUND
     if seen.is_acknowledged:
         return StepKind.ACTED
@@ -265,7 +265,7 @@ def asks_in_vain(seen: SeenStep) -> bool:
 
 
 def _as_before(state: VerdictState, kind: StepKind, past: Past) -> VerdictStep:
-    at = past.told_at()
+    at = past.heard_at()
     return (
         _STEPS[kind] if at < 0 else _STEPS[kind]._replace(refers_to=past.offset_of(at, state.newest_offset))
     )

@@ -301,13 +301,13 @@ def begins_anew(decision: Decision) -> bool:
 
 
 def _seen(state: VerdictState, decision: Decision, settings: VerdictSettings) -> SeenStep:
-    news = news_of(decision, state.told)
-    told = heard_mark(decision, news) if decision.result else ""
-    heard = bool(told) and was_heard(state.heard, told)
+    news = news_of(decision, state.known_words)
+    mark = heard_mark(decision, news) if decision.result else ""
+    heard = bool(mark) and was_heard(state.heard, mark)
     pause = decision.timestamp - state.newest_place[1] if state.newest_place else 0
     writes = decision.kind == "tool" and tool_class(decision.tool or "", settings) is ToolClass.write
     act, failure = act_of(decision, settings), failure_in(decision, settings)
-    return SeenStep(decision, act, news, told, heard, failure, pause, has_progressed(state, decision), writes)
+    return SeenStep(decision, act, news, mark, heard, failure, pause, has_progressed(state, decision), writes)
 
 
 def _with_its_round(

@@ -60,12 +60,12 @@ class News(NamedTuple):
         return self.size > LONG
 
 
-def news_of(decision: Decision, told: str) -> News:
+def news_of(decision: Decision, known_words: str) -> News:
     """Return what a step tells: what it adds (`streams.core.domain.text.added`), and what of it is fresh.
 
     Args:
         decision: the record of the step.
-        told: the words that were told before, as `remembered` gives them.
+        known_words: the words of earlier results, as `remembered` gives them.
 
     >>> action = {
     ...     "status": "success",
@@ -78,19 +78,23 @@ def news_of(decision: Decision, told: str) -> News:
     1
     """
     added = decision.added
-    fresh = [each for each in added.sample if each not in told or not _stands_in(told, each, SHORT_MARK)]
+    fresh = [
+        each
+        for each in added.sample
+        if each not in known_words or not _stands_in(known_words, each, SHORT_MARK)
+    ]
     return News(*added, fresh)
 
 
-def remembered(told: str, news: News) -> str:
+def remembered(known_words: str, news: News) -> str:
     """Return the words that were told, the newest last, with those of an answer added.
 
     >>> remembered("abc", News("word", 1, [], ["xyz"], ["xyz"]))
     'abcxyz'
     """
     if not news.fresh:
-        return told
-    return (told + "".join(news.fresh))[-SHORT_MARK * MOST_TOLD :]
+        return known_words
+    return (known_words + "".join(news.fresh))[-SHORT_MARK * MOST_TOLD :]
 
 
 def heard_mark(decision: Decision, news: News) -> str:
@@ -105,13 +109,13 @@ def heard_mark(decision: Decision, news: News) -> str:
     return (digest(f"{decision.tool}\0{failing}\0{''.join(news.sample)}{more}") or "")[:HEARD_MARK]
 
 
-def was_heard(heard: str, told: str) -> bool:
+def was_heard(heard: str, mark: str) -> bool:
     """Tell whether one of the marks was remembered.
 
     >>> was_heard("123456abcdef", "abcdef"), was_heard("123456abcdef", "3456ab")
     (True, False)
     """
-    return _stands_in(heard, told, HEARD_MARK)
+    return _stands_in(heard, mark, HEARD_MARK)
 
 
 def _stands_in(marks: str, mark: str, width: int) -> bool:
@@ -122,6 +126,6 @@ def _stands_in(marks: str, mark: str, width: int) -> bool:
     return at >= 0
 
 
-def hearing(heard: str, told: str) -> str:
+def hearing(heard: str, mark: str) -> str:
     """Return the marks of what was told, the newest last, with one more."""
-    return heard if was_heard(heard, told) else (heard + told)[-HEARD_MARK * MOST_HEARD :]
+    return heard if was_heard(heard, mark) else (heard + mark)[-HEARD_MARK * MOST_HEARD :]

@@ -74,13 +74,13 @@ class Past(NamedTuple):
         if start < 0:
             start = len(text)
         tool, result = decision.tool or "", decision.result_digest
-        told = _salt_of(tool) if len(tool) <= _LONGEST_REMEMBERED else _salt(tool)
+        key = _salt_of(tool) if len(tool) <= _LONGEST_REMEMBERED else _salt(tool)
         if result is not None:
-            told ^= int(result[:_HEX], 16)
+            key ^= int(result[:_HEX], 16)
         if decision.status == "failure":
-            told ^= _FAILED
+            key ^= _FAILED
         # Nine bytes are twelve digits: both marks at once.
-        marks = b2a_base64(bytes.fromhex(f"{told:09x}{decision.call_digest[:_HEX]}"), newline=False).decode()
+        marks = b2a_base64(bytes.fromhex(f"{key:09x}{decision.call_digest[:_HEX]}"), newline=False).decode()
         outcome, call = marks[:_MARK], marks[_MARK:]
         found = text.find(call, start)
         # By chance, a mark may stand where two others meet.
@@ -95,7 +95,7 @@ class Past(NamedTuple):
         """Whether there is nothing to compare with."""
         return self.start >= len(self.text) or not self.text[self.start :].strip(",")
 
-    def told_at(self) -> int:
+    def heard_at(self) -> int:
         """Return where the newest record of the tool with the same result begins, below 0 without one."""
         return self.text.find(f",{self.outcome}", self.start)
 

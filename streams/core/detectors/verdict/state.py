@@ -43,7 +43,7 @@ class VerdictState(NamedTuple):
         waiting: R9, looks since the agent began to wait, in the form of a `Streak` from one on; its last
             field
             says whether the newest record is one.
-        told: words that were told, as `streams.core.detectors.verdict.news` remembers them.
+        known_words: words of earlier results, as `streams.core.detectors.verdict.news` remembers them.
         heard: marks of what tools told, as there.
         acknowledged: whether the newest record is an action that was only acknowledged, and may come again.
         content_hash: of the newest judged record, bounded.
@@ -78,7 +78,7 @@ class VerdictState(NamedTuple):
     trail: str = ""
     circle: Circle = ()
     waiting: Streak = ()
-    told: str = ""
+    known_words: str = ""
     heard: str = ""
     acknowledged: bool = False
     content_hash: str | None = None

@@ -88,12 +88,12 @@ def _identical(
 
 def _same(status: str, maker: RecordMaker) -> Make:
     """Do one thing again and again."""
-    told = {"error": _ERROR} if status == _FAILURE else {"tool_output_summary": _RESULT}
+    answer = {"error": _ERROR} if status == _FAILURE else {"tool_output_summary": _RESULT}
     # A step without a tool has no policy: what it does is what it intends.
     tool = maker.tool_name(policies={None})
     if tool is None:
-        return lambda number: maker.record(number, {"status": status, **told}, intent="think it over")
-    action = {"status": status, "tool_call": tool, "tool_input": '{"q":"price list"}', **told}
+        return lambda number: maker.record(number, {"status": status, **answer}, intent="think it over")
+    action = {"status": status, "tool_call": tool, "tool_input": '{"q":"price list"}', **answer}
     return lambda number: maker.record(number, action)
 
 

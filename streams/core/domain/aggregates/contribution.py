@@ -178,14 +178,14 @@ class Changes:
         made = []
         for key in {**self._counts, **self._chains}:
             counts = {
-                series: told
+                series: kept
                 for series, buckets in self._counts.get(key, {}).items()
-                if (told := _without_zeros(buckets))
+                if (kept := _without_zeros(buckets))
             }
             chains = {
-                bucket: told
+                bucket: kept
                 for bucket, signatures in self._chains.get(key, {}).items()
-                if (told := _without_zeros(signatures))
+                if (kept := _without_zeros(signatures))
             }
             if counts or chains:
                 made.append(Contribution(key, partition, offset, at, counts, chains))

@@ -147,7 +147,7 @@ class ExchangeSide(NamedTuple):
 
     Attributes:
         partition, agent, peer, tool, trace, root: of its newest hand-over, as `Handed` has them.
-        told: rank of the highest level that was alerted for the session.
+        alerted: rank of the highest level that was alerted for the session.
         turns: its newest hand-overs, in their order in the partition.
     """
 
@@ -157,7 +157,7 @@ class ExchangeSide(NamedTuple):
     tool: str
     trace: str
     root: str
-    told: int
+    alerted: int
     turns: tuple[ExchangeTurn, ...]
 
     @property
@@ -225,7 +225,7 @@ class Exchange(NamedTuple):
             del sides[min(sides, key=lambda name: (sides[name].newest, name))]
         alerts = _alerts(sides, handed) if session_id in sides else []
         for alert in alerts:
-            sides[alert.session_id] = sides[alert.session_id]._replace(told=alert.level.rank)
+            sides[alert.session_id] = sides[alert.session_id]._replace(alerted=alert.level.rank)
         return Exchange({**self.positions, handed.partition: handed.offset}, sides), alerts
 
 
@@ -326,13 +326,13 @@ def _side(
     tool: str,
     trace: str,
     root: str,
-    told: int,
+    alerted: int,
     turns: Sequence[Sequence[Any]],
 ) -> ExchangeSide:
-    if not (turns and is_place(partition) and is_place(told)):
+    if not (turns and is_place(partition) and is_place(alerted)):
         raise ValueError("not a session of an exchange")
     texts = _text(agent), _text(peer), _text(tool), _text(trace), _text(root)
-    return ExchangeSide(partition, *texts, told, tuple([_turn(*turn) for turn in turns]))
+    return ExchangeSide(partition, *texts, alerted, tuple([_turn(*turn) for turn in turns]))
 
 
 def _with_turn(before: ExchangeSide | None, handed: Handed) -> ExchangeSide:
@@ -345,7 +345,7 @@ def _with_turn(before: ExchangeSide | None, handed: Handed) -> ExchangeSide:
         handed.tool,
         handed.trace,
         handed.root,
-        0 if before is None else before.told,
+        0 if before is None else before.alerted,
         (*turns, turn),
     )
 
@@ -369,10 +369,10 @@ def _alerts(sides: Mapping[str, ExchangeSide], handed: Handed) -> list[HandoverA
     alerts = []
     for own, facing, at in ((name, other, 0), (other, name, 1)):
         side = sides[own]
-        if level.rank > side.told:
+        if level.rank > side.alerted:
             other_agent = sides[facing].agent or side.peer
-            told = own, side.partition, side.agent, facing, other_agent, level, count, tools
-            alerts.append(HandoverAlert(*told, rounds.first[at], rounds.last[at]))
+            alerted = own, side.partition, side.agent, facing, other_agent, level, count, tools
+            alerts.append(HandoverAlert(*alerted, rounds.first[at], rounds.last[at]))
     return alerts
 
 

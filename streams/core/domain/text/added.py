@@ -48,16 +48,16 @@ def added(tool: str | None, arguments: str, intent: str | None, result: str | No
     >>> added("edit", "a.py", None, "a.py: 3 ok")
     Added(text='ok', size=1, numbers=['3'], sample=['c@z'])
     """
-    told = words((result or "")[:HEARD_CHARACTERS])
+    answered = words((result or "")[:HEARD_CHARACTERS])
     numbers: list[str] = []
     if tool:
         own = words(arguments[:OWN_CHARACTERS])
-        found = [word for word in told if word not in own]
+        found = [word for word in answered if word not in own]
         digits = [word for word in found if word.isdecimal()]
         if digits and len(digits) * 3 <= len(found) * 2:
             found, numbers = [word for word in found if not word.isdecimal()], digits
     else:
-        found = [*{**words((intent or "")[:HEARD_CHARACTERS]), **told}]
+        found = [*{**words((intent or "")[:HEARD_CHARACTERS]), **answered}]
     sample = [each[:SHORT_MARK] for each in _compared(list(map(mark, found)))]
     return Added(" ".join(found), len(found), numbers, sample)
 

@@ -69,15 +69,15 @@ def stored(session_id: str, at: int = AT) -> Stored:
 async def test_neither_an_old_alert_nor_one_of_the_future_is_decided_on(age: int) -> None:
     async with deciding() as (found, desk, reading):
         reading.there.set()
-        found.told(stored("s-far", AT - age), fields("e-far"))
-        found.told(stored("s-now"), fields("e-now"))
+        found.on_alert(stored("s-far", AT - age), fields("e-far"))
+        found.on_alert(stored("s-now"), fields("e-now"))
         await desk.came.wait()
     assert [each.target for each in desk.records] == ["of e-now"]
 
 
 async def test_nothing_is_decided_before_it_is_known_what_was_decided_before() -> None:
     async with deciding() as (found, desk, reading):
-        found.told(stored("s-now"), fields("e-now"))
+        found.on_alert(stored("s-now"), fields("e-now"))
         for _ in range(20):
             await asyncio.sleep(0)
         assert desk.records == []
@@ -89,8 +89,8 @@ async def test_nothing_is_decided_before_it_is_known_what_was_decided_before() -
 async def test_an_alert_that_is_not_what_its_topic_promises_ends_nothing() -> None:
     async with deciding() as (found, desk, reading):
         reading.there.set()
-        found.told(stored("s-odd"), {"event_type": "loop_episode", "session_id": "s-odd"})
-        found.told(stored("s-now"), fields("e-now"))
+        found.on_alert(stored("s-odd"), {"event_type": "loop_episode", "session_id": "s-odd"})
+        found.on_alert(stored("s-now"), fields("e-now"))
         await desk.came.wait()
     assert [each.target for each in desk.records] == ["of e-now"]
 

@@ -114,7 +114,7 @@ def test_a_huge_number_of_headers_is_no_number_of_headers() -> None:
 
 def test_a_bounded_number_of_letters_stands_for_any_number_of_offsets() -> None:
     found = list(lost(5, 5 + MOST_LETTERS + 500, "?", 0, b"raw"))
-    told = [each for each in found if each.told]
+    told = [each for each in found if each.is_logged]
     assert [each.offset for each in found] == list(range(5, 5 + MOST_LETTERS + 501))
     assert len(told) == MOST_LETTERS
     assert (told[0].value, told[0].last) == (b"raw", None)

@@ -86,9 +86,9 @@ def test_what_a_tool_told_is_found_whatever_was_asked() -> None:
     one, other = decision(5, 0, "success", "a", "x"), decision(6, 0, "success", "b", "x")
     text = Past.of("", one, 9).with_the_record(one, None)
     past = Past.of(text, other, 9)
-    assert (past.called_at < 0, past.offset_of(past.told_at(), 5)) == (True, 5)
+    assert (past.called_at < 0, past.offset_of(past.heard_at(), 5)) == (True, 5)
     failed_so = decision(6, 0, "failure", "b", "x")
-    assert Past.of(text, failed_so, 9).told_at() < 0
+    assert Past.of(text, failed_so, 9).heard_at() < 0
 
 
 def test_a_mark_that_stands_where_two_others_meet_is_no_record() -> None:

@@ -83,7 +83,7 @@ def test_what_a_person_began_anew_keeps_numbers_and_the_open_episode() -> None:
     assert before.episode is not None
     assert state.episode[0] == before.episode[0]
     assert state.keys == before.keys
-    assert (state.run, state.stuck, state.told != before.told) == ((), (), True)
+    assert (state.run, state.stuck, state.known_words != before.known_words) == ((), (), True)
 
 
 def in_format(fields: int) -> list[Any]:
