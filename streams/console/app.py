@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import logging
+import resource
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from functools import lru_cache
@@ -150,8 +151,14 @@ def problem(
 Routes = Iterable[web.RouteDef]
 
 
-MOST_CONNECTIONS: Final = 200
-"""Open at the same time. One more ends the oldest one of the client that has most."""
+MOST_CONNECTIONS: Final = 2_000
+"""Guards, pages and requests at the same time. One more ends the oldest one of the client that has most."""
+
+#: A guard names each of its sessions, and the agent of each, in the line of a request.
+_LONGEST_LINE: Final = 256 * 1024
+
+#: Files that a console has open besides connections.
+_OTHER_FILES: Final = 256
 
 
 @asynccontextmanager
@@ -167,12 +174,17 @@ async def served(console: Console, beside: Routes = ()) -> AsyncIterator[str]:
     """
     settings = console.settings
     runner = web.AppRunner(
-        application(console, beside), access_log=None, logger=_requests_log, shutdown_timeout=1.0
+        application(console, beside),
+        access_log=None,
+        logger=_requests_log,
+        shutdown_timeout=1.0,
+        max_line_size=_LONGEST_LINE,
     )
     await runner.setup()
     assert runner.server is not None
     # No connection lasts longer than a login.
-    connections = Connections(runner.server, life_s=LIFE_MS / 1000, most=MOST_CONNECTIONS)
+    most = min(MOST_CONNECTIONS, _files(MOST_CONNECTIONS + _OTHER_FILES) - _OTHER_FILES)
+    connections = Connections(runner.server, life_s=LIFE_MS / 1000, most=most)
     listener: asyncio.Server | None = None
     try:
         try:
@@ -191,6 +203,16 @@ async def served(console: Console, beside: Routes = ()) -> AsyncIterator[str]:
             listener.close()
         connections.close()
         await runner.cleanup()
+
+
+def _files(wanted: int) -> int:
+    """Let the process have so many files open if the system permits, and return how many it may have."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return wanted
+    most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    return most
 
 
 def _is_of_ours(record: logging.LogRecord) -> bool:

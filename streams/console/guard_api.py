@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import orjson
 from aiohttp import web
@@ -36,34 +36,13 @@ _MOST_POSTED: Final = 10_000
 """Sessions of which it is remembered what was posted."""
 
 _BEAT_S: Final = 10.0
+_PHASES: Final = 16
 _CONTROL: Final = (Topic.SESSION_COMMANDS, Topic.SESSION_COMMAND_ACKS)
-
-
-class Commanded(Protocol):
-    """What the door needs of what the console has read."""
-
-    def is_complete(self) -> bool:
-        """Tell whether every command that may be in force is known."""
-
-    def silent_ms(self) -> int | None:
-        """Return for how long brokers have not answered about commands, ms; None if they do."""
-
-    def agent_of(self, session_id: str) -> str | None:
-        """Return the agent of a session, None if that is not known."""
-
-    def commands(self, session_id: str, agent_id: str | None) -> Sequence[CommandRow]:
-        """Return the commands that count for a session that begins, and the holds that concern it."""
-
-    def given(self, session_id: str) -> Sequence[str]:
-        """Return the commands that a guard of the session has applied."""
-
-    def listening(self, wake: Callable[[], None]) -> Any:
-        """Call back whenever something was read, for as long as a block lasts."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadCommands:
-    """`Commanded`, of the read model."""
+    """What the console has read of commands and of who obeys them."""
 
     model: ReadModel
     feed: TopicFollower
@@ -99,6 +78,15 @@ class ReadCommands:
         acks = () if case is None else case.acks.values()
         return [each.command_id for each in acks if each.status == "applied"]
 
+    def since(self, count: int) -> Collection[str] | None:
+        """Return the sessions that got a command since there were so many, None if it may be any session."""
+        return self.model.command_log.since(count)
+
+    @property
+    def count(self) -> int:
+        """How many commands were read so far."""
+        return self.model.command_log.count
+
     @contextmanager
     def listening(self, wake: Callable[[], None]) -> Iterator[None]:
         """Call back whenever the feed has folded something."""
@@ -125,7 +113,9 @@ class GuardApi:
         key: `EDDY_COMMAND_KEY`: guards reject a command without its signature. None lets them obey every one.
     """
 
-    def __init__(self, commanded: Commanded, publisher: CommandPublisher, key: bytes | None = None) -> None:
+    def __init__(
+        self, commanded: ReadCommands, publisher: CommandPublisher, key: bytes | None = None
+    ) -> None:
         self.commanded = commanded
         self.publisher = publisher
         self._key = key
@@ -198,7 +188,8 @@ def routes(console: Console, door: GuardApi) -> Sequence[web.RouteDef]:
         await response.prepare(request)
         door.streams += 1
         try:
-            await _follow(console, request, response, door, watched)
+            with suppress(ConnectionError):  # a guard that ends does not say so
+                await _follow(console, request, response, door, watched)
         finally:
             door.streams -= 1
         return response
@@ -229,25 +220,36 @@ async def _follow(
     is_current = False
     woken = asyncio.Event()
     time = asyncio.get_running_loop().time
-    beat_at = time() + _BEAT_S
+    # Streams that begin together are not looked through together.
+    beat_at = time() + _BEAT_S * (1 + door.streams % _PHASES) / _PHASES
+    # Which agent's holds concern them is known once they have written something.
+    unnamed = [each.session_id for each in watched if each.agent_id is None]
+    looked: tuple[object, ...] = ()
+    read = 0
     with door.commanded.listening(woken.set):
         while True:
             woken.clear()
             agent = console.access.agent(request)
-            if agent is None or not all(door.may(agent, each) for each in watched):
+            if agent is None or door.commanded.silent_ms() is not None:
                 return
-            if door.commanded.silent_ms() is not None:
+            is_due = time() >= beat_at
+            before, looked = looked, (agent, [door.commanded.agent_of(each) for each in unnamed])
+            fresh = None if is_due or before != looked else door.commanded.since(read)
+            concerned = watched if fresh is None else [each for each in watched if each.session_id in fresh]
+            if concerned and not all(door.may(agent, each) for each in watched):
                 return
             frames = b""
             if is_current:
-                frames = door.news(watched, sent, is_live=True)
+                read = door.commanded.count
+                frames = door.news(concerned, sent, is_live=True)
             elif door.commanded.is_complete():
+                read = door.commanded.count
                 for each in watched:
                     for command_id in sorted(door.given(each.session_id)):
                         frames += frame("given", {"session_id": each.session_id, "command_id": command_id})
                 frames += door.news(watched, sent, is_live=False) + frame("current", {})
                 is_current = True
-            if not frames and time() >= beat_at:
+            if not frames and is_due:
                 frames = frame("beat", {})
             if frames:
                 await response.write(frames)

@@ -25,7 +25,7 @@ from streams.core.errors import EddyError
 log = logging.getLogger(__name__)
 
 TICK_S: Final = 0.5
-MOST_CONNECTIONS: Final = 200
+MOST_PAGES: Final = 500
 MOST_VIEWS: Final = 16
 _SILENT_S: Final = 15.0
 _STUCK_S: Final = 30.0
@@ -165,10 +165,10 @@ class LiveStreams:
             self.ticks += 1
             spent = loop.time() - began
             self.slowest_s = max(self.slowest_s, spent)
-            await asyncio.sleep(max(0.05, TICK_S - spent))
+            await asyncio.sleep(max(TICK_S - spent, spent))  # at most half of the time is for the streams
 
     async def _listen(self, request: web.Request) -> web.StreamResponse:
-        if len(self._connections) >= MOST_CONNECTIONS:
+        if len(self._connections) >= MOST_PAGES:
             raise web.HTTPServiceUnavailable(text="Too many browsers listen. Close some pages.")
         views = list(dict.fromkeys(request.query.getall("view", [])))[:MOST_VIEWS]
         response = web.StreamResponse(
@@ -232,6 +232,7 @@ class LiveStreams:
             key = (address, connection.who._replace(name="", binding=""))
             if key not in computed:
                 view = await self._compute(address, connection.who)
+                await asyncio.sleep(0)  # many pages keep no request waiting
                 computed[key] = None if view is None else Shown.of(view)
             shown = computed[key]
             if shown is not None and (changed := sent.difference(shown)):

@@ -52,6 +52,15 @@ def test_a_row_comes_by_itself(context: BrowserContext) -> None:
     assert page.evaluate("window.same"), "the page was loaded again"
 
 
+def test_ages_are_right_where_the_clock_of_the_browser_is_an_hour_ahead(context: BrowserContext) -> None:
+    context.add_init_script("const now = Date.now; Date.now = () => now() + 3_600_000;")
+    page = context.new_page()
+    page.goto("/sessions")
+    ages = page.locator("time[data-how=ago]")
+    ages.first.wait_for()
+    assert [age for age in ages.all_inner_texts() if " h ago" in age] == []
+
+
 def test_what_is_typed_and_what_is_open_stay_while_rows_change(board: Page) -> None:
     field = board.locator("input[type=search]")
     field.fill("agent:cod")

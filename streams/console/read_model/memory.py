@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, Final
 
 from streams.console.read_model import control, settings, triage
@@ -66,6 +68,38 @@ def hold_key(row: CommandRow) -> str:
     return "all" if row.scope == "all" else f"agent/{row.agent_id}"
 
 
+#: Commands of which it is remembered whom they reach.
+_MOST_COMMANDS: Final = 10_000
+
+
+class CommandLog:
+    """Whom the newest commands reach: who follows many sessions need not look at each again and again.
+
+    >>> log = CommandLog()
+    >>> seen = log.count
+    >>> log.add("s-17")
+    >>> log.since(seen), log.since(log.count)
+    ({'s-17'}, set())
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._newest: deque[str | None] = deque(maxlen=_MOST_COMMANDS)
+
+    def add(self, session_id: str | None) -> None:
+        """Take note of a command to a session, or of a hold."""
+        self.count += 1
+        self._newest.append(session_id)
+
+    def since(self, count: int) -> Collection[str] | None:
+        """Return the sessions that got a command since there were so many, None if it may be any session."""
+        fresh = self.count - count
+        if fresh > len(self._newest):
+            return None
+        sessions = set(islice(reversed(self._newest), fresh))
+        return None if None in sessions else {each for each in sessions if each is not None}
+
+
 class Memory:
     """Everything the console knows, as rows.
 
@@ -76,6 +110,7 @@ class Memory:
         differences: how often each field differed under each shadow version.
         changed: keys of the rows that changed since `drain`, by table; a key of what belongs to a session
             has the session before it.
+        command_log: whom the newest commands reach.
         newest_ts: Kafka's time of the newest record of a session, None before any.
     """
 
@@ -86,6 +121,7 @@ class Memory:
         self.differences: dict[tuple[int, str], settings.DifferenceCount] = {}
         self.changed: dict[RowTable, set[Any]] = {}
         self.newest_ts: int | None = None
+        self.command_log = CommandLog()
         self._recall = recall
         self._session_of: dict[str, str] = {}
         self._seen_sessions = self.changed[SESSION] = set()
@@ -135,6 +171,7 @@ class Memory:
                 self._session_of[row.episode_id] = session_id
             if isinstance(row, CommandRow):
                 self._seen_sessions.add(session_id)
+                self.command_log.add(session_id)
 
     def put_hold(self, row: CommandRow) -> None:
         """Merge a command of a hold."""
@@ -169,6 +206,7 @@ class Memory:
         known = held.get(row.command_id)
         held[row.command_id] = row if known is None else control.first_of(known, row)
         self._held_until[key] = watched_until(held.values())
+        self.command_log.add(None)
         self._touched.update(self.cases)
 
     def _touch_subject(self, subject: str) -> None:
@@ -234,6 +272,8 @@ class Memory:
                     case = self.cases[session_id] = Case(session_id)
                 case.put(row)
                 self._touched.add(session_id)
+                if isinstance(row, CommandRow):
+                    self.command_log.add(session_id)
                 if isinstance(row, EpisodeRow):
                     self._session_of[row.episode_id] = session_id
                 if isinstance(row, SessionRow) and row.last_ts is not None:

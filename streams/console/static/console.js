@@ -390,9 +390,12 @@ const WRITTEN = /** @type {Record<string, (at: number, now: number) => string>} 
   },
 });
 
+// Ages are told by the clock of the console: that of the browser may be wrong by hours.
+const ahead = Number(document.documentElement.dataset.now || Date.now()) - Date.now();
+
 /** @param {ParentNode} within */
 export function times(within = document) {
-  const now = Date.now();
+  const now = Date.now() + ahead;
   for (const time of within.querySelectorAll("time[data-how]")) {
     const at = Date.parse(time.getAttribute("datetime") ?? "");
     if (Number.isNaN(at)) continue;

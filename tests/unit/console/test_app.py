@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from streams.console.app import MOST_CONNECTIONS, served
+from streams.console import app
+from streams.console.app import served
 from streams.console.composition import console_on
 from streams.console.file_board import FileBoard
 from streams.core.detectors.settings import DetectionSettings
@@ -17,12 +18,16 @@ from tests.unit.console.auth.door_server import settings
 
 LIMIT_S = 60.0
 
+#: Connections that this console may have open.
+MOST = 150
+
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Connect = Callable[..., Awaitable[Connection]]
 
 
 @pytest.fixture
-async def address(tmp_path: Path) -> AsyncIterator[str]:
+async def address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[str]:
+    monkeypatch.setattr(app, "MOST_CONNECTIONS", MOST)
     board = FileBoard("run.jsonl", "run.jsonl", DetectionSettings())
     async with served(console_on(settings(tmp_path, console_port=0), board, lambda: 0)) as address:
         yield address
@@ -47,11 +52,11 @@ async def connect(address: str) -> AsyncIterator[Connect]:
 
 async def test_connections_that_send_nothing_keep_no_other_from_being_answered(connect: Connect) -> None:
     quiet, _ = await connect(b"GET", "127.0.0.2")
-    idle = [await connect(b"") for _ in range(2 * MOST_CONNECTIONS)]
+    idle = [await connect(b"") for _ in range(2 * MOST)]
     asking, _ = await connect(b"GET /login HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
     async with asyncio.timeout(LIMIT_S):
         assert (await asking.read(-1)).startswith(b"HTTP/1.1 200")
-        for reader, _ in idle[:MOST_CONNECTIONS]:
+        for reader, _ in idle[:MOST]:
             with suppress(ConnectionResetError):
                 await reader.read(-1)
     assert not quiet.at_eof()
@@ -60,7 +65,7 @@ async def test_connections_that_send_nothing_keep_no_other_from_being_answered(c
 
 @pytest.mark.parametrize(
     "sent",
-    [b"nonsense\r\n\r\n", b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\n\r\n"],
+    [b"nonsense\r\n\r\n", b"GET /" + b"a" * 300_000 + b" HTTP/1.1\r\n\r\n"],
     ids=["no HTTP", "long path"],
 )
 async def test_what_is_no_request_is_refused_without_a_word_in_the_log(
@@ -74,6 +79,15 @@ async def test_what_is_no_request_is_refused_without_a_word_in_the_log(
             answer = b""  # before all was sent
     assert answer[9:12] in (b"400", b"")
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+async def test_a_guard_may_name_a_thousand_sessions(connect: Connect) -> None:
+    names = b"&".join(b"session=%032d&agent=%032d" % (each, each) for each in range(1_000))
+    reader, _ = await connect(
+        b"GET /login?" + names + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    )
+    async with asyncio.timeout(LIMIT_S):
+        assert (await reader.read(-1)).startswith(b"HTTP/1.1 200")
 
 
 async def test_a_port_that_is_taken_says_which_setting_chooses_another(address: str, tmp_path: Path) -> None:
