@@ -39,7 +39,7 @@ demo: setup ## catch a looping agent session, with a broker of its own (ARGS="--
 # Few tests at a time are handed out, because those that take longest come first.
 # Where the environment forbids bytecode, each of these processes compiles every test module at each run.
 test: setup ## run every test, on the embedded broker (ARGS="-k name" for some)
-	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 4 --maxschedchunk 4 $(ARGS)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 6 --maxschedchunk 4 $(ARGS)
 
 test-home: setup ## run the tests of single modules where HOME is full of logs of agents
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m tests.full_home -n 4 -q tests/unit $(ARGS)

@@ -252,7 +252,7 @@ class EngineSettings(LivenessSettings):
     )
     data_dir: Path = Field(Path("eddy-data"), description="Local state. One worker's own, never shared.")
     session_cache: int = Field(
-        100_000, ge=1, description="Decoded sessions kept in memory at most, 1 to 3 kB each."
+        100_000, ge=1, description="Decoded sessions kept in memory at most, 3 to 8 kB each."
     )
     rocksdb_block_cache_bytes: int = Field(
         64 * MEBIBYTE, ge=MEBIBYTE, description="Size of the block cache that partitions share, in bytes."
