@@ -3,12 +3,14 @@
 import json
 import os
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams.alerts.sink_kinds import KINDS
 from streams.alerts.sinks.request import Outcome, SinkAnswer
 from streams.alerts.sinks.sink import Chat, Delivery, DeliveryStep, Digest, Sink
 from tests.unit.alerts.sinks.alerts import CASES, NOW_MS, SECRET, SECRETS, SINKS, alert, told
@@ -118,3 +120,10 @@ def test_a_rate_lets_something_through(name: str) -> None:
     assert SINKS[name].traits.per_second > 0
     assert SINKS[name].traits.burst >= 1
     assert SINKS[name].traits.resolves >= 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_documents_say_how_it_is_set_up(kind: str) -> None:
+    receivers = (Path(__file__).parents[2] / "docs" / "notify.md").read_text().partition("## Receivers")[2]
+    sections = re.split(r"\n#+ ", receivers.partition("\n## ")[0])
+    assert [each for each in sections if f"EDDY_NOTIFY_{kind.upper()}_" in each] != []
