@@ -10,18 +10,19 @@ from typing import Any, Final
 import orjson
 from eddy_client.protocol import OnTimeout
 
+from streams.console.archive.row_store import search
 from streams.console.board import Facts, FollowerReadings, Steps
 from streams.console.command_list import stages
 from streams.console.inbox import Query, SessionQuery, many, page, sessions, tabs
-from streams.console.inbox.session_list import NO_SESSION_MATCHES, session_row
+from streams.console.inbox.session_list import NO_SESSION_MATCHES, older_row, session_row
 from streams.console.interventions.deciding import WITHHELD, decided, in_force, open_breakers, policy_versions
 from streams.console.read_model.attention import Tab
 from streams.console.read_model.case import Case
 from streams.console.read_model.control import CommandState, ControlState
 from streams.console.read_model.episode import event_of
 from streams.console.read_model.model import ReadModel
-from streams.console.read_model.rows import AckRow, CommandRow, Row
-from streams.console.read_model.tables import RowTable
+from streams.console.read_model.rows import AckRow, CommandRow, Row, SessionRow
+from streams.console.read_model.tables import SESSION, RowTable, Value
 from streams.console.read_model.triage import subject_of
 from streams.console.session_facts import LoopCourse
 from streams.console.session_map import SessionMap
@@ -45,6 +46,9 @@ _TABS: Final = (
 )
 #: What people are shown, and guards are told, only as long as it is current.
 _PROMPT: Final = (Topic.SESSION_ALERTS, Topic.SESSION_COMMANDS, Topic.SESSION_COMMAND_ACKS)
+#: Sessions that are listed below those in memory.
+_MOST_OLDER: Final = 50
+
 _EMPTY: Final = {
     Tab.WATCHING: ("Nothing to watch", "No session is near a loop, or drifts far."),
     Tab.HANDLED: ("Nothing is handled", "Sessions that were acknowledged, snoozed or paused stand here."),
@@ -185,6 +189,27 @@ class LiveBoard:
             else "No session has been seen yet. Agents that send decision logs appear here.",
         }
 
+    async def older_sessions(self, query: Mapping[str, str], now: int) -> list[Mapping[str, Any]]:
+        """Return sessions that only the archive has, newest first; none where a state of now is asked for.
+
+        Raises:
+            ConfigurationError: as for `alerts`.
+        """
+        asked = SessionQuery.parse(_named(query))
+        words = asked.text.split()
+        if asked.level or asked.node or asked.after:
+            return []
+        rest, values = search(
+            words, asked.agent, asked.trace, now - self.model.live_ms, _MOST_OLDER, in_goals=asked.in_goals
+        )
+        rows = await self.archived(SESSION, rest, values)
+        return [
+            older_row(row)
+            for row in rows
+            if isinstance(row, SessionRow) and row.session_id not in self.model.cases
+            if asked.since_ms is None or (row.last_ts or 0) >= now - asked.since_ms
+        ]
+
     def session(self, session_id: str, now: int) -> Mapping[str, Any] | None:
         """Return what is known of a session beside its steps."""
         case = self.model.find(session_id)
@@ -251,7 +276,7 @@ class LiveBoard:
             self.feed.silent_ms(*_PROMPT),
         )
 
-    async def archived(self, table: RowTable, rest: str, values: Sequence[int]) -> list[Row]:
+    async def archived(self, table: RowTable, rest: str, values: Sequence[Value]) -> list[Row]:
         """Return rows of a table that may no longer be in memory."""
         return await self.feed.archive.select(table, rest, values)
 

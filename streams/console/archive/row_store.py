@@ -132,3 +132,30 @@ def restored(archive: RowStore, now: int, live_minutes: int, live_max: int) -> I
         marks = f"WHERE session_id IN ({', '.join('?' * len(part))})"
         for table in (tables.EPISODE, tables.FINDING, tables.COMMAND, tables.ACK, tables.GUARD):
             yield archive.rows(table, marks, part)
+
+
+def search(
+    words: Sequence[str], agent: str, trace: str, before: int, most: int, *, in_goals: bool
+) -> tuple[str, list[Value]]:
+    """Return what selects sessions that no list in memory has any more, newest first.
+
+    Args:
+        words: Each has to be in the id, the agent, the trace, the task or the goal; beyond ASCII as it is
+            written there.
+        agent: Pattern of the agent, such as ``coder-*``; empty for any.
+        trace: Id of the trace, empty for any.
+        before: When they were seen last, ms since 1970, at most.
+        most: Number of sessions.
+        in_goals: Whether goals are looked at.
+    """
+    names = ("session_id", "agent_id", "trace_id", "task_type", *(("goal",) if in_goals else ()))
+    has_word = " OR ".join(f'instr(lower("{name}"), ?)' for name in names)
+    tests, values = ['"last_ts" < ?'], list[Value]((before,))
+    for word in words:
+        tests.append(f"({has_word})")
+        values += [word.lower()] * len(names)
+    for test, wanted in (('"agent_id" GLOB ?', agent), ('"trace_id" = ?', trace)):
+        if wanted:
+            tests.append(test)
+            values.append(wanted)
+    return f'WHERE {" AND ".join(tests)} ORDER BY "last_ts" DESC LIMIT {most}', values

@@ -14,6 +14,7 @@ from streams.console.inbox.terms import duration_of
 from streams.console.read_model.attention import Position, control_at
 from streams.console.read_model.case import Case
 from streams.console.read_model.model import ReadModel
+from streams.console.read_model.rows import SessionRow
 from streams.core.domain.level import NodeState
 from streams.core.errors import ConfigurationError
 
@@ -145,6 +146,20 @@ def node_at(model: ReadModel, case: Case, now: int) -> str:
 def _level(case: Case) -> str:
     episode = case.newest_episode(is_open=True)
     return episode.level if episode else "NORMAL"
+
+
+def older_row(row: SessionRow) -> dict[str, Any]:
+    """Return what the list says of a session that only the archive has."""
+    return {
+        "session_id": row.session_id,
+        "agent_id": row.agent_id,
+        "task_type": row.task_type,
+        "goal": row.goal,
+        "records": row.records,
+        "first_ts": row.first_ts,
+        "last_ts": row.last_ts,
+        "ended": bool(row.ended),
+    }
 
 
 def session_row(model: ReadModel, case: Case, now: int) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from aiohttp import web
 
@@ -10,6 +11,7 @@ from streams.console.auth import Identity
 from streams.console.console import Console
 from streams.console.inbox.session_list import SEARCHES_GOALS
 from streams.console.view import PageView
+from streams.console.views.following import board_of
 from streams.console.wording import row_key
 from streams.core.errors import ConfigurationError
 
@@ -42,7 +44,12 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
             found = console.board.sessions(_asked(console, request.query, request["who"]), now)
         except ConfigurationError as error:
             found, problem = console.board.sessions({}, now), str(error)
-        content = {**found, "query": dict(request.query), "problem": problem}
+        older: Sequence[Mapping[str, Any]] = ()
+        if console.board.live and not problem:
+            older = await board_of(console).older_sessions(
+                _asked(console, request.query, request["who"]), now
+            )
+        content = {**found, "older": older, "query": dict(request.query), "problem": problem}
         return console.answer(request, "sessions.html.j2", "sessions", content)
 
     return [web.get("/sessions", show)]
