@@ -145,7 +145,7 @@ def search(
         agent: Pattern of the agent, such as ``coder-*``; empty for any.
         trace: Id of the trace, empty for any.
         before: When they were seen last, ms since 1970, at most.
-        most: Number of sessions.
+        most: Number of sessions to return at most.
         in_goals: Whether goals are looked at.
     """
     names = ("session_id", "agent_id", "trace_id", "task_type", *(("goal",) if in_goals else ()))
