@@ -151,7 +151,7 @@ def spoilt(data: st.DataObject, messages: list[Message]) -> list[Message]:
     for offset, each in enumerate(messages):
         how = data.draw(st.integers(0, 19))
         if how == 0:
-            messages[offset] = Unreadable(each.offset, each.timestamp, "damaged", told=offset % 2 == 0)
+            messages[offset] = Unreadable(each.offset, each.timestamp, "damaged", is_logged=offset % 2 == 0)
         elif how == 1:
             messages[offset] = Stored(0, each.offset, each.timestamp, each.key, b"{", ())
     return messages
