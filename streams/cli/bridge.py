@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from streams.cli.command_group import CommandGroup
-from streams.cli.running import own_settings, worker_options
+from streams.cli.worker_processes import own_settings, worker_options
 from streams.observe.settings import BridgeSettings, load
 
 

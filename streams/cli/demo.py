@@ -14,8 +14,9 @@ import click
 
 from streams.cli.input_options import format_option, map_option
 from streams.cli.text.intake_report import report_intake
-from streams.cli.text.line import Line, TextSpan, mark, style
+from streams.cli.text.line import Line, TextSpan
 from streams.cli.text.screen import echo_json, standard_error, standard_output
+from streams.cli.text.timeline import mark, style
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.level import Level
 from streams.core.domain.text.figures import count

@@ -127,7 +127,7 @@ async def _from_topic(bootstrap_servers: str | None, explanation: Explanation, s
     # Imported here: the Kafka client takes half a second, and files do not need it.
     from streams.kafka.client import connect  # noqa: PLC0415
     from streams.observe.settings import RecordSettings, load  # noqa: PLC0415
-    from streams.operate.explain.session_records import from_topic  # noqa: PLC0415
+    from streams.operate.explain.session_topic import from_topic  # noqa: PLC0415
     from streams.worker.endpoints import connection, open_codec  # noqa: PLC0415
 
     settings = load(RecordSettings, bootstrap_servers=bootstrap_servers, schema_registry_register=False)

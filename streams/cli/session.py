@@ -17,7 +17,7 @@ from eddy_client.protocol import LONGEST_MS, MINUTE_MS, Action, OnTimeout, Scope
 
 from schemas.numbers import CONTROL_SUBJECTS
 from streams.cli.command_group import PROBLEM_FOUND, CommandGroup
-from streams.cli.input_options import DurationType
+from streams.cli.duration_type import DurationType
 from streams.cli.settings_change import AS_JSON, BOOTSTRAP, user
 from streams.cli.text.command_text import (
     answer_line,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from streams.cli.running import own_settings, worker_options
+from streams.cli.worker_processes import own_settings, worker_options
 from streams.observe.settings import WorkerSettings, load
 
 

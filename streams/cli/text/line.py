@@ -4,24 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TextIO
 
-from streams.core.detectors.detector import Meaning
-from streams.core.domain.level import Level
 from streams.core.domain.text.printable import escaped
-
-
-def mark(meaning: Meaning) -> str:
-    """Return the sign before an alert: up if something is wrong, down if it is over."""
-    return "▼" if meaning.over else "▲"
-
-
-def style(meaning: Meaning) -> str:
-    """Return the colour of an alert."""
-    if meaning.over:
-        return "green"
-    return "bold red" if meaning.level is Level.LOOP else "yellow"
-
 
 _INDENTED: Final = re.compile(r"[^\w\"“'(\[/\\-]*")
 _LEAST_HANG: Final = 2
@@ -86,3 +71,9 @@ class Line(NamedTuple):
             return self.hang
         begins = _INDENTED.match(self.text)
         return max(_LEAST_HANG, begins.end() if begins else 0)
+
+
+def encodable(text: str, stream: TextIO) -> str:
+    """Return the text with escapes for what the stream cannot encode."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)

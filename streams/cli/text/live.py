@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from streams.cli.text.line import Line, TextSpan, mark, style
+from streams.cli.text.line import Line, TextSpan
+from streams.cli.text.timeline import mark, style
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.level import Level
 from streams.core.domain.outcome import Scored

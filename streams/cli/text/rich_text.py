@@ -8,15 +8,8 @@ from typing import Final, Literal, TextIO
 from rich.console import Console
 from rich.text import Text
 
-from streams.cli.text.line import Line
+from streams.cli.text.line import Line, encodable
 from streams.core.domain.text.printable import escaped
-
-
-def encodable(text: str, stream: TextIO) -> str:
-    """Return the text with escapes for what the stream cannot encode."""
-    encoding = getattr(stream, "encoding", None) or "utf-8"
-    return text.encode(encoding, "backslashreplace").decode(encoding)
-
 
 _ELLIPSIS: Final = "…"
 _NARROWEST: Final = 20

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 import orjson
 
-from streams.cli.text.line import Line, TextSpan, TextTable
-from streams.cli.text.rich_text import encodable
+from streams.cli.text.line import Line, TextSpan, TextTable, encodable
 from streams.core.domain.text.printable import escaped, escaped_json
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from streams.cli.text.line import Line, TextSpan, mark, style
+from streams.cli.text.line import Line, TextSpan
 from streams.core.detectors.detector import Meaning
 from streams.core.domain.decision import Decision
 from streams.core.domain.level import Level, higher
@@ -14,6 +14,19 @@ from streams.core.domain.outcome import Event, Scored
 from streams.core.domain.text.figures import clock, count, day, dollars, duration, has_time
 from streams.core.domain.text.printable import printable
 from streams.operate.explain.explanation import meaning, sentence
+
+
+def mark(meaning: Meaning) -> str:
+    """Return the sign before an alert: up if something is wrong, down if it is over."""
+    return "▼" if meaning.over else "▲"
+
+
+def style(meaning: Meaning) -> str:
+    """Return the colour of an alert."""
+    if meaning.over:
+        return "green"
+    return "bold red" if meaning.level is Level.LOOP else "yellow"
+
 
 CONTEXT_STEPS: Final = 5
 """Quiet steps shown before one with something to say: they are the loop it speaks of."""

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 import click
 
-from streams.cli.input_options import DurationType, format_option, given_options, map_option, settings_option
+from streams.cli.duration_type import DurationType
+from streams.cli.input_options import format_option, given_options, map_option, settings_option
 from streams.cli.settings_file import settings_in_force
 from streams.cli.text.screen import echo_json, standard_output, terminal
 from streams.cli.top.list_text import snapshot

@@ -1,14 +1,12 @@
-"""The records of one session, in files and on the topic of enriched records."""
+"""The records of one session: in files, and from what was written of them."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Iterator
-from contextlib import aclosing
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Final
 
-from schemas.codec import Codec
 from streams.core.detectors.settings import DEFAULTS, DetectionSettings
 from streams.core.domain.decision import Decision
 from streams.core.domain.event_kind import EventKind
@@ -16,13 +14,11 @@ from streams.core.domain.outcome import Event, Rejected, Scored
 from streams.core.domain.record import Record
 from streams.core.domain.session import Session
 from streams.core.domain.text.printable import printable
-from streams.core.domain.topic import Topic
 from streams.core.entry import Entry
 from streams.core.errors import ConfigurationError
 from streams.core.offline import PARTITION, Judgement, unreadable
 from streams.core.pipeline import admit, step
 from streams.core.policy.routing import topic_of
-from streams.kafka.client import Brokers
 
 MOST_REMEMBERED: Final = 100_000
 _NEAREST: Final = 5
@@ -115,38 +111,3 @@ def scored_again(enriched: dict[str, Any]) -> Scored:
         for fields in eddy["events"]
     )
     return Scored(Decision.of(int(partition), int(offset), known), enriched, events, "", ())
-
-
-async def from_topic(brokers: Brokers, codec: Codec, session_id: str) -> AsyncGenerator[Judgement]:
-    """Yield the enriched records of a session that the topic still holds, each once, oldest first.
-
-    The partition that Kafka's own clients choose for the key is read first, the others only when it has none.
-
-    If there is no such session, the one whose id begins so.
-
-    Raises:
-        ConfigurationError: there is no record of the session, or several begin so.
-    """
-    decoder = codec.decoder(f"{Topic.ENRICHED}-value")
-    key, others = session_id.encode("utf-8", "surrogateescape"), set[str]()
-    topic = brokers.topic(Topic.ENRICHED)
-    for partition in await brokers.likely_partitions(topic, key):
-        newest = -1
-        async with aclosing(brokers.read(topic, [partition])) as records:
-            async for record in records:
-                if record.key != key:
-                    if record.key is not None and len(others) < MOST_REMEMBERED:
-                        others.add(record.key.decode("utf-8", "replace"))
-                    continue
-                await decoder.prepare([(record.value, record.headers)])
-                scored = scored_again(decoder.decode(record.value, record.headers))
-                if scored.decision.offset > newest:  # after a crash a record may stand there twice
-                    newest = scored.decision.offset
-                    yield Judgement(newest, session_id, scored.decision.event_id, scored)
-        if newest >= 0:
-            return
-    if (whole := completed(session_id, others, f"the topic {topic}")) is None:
-        raise not_found(session_id, others, f"the topic {topic}")
-    async with aclosing(from_topic(brokers, codec, whole)) as judgements:
-        async for judgement in judgements:
-            yield judgement

@@ -118,6 +118,26 @@ def test_neither_help_nor_detect_import_faust(arguments: list[str]) -> None:
     assert done.returncode == 0, done.stderr
 
 
+ENGINE = ("faust", "mode", "rocksdict", "aiokafka", "aiohttp", "fastavro")
+
+
+@pytest.mark.parametrize(
+    ("command", "absent"),
+    [
+        ("worker", ENGINE),  # a supervisor is a third of a worker
+        ("bridge", ENGINE),
+        ("hook", (*ENGINE, "rich", "pydantic")),  # an agent waits for it at each call
+        ("version", (*ENGINE, "rich", "pydantic")),
+        ("detect", ENGINE[:-1]),
+        ("explain", ENGINE[:4]),
+    ],
+)
+def test_a_command_imports_nothing_that_only_others_need(command: str, absent: tuple[str, ...]) -> None:
+    code = f"import sys, streams.cli.{command};print(*{{each.partition('.')[0] for each in sys.modules}})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) & set(absent) == set()
+
+
 @pytest.mark.parametrize("words", [["topics", "plan"], ["session", "commands", "s-17"], ["console"]])
 def test_a_broker_that_cannot_be_reached_is_one_error(words: list[str]) -> None:
     command = [sys.executable, "-m", "streams", *words, "--bootstrap-servers", "127.0.0.1:1"]
