@@ -155,7 +155,7 @@ MOST_CONNECTIONS: Final = 2_000
 """Guards, pages and requests at the same time. One more ends the oldest one of the client that has most."""
 
 #: A guard names each of its sessions, and the agent of each, in the line of a request.
-_LONGEST_LINE: Final = 256 * 1024
+_LONGEST_LINE: Final = 128 * 1024
 
 #: Files that a console has open besides connections.
 _OTHER_FILES: Final = 256
