@@ -93,8 +93,11 @@ def test_keys_act_on_no_row_that_is_not_chosen(board: Page) -> None:
     for key in "azp":
         board.keyboard.press(key)
     assert board.evaluate("window.clicked") == []
-    board.keyboard.press("j")
-    board.keyboard.press("p")
+    for _ in range(board.locator("#rows tr").count()):  # a session that ended has nothing to pause
+        board.keyboard.press("j")
+        board.keyboard.press("p")
+        if board.evaluate("window.clicked"):
+            break
     assert len(board.evaluate("window.clicked")) == 1
 
 
