@@ -1,4 +1,4 @@
-"""A delivery, a digest or a repeat that waits for its turn at one sink."""
+"""What waits for its turn at one sink, and how far the sink has got in each partition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every action has: the fields of its request, who asked, its audit, and the answer."""
+"""What every action has: its fields, who asked, what must be known of the sessions, audit and answer."""
 
 from __future__ import annotations
 

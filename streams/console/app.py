@@ -1,4 +1,4 @@
-"""The console's web application: wires screens, files and access, and decides nothing."""
+"""The console's web application and its server: wires screens, files and access, and decides nothing."""
 
 from __future__ import annotations
 
@@ -154,6 +154,9 @@ Routes = Iterable[web.RouteDef]
 MOST_CONNECTIONS: Final = 2_000
 """Guards, pages and requests at the same time. One more ends the oldest one of the client that has most."""
 
+_FEWEST_CONNECTIONS: Final = 64
+"""However few files the system lets a process open."""
+
 #: A guard names each of its sessions, and the agent of each, in the line of a request.
 _LONGEST_LINE: Final = 128 * 1024
 
@@ -183,7 +186,8 @@ async def served(console: Console, beside: Routes = ()) -> AsyncIterator[str]:
     await runner.setup()
     assert runner.server is not None
     # No connection lasts longer than a login.
-    most = min(MOST_CONNECTIONS, _files(MOST_CONNECTIONS + _OTHER_FILES) - _OTHER_FILES)
+    spare = _files(MOST_CONNECTIONS + _OTHER_FILES) - _OTHER_FILES
+    most = max(_FEWEST_CONNECTIONS, min(MOST_CONNECTIONS, spare))
     connections = Connections(runner.server, life_s=LIFE_MS / 1000, most=most)
     listener: asyncio.Server | None = None
     try:

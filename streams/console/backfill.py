@@ -1,4 +1,4 @@
-"""Reading history backwards, newest first, while the board is in use."""
+"""Reading history backwards while the board is in use, and how far each partition is read."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from streams.console.board import Facts, FollowerReadings, Steps
 from streams.console.command_list import stages
 from streams.console.inbox import Query, SessionQuery, many, page, sessions, tabs
 from streams.console.inbox.session_list import NO_SESSION_MATCHES, older_row, session_row
-from streams.console.interventions.deciding import WITHHELD, decided, in_force, open_breakers, policy_versions
+from streams.console.interventions.decided import WITHHELD, decided, in_force, open_breakers, policy_versions
 from streams.console.read_model.attention import Tab
 from streams.console.read_model.case import Case
 from streams.console.read_model.control import CommandState, ControlState
@@ -189,8 +189,10 @@ class LiveBoard:
             else "No session has been seen yet. Agents that send decision logs appear here.",
         }
 
-    async def older_sessions(self, query: Mapping[str, str], now: int) -> list[Mapping[str, Any]]:
-        """Return sessions that only the archive has, newest first; none where a state of now is asked for.
+    async def older_sessions(self, query: Mapping[str, str], now: int) -> tuple[list[dict[str, Any]], bool]:
+        """Return sessions that only the archive has, newest first, and whether it may have more.
+
+        There are none where a state of now is asked for.
 
         Raises:
             ConfigurationError: as for `alerts`.
@@ -198,17 +200,17 @@ class LiveBoard:
         asked = SessionQuery.parse(_named(query))
         words = asked.text.split()
         if asked.level or asked.node or asked.after:
-            return []
-        rest, values = search(
-            words, asked.agent, asked.trace, now - self.model.live_ms, _MOST_OLDER, in_goals=asked.in_goals
-        )
+            return [], False
+        before = now - self.model.live_ms
+        rest, values = search(words, asked.agent, asked.trace, before, _MOST_OLDER, in_goals=asked.in_goals)
         rows = await self.archived(SESSION, rest, values)
-        return [
+        older = [
             older_row(row)
             for row in rows
             if isinstance(row, SessionRow) and row.session_id not in self.model.cases
             if asked.since_ms is None or (row.last_ts or 0) >= now - asked.since_ms
         ]
+        return older, len(rows) == _MOST_OLDER
 
     def session(self, session_id: str, now: int) -> Mapping[str, Any] | None:
         """Return what is known of a session beside its steps."""

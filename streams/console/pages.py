@@ -1,4 +1,4 @@
-"""Pages from templates. Everything that agents wrote is escaped."""
+"""Pages from templates, and the files that a browser loads. Everything that agents wrote is escaped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a page shows that can change: rows in an order, and parts with names."""
+"""What a page shows: rows, parts that change, pages of a list, and the steps of a session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was done at the console or a shell, by whom and why. Triage is what these records add up to."""
+"""What was done at the console or a shell, by whom and why, and the ids of that. Triage is its sum."""
 
 from __future__ import annotations
 

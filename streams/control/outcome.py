@@ -1,4 +1,4 @@
-"""What became of a command, by what the guards answered: asked, received, in effect, over."""
+"""What guards answer to a command, and what became of it: asked, received, in effect, over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Publishes commands, acks and audit records: each in the partition that its key has for every writer."""
+"""Issues and publishes commands, acks and audit records: the audit knows before anything is done."""
 
 from __future__ import annotations
 

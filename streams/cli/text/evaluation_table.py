@@ -1,4 +1,4 @@
-"""An evaluation as tables: Markdown, which people read as it is and documents take as it is."""
+"""An evaluation as tables in Markdown: figures, stuck sessions, and what other settings change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The explanation of a session for people: what fired, its episodes, where it stands."""
+"""The explanation of a session for people, and a sequence of decision records in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A screen that is painted as a whole, on a terminal that is as it was afterwards."""
+"""A screen that is painted as a whole, and the keys of its terminal, which is as it was afterwards."""
 
 from __future__ import annotations
 

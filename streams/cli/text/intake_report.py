@@ -1,4 +1,4 @@
-"""What was read and what was left out, in plain words on standard error."""
+"""What was read, what was left out and what breaks the contract, in plain words on standard error."""
 
 from __future__ import annotations
 

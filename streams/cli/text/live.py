@@ -1,4 +1,4 @@
-"""What is judged while it happens, for people: a line for each session that matters, at once."""
+"""What is judged while it happens, and what was read, for people: a line for each, at once."""
 
 from __future__ import annotations
 

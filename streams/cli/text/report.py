@@ -1,4 +1,4 @@
-"""What a file held, for people: one timeline per session, then a summary."""
+"""What a file held: for people one timeline per session and a summary, for machines a line a record."""
 
 from __future__ import annotations
 

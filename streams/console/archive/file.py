@@ -1,4 +1,4 @@
-"""The file of the archive: opened for the owner alone, by one console, and made again if it is of no use."""
+"""The file of the archive and its tables: opened by one console, made again if it is of no use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What keeps the rows of a reading: the archive, or nothing."""
+"""What keeps the rows of a reading, which of them belong into memory, and which a search finds."""
 
 from __future__ import annotations
 

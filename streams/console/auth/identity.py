@@ -1,4 +1,4 @@
-"""Who asks, and what they may do."""
+"""Who asks, also by word of a trusted proxy, and what they may do."""
 
 from __future__ import annotations
 

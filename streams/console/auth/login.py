@@ -1,4 +1,4 @@
-"""The routes for logging in and out."""
+"""Logging in and out: the routes, and the pages that people see before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logins: what a token, a link or a cookie makes of a person."""
+"""Logins: what a token, a link or a cookie makes of a person, by files that are read when they change."""
 
 from __future__ import annotations
 

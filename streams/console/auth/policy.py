@@ -1,4 +1,4 @@
-"""The rules of one console, made from its settings once."""
+"""The rules of one console, made from its settings once, and how often something may happen."""
 
 from __future__ import annotations
 

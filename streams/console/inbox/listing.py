@@ -1,4 +1,4 @@
-"""The page of the inbox: which rows, in which order, and the totals over all that match."""
+"""The page of the inbox: which rows or causes, in which order, the totals, and what to say of none."""
 
 from __future__ import annotations
 

@@ -14,9 +14,10 @@ import orjson
 from eddy_client.protocol import HEADER, LEVELS, MINUTE_MS, PRESENCE, PRESENCE_MS, Action, OnTimeout, Status
 from eddy_client.protocol import place as command_place
 
-from streams.console.read_model.place import NOWHERE, Fields, StoredSource, place
+from streams.console.read_model.place import NOWHERE, Fields, place
 from streams.console.read_model.points import Points
 from streams.console.read_model.rows import AckRow, CommandRow, GuardRow
+from streams.core.domain.run import StoredRecord
 
 #: A guard that missed two times to say that it is there is not.
 PRESENT_MS: Final = 2 * PRESENCE_MS
@@ -166,7 +167,7 @@ def _clock(ms: int) -> str:
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
 
-def command_of(fields: Fields, source: StoredSource) -> CommandRow:
+def command_of(fields: Fields, source: StoredRecord) -> CommandRow:
     """Return a record of session-commands as a row."""
     return CommandRow(
         command_id=fields["command_id"],
@@ -188,7 +189,7 @@ def command_of(fields: Fields, source: StoredSource) -> CommandRow:
     )
 
 
-def ack_of(fields: Fields, source: StoredSource) -> AckRow | None:
+def ack_of(fields: Fields, source: StoredRecord) -> AckRow | None:
     """Return a record of session-command-acks as a row, None if it says only that a guard is there."""
     command_id = fields.get("command_id")
     if command_id is None:
@@ -207,7 +208,7 @@ def ack_of(fields: Fields, source: StoredSource) -> AckRow | None:
     )
 
 
-def guard_of(fields: Fields, source: StoredSource) -> GuardRow:
+def guard_of(fields: Fields, source: StoredRecord) -> GuardRow:
     """Return what a record of session-command-acks says of the presence of its guard."""
     facts = fields.get("guard") or {}
     return GuardRow(

@@ -6,14 +6,15 @@ from typing import Final
 
 import orjson
 
-from streams.console.read_model.place import Fields, StoredSource, place
+from streams.console.read_model.place import Fields, place
 from streams.console.read_model.rows import HealthRow, ProfileRow
+from streams.core.domain.run import StoredRecord
 
 #: How much of `as_of` one sample is of, in ms.
 BUCKET_MS: Final = 300_000
 
 
-def health_of(fields: Fields, source: StoredSource) -> HealthRow:
+def health_of(fields: Fields, source: StoredRecord) -> HealthRow:
     """Return a record of agent-health as the sample of its five minutes."""
     return HealthRow(
         scope=fields["scope"],
@@ -30,7 +31,7 @@ def merged_health(one: HealthRow, other: HealthRow) -> HealthRow:
     return max(one, other, key=lambda row: (row.as_of, row.place))
 
 
-def profile_of(fields: Fields, source: StoredSource) -> ProfileRow:
+def profile_of(fields: Fields, source: StoredRecord) -> ProfileRow:
     """Return a record of task-profiles as a row."""
     at = place(source.partition, source.offset)
     return ProfileRow(fields["task_type"], orjson.dumps(dict(fields)).decode(), at)

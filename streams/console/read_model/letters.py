@@ -6,15 +6,15 @@ from typing import Final
 
 import orjson
 
-from streams.console.read_model.place import StoredSource
 from streams.console.read_model.rows import LetterRow, RedrivenRow
+from streams.core.domain.run import StoredRecord
 from streams.operate.redrive.letter import read
 
 #: A longer key is cut: only a session id is of use here.
 _LONGEST_KEY: Final = 1_000
 
 
-def letter_of(source: StoredSource) -> LetterRow:
+def letter_of(source: StoredRecord) -> LetterRow:
     """Return a record of decision-logs-dlq as a row; any record has one."""
     letter = read(source)
     key = None if letter.key is None else letter.key[:_LONGEST_KEY].decode("utf-8", "replace")
@@ -34,7 +34,7 @@ def letter_of(source: StoredSource) -> LetterRow:
     )
 
 
-def redriven_of(source: StoredSource) -> RedrivenRow | None:
+def redriven_of(source: StoredRecord) -> RedrivenRow | None:
     """Return a mark of decision-logs-redriven as a row, None if it is none.
 
     `streams.operate.redrive.memory` writes them.

@@ -17,8 +17,9 @@ from streams.console.read_model.attention import Attention, Surroundings, attent
 from streams.console.read_model.case import FOREVER, Case
 from streams.console.read_model.control import ControlState, Hold, hold_of
 from streams.console.read_model.memory import Memory, Recall, nothing
-from streams.console.read_model.place import NOWHERE, Fields, StoredSource, place
+from streams.console.read_model.place import NOWHERE, Fields, place
 from streams.console.read_model.session import enriched_place, source_place
+from streams.core.domain.run import StoredRecord
 from streams.core.domain.topic import Topic
 
 #: One record in so many of a session that is not watched is read whole.
@@ -34,7 +35,7 @@ _DOCUMENTS: Final = frozenset({Topic.DETECTOR_CONFIG, Topic.SHADOW_CONFIG, Topic
 _COUNTED_MS: Final = 5_000
 
 
-def _session_id(source: StoredSource) -> str | None:
+def _session_id(source: StoredRecord) -> str | None:
     """Return the session of an enriched record, None if its key is none."""
     if source.key is None:
         return None
@@ -60,7 +61,7 @@ class ReadModel(Memory):
         self._attention: dict[str, Attention] = {}
         self._due = FOREVER
         self._live = -_COUNTED_MS, 0
-        self._takers: Final[Mapping[Topic, Callable[[StoredSource, Fields], None]]] = {
+        self._takers: Final[Mapping[Topic, Callable[[StoredRecord, Fields], None]]] = {
             Topic.ENRICHED: self._enriched,
             Topic.SESSION_ALERTS: self._alert,
             Topic.ENTROPY_ALERTS: self._entropy,
@@ -81,7 +82,7 @@ class ReadModel(Memory):
         self._attention.clear()
         self._due = FOREVER
 
-    def take(self, topic: Topic, source: StoredSource, fields: Fields | None) -> bool:
+    def take(self, topic: Topic, source: StoredRecord, fields: Fields | None) -> bool:
         """Fold one record; return False if it is not what its topic promises.
 
         Args:
@@ -105,7 +106,7 @@ class ReadModel(Memory):
             return False
         return True
 
-    def index(self, topic: Topic, source: StoredSource) -> None:  # noqa: ARG002  # one topic is indexed
+    def index(self, topic: Topic, source: StoredRecord) -> None:  # noqa: ARG002  # one topic is indexed
         """Take in that there is an enriched record, whose value was not decoded."""
         if (session_id := _session_id(source)) is None:
             return
@@ -113,7 +114,7 @@ class ReadModel(Memory):
         case.session.places.add(source.partition, source.offset)
         self.seen(case, source.timestamp)
 
-    def wants_value(self, source: StoredSource) -> bool:
+    def wants_value(self, source: StoredRecord) -> bool:
         """Tell whether an enriched record has to be decoded.
 
         It has to be if it is the first of its session, also after an end, or if somebody watches: a page, an
@@ -135,13 +136,13 @@ class ReadModel(Memory):
         of_agent = self._held_until.get(f"agent/{case.session.agent_id}", NOWHERE)
         return now < max(of_agent, self._held_until.get("all", NOWHERE))
 
-    def _event(self, source: StoredSource, fields: Fields) -> tuple[Case, int]:
+    def _event(self, source: StoredRecord, fields: Fields) -> tuple[Case, int]:
         case, at = self.case(fields["session_id"]), source_place(fields)
         case.session.said_by(at, fields["agent_id"])
         self.seen(case, source.timestamp)
         return case, at
 
-    def _enriched(self, source: StoredSource, fields: Fields) -> None:
+    def _enriched(self, source: StoredRecord, fields: Fields) -> None:
         case, at = self.case(fields["session_id"]), enriched_place(fields)
         case.session.enriched(at, source.timestamp, fields)
         case.session.places.add(source.partition, source.offset)
@@ -149,7 +150,7 @@ class ReadModel(Memory):
         self.seen(case, source.timestamp)
         case.watch()
 
-    def _alert(self, source: StoredSource, fields: Fields) -> None:
+    def _alert(self, source: StoredRecord, fields: Fields) -> None:
         finding = episode.finding_of(fields)
         row = episode.episode_of(fields) if fields["event_type"] == "loop_episode" else None
         case, _ = self._event(source, fields)
@@ -157,44 +158,44 @@ class ReadModel(Memory):
         if row is not None:
             self.put_in(case, row)
 
-    def _entropy(self, source: StoredSource, fields: Fields) -> None:
+    def _entropy(self, source: StoredRecord, fields: Fields) -> None:
         row = episode.entropy_of(fields)
         case, _ = self._event(source, fields)
         self.put_in(case, row)
 
-    def _node(self, source: StoredSource, fields: Fields) -> None:
+    def _node(self, source: StoredRecord, fields: Fields) -> None:
         case, at = self._event(source, fields)
         case.session.becomes(at, fields["state"])
 
-    def _budget(self, source: StoredSource, fields: Fields) -> None:
+    def _budget(self, source: StoredRecord, fields: Fields) -> None:
         case, at = self._event(source, fields)
         case.session.budgets(at, fields)
         case.watch()
 
-    def _response(self, source: StoredSource, fields: Fields) -> None:
+    def _response(self, source: StoredRecord, fields: Fields) -> None:
         case, at = self._event(source, fields)
         case.session.drifts(at, fields["level"], fields["overall"])
         case.watch()
 
-    def _difference(self, source: StoredSource, fields: Fields) -> None:  # noqa: ARG002
+    def _difference(self, source: StoredRecord, fields: Fields) -> None:  # noqa: ARG002
         self.put(settings.shadow_of(fields))
         self.count(fields)
 
-    def _command(self, source: StoredSource, fields: Fields) -> None:
+    def _command(self, source: StoredRecord, fields: Fields) -> None:
         row = control.command_of(fields, source)
         if row.session_id is not None:
             self.put_in(self.case(row.session_id), row)
         elif row.scope == "all" or (row.scope == "agent" and row.agent_id is not None):
             self.put_hold(row)
 
-    def _ack(self, source: StoredSource, fields: Fields) -> None:
+    def _ack(self, source: StoredRecord, fields: Fields) -> None:
         guard, ack = control.guard_of(fields, source), control.ack_of(fields, source)
         case = self.case(fields["session_id"])
         self.put_in(case, guard)
         if ack is not None:
             self.put_in(case, ack)
 
-    def _action(self, source: StoredSource, fields: Fields) -> None:
+    def _action(self, source: StoredRecord, fields: Fields) -> None:
         action, decided = triage.action_of(fields, source), triage.triage_of(fields, source)
         self.put(action)
         if decided is not None:

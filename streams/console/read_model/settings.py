@@ -7,8 +7,9 @@ from typing import Any, Final
 import orjson
 
 from streams.console.read_model.offsets import Places
-from streams.console.read_model.place import Fields, StoredSource
+from streams.console.read_model.place import Fields
 from streams.console.read_model.rows import DifferenceRow, ShadowRow, VersionRow
+from streams.core.domain.run import StoredRecord
 
 #: How many records are counted of each field that differs, of each partition.
 KEPT_DIFFERENCES: Final = 16_384
@@ -17,7 +18,7 @@ KEPT_DIFFERENCES: Final = 16_384
 EVENTS: Final = "events"
 
 
-def version_of(topic: str, source: StoredSource, fields: Fields | None) -> VersionRow:
+def version_of(topic: str, source: StoredRecord, fields: Fields | None) -> VersionRow:
     """Return a record of a topic of documents as a row; without fields it is a tombstone or unreadable."""
     document = fields or {}
     changed = document.get("changed")

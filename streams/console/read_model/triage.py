@@ -11,9 +11,10 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from streams.console.read_model.place import NOWHERE, Fields, StoredSource, place
+from streams.console.read_model.place import NOWHERE, Fields, place
 from streams.console.read_model.rows import ActionRow, EpisodeRow, TriageRow
 from streams.core.domain.level import Level
+from streams.core.domain.run import StoredRecord
 
 OPEN: Final = "open"
 ACKNOWLEDGED: Final = "acknowledged"
@@ -63,7 +64,7 @@ def request_of(do: str, seen: EpisodeSeen, **more: str | float | None) -> str:
     return orjson.dumps({"do": do, **seen._asdict(), **given}).decode()
 
 
-def action_of(fields: Fields, source: StoredSource) -> ActionRow:
+def action_of(fields: Fields, source: StoredRecord) -> ActionRow:
     """Return a record of console-actions as a row."""
     return ActionRow(
         id=fields["id"],
@@ -85,7 +86,7 @@ def merged_actions(one: ActionRow, other: ActionRow) -> ActionRow:
     return max(one, other, key=lambda row: (row.result != "", row.partition, row.offset))
 
 
-def triage_of(fields: Fields, source: StoredSource) -> TriageRow | None:
+def triage_of(fields: Fields, source: StoredRecord) -> TriageRow | None:
     """Return what an action says about an episode, None if it says nothing about one."""
     if fields["kind"] != "triage" or fields.get("result") != "accepted" or not fields.get("target"):
         return None

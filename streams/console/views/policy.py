@@ -11,21 +11,20 @@ from aiohttp import web
 from streams.console.action_context import ActionContext, done, form_sent
 from streams.console.command_form import based_on_of, one, why_of
 from streams.console.console import Console
-from streams.console.interventions.deciding import (
+from streams.console.interventions.decided import (
     Decided,
     Fate,
     PauseOutcome,
     PolicyVersion,
     decided,
-    held,
     in_force,
     next_document,
     open_breakers,
     outcomes,
     policy_versions,
-    publish,
     scores,
 )
+from streams.console.interventions.deciding import held, publish
 from streams.console.live_board import LiveBoard
 from streams.console.read_model.place import Fields
 from streams.console.read_model.rows import FindingRow

@@ -44,12 +44,18 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
             found = console.board.sessions(_asked(console, request.query, request["who"]), now)
         except ConfigurationError as error:
             found, problem = console.board.sessions({}, now), str(error)
-        older: Sequence[Mapping[str, Any]] = ()
+        older, is_cut = list[dict[str, Any]](), False
         if console.board.live and not problem:
-            older = await board_of(console).older_sessions(
+            older, is_cut = await board_of(console).older_sessions(
                 _asked(console, request.query, request["who"]), now
             )
-        content = {**found, "older": older, "query": dict(request.query), "problem": problem}
+        content = {
+            **found,
+            "older": older,
+            "older_cut": is_cut,
+            "query": dict(request.query),
+            "problem": problem,
+        }
         return console.answer(request, "sessions.html.j2", "sessions", content)
 
     return [web.get("/sessions", show)]

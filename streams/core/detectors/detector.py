@@ -1,4 +1,4 @@
-"""What every detector is, and what it may see and say."""
+"""What every detector is, may see and says: its block, its rules, its standing, its words."""
 
 from __future__ import annotations
 

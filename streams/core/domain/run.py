@@ -31,6 +31,14 @@ class Message(Protocol):
         """As they came; in Kafka the value of a header may be null."""
 
 
+class StoredRecord(Message, Protocol):
+    """A record of a topic, read back from where it stands."""
+
+    @property
+    def partition(self) -> int:
+        """Its partition of the topic."""
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """Consecutive records of one partition, oldest first; never empty."""

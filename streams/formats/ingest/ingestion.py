@@ -1,4 +1,4 @@
-"""Carries records on: reads inputs in turn, sends what is new, and remembers it once it is sent."""
+"""Carries records on: reads inputs in turn, sends what is new, remembers it, and counts it by source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where records go: a file or standard output as JSON lines, or nowhere."""
+"""Where records go: a topic, a file or standard output as JSON lines, or nowhere."""
 
 from __future__ import annotations
 

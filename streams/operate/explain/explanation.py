@@ -1,4 +1,4 @@
-"""What became of one session, gathered record by record: what fired, its episodes, its scores."""
+"""What became of one session, record by record, and what the detectors say of it in their own words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A topic of settings documents: what stands on it, what is in force, and the next document."""
+"""A topic of settings documents: what stands on it, what is in force, and the one way to publish the next."""
 
 from __future__ import annotations
 

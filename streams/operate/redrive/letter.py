@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from schemas.reason import Reason
 from streams.core.domain.record import Headers
+from streams.core.domain.run import StoredRecord
 from streams.worker.dead_letter import CUT, FIRST_OF_OURS, RAW
 
 #: How often the message was sent again; the one header that a message gets when it is.
@@ -14,34 +15,6 @@ REDRIVE_COUNT: Final = "x-redrive-count"
 
 #: What a letter is counted under that gives none of Eddy's reasons.
 OTHER: Final = "other"
-
-
-class StoredRecord(Protocol):
-    """A record as `streams.kafka.client` reads it back."""
-
-    @property
-    def partition(self) -> int:
-        """Its partition of the dead-letter topic."""
-
-    @property
-    def offset(self) -> int:
-        """Its offset in the dead-letter topic."""
-
-    @property
-    def timestamp(self) -> int:
-        """In ms since 1970."""
-
-    @property
-    def key(self) -> bytes | None:
-        """The key of the message."""
-
-    @property
-    def value(self) -> bytes | None:
-        """The value of the message."""
-
-    @property
-    def headers(self) -> Sequence[tuple[str, bytes | None]]:
-        """The headers of the message, then Eddy's."""
 
 
 class RecordPlace(NamedTuple):

@@ -116,3 +116,17 @@ async def test_who_may_not_read_goals_finds_no_older_session_by_its_goal(
         named: Any = await reader.json("/sessions?q=s-1")
     assert found["older"] == []
     assert "parser" not in str(named["older"])
+
+
+async def test_a_list_of_older_sessions_that_is_cut_says_so(tmp_path: Path) -> None:
+    board = Board()
+    for number in range(60):
+        board.act(f"s-{number}", intent="look")
+    archive = Archive(tmp_path / "archive")
+    archive.save(board.model.drain(), ()).result()
+    archive.close()
+    async with following(tmp_path, (), board.now + 2 * HOUR_MS) as reader:
+        found: Any = await reader.json("/sessions")
+        every, one = await reader.page("/sessions"), await reader.page("/sessions?q=s-59")
+    assert (len(found["older"]), found["older"][0]["session_id"]) == (50, "s-59")
+    assert ("Only the newest ones" in every, "Only the newest ones" in one) == (True, False)

@@ -1,4 +1,4 @@
-"""An episode: one loop from where it was noticed to where it ended (specification 6.8)."""
+"""An episode: one loop from where it was noticed to where it ended, and its re-arm (specification 6.8)."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
-from streams.console.interventions.deciding import (
+from streams.console.interventions.decided import (
     Decided,
     Fate,
     audit_of,

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from streams.console.interventions.deciding import audit_of, event_of
+from streams.console.interventions.decided import audit_of, event_of
 from streams.core.domain.topic import Topic
 from streams.core.policy.intervention import InterventionAct, Withheld
 from tests.unit.console.following import following
