@@ -254,6 +254,12 @@ class EngineSettings(LivenessSettings):
     session_cache: int = Field(
         100_000, ge=1, description="Decoded sessions kept in memory at most, 3 to 8 kB each."
     )
+    checkpoint_s: float = Field(
+        30.0,
+        ge=0.0,
+        le=600.0,
+        description="Changed sessions are written after so long; a crash reads it again. 0: with each run.",
+    )
     rocksdb_block_cache_bytes: int = Field(
         64 * MEBIBYTE, ge=MEBIBYTE, description="Size of the block cache that partitions share, in bytes."
     )

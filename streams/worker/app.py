@@ -168,6 +168,20 @@ class RunApp(faust.App):
             metadata_max_age_ms=_METADATA_MAX_AGE_MS,
         )
 
+    def read_again_from(self, tp: TP) -> int | None:
+        """Return the offset from which a source has to be read again, None for the committed one."""
+        return next(
+            (
+                table.begins_at(tp.partition)
+                for table in self.state_tables
+                if self.sources[table.name].get_topic_name() == tp.topic
+            ),
+            None,
+        )
+
+    async def before_release(self) -> None:
+        """Do what has to be done while the assigned partitions are still this worker's."""
+
     def committed(self, topic: str, partition: int) -> int | None:
         """Return the committed offset of a source partition as far as this worker knows."""
         return self.run_consumer.committed(TP(topic, partition))

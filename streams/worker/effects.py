@@ -44,6 +44,7 @@ class BatchOutput(Generic[V]):
         partition: The partition of the source, the table and its changelog.
         view: With the values that changed.
         outputs: By topic, in order.
+        marks: Changelog items that must not be durable before the values are.
         elsewhere: Outputs that belong to other partitions of the source of sessions, by these: alerts stand
             where the other records of their session do.
         settings: Changelog items that must be durable before the first output under them.
@@ -56,6 +57,7 @@ class BatchOutput(Generic[V]):
     settings: Sequence[tuple[bytes, bytes | None]] = ()
     consumed: Consumed | None = None
     elsewhere: Mapping[int, Mapping[str, Sequence[Outgoing]]] = field(default_factory=dict)
+    marks: Sequence[tuple[bytes, bytes | None]] = ()
 
 
 class Effects(Protocol[V]):

@@ -2,9 +2,12 @@
 
     settings    which settings each offset of the run is processed under, by the partition's ledger
     fold        decode, judge, encode: pure, in memory
-    effects     settings, enriched records, alerts, topology, dead letters, changed sessions: all of it leaves
+    effects     settings, enriched records, alerts, topology, dead letters, and how far all this is: it leaves
                 as one `BatchOutput`, in the order of the guarantee (`at_least_once`, `exactly_once`)
     (ack)       the lane acknowledges the run
+
+Changed sessions wait for the next checkpoint (`streams.worker.state.checkpoint`). After a crash their records
+are read again: they change the sessions once more, and nothing is put out for what was put out.
 
 The order of the effects decides what a crash leaves behind. What a replay of the run comes to does not depend
 on it: a session skips the records it has seen, and under the same settings the others give the same outputs,
@@ -19,6 +22,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol
 
 from streams.core.detectors.settings import DetectionSettings
@@ -32,7 +36,8 @@ from streams.worker.refused_records import RefusedRecords
 from streams.worker.run_result import RunResult
 from streams.worker.settings_ledger import SettingsLedger
 from streams.worker.state.changelog import SETTINGS_KEY, blaming_state
-from streams.worker.state.table import SessionTable
+from streams.worker.state.checkpoint import MARK_KEY, Unsaved, passed
+from streams.worker.state.table import SessionTable, StateView
 
 log = logging.getLogger(__name__)
 
@@ -116,26 +121,46 @@ class SessionsEpoch:
         """
         started = time.perf_counter()
         await self._job.prepare(run, lambda: self._progress(run))
-        before = self._table.ledger(run.partition)
-        ledger = self._prepared(before, run)
+        table, partition = self._table, run.partition
+        unsaved = table.unsaved(partition)
+        before = table.ledger(partition)
+        ledger = self._prepared(before, run, unsaved)
 
         folding = time.perf_counter()
-        view = self._table.view(run.partition, self._job.session_ids(run))
+        view = table.view(partition, self._job.session_ids(run))
+        # What an earlier owner has put out changes sessions again, and nothing else.
+        again, anew = run.split(unsaved.quiet_until(self._offsets.committed(run.topic, partition)))
         folded = RunResult()
-        with blaming_state(self._table.changelog_topic_name, run.partition, self._table.stores.directory):
-            for part, settings, shadow in ledger.cut(run):
-                self._job.fold(part, view, settings, folded, shadow)
+        with blaming_state(table.changelog_topic_name, partition, table.stores.directory):
+            for part, into in ((again, RunResult()), (anew, folded)):
+                if part is not None:
+                    for piece, settings, shadow in ledger.cut(part):
+                        self._job.fold(piece, view, settings, into, shadow)
         folding = time.perf_counter() - folding
         self._on_crash_point(CrashPoint.FOLDED)
 
-        changed = [] if ledger is before else [(SETTINGS_KEY, ledger.encode())]
-        outcome = BatchOutput(run.partition, view, folded.outputs, changed, Consumed.by(run))
+        outcome = BatchOutput(
+            partition,
+            view,
+            folded.outputs,
+            settings=[] if ledger is before else [(SETTINGS_KEY, ledger.encode())],
+            consumed=None if anew is None else Consumed.by(anew),
+        )
+        mark = None
+        if unsaved.is_marked:
+            # The sessions wait; that they do has to be known with the outputs.
+            mark = unsaved.mark if anew is None else unsaved.mark_with(anew, view.changed)
+            outcome = replace(outcome, view=StateView({}))
+            if anew is not None and mark is not None:
+                outcome = replace(outcome, marks=[(MARK_KEY, mark.encode())])
         await self._effects.carry_out(outcome)
-        self._table.adopt(run.partition, ledger)
-        self._refused.add(run.topic, run.partition, folded.violations)
-        self._metrics.epoch(run.partition, folded, folding, time.perf_counter() - started)
+        table.take(run, view, mark, time.monotonic())
+        table.adopt(partition, ledger)
+        if anew is not None:
+            self._refused.add(run.topic, partition, folded.violations)
+            self._metrics.epoch(partition, folded, folding, time.perf_counter() - started)
 
-    def _prepared(self, before: SettingsLedger, run: Run) -> SettingsLedger:
+    def _prepared(self, before: SettingsLedger, run: Run, unsaved: Unsaved[Session]) -> SettingsLedger:
         known, published = before.newest.settings.version, self._settings.in_force.version
         if follows(known, published) and (known, published) not in self._logged:
             self._logged.add((known, published))
@@ -154,6 +179,7 @@ class SessionsEpoch:
             self._settings.in_force,
             shadow=self._settings.shadow,
             unseen=self._table.unseen(run.partition, self._offsets.end(run.topic, run.partition)),
-            committed=self._offsets.committed(run.topic, run.partition),
+            committed=passed(self._offsets.committed(run.topic, run.partition), unsaved.since),
+            behind=unsaved.is_marked,
             source=self._offsets.topic_id(run.topic),
         )

@@ -86,6 +86,8 @@ class EngineOptions:
     store: StoreOptions
     cached_sessions: int
     """Decoded sessions kept in memory at most."""
+    checkpoint_s: float
+    """How long a changed session stays unwritten, about; 0 writes it with its run."""
     lane_max_runs: int
     aggregate_pause_s: float
     """Between two epochs of a partition of the aggregates, while not much waits."""

@@ -14,6 +14,7 @@ from streams.worker.aggregates_epoch import AGGREGATES_FORMAT, AggregatesEpoch
 from streams.worker.aggregation import Aggregate, Aggregation
 from streams.worker.app import RunApp
 from streams.worker.batch import Job
+from streams.worker.checkpoints import Checkpointer, Checkpoints
 from streams.worker.crash_point import crash_point
 from streams.worker.delivery.guarantee import Guarantee
 from streams.worker.epoch import SessionsEpoch
@@ -72,8 +73,12 @@ class SessionsApp(RunApp):
             self.new_consumer, options.topic(Topic.DETECTOR_CONFIG), options.topic(Topic.SHADOW_CONFIG)
         )
         self._housekeeper = housekeeper(self)
+        self._checkpointer = Checkpointer(
+            self, interval_s=options.checkpoint_s, late_s=options.session_timeout_s / 2
+        )
         self.background_services += (
             SettingsFollower(self.feed, self.settings_ready),
+            self._checkpointer,
             *([] if self._housekeeper is None else [self._housekeeper]),
         )
 
@@ -88,6 +93,7 @@ class SessionsApp(RunApp):
             self,
             name=SESSIONS,
             source=options.topic(Topic.DECISION_LOGS),
+            checkpoint_s=options.checkpoint_s,
             directory=options.directory / SESSIONS,
             options=options.store,
             cached=options.cached_sessions,
@@ -141,6 +147,8 @@ class SessionsApp(RunApp):
             on_crash_point=crash_point(),
             progress=self._gets_on,
         )
+        owned = OwnedPartitions(self, decisions, self.lanes[SESSIONS])
+        self._checkpointer.checkpoints = Checkpoints(self.sessions, effects, owned)
         # An agent's record goes where its key says, whatever partition its contributions came through.
         by_key = {str(topic): options.topic(topic) for topic in AGGREGATE_TOPICS}
         aggregates = AggregatesEpoch(
@@ -157,13 +165,18 @@ class SessionsApp(RunApp):
                 table=self.sessions,
                 effects=effects,
                 settings=self.feed,
-                worker=OwnedPartitions(self, decisions, self.lanes[SESSIONS]),
+                worker=owned,
                 metrics=metrics,
                 clock=self.clock,
                 interval_ms=int(1000 * options.housekeeping_interval_s),
                 rest_ms=int(1000 * options.stub_rest_s),
             )
         return {decisions: sessions, contributions: aggregates}
+
+    async def before_release(self) -> None:
+        """Write the sessions that wait, so that nobody has to read their records again."""
+        if self._checkpointer.checkpoints is not None and not self.crashed:
+            await self._checkpointer.checkpoints.write_all(self.sessions.unsaved_partitions())
 
     def _topic_ids(self, *topics: str) -> dict[str, str]:
         found = {topic: self.topic_id(topic) for topic in topics}

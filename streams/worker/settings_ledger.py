@@ -32,7 +32,10 @@ RESERVED_AHEAD = 10_000
 
 #: Format 1 has no shadow, format 2 no topic id.
 _FORMAT = 3
-_ADDED: dict[Any, list[Any]] = {1: [[], None], 2: [None], _FORMAT: []}
+#: The same, where sessions may be behind what was put out (`streams.worker.state.checkpoint`). A version of
+#: Eddy that would not read their records again does not read this either.
+_BEHIND = 4
+_ADDED: dict[Any, list[Any]] = {1: [[], None], 2: [None], _FORMAT: [], _BEHIND: []}
 _NO_SHADOW = ShadowDocument()
 
 
@@ -74,13 +77,15 @@ class SettingsLedger:
     """The settings of one partition, oldest first. Before the first entry the defaults hold, and no shadow.
 
     Outputs exist for no offset from ``reserved`` on. ``source`` is the id of the topic whose offsets these
-    are, None when no worker has known it yet.
+    are, None when no worker has known it yet. ``behind`` says that sessions may lack records that were put
+    out.
     """
 
     entries: tuple[LedgerEntry, ...] = ()
     reserved: int = 0
     shadows: tuple[ShadowEntry, ...] = ()
     source: str | None = None
+    behind: bool = False
 
     @property
     def newest(self) -> LedgerEntry:
@@ -101,6 +106,7 @@ class SettingsLedger:
         unseen: int,
         committed: int | None,
         source: str | None = None,
+        behind: bool = False,
     ) -> SettingsLedger:
         """Return the ledger that has to be durable before ``run`` is processed; itself when it is.
 
@@ -111,6 +117,7 @@ class SettingsLedger:
             unseen: No worker before this assignment can have put anything out from this offset on.
             committed: What the commit has passed is forgotten; None when that is not known.
             source: The id of the run's topic, None when it has none; taken note of where there is none yet.
+            behind: Whether sessions may be behind what is put out from now on.
         """
         newest, entries, shadows, reserved = self.newest, self.entries, self.shadows, self.reserved
         if follows(in_force.version, newest.settings.version):
@@ -127,9 +134,10 @@ class SettingsLedger:
             and shadows is self.shadows
             and reserved == self.reserved
             and source == self.source
+            and behind == self.behind
         ):
             return self
-        return SettingsLedger(entries, reserved, shadows, source)
+        return SettingsLedger(entries, reserved, shadows, source, behind)
 
     def _begun(self, document: ShadowDocument, earliest: int) -> ShadowEntry:
         if not self.shadows:
@@ -157,7 +165,9 @@ class SettingsLedger:
             for entry in self.shadows
             for document in [entry.document]
         ]
-        return orjson.dumps([_FORMAT, self.reserved, entries, shadows, self.source])
+        return orjson.dumps(
+            [_BEHIND if self.behind else _FORMAT, self.reserved, entries, shadows, self.source]
+        )
 
     @classmethod
     def decode(cls, stored: bytes | None) -> SettingsLedger:
@@ -174,7 +184,7 @@ class SettingsLedger:
             if version not in _ADDED:
                 raise StateError(
                     f"A settings ledger in the changelog has format {version}, this version of Eddy reads "
-                    f"1 to {_FORMAT}. Start the newer version again."
+                    f"1 to {_BEHIND}. Start the newer version again."
                 )
             # What the formats before this one did not have.
             reserved, entries, shadows, source = [*content, *_ADDED[version]]
@@ -189,6 +199,7 @@ class SettingsLedger:
                     for first_offset, since, position, shadow_version, document in shadows
                 ),
                 _checked(source),
+                version == _BEHIND,
             )
         except (ValueError, TypeError, AttributeError) as error:
             raise StateError(

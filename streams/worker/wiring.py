@@ -138,6 +138,7 @@ def engine_options(
             bloom_bits=settings.rocksdb_bloom_bits,
         ),
         cached_sessions=settings.session_cache,
+        checkpoint_s=settings.checkpoint_s,
         lane_max_runs=settings.lane_max_runs,
         aggregate_pause_s=settings.aggregate_pause_s,
         standby_replicas=settings.standby_replicas,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Protocol, Self
 
 
@@ -69,6 +71,18 @@ class Run:
 
     def __len__(self) -> int:
         return len(self.messages)
+
+    def split(self, offset: int) -> tuple[Self | None, Self | None]:
+        """Return the records before an offset, and those from there on; None where there are none."""
+        if offset <= self.first_offset:
+            return None, self
+        if offset > self.last_offset:
+            return self, None
+        at = bisect_left(self.messages, offset, key=attrgetter("offset"))
+        return (
+            type(self)(self.topic, self.partition, self.messages[:at]),
+            type(self)(self.topic, self.partition, self.messages[at:]),
+        )
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:

@@ -75,7 +75,7 @@ class AtLeastOnce(Generic[V]):
         table, on_crash_point, partition = self._table, self._on_crash_point, outcome.partition
         # What cannot be stored has to show before the first output is there.
         settings = storable(table, partition, outcome.settings)
-        items = storable(table, partition, changes(table, outcome.view))
+        items = storable(table, partition, [*changes(table, outcome.view), *outcome.marks])
         term = await self._lease.begin()
         if settings:
             for part in in_batches(settings, *await self._log(term, partition, settings)):

@@ -355,7 +355,8 @@ class ExactlyOnce(Generic[V]):
         table, partition, consumed = self._table, outcome.partition, outcome.consumed
         producer = self._transactions.producer(table.name, partition)
         batches = [TransactionBatch(*routed) for routed in await self._routes.of_outcome(outcome)]
-        items = storable(table, partition, [*outcome.settings, *changes(table, outcome.view)])
+        values = changes(table, outcome.view)
+        items = storable(table, partition, [*outcome.settings, *values, *outcome.marks])
         sent_ms = self._clock.now_ms()
         if items:
             # A time of the write, as in RocksDB: state that no record touches expires by it.

@@ -119,8 +119,10 @@ class Guarantee:
 
     def _processed(self, table: str, partition: int) -> Consumed | None:
         tp = TP(self._sources[table], partition)
-        offset = self._consumer().processed(tp)
-        return None if offset is None else Consumed(*tp, offset)
+        consumer = self._consumer()
+        offset = consumer.processed(tp)
+        # What is read again is committed already.
+        return None if offset is None else Consumed(*tp, max(offset, consumer.committed(tp) or 0))
 
     async def release(self) -> None:
         """Let go of what was fenced, after the transactions under way."""

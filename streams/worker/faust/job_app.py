@@ -92,6 +92,12 @@ class JobApp(Protocol):
     def run_consumer(self) -> RunConsumer:
         """The consumer of the group."""
 
+    def read_again_from(self, tp: TP) -> int | None:
+        """Return the offset from which a source has to be read again, None for the committed one."""
+
+    async def before_release(self) -> None:
+        """Do what has to be done while the assigned partitions are still this worker's."""
+
     def new_consumer(self) -> CarefulConsumer:
         """Return a consumer outside the group, not started."""
 

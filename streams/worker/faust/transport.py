@@ -236,17 +236,52 @@ class RunConsumer(Consumer):
         return heard_at is not None and boot_time() - heard_at < _CURRENT_S
 
     async def perform_seek(self) -> None:
-        """Seek the committed offsets, and take note of them: they are what the broker confirmed so far."""
+        """Seek the committed offsets, and take note of them: they are what the broker confirmed so far.
+
+        A partition whose sessions are behind them is read again from where these are.
+        """
         await super().perform_seek()
         for tp, offset in self._read_offset.items():
             if offset is not None:
                 self._confirmed.setdefault(tp, offset)
+        app = job_app(self.app)
+        again = {tp: app.read_again_from(tp) for tp in self.assignment() if not self._is_changelog_tp(tp)}
+        behind = {
+            tp: since
+            for tp, since in again.items()
+            if since is not None and since < (self._confirmed.get(tp) or 0)
+        }
+        if not behind:
+            return
+        earliest = {ensure_TP(tp): offset for tp, offset in (await self.earliest_offsets(*behind)).items()}
+        for tp, since in behind.items():
+            committed, start = self._confirmed[tp], max(since, earliest.get(tp, since))
+            if start > since:
+                log.warning(
+                    "%s[%s] begins at offset %s: the records from %s on that its sessions lack are deleted. "
+                    "Their sessions go on without them. Keep records of the topic longer than workers may be "
+                    "down (retention.ms).",
+                    *tp,
+                    start,
+                    since,
+                )
+            log.info(
+                "%s[%s] is read again from offset %s to %s: these records are put out, but their sessions "
+                "were not written yet.",
+                *tp,
+                start,
+                committed,
+            )
+            await self.seek(tp, start)
+            self._read_offset[tp] = start
 
     async def wait_empty(self) -> None:
         """Wait until what was delivered is processed, and no guest uses a partition's state."""
         await super().wait_empty()
-        for lanes in job_app(self.app).lanes.values():
+        app = job_app(self.app)
+        for lanes in app.lanes.values():
             await lanes.without_guest()
+        await app.before_release()
 
     async def commit_and_end_transactions(self) -> None:
         """Commit what is acknowledged, also when the timer's commit is on its way with less."""
@@ -266,7 +301,9 @@ class RunConsumer(Consumer):
         return (tp for tp in list(self._watermarks) if wanted is None or tp in wanted or tp.topic in wanted)
 
     def _new_offset(self, tp: TP) -> int | None:
-        return self._watermarks.get(tp)
+        offset = self._watermarks.get(tp)
+        # What is read again is committed already.
+        return None if offset is None or offset <= self._confirmed.get(tp, -1) else offset
 
     def confirm(self, tp: TP, offset: int) -> None:
         """Take note that a transaction has committed ``offset``."""

@@ -16,6 +16,7 @@ from streams.core.errors import DamagedStateError, ProducerFencedError
 from streams.worker.faust.job_app import JobApp
 from streams.worker.lanes import Lanes
 from streams.worker.lifetime.housekeeping import Housekeeping
+from streams.worker.state.checkpoint import passed
 
 log = logging.getLogger(__name__)
 
@@ -133,9 +134,10 @@ class OwnedPartitions:
         return self._app.run_consumer.lag(tp) == 0 and self._app.run_consumer.is_current(tp)
 
     def passed(self, partition: int) -> int:
-        """Return the offset up to which the partition is committed; -1 when that is not known."""
-        committed = self._app.run_consumer.committed(TP(self.topic, partition))
-        return -1 if committed is None else committed
+        """Return the offset below which no record is read again; -1 when that is not known."""
+        tp = TP(self.topic, partition)
+        below = passed(self._app.run_consumer.committed(tp), self._app.read_again_from(tp))
+        return -1 if below is None else below
 
     def alone(self, partition: int) -> AbstractAsyncContextManager[None]:
         """Keep the partition's runs waiting for as long as the block lasts."""

@@ -101,7 +101,7 @@ class PartitionOwner(Protocol):
         """Return a time, ms: all that the partition held then is processed by now. 0 when none is known."""
 
     def passed(self, partition: int) -> int:
-        """Return the offset up to which the partition is committed; -1 when that is not known."""
+        """Return the offset below which no record is read again; -1 when that is not known."""
 
     def alone(self, partition: int) -> AbstractAsyncContextManager[None]:
         """Keep the partition's runs waiting for as long as the block lasts."""
@@ -226,8 +226,9 @@ class Housekeeping:
                     names[stub.session_id] = stub.offset
                 found = self._table.stores[partition].get_many([session_key(name) for name in names])
                 removal = Removal(RemovalReason.ENDED)
+                unsaved = self._table.unsaved(partition)
                 for (name, offset), value in zip(names.items(), found, strict=True):
-                    session = readable(name, value)
+                    session = None if name in unsaved else readable(name, value)
                     # Else it has begun again since, and maybe ended again.
                     if session is not None and session.ended and session.offset == offset:
                         removal.view.remove(session, name)
@@ -297,20 +298,16 @@ class Housekeeping:
         """Sort entries into those that stay and those that go; return how many were looked at."""
         now_ms = min(self._now_ms(), self._worker.read_up_to(partition))
         ended, expired = removals
+        unsaved = self._table.unsaved(partition)
         most = _removed(removals) + CLOSED_AT_ONCE
         for number, (key, touched_ms, value) in enumerate(found, 1):
             name = session_id_of(key)
             if name is None:
                 continue
-            if is_stub(value):
-                stub = readable(name, value)
-                if stub is None:
-                    continue
-                noted = Stub(stub.offset, touched_ms, name)
-                if self._stub_may_go(noted, partition):
-                    ended.view.remove(stub, name)
-                elif search.notes_stubs:
-                    self._table.stubs(partition).add([noted])
+            if (newer := unsaved.get(name)) is not None:  # written soon, and then kept anew
+                search.stays(NEVER - 1, newer.offset)
+            elif is_stub(value):
+                self._look_at_stub(partition, search, name, (touched_ms, value), ended)
             elif (keeps := keeps_ms(settings)) is not None:
                 until = touched_ms + keeps
                 source = session_source(key, value)
@@ -322,6 +319,20 @@ class Housekeeping:
             if _removed(removals) >= most:
                 return number
         return len(found)
+
+    def _look_at_stub(
+        self, partition: int, search: SearchPass, name: str, entry: tuple[int, bytes], ended: Removal
+    ) -> None:
+        """Remove a stub that may go, or take note of it."""
+        touched_ms, value = entry
+        stub = readable(name, value)
+        if stub is None:
+            return
+        noted = Stub(stub.offset, touched_ms, name)
+        if self._stub_may_go(noted, partition):
+            ended.view.remove(stub, name)
+        elif search.notes_stubs:
+            self._table.stubs(partition).add([noted])
 
     def _look_at(
         self,
@@ -350,9 +361,14 @@ class Housekeeping:
             removal = Removal(RemovalReason.EXPIRED)
             found = self._table.stores[partition].entries([session_key(name) for name in names])
             noted = {name: -negated for negated, name in search.contributing}
+            unsaved = self._table.unsaved(partition)
             for name, entry in zip(names, found, strict=True):
                 # It may have changed since it was looked at.
-                due = None if entry is None or is_stub(entry[1]) else due_of(name, entry, settings, now_ms)
+                due = (
+                    None
+                    if entry is None or name in unsaved or is_stub(entry[1])
+                    else due_of(name, entry, settings, now_ms)
+                )
                 match due:
                     case Due() if due.session.offset < passed:
                         removal.expire(name, due, self._job)

@@ -6,6 +6,7 @@ The same bytes stand in the changelog topic and in RocksDB, so restoring is copy
 |---|---|---|
 | sessions | ``s`` + session_id | the session's snapshot; a tombstone when it was removed |
 | sessions | ``m`` + ``settings`` | the partition's settings ledger |
+| sessions | ``m`` + ``checkpoint`` | what is not written yet, see `streams.worker.state.checkpoint` |
 | sessions | ``m`` + ``clock`` | a tombstone of nothing, written to hear the brokers' time |
 | traces (of the bridge) | ``t`` + trace id | what is known of the trace, see `streams.worker.bridge.rows` |
 | traces (of the bridge) | ``m`` + ``progress`` | how far the partition is processed |
@@ -37,6 +38,7 @@ from streams.core.errors import InfrastructureError, StateError
 from streams.kafka.client import connect
 from streams.kafka.connection import Connection
 from streams.worker.settings_ledger import outdated_ledger
+from streams.worker.state.checkpoint import MARK_KEY, outdated_mark
 
 CONFIG = "delete.retention.ms"
 
@@ -93,6 +95,8 @@ SETTINGS_KEY = b"msettings"
 
 #: The key of what is written to hear the brokers' time.
 CLOCK_KEY = b"mclock"
+
+_OF_NO_SESSION = frozenset({SETTINGS_KEY, MARK_KEY})
 
 #: A header of tombstones, see `removed_value`.
 _BURIED = "eddy.buried"
@@ -292,6 +296,8 @@ def outdated_session(key: bytes, stored: bytes, known: bytes) -> bool:
     """
     if key == SETTINGS_KEY:
         return outdated_ledger(stored, known)
+    if key == MARK_KEY:
+        return outdated_mark(stored, known)
     return is_before(stored, known)
 
 
@@ -314,7 +320,7 @@ def session_source(key: bytes, stored: bytes) -> tuple[bytes, int] | None:
     >>> session_source(b"ss-1", b"[1,0,7]"), session_source(b"ss-1", b"damaged")
     ((b'0', 7), None)
     """
-    if key == SETTINGS_KEY:
+    if key in _OF_NO_SESSION:
         return None
     return position(stored)
 

@@ -19,6 +19,7 @@ import faust
 from faust.stores.base import SerializedStore
 from faust.types import TP, AppT
 
+from streams.core.domain.run import Run
 from streams.core.domain.session import Session
 from streams.worker.lifetime.due import Stub, Stubs
 from streams.worker.settings_ledger import SettingsLedger
@@ -30,6 +31,7 @@ from streams.worker.state.changelog import (
     named,
     session_key,
 )
+from streams.worker.state.checkpoint import MARK_KEY, Mark, Unsaved
 from streams.worker.state.origin import SOURCES_KEY, Ids, decode_sources
 from streams.worker.state.store import PartitionStores, StoreOptions
 
@@ -100,9 +102,9 @@ V = TypeVar("V")
 class StateView(Generic[V]):
     """One partition's values as an epoch sees them: stored state below, its own changes on top."""
 
-    def __init__(self, cached: dict[str, V]) -> None:
+    def __init__(self, cached: dict[str, V], changed: dict[str, V] | None = None) -> None:
         self._cached = cached
-        self.changed: dict[str, V] = {}
+        self.changed: dict[str, V] = {} if changed is None else changed
         self.removed: dict[str, V] = {}
 
     def get(self, name: str) -> V | None:
@@ -188,7 +190,7 @@ class StateTable(faust.Table[bytes, bytes], Generic[V]):
     def view(self, partition: int, names: Iterable[str]) -> StateView[V]:
         """Return the partition's values for one epoch, those of ``names`` read and decoded."""
         decoded = self._decoded.setdefault(partition, Generations())
-        if len(decoded.young) * 2 > self._cached // len(self._decoded):
+        if len(decoded.young) * 2 > self.most():
             decoded.old, decoded.young = decoded.young, {}
         young, old = decoded.young, decoded.old
         missing = []
@@ -196,6 +198,8 @@ class StateTable(faust.Table[bytes, bytes], Generic[V]):
             if name in young:
                 continue
             value = old.get(name)
+            if value is None:
+                value = self._waiting(partition, name)
             if value is not None:
                 young[name] = value
             else:
@@ -208,6 +212,18 @@ class StateTable(faust.Table[bytes, bytes], Generic[V]):
                     with named(self.changelog_topic_name, partition, key(name)):
                         young[name] = decode(found)
         return StateView(young)
+
+    def _waiting(self, partition: int, name: str) -> V | None:  # noqa: ARG002 - here nothing waits
+        """Return a value that is newer than what is stored."""
+        return None
+
+    def begins_at(self, partition: int) -> int | None:  # noqa: ARG002 - here all is written with its run
+        """Return the offset from which the source of a partition has to be read again; None for none."""
+        return None
+
+    def most(self) -> int:
+        """Return how many decoded values a partition may have in memory."""
+        return self._cached // max(1, len(self._decoded))
 
     def write(
         self,
@@ -231,10 +247,13 @@ class StateTable(faust.Table[bytes, bytes], Generic[V]):
         """
         self.put(partition, items, offset, at_ms, goes_on=goes_on)
         decoded = self._decoded.setdefault(partition, Generations())
-        decoded.young.update(view.changed)
+        self._written(partition, view, decoded, at_ms)
         for name in view.removed:
             decoded.young.pop(name, None)
             decoded.old.pop(name, None)
+
+    def _written(self, _partition: int, view: StateView[V], decoded: Generations[V], _at_ms: int) -> None:
+        decoded.young.update(view.changed)
 
     def put(
         self,
@@ -312,12 +331,16 @@ class SessionTable(StateTable[Session]):
 
     Args:
         app: The Faust app that the table belongs to.
+        source: The topic whose records change the sessions.
+        checkpoint_s: How long a changed session stays unwritten, about; 0 writes it with its run.
         kwargs: Further arguments that `StateTable` and `faust.Table` take.
     """
 
-    def __init__(self, app: AppT, *, source: str, **kwargs: Any) -> None:
+    def __init__(self, app: AppT, *, source: str, checkpoint_s: float, **kwargs: Any) -> None:
         super().__init__(app, form=SESSION_FORMAT, **kwargs)
         self._source = source
+        self._checkpoint_s = checkpoint_s
+        self._unsaved: dict[int, Unsaved[Session]] = {}
         self._settings: dict[int, _Settings] = {}
         self._stubs: dict[int, Stubs] | None = None
 
@@ -357,18 +380,45 @@ class SessionTable(StateTable[Session]):
         assert self._stubs is not None, "no caller asked to record them"
         return self._stubs.setdefault(partition, Stubs())
 
-    def write(
-        self,
-        partition: int,
-        view: StateView[Session],
-        items: Sequence[tuple[bytes, bytes | None]],
-        offset: int,
-        at_ms: int,
-        *,
-        goes_on: bool = False,
+    def unsaved(self, partition: int) -> Unsaved[Session]:
+        """Return the partition's sessions that are changed and not written."""
+        found = self._unsaved.get(partition)
+        if found is None:
+            mark = Mark.decode(self.stores[partition].get(MARK_KEY))
+            found = Unsaved(mark, self.form.order, self._checkpoint_s)
+            self._unsaved[partition] = found
+        return found
+
+    def begins_at(self, partition: int) -> int | None:
+        """Return the offset from which the source of a partition has to be read again; None for none."""
+        return self.unsaved(partition).since
+
+    def unsaved_partitions(self) -> list[int]:
+        """Return the partitions of which something may wait."""
+        return list(self._unsaved)
+
+    def take(self, run: Run, view: StateView[Session], mark: Mark | None, now: float) -> None:
+        """Make what an epoch has changed the sessions of its partition.
+
+        Args:
+            run: What was processed.
+            view: The state that the epoch saw, with its changes.
+            mark: Says that they are not written; None where they are.
+            now: Seconds, by a monotonic clock.
+        """
+        if mark is not None:
+            unsaved = self.unsaved(run.partition)
+            unsaved.take(view.changed, run, now)
+            unsaved.mark = mark
+        self._decoded.setdefault(run.partition, Generations()).young.update(view.changed)
+
+    def _waiting(self, partition: int, name: str) -> Session | None:
+        return self.unsaved(partition).get(name)
+
+    def _written(
+        self, partition: int, view: StateView[Session], _decoded: Generations[Session], at_ms: int
     ) -> None:
-        """Make an epoch's changes the partition's state, and take note of the sessions that ended."""
-        super().write(partition, view, items, offset, at_ms, goes_on=goes_on)
+        """Take note of the sessions that ended. What is in memory may be newer than what was written."""
         if self._stubs is None:
             return
         stubs = self.stubs(partition)
@@ -376,12 +426,15 @@ class SessionTable(StateTable[Session]):
         stubs.add(sorted(ended))
 
     def find(self, session_id: str) -> tuple[int, Session] | None:
-        """Return the partition that has a session and its state as last written, None when none here has."""
+        """Return the partition that has a session, and its state after its last epoch; None when none has."""
         try:
             key = session_key(session_id)
         except UnicodeEncodeError:  # half a surrogate pair: no record can have such an id
             return None
         for partition, store in self.stores.opened().items():
+            waiting = self.unsaved(partition).get(session_id)
+            if waiting is not None:
+                return partition, waiting
             stored = store.get(key)
             if stored is not None:
                 return partition, decode_session(stored)
@@ -401,8 +454,9 @@ class SessionTable(StateTable[Session]):
         self._settings_of(partition).ledger = ledger
 
     def forget(self) -> None:
-        """Drop what was read from the databases, the settings too, and the stubs: a search finds them."""
+        """Drop what was read or waits, the settings, and the stubs: a search finds them."""
         super().forget()
         self._settings.clear()
+        self._unsaved.clear()
         if self._stubs is not None:
             self._stubs.clear()

@@ -24,6 +24,7 @@ from tests.integration.load import as_json, decision
 
 CACHED = 4
 AT = 1_700_000_000_000
+RUN = Run("decision-logs", 0, [Stored(0, 0, -1, None, b"", ())])
 JOB = Job(Codec.bundled(), group="g", version="1")
 
 
@@ -60,6 +61,7 @@ def write(table: SessionTable, offset: int, **sessions: Session) -> None:
         view.put(each, session_id)
     items = [(session_key(name), encode_session(each)) for name, each in view.changed.items()]
     table.write(0, view, items, offset, AT)
+    table.take(RUN, view, None, 0.0)
 
 
 def test_an_epoch_sees_its_own_changes_and_nobody_else_does_before_they_are_written(
@@ -73,6 +75,7 @@ def test_an_epoch_sees_its_own_changes_and_nobody_else_does_before_they_are_writ
     assert other.get("a") is None
     assert table.view(0, ["a"]).get("a") is None
     table.write(0, one, [(session_key("a"), encode_session(changed))], 0, AT)
+    table.take(RUN, one, None, 0.0)
     assert table.view(0, ["a"]).get("a") is changed
     assert table.stores[0].offset() == 0
 
