@@ -31,6 +31,7 @@ from streams.worker.batch import Job, key_text
 from streams.worker.run_result import RunResult
 from streams.worker.settings_ledger import LedgerEntry, SettingsLedger, ShadowEntry
 from streams.worker.state.changelog import SETTINGS_KEY, encode_session, is_stub, session_key
+from streams.worker.state.checkpoint import MARK_KEY
 from tests.integration.removals import LetGo, Removals, is_told_end
 
 #: Where the job writes what came of a record.
@@ -291,7 +292,9 @@ def judge(
     for topic, wanted in expected.outputs.items():
         _judge_topic(verdict, topic, wanted, outputs[topic], expected.only_told)
     found = {
-        (stored.partition, stored.key): stored.value for stored in changelog if stored.key != SETTINGS_KEY
+        (stored.partition, stored.key): stored.value
+        for stored in changelog
+        if stored.key not in {SETTINGS_KEY, MARK_KEY}
     }
     # The stub of an ended session may be gone by now, or not yet.
     wanted_state = {

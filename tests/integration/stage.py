@@ -36,7 +36,8 @@ from streams.operate.explain.settings_topic import (
     tried_out,
 )
 from streams.operate.explain.settings_topic import records as settings_records
-from streams.worker.options import repartition_topic
+from streams.worker.options import changelog_topic, repartition_topic
+from streams.worker.state.checkpoint import MARK_KEY, Mark
 from tests.integration.brokers import Reachable
 from tests.integration.judgement import judge_stage
 from tests.integration.load import Sending
@@ -182,6 +183,8 @@ class Stage:
             "stall_timeout_s": _STALL_TIMEOUT_S,
             "heartbeat_interval_s": 1,
             "commit_interval_s": 0.2,
+            # Short, so that both are met: sessions that wait when a worker dies, and those that are written.
+            "checkpoint_s": 1.0,
             "run_max_records": 50,
             "aggregate_pause_s": 0.05,
         }
@@ -433,7 +436,23 @@ class Stage:
             codec: Theirs.
             lives: How long sessions lived, where the clock may have removed some.
         """
-        return await judge_stage(self, application_id or self.application_id, codec, lives)
+        group = application_id or self.application_id
+        await self.written(group)
+        return await judge_stage(self, group, codec, lives)
+
+    async def written(self, application_id: str | None = None) -> None:
+        """Wait until no session waits to be written."""
+        changelog = changelog_topic(application_id or self.application_id)
+
+        async def all_written() -> bool:
+            marks = {
+                stored.partition: Mark.decode(stored.value)
+                for stored in await self.read(changelog)
+                if stored.key == MARK_KEY
+            }
+            return all(mark is None or mark.since is None for mark in marks.values())
+
+        await until(all_written, PATIENCE_SECONDS, "sessions that are written", *self.workers)
 
 
 @asynccontextmanager

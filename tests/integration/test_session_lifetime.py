@@ -13,6 +13,7 @@ from streams.kafka.client import Stored
 from streams.worker.crash_point import AT_LEAST_ONCE, EXACTLY_ONCE, CrashPoint
 from streams.worker.options import SESSIONS, changelog_topic
 from streams.worker.state.changelog import SETTINGS_KEY, removed_value, session_key
+from streams.worker.state.checkpoint import MARK_KEY
 from streams.worker.state.store import PartitionStores, StoreOptions
 from tests.integration.load import Sending, decision, keyed
 from tests.integration.reference_fold import value_of
@@ -62,7 +63,7 @@ def looping(stage: Stage, session_id: str, count: int = 5, **kwargs: Any) -> Ite
 async def changelog(stage: Stage) -> dict[bytes | None, Stored]:
     """Return the newest record of each session in the changelog."""
     found = await stage.read(changelog_topic(stage.application_id))
-    return {stored.key: stored for stored in found if stored.key != SETTINGS_KEY}
+    return {stored.key: stored for stored in found if stored.key not in {SETTINGS_KEY, MARK_KEY}}
 
 
 async def removed(stage: Stage, *session_ids: str) -> None:
