@@ -4,7 +4,8 @@
 
 Sessions of coding agents are judged a run at a time, each session with one record in a run: with many live
 sessions, a run hardly has two records of one. What a run writes to a topic is compressed as one batch, as a
-worker does it. Bytes depend on no machine. The CPU of the index is that of its fold, without Kafka and
+worker does it. A session is written with each third of its records: an agent takes a step every ten seconds,
+and a worker writes what changed in thirty. Bytes depend on no machine. The CPU of the index is that of its fold, without Kafka and
 SQLite.
 """
 
@@ -34,6 +35,8 @@ from streams.worker.state.changelog import encode_session
 
 _SESSIONS, _LENGTH = 200, 50
 _CHANGELOG = "sessions-changelog"
+#: Records of a session between two that it is written with.
+_RECORDS_A_WRITE = 3
 #: What stands in a batch beside key and value of a record, about (Kafka's record format, version 2).
 _FRAME = 10
 
@@ -59,7 +62,7 @@ def measure(result_chars: int) -> dict[str, Any]:
         packed[topic] += len(zstd.compress(batch)) + frames
 
     count = 0
-    for run in _runs(codec, result_chars):
+    for number, run in enumerate(_runs(codec, result_chars)):
         count += len(run)
         add(Topic.DECISION_LOGS, [(each.key or b"", each.value or b"") for each in run.messages])
         result = RunResult()
@@ -70,8 +73,9 @@ def measure(result_chars: int) -> dict[str, Any]:
             Stored(0, len(enriched) + number, out.timestamp, out.key, out.value, out.headers)
             for number, out in enumerate(result.outputs[Topic.ENRICHED])
         ]
-        changed = {(each.key or b"").decode() for each in run.messages}
-        add(_CHANGELOG, [(b"s" + name.encode(), encode_session(held[name])) for name in sorted(changed)])
+        changed = sorted({(each.key or b"").decode() for each in run.messages})
+        due = changed[number % _RECORDS_A_WRITE :: _RECORDS_A_WRITE]
+        add(_CHANGELOG, [(b"s" + name.encode(), encode_session(held[name])) for name in due])
     return {
         "result_characters": result_chars,
         "records": count,

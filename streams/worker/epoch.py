@@ -156,9 +156,9 @@ class SessionsEpoch:
         await self._effects.carry_out(outcome)
         table.take(run, view, mark, time.monotonic())
         table.adopt(partition, ledger)
-        if anew is not None:
-            self._refused.add(run.topic, partition, folded.violations)
-            self._metrics.epoch(partition, folded, folding, time.perf_counter() - started)
+        folded.duplicates += 0 if again is None else len(again)
+        self._refused.add(run.topic, partition, folded.violations)
+        self._metrics.epoch(partition, folded, folding, time.perf_counter() - started)
 
     def _prepared(self, before: SettingsLedger, run: Run, unsaved: Unsaved[Session]) -> SettingsLedger:
         known, published = before.newest.settings.version, self._settings.in_force.version

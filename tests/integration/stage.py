@@ -37,7 +37,7 @@ from streams.operate.explain.settings_topic import (
 )
 from streams.operate.explain.settings_topic import records as settings_records
 from streams.worker.options import changelog_topic, repartition_topic
-from streams.worker.state.checkpoint import MARK_KEY, Mark
+from streams.worker.state.checkpoint import MARK_KEY, CheckpointMark
 from tests.integration.brokers import Reachable
 from tests.integration.judgement import judge_stage
 from tests.integration.load import Sending
@@ -446,7 +446,7 @@ class Stage:
 
         async def all_written() -> bool:
             marks = {
-                stored.partition: Mark.decode(stored.value)
+                stored.partition: CheckpointMark.decode(stored.value)
                 for stored in await self.read(changelog)
                 if stored.key == MARK_KEY
             }

@@ -132,7 +132,7 @@ async def test_a_session_that_has_all_the_records_is_scored_and_its_state_does_n
         keyed(decision("hot", number, tool_call=f"tool-{number}", tool_input=f"input {number}"), 4)
         for number in range(1500)
     )
-    worker = await stage.worker().ready()
+    worker = await stage.worker(checkpoint_s=0).ready()
     await stage.send(hot)
     await stage.processed()
     await stage.verdict()

@@ -71,7 +71,8 @@ async def removed(stage: Stage, *session_ids: str) -> None:
 
     async def gone() -> bool:
         newest = await changelog(stage)
-        return all(newest[session_key(each)].value is None for each in session_ids)
+        keys = [session_key(each) for each in session_ids]
+        return all(key in newest and newest[key].value is None for key in keys)
 
     await until(gone, PATIENCE_SECONDS, f"tombstones of {session_ids}", *stage.workers)
 

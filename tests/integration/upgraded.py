@@ -67,6 +67,7 @@ class Handover:
 async def judge_upgrade(stage: Stage, first: FirstVersion) -> tuple[Verdict, Handover]:
     """Compare all that came out with what the two versions make of all that went in."""
     group, codec = stage.application_id, Codec.bundled()
+    await stage.written()
     inputs = list(by_partition(await stage.read(Topic.DECISION_LOGS)))
     assert len(inputs) == sum(stage.sent.values()), "the input topic does not hold what was sent"
     changelog = await stage.read(changelog_topic(group))

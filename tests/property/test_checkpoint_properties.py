@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.worker.state.checkpoint import Mark, Unsaved, outdated_mark
+from streams.worker.state.checkpoint import CheckpointMark, Unsaved, outdated_mark
 
 SESSIONS = "abcdefgh"
 MOST = 6
@@ -42,11 +42,11 @@ class Log:
     """A changelog, and the outputs that are there with it."""
 
     sessions: dict[str, Seen] = field(default_factory=dict)
-    mark: Mark | None = None
+    mark: CheckpointMark | None = None
     outputs: list[int] = field(default_factory=list)
     written: list[int] = field(default_factory=list)
 
-    def write(self, values: Mapping[str, Seen], mark: Mark | None) -> None:
+    def write(self, values: Mapping[str, Seen], mark: CheckpointMark | None) -> None:
         self.sessions.update(values)
         self.written += [value.offset for value in values.values()]
         if mark is not None:

@@ -6,10 +6,10 @@ minute is written ten times. So changed sessions stay in memory for an interval 
     current     what the runs of this interval have changed, as they left it
     sealed      what those of the last one had changed, as it was when that ended; written a slice at a time
 
-What was put out is never put out again, and never missing. Each epoch leaves a `Mark` in the changelog: up to
-where outputs exist, and from where on records have changed sessions that are not written. After a crash
-the next owner of the partition reads from there. It judges what the mark says was put out, and puts out
-nothing for it (specification 4.4: the same records under the same settings give the same sessions).
+What was put out is never put out again, and never missing. Each epoch leaves a `CheckpointMark` in the
+changelog: up to where outputs exist, and from where on records have changed sessions that are not written.
+After a crash the next owner of the partition reads from there. It judges what the mark says was put out, and
+puts out nothing for it (specification 4.4: the same records under the same settings give the same sessions).
 
 An interval is written before the next one is sealed, in the order of the source. So along the changelog the
 offsets of the source only rise, which is how a restore knows what counts
@@ -37,7 +37,7 @@ _WRITTEN_WITHIN: Final = 0.5
 V = TypeVar("V")
 
 
-class Mark(NamedTuple):
+class CheckpointMark(NamedTuple):
     """How far a partition is, beyond what its written sessions say.
 
     Attributes:
@@ -51,13 +51,13 @@ class Mark(NamedTuple):
     def encode(self) -> bytes:
         """Return the bytes it is stored as.
 
-        >>> Mark(12, since=7).encode()
+        >>> CheckpointMark(12, since=7).encode()
         b'[1,12,7]'
         """
         return orjson.dumps([_FORMAT, self.processed, self.since])
 
     @classmethod
-    def decode(cls, stored: bytes | None) -> Mark | None:
+    def decode(cls, stored: bytes | None) -> CheckpointMark | None:
         """Return what `encode` stored; None for None.
 
         Raises:
@@ -91,7 +91,7 @@ def outdated_mark(stored: bytes, known: bytes) -> bool:
     (True, False)
     """
     try:
-        before, after = Mark.decode(stored), Mark.decode(known)
+        before, after = CheckpointMark.decode(stored), CheckpointMark.decode(known)
     except StateError:  # who decodes it says so
         return False
     return before is not None and after is not None and before.processed < after.processed
@@ -139,7 +139,7 @@ class Unsaved(Generic[V]):
         "since",
     )
 
-    def __init__(self, mark: Mark | None, order: Callable[[V], int], interval_s: float) -> None:
+    def __init__(self, mark: CheckpointMark | None, order: Callable[[V], int], interval_s: float) -> None:
         #: As it was last written.
         self.mark = mark
         #: The first offset that a successor would have to read again; None when there is none.
@@ -214,23 +214,23 @@ class Unsaved(Generic[V]):
             self._seal(now)
         return dict(self._sealed)
 
-    def mark_with(self, run: _Position, changed: Collection[str]) -> Mark:
+    def mark_with(self, run: _Position, changed: Collection[str]) -> CheckpointMark:
         """Return the mark that holds once ``run`` is put out, and what it has changed waits."""
         processed = -1 if self.mark is None else self.mark.processed
         since = run.first_offset if self.since is None and changed else self.since
-        return Mark(max(processed, run.next_offset), since)
+        return CheckpointMark(max(processed, run.next_offset), since)
 
-    def mark_without(self, written: Collection[str]) -> Mark:
+    def mark_without(self, written: Collection[str]) -> CheckpointMark:
         """Return the mark that holds once these are written, the first of those that wait."""
         processed = max(-1 if self.mark is None else self.mark.processed, self._position)
         if len(written) < len(self._sealed):
-            return Mark(processed, self.since)
+            return CheckpointMark(processed, self.since)
         if self._current:
-            return Mark(processed, self._sealed_end)
+            return CheckpointMark(processed, self._sealed_end)
         # What an earlier owner has put out is read again up to there.
-        return Mark(processed, None if self._position >= processed else self._position)
+        return CheckpointMark(processed, None if self._position >= processed else self._position)
 
-    def saved(self, written: Collection[str], mark: Mark) -> None:
+    def saved(self, written: Collection[str], mark: CheckpointMark) -> None:
         """Take note that these are written, and that `mark_without` them holds."""
         for name in written:
             del self._sealed[name]

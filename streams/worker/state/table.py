@@ -31,7 +31,7 @@ from streams.worker.state.changelog import (
     named,
     session_key,
 )
-from streams.worker.state.checkpoint import MARK_KEY, Mark, Unsaved
+from streams.worker.state.checkpoint import MARK_KEY, CheckpointMark, Unsaved
 from streams.worker.state.origin import SOURCES_KEY, Ids, decode_sources
 from streams.worker.state.store import PartitionStores, StoreOptions
 
@@ -384,7 +384,7 @@ class SessionTable(StateTable[Session]):
         """Return the partition's sessions that are changed and not written."""
         found = self._unsaved.get(partition)
         if found is None:
-            mark = Mark.decode(self.stores[partition].get(MARK_KEY))
+            mark = CheckpointMark.decode(self.stores[partition].get(MARK_KEY))
             found = Unsaved(mark, self.form.order, self._checkpoint_s)
             self._unsaved[partition] = found
         return found
@@ -397,11 +397,11 @@ class SessionTable(StateTable[Session]):
         """Return the partitions of which something may wait."""
         return list(self._unsaved)
 
-    def take(self, run: Run, view: StateView[Session], mark: Mark | None, now: float) -> None:
+    def take(self, run: Run, view: StateView[Session], mark: CheckpointMark | None, now: float) -> None:
         """Make what an epoch has changed the sessions of its partition.
 
         Args:
-            run: What was processed.
+            run: The records that were processed.
             view: The state that the epoch saw, with its changes.
             mark: Says that they are not written; None where they are.
             now: Seconds, by a monotonic clock.
