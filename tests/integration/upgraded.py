@@ -10,6 +10,7 @@ They have to be that version's own, too.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -80,6 +81,7 @@ async def judge_upgrade(stage: Stage, first: FirstVersion) -> tuple[Verdict, Han
         relay.take(stored, folded)
     expected = relay.expected()
     verdict = judge(expected, relay.outputs, changelog)
+    verdict.repeated.update(relay.repeated)
     await judge_aggregates_of(stage, group, codec, expected, verdict)
     assert not verdict.problems, "\n".join(verdict.problems)
     return verdict, handover
@@ -121,6 +123,8 @@ class _Relay:
     _sessions: dict[int, Sessions] = field(default_factory=dict)
     _found: dict[tuple[str, Written], list[int]] = field(default_factory=dict)
     _left_out: set[tuple[str, int]] = field(default_factory=set)
+    repeated: Counter[str] = field(default_factory=Counter)
+    """What was left out since the same bytes came again."""
 
     def __post_init__(self) -> None:
         for topic, records in self.outputs.items():
@@ -177,7 +181,11 @@ class _Relay:
         if made is None:
             self._wanted[topic][identity(topic, earlier)] = written_as(earlier)
             return
-        once_more = written_as(made) != written_as(earlier) and (topic, written_as(made)) in self._found
+        alike = written_as(made) == written_as(earlier)
+        once_more = not alike and (topic, written_as(made)) in self._found
+        if alike and len(found) > 1:  # what came last is this version's
+            self.repeated[topic] += len(found) - 1
+            found, once_more = found[:-1], True
         for index in found:
             if once_more:
                 self._left_out.add((topic, index))
