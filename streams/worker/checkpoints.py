@@ -77,7 +77,7 @@ class Checkpoints:
                     await self._write(partition, self._due(partition))
 
     def _due(self, partition: int) -> dict[str, Session]:
-        return self._table.unsaved(partition).due(self._now(), self._table.most() // 2)
+        return self._table.unsaved(partition).due(self._now(), self._table.most())
 
     def _is_due(self, partition: int) -> bool:
         return bool(self._due(partition))

@@ -124,7 +124,7 @@ class _Relay:
     _found: dict[tuple[str, Written], list[int]] = field(default_factory=dict)
     _left_out: set[tuple[str, int]] = field(default_factory=set)
     repeated: Counter[str] = field(default_factory=Counter)
-    """What was left out since the same bytes came again."""
+    """How often the same bytes came again."""
 
     def __post_init__(self) -> None:
         for topic, records in self.outputs.items():
@@ -181,11 +181,7 @@ class _Relay:
         if made is None:
             self._wanted[topic][identity(topic, earlier)] = written_as(earlier)
             return
-        alike = written_as(made) == written_as(earlier)
-        once_more = not alike and (topic, written_as(made)) in self._found
-        if alike and len(found) > 1:  # what came last is this version's
-            self.repeated[topic] += len(found) - 1
-            found, once_more = found[:-1], True
+        once_more = written_as(made) != written_as(earlier) and (topic, written_as(made)) in self._found
         for index in found:
             if once_more:
                 self._left_out.add((topic, index))
@@ -193,10 +189,15 @@ class _Relay:
                 self.outputs[Topic(topic)][index] = made
 
     def expected(self) -> Expected:
-        """Return what there must be; what the first version wrote and this one wrote again is left out."""
+        """Return what there must be; what the first version wrote and this one wrote again is left out.
+
+        Of the same bytes that came again the last ones count: the order is that of who wrote them last.
+        """
         for topic, records in self.outputs.items():
             kept = [each for index, each in enumerate(records) if (topic, index) not in self._left_out]
-            self.outputs[topic] = kept
+            last = {written_as(each): index for index, each in enumerate(kept)}
+            self.repeated[topic] += len(kept) - len(last)
+            self.outputs[topic] = [kept[index] for index in sorted(last.values())]
         state = {
             (partition, session_key(session_id)): encode_session(session)
             for partition, of_partition in self._sessions.items()

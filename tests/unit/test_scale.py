@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.scale import RATES, Assumptions, Measured, as_markdown, ceiling, estimate
+from benchmarks.sizes import measure
 from tests.pages import ROOT
 
 RESULTS = json.loads((ROOT / "benchmarks" / "results.json").read_text())
@@ -16,6 +17,16 @@ MEASURED = Measured("a case", 400.0, 100.0, 200.0, 700.0, 2_000.0, 80e6, 5.0)
 def test_the_page_shows_what_the_calculation_gives() -> None:
     for text in as_markdown(RESULTS, RATES, Assumptions()).values():
         assert text in PAGE, "run: python -m benchmarks.scale --write"
+
+
+@pytest.mark.parametrize("characters", [200, 2_000])
+def test_an_event_and_a_session_take_as_many_bytes_as_the_page_says(characters: int) -> None:
+    (kept,) = [case for case in RESULTS["sizes"]["cases"] if case["result_characters"] == characters]
+    found = measure(characters)
+    assert found["state_bytes"] == pytest.approx(kept["state_bytes"], rel=0.01)
+    assert found["compressed"] == pytest.approx(kept["compressed"], rel=0.01), (
+        "run: python -m benchmarks.sizes --write && python -m benchmarks.scale --write"
+    )
 
 
 def test_every_assumption_is_explained_on_the_page() -> None:
