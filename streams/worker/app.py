@@ -179,6 +179,10 @@ class RunApp(faust.App):
             None,
         )
 
+    def unwritten(self) -> int:
+        """Return how many values have changed and are not written."""
+        return 0
+
     async def before_release(self) -> None:
         """Do what has to be done while the assigned partitions are still this worker's."""
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import islice
 
 from streams.core.domain.session import Session
-from streams.core.errors import EddyError
+from streams.core.errors import EddyError, ProducerFencedError
 from streams.worker.effects import BatchOutput, Effects
 from streams.worker.faust.job_app import JobApp
 from streams.worker.lifetime.housekeeper import PeriodicRounds
@@ -49,6 +49,8 @@ class Checkpoints:
         self._effects = effects
         self._worker = worker
         self._now = now
+        #: Partitions that another worker has, by the generation in which that showed.
+        self._lost: set[tuple[int, int]] = set()
 
     async def tick(self) -> None:
         """Write what is due, of all partitions at once: each waits for a run of its own lane.
@@ -62,25 +64,33 @@ class Checkpoints:
         outcomes = await asyncio.gather(
             *(self._write_due(generation, partition) for partition in partitions), return_exceptions=True
         )
-        for failure in outcomes:
-            if isinstance(failure, BaseException):
-                raise failure
+        failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+        if failures:
+            # A partition lost is no failure of the worker, another failure beside it is.
+            raise min(failures, key=lambda failure: isinstance(failure, ProducerFencedError))
 
     async def _write_due(self, generation: int, partition: int) -> None:
         goes_on = True
-        while goes_on and self._is_due(partition):
+        while goes_on and self._is_due(generation, partition):
             async with self._worker.alone(partition):
                 # A rebalance may have begun while this waited for the lane.
                 now_generation, partitions = self._worker.in_charge()
                 goes_on = now_generation == generation and partition in partitions
                 if goes_on:
-                    await self._write(partition, self._due(partition))
+                    await self._write_unless_lost(generation, partition)
+
+    async def _write_unless_lost(self, generation: int, partition: int) -> None:
+        try:
+            await self._write(partition, self._due(partition))
+        except ProducerFencedError:
+            self._lost.add((generation, partition))
+            raise
 
     def _due(self, partition: int) -> dict[str, Session]:
         return self._table.unsaved(partition).due(self._now(), self._table.most())
 
-    def _is_due(self, partition: int) -> bool:
-        return bool(self._due(partition))
+    def _is_due(self, generation: int, partition: int) -> bool:
+        return (generation, partition) not in self._lost and bool(self._due(partition))
 
     async def _write(self, partition: int, due: dict[str, Session]) -> None:
         unsaved = self._table.unsaved(partition)
@@ -96,10 +106,15 @@ class Checkpoints:
 
         What cannot be written is read again by the next owner, so nothing is lost, and nothing is raised.
         """
-        try:
-            await asyncio.gather(*map(self._write_all_of, partitions))
-        except EddyError as error:
-            log.info("Sessions that were not written yet stay so, their records are read again: %s", error)
+        outcomes = await asyncio.gather(*map(self._write_all_of, partitions), return_exceptions=True)
+        for failure in outcomes:
+            if isinstance(failure, EddyError):
+                log.info(
+                    "Sessions that were not written yet stay so, their records are read again: %s", failure
+                )
+                return
+            if failure is not None:
+                raise failure
 
     async def _write_all_of(self, partition: int) -> None:
         unsaved = self._table.unsaved(partition)

@@ -173,6 +173,10 @@ class SessionsApp(RunApp):
             )
         return {decisions: sessions, contributions: aggregates}
 
+    def unwritten(self) -> int:
+        """Return how many sessions have changed and are not written."""
+        return sum(len(self.sessions.unsaved(each)) for each in self.sessions.unsaved_partitions())
+
     async def before_release(self) -> None:
         """Write the sessions that wait, so that nobody has to read their records again."""
         if self._checkpointer.checkpoints is not None and not self.crashed:

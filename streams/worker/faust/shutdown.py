@@ -73,14 +73,20 @@ class StoppableWorker(faust.Worker):
                 silence,
             )
             stopped()
-        runs = sum(app.waiting().values())
+        runs, unwritten = sum(app.waiting().values()), app.unwritten()
         log.warning(
             "Still stopping after %s. %s. A second Ctrl-C ends it at once; what it has begun is then done "
             "again.",
             duration(1_000 * passed_s),
-            silence or (f"{count(runs, 'run')} of records to do" if runs else "Its clients are closed"),
+            silence or _left(runs, unwritten),
         )
         self._remind_after(passed_s, began)
+
+
+def _left(runs: int, unwritten: int) -> str:
+    if runs:
+        return f"{count(runs, 'run')} of records to do"
+    return f"{count(unwritten, 'session')} to write" if unwritten else "Its clients are closed"
 
 
 def stopped() -> NoReturn:
