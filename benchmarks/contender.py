@@ -121,6 +121,8 @@ def worker_settings(config: ContenderConfig) -> dict[str, str]:
         "EDDY_APPLICATION_ID": config.group,
         "EDDY_DATA_DIR": config.directory,
         "EDDY_WEB_PORT": "0",
+        # As often as Quix Streams commits: with the default nothing would be written in so short a run.
+        "EDDY_CHECKPOINT_S": "5",
         "EDDY_PRODUCER_IDEMPOTENCE": str(config.idempotent).lower(),
         "EDDY_SESSION_TIMEOUT_S": str(config.session_timeout_s),
         "EDDY_HEARTBEAT_INTERVAL_S": str(config.session_timeout_s / 5),
