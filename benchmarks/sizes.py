@@ -5,8 +5,8 @@
 Sessions of coding agents are judged a run at a time, each session with one record in a run: with many live
 sessions, a run hardly has two records of one. What a run writes to a topic is compressed as one batch, as a
 worker does it. A session is written with each third of its records: an agent takes a step every ten seconds,
-and a worker writes what changed in thirty. Bytes depend on no machine. The CPU of the index is that of its fold, without Kafka and
-SQLite.
+and a worker writes what changed in thirty. Bytes depend on no machine. The CPU of the index is that of its
+fold, without Kafka and SQLite.
 """
 
 from __future__ import annotations
