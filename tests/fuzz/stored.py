@@ -26,6 +26,7 @@ from streams.worker.contribution_record import handover_record
 from streams.worker.run_result import RunResult
 from streams.worker.settings_ledger import LedgerEntry, SettingsLedger, ShadowEntry
 from streams.worker.state.changelog import decode_session, encode_session
+from streams.worker.state.checkpoint import CheckpointMark
 from tests.fuzz.target import Target
 from tests.integration.load import decision
 from tests.stream import Stream, repeated
@@ -94,6 +95,7 @@ def _run(partition: int, offset: int) -> Run:
 _FORMS: list[tuple[Callable[[bytes], Any], Callable[[Any], bytes]]] = [
     (decode_session, encode_session),
     (SettingsLedger.decode, SettingsLedger.encode),
+    (CheckpointMark.decode, CheckpointMark.encode),
     (AGGREGATES_FORMAT.decode, AGGREGATES_FORMAT.encode),
 ]
 
@@ -137,6 +139,9 @@ def _states() -> Iterable[bytes]:
         yield encode_session(session._replace(shadow=Session(0, 3)))
     shadow = ShadowEntry(3, 2, ShadowDocument(5, 1, DEFAULTS))
     yield SettingsLedger((LedgerEntry(3, DEFAULTS),), 9000, (shadow,)).encode()
+    yield SettingsLedger((LedgerEntry(3, DEFAULTS),), 9000, behind=True).encode()
+    yield CheckpointMark(12, 7).encode()
+    yield CheckpointMark(12).encode()
     yield b"[1, 5, []]"
     health = AgentHealth().plus(Contribution("a", 0, 7, 900_000, {"sessions": {3: 1}}, {3: {"ab": 1}}))
     yield encode_aggregate(health)

@@ -28,7 +28,7 @@ DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeErro
 
 
 class Session(NamedTuple):
-    """The state of one session: immutable, two to three thousand bytes when stored.
+    """The state of one session: immutable, one to four thousand bytes when stored.
 
     Attributes:
         partition, offset: the position of the last applied record. One at or below it on the same partition

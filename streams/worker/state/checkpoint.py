@@ -70,9 +70,9 @@ class CheckpointMark(NamedTuple):
         except ValueError:
             content = None
         match content:
-            case [1, int(processed), int(since)]:
+            case [1, int(processed), int(since)] if 0 <= since <= processed:
                 return cls(processed, since)
-            case [1, int(processed), None]:
+            case [1, int(processed), None] if processed >= 0:
                 return cls(processed)
             case _:
                 raise StateError(

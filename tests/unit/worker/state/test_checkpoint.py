@@ -125,7 +125,9 @@ def test_what_is_read_again_and_interrupted_is_read_again_from_where_it_was() ->
     assert write(unsaved, unsaved.next_ones(0.0)) == CheckpointMark(100, 60)
 
 
-@pytest.mark.parametrize("stored", [b"", b"{}", b"[2,1,2]", b"[1]", b'[1,"a",null]', b"[1,2,3"])
+@pytest.mark.parametrize(
+    "stored", [b"", b"{}", b"[2,1,2]", b"[1]", b'[1,"a",null]', b"[1,2,3", b"[1,2,3]", b"[1,-1,null]"]
+)
 def test_a_mark_nobody_can_read_is_an_error_that_says_what_to_do(stored: bytes) -> None:
     with pytest.raises(StateError, match=MARK_KEY.decode()):
         CheckpointMark.decode(stored)
