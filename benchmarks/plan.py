@@ -16,6 +16,7 @@ _RECORDS = 60_000
 _QUICK_RECORDS = 16_000
 _WARM_UP_SHARE = 4
 _MANY_SESSIONS = 10_000
+_LATENCY_SESSIONS = 10_000
 _QUICK = (Contender.EDDY, Contender.PLAIN)
 
 
@@ -62,7 +63,7 @@ class Plan:
         """Make the plan of what the command line asks for; what it leaves open is the full run's."""
         size = records or (_QUICK_RECORDS if quick else _RECORDS)
         names = workloads or (
-            ("200:100",) if quick else ("200:1000", "200:100000", "2000:1000", "2000:100000", "200:1000:json")
+            ("200:100",) if quick else ("200:100000", "2000:100000", "200:1000", "2000:1000", "200:1000:json")
         )
         rates, timed, warming = ((500,), 3, 1) if quick else ((500, 1_000, 2_000), 20, 10)
         return cls(
@@ -72,7 +73,7 @@ class Plan:
             or (_QUICK if quick else tuple(Contender)),
             workloads=tuple(_workload(name, size) for name in names),
             check=Workload(200, 50, 500, 100) if quick else Workload(200, 200, 4_000, 1_000),
-            latency=tuple(Workload(200, 1_000, rate * timed, rate * warming) for rate in rates),
+            latency=tuple(Workload(200, _LATENCY_SESSIONS, rate * timed, rate * warming) for rate in rates),
             recovery=Workload(200, 2_000, 1, 2_000),
             restored=sessions or (2_000 if quick else 100_000),
             partitions=8,

@@ -94,7 +94,7 @@ def _started(name: str, config: ContenderConfig) -> tuple[Sequence[str], Mapping
     if name == KAFKA_STREAMS:
         return jvm.command(config.bootstrap, config.group, config.directory), {}
     # As Kafka Streams is set, so that both compress alike.
-    settings = {**worker_settings(config), "EDDY_PRODUCER_COMPRESSION": "lz4"}
+    settings = {**worker_settings(config), "EDDY_PRODUCER_COMPRESSION": "lz4", "EDDY_CHECKPOINT_S": "1"}
     return [sys.executable, "-m", "benchmarks.contenders.small_job", "worker"], settings
 
 
