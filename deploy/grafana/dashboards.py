@@ -227,6 +227,10 @@ JOB_BOARD: Final = Board(
         "State": [
             Chart("Entries, by table", [Query(f"eddy:state_entries:sum{{{JOB}}}", "{{table}}")]),
             Chart(
+                "Entries that are not written yet",
+                [Query(f"sum by (table) (eddy_unwritten_entries{{{JOB}}})", "{{table}}")],
+            ),
+            Chart(
                 "Sessions removed per second",
                 [Query(per_second("eddy_sessions_removed_total", "reason"), "{{reason}}")],
             ),

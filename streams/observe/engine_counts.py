@@ -6,6 +6,7 @@
 | eddy_waiting_runs | topic, partition | runs that wait for their turn, at most `EDDY_LANE_MAX_RUNS` |
 | eddy_records_lost_total | topic, partition | records that retention deleted before they were read |
 | eddy_state_entries | table, partition | about how many entries the state has |
+| eddy_unwritten_entries | table, partition | entries that changed since they were written |
 | eddy_redated_records_total | topic | records that got another Kafka timestamp, the first being refused |
 | eddy_clock_ahead_seconds | | how far this machine's clock is ahead of the brokers' |
 | eddy_restored_records_total, eddy_restore_seconds | table | from the changelog; the latest restore's time |
@@ -46,6 +47,7 @@ class Readings(Collector):
         lags: records of each source partition not yet processed.
         waiting: runs of each source partition that wait.
         sizes: entries of each partition of a table, about.
+        unwritten: values of each partition of a table that have changed and are not written.
         standby_lags: seconds that each standby is behind.
         clock_ahead: seconds that this machine's clock is ahead of the brokers', None where none has reported.
         settings_versions: by partition, the settings in force.
@@ -58,6 +60,7 @@ class Readings(Collector):
     lags: Callable[[], Counts] = dict
     waiting: Callable[[], Counts] = dict
     sizes: Callable[[], Counts] = dict
+    unwritten: Callable[[], Counts] = dict
     standby_lags: Callable[[], Mapping[tuple[str, int], float]] = dict
     clock_ahead: Callable[[], float | None] = lambda: None
     settings_versions: Callable[[], Mapping[int, int]] = dict
@@ -83,6 +86,7 @@ class Readings(Collector):
         yield _gauge("eddy_consumer_lag", "Records not yet processed.", source, self.lags())
         yield _gauge("eddy_waiting_runs", "Runs that wait for their turn.", source, self.waiting())
         yield _gauge("eddy_state_entries", "Entries of the state, about.", table, self.sizes())
+        yield _gauge("eddy_unwritten_entries", "Changed and not written yet.", table, self.unwritten())
         yield _gauge(
             "eddy_standby_lag_seconds",
             "Since a standby was known to be up to the changelog.",

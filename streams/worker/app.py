@@ -179,9 +179,9 @@ class RunApp(faust.App):
             None,
         )
 
-    def unwritten(self) -> int:
-        """Return how many values have changed and are not written."""
-        return 0
+    def unwritten(self) -> dict[tuple[str, int], int]:
+        """Return how many values have changed and are not written, by table and partition."""
+        return {}
 
     async def before_release(self) -> None:
         """Do what has to be done while the assigned partitions are still this worker's."""

@@ -173,9 +173,11 @@ class SessionsApp(RunApp):
             )
         return {decisions: sessions, contributions: aggregates}
 
-    def unwritten(self) -> int:
-        """Return how many sessions have changed and are not written."""
-        return sum(len(self.sessions.unsaved(each)) for each in self.sessions.unsaved_partitions())
+    def unwritten(self) -> dict[tuple[str, int], int]:
+        """Return how many sessions have changed and are not written, by table and partition."""
+        return {
+            (SESSIONS, each): len(self.sessions.unsaved(each)) for each in self.sessions.unsaved_partitions()
+        }
 
     async def before_release(self) -> None:
         """Write the sessions that wait, so that nobody has to read their records again."""

@@ -287,6 +287,7 @@ def readings(app: RunApp, brokers: BrokerWatch) -> Readings:
         lags=app.lags,
         waiting=app.waiting,
         sizes=app.sizes,
+        unwritten=app.unwritten,
         standby_lags=app.standby_lags,
         clock_ahead=lambda: app.clock.ahead_s,
     )

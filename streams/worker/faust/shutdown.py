@@ -73,7 +73,7 @@ class StoppableWorker(faust.Worker):
                 silence,
             )
             stopped()
-        runs, unwritten = sum(app.waiting().values()), app.unwritten()
+        runs, unwritten = sum(app.waiting().values()), sum(app.unwritten().values())
         log.warning(
             "Still stopping after %s. %s. A second Ctrl-C ends it at once; what it has begun is then done "
             "again.",

@@ -58,6 +58,7 @@ def metrics() -> WorkerMetrics:
             lags=lambda: {("decision-logs", 3): 42},
             waiting=lambda: {("decision-logs", 3): 5},
             sizes=lambda: {("sessions", 3): 17},
+            unwritten=lambda: {("sessions", 3): 4},
             standby_lags=lambda: {("sessions", 4): 0.75},
             settings_versions=lambda: {3: 8},
             shadow_versions=lambda: {3: 2},
@@ -104,7 +105,7 @@ def test_the_table_is_what_is_exposed(metrics: WorkerMetrics) -> None:
             exposed[name] = labels
     assert exposed == table()
     assert created <= {name.removesuffix("_total") for name in exposed}
-    assert len(exposed) == 37
+    assert len(exposed) == 38
 
 
 def test_the_memory_of_the_process_is_exposed(metrics: WorkerMetrics) -> None:
@@ -137,6 +138,7 @@ def test_what_housekeeping_does_is_counted(metrics: WorkerMetrics) -> None:
     assert counted["eddy_late_records_total", frozenset()] == 1
     size = frozenset({("table", "sessions"), ("partition", "3")})
     assert counted["eddy_state_entries", size] == 17
+    assert counted["eddy_unwritten_entries", size] == 4
 
 
 def test_runs_add_up(metrics: WorkerMetrics) -> None:
