@@ -51,6 +51,7 @@ async def processes(stage: Stage, worker: WorkerProcess) -> None:
     await stage.send(itertools.islice(load(stage.partitions), 200))
     await worker.ready()
     await stage.processed()
+    await stage.written()
 
 
 @pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once"])
