@@ -14,7 +14,7 @@ from streams.core.errors import EddyError, ProducerFencedError
 from streams.worker.effects import BatchOutput, Effects
 from streams.worker.faust.job_app import JobApp
 from streams.worker.lifetime.housekeeper import PeriodicRounds
-from streams.worker.lifetime.housekeeping import PartitionOwner
+from streams.worker.lifetime.housekeeping import PartitionOwner, mildness
 from streams.worker.state.changelog import SETTINGS_KEY
 from streams.worker.state.checkpoint import MARK_KEY
 from streams.worker.state.table import SessionTable, StateView
@@ -66,8 +66,7 @@ class Checkpoints:
         )
         failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         if failures:
-            # A partition lost is no failure of the worker, another failure beside it is.
-            raise min(failures, key=lambda failure: isinstance(failure, ProducerFencedError))
+            raise min(failures, key=mildness)
 
     async def _write_due(self, generation: int, partition: int) -> None:
         goes_on = True
@@ -107,14 +106,14 @@ class Checkpoints:
         What cannot be written is read again by the next owner, so nothing is lost, and nothing is raised.
         """
         outcomes = await asyncio.gather(*map(self._write_all_of, partitions), return_exceptions=True)
-        for failure in outcomes:
-            if isinstance(failure, EddyError):
-                log.info(
-                    "Sessions that were not written yet stay so, their records are read again: %s", failure
-                )
-                return
-            if failure is not None:
+        failures = [outcome for outcome in outcomes if outcome is not None]
+        for failure in failures:
+            if not isinstance(failure, EddyError):
                 raise failure
+        if failures:
+            log.info(
+                "Sessions that were not written yet stay so, their records are read again: %s", failures[0]
+            )
 
     async def _write_all_of(self, partition: int) -> None:
         unsaved = self._table.unsaved(partition)

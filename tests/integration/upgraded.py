@@ -191,7 +191,7 @@ class _Relay:
     def expected(self) -> Expected:
         """Return what there must be; what the first version wrote and this one wrote again is left out.
 
-        Of the same bytes that came again the last ones count: the order is that of who wrote them last.
+        If the same bytes came more than once, the last copy counts: the order is that of the last writer.
         """
         for topic, records in self.outputs.items():
             kept = [each for index, each in enumerate(records) if (topic, index) not in self._left_out]

@@ -188,7 +188,7 @@ class Housekeeping:
         failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         if failures:
             # A partition lost or damaged is no failure of the worker, another failure beside it is.
-            raise min(failures, key=_mildness)
+            raise min(failures, key=mildness)
 
     async def _keep(self, partition: int) -> None:
         await self._remove_stubs(partition)
@@ -402,7 +402,8 @@ class Housekeeping:
         return newest if follows(newest.version, kept.version) else kept
 
 
-def _mildness(failure: BaseException) -> int:
+def mildness(failure: BaseException) -> int:
+    """Order failures: what stops the worker first, then a damaged database, then a partition lost."""
     return isinstance(failure, DamagedStateError) + 2 * isinstance(failure, ProducerFencedError)
 
 
