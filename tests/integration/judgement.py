@@ -15,7 +15,7 @@ from streams.operate.explain.settings_topic import records as settings_records
 from streams.worker.aggregation import Aggregation
 from streams.worker.batch import Job
 from streams.worker.options import AGGREGATES, changelog_topic, repartition_topic
-from tests.integration.reference_aggregates import judge_aggregates
+from tests.integration.reference_aggregates import judge_aggregates, tells_of_handovers
 from tests.integration.reference_fold import (
     OUTPUT_TOPICS,
     Expected,
@@ -72,20 +72,38 @@ async def judge_stage(stage: Stage, group: str, codec: Codec, lives: Lives | Non
         for stored in outputs[Topic.SESSION_ALERTS]
         if (dict(stored.headers)["ce_source"] or b"").startswith(f"/eddy/{group}/".encode())
     ]
+    handovers = [stored for stored in outputs[Topic.SESSION_ALERTS] if tells_of_handovers(stored)]
+    outputs[Topic.SESSION_ALERTS] = [
+        stored for stored in outputs[Topic.SESSION_ALERTS] if not tells_of_handovers(stored)
+    ]
     removals = None if lives is None else _removals(lives, changelog, outputs)
     job = Job(codec, group=group, version=version("eddy-streams"))
     expected = fold(job, inputs, history, tried, removals)
     verdict = judge(expected, outputs, changelog)
     if removals is not None:
         verdict.add(removals)
-    await judge_aggregates_of(stage, group, codec, expected, verdict)
+    await judge_aggregates_of(stage, group, codec, expected, verdict, handovers)
     return verdict
 
 
 async def judge_aggregates_of(
-    stage: Stage, group: str, codec: Codec, expected: Expected, verdict: Verdict
+    stage: Stage,
+    group: str,
+    codec: Codec,
+    expected: Expected,
+    verdict: Verdict,
+    handovers: Sequence[Stored] = (),
 ) -> None:
-    """Compare the aggregates of a group with those of all that was expected of it, in the same verdict."""
+    """Compare the aggregates of a group with those of all that was expected of it, in the same verdict.
+
+    Args:
+        stage: With everything processed.
+        group: The group of the workers.
+        codec: Theirs.
+        expected: What the records must have led to.
+        verdict: Added to.
+        handovers: The alerts of the group that tell of hand-overs.
+    """
     repartition = repartition_topic(group)
     counts = await stage.partition_counts([repartition, *AGGREGATE_TOPICS])
     judge_aggregates(
@@ -96,6 +114,7 @@ async def judge_aggregates_of(
         changelog=await stage.read(changelog_topic(group, AGGREGATES)),
         # In the end each of several groups has published the same.
         published={topic: await stage.read(topic) for topic in AGGREGATE_TOPICS},
+        alerts=handovers,
         partitions={**counts, Topic.REPARTITION: counts[repartition]},
     )
 

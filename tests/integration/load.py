@@ -142,3 +142,35 @@ def spoilt(record: Outgoing, value: dict[str, Any], which: int) -> Outgoing:
             return record._replace(value=as_avro(value, schema_id=77))
         case _:
             return record._replace(value=as_avro(value)[:-5])
+
+
+#: Who hands to whom.
+_PEERS = {"coder": "tester", "tester": "coder"}
+
+
+def handing_sessions(partitions: int) -> dict[str, str]:
+    """Return a session for each agent, each in another partition."""
+    one, two = "coder", "tester"
+    other = next(
+        name
+        for name in (f"{two}-{number}" for number in range(100))
+        if partition_of(name, partitions) != partition_of(one, partitions)
+    )
+    return {one: one, two: other}
+
+
+def ping_pong(partitions: int, rounds: range, *, works: bool = False) -> list[Sending]:
+    """Return what two agents send that hand each other the same task; with ``works`` they do something."""
+    sent = []
+    for number in rounds:
+        for agent, session in handing_sessions(partitions).items():
+            text = f"Please check the table of the report again, {number}"
+            arguments = orjson.dumps({"to": _PEERS[agent], "text": text}).decode()
+            values = [decision(session, 2 * number, tool_call="send_message", tool_input=arguments)]
+            if works:
+                values.insert(0, decision(session, 2 * number - 1, tool_call="edit_file"))
+            for value in values:
+                value["identity"]["agent_id"] = agent
+                value["meta"]["trace_id"] = session
+                sent.append(keyed(value, partitions))
+    return sent

@@ -1,4 +1,8 @@
-"""What the views across sessions must be: the sum of all contributions; and how what there is differs."""
+"""What the views across sessions must be: the sum of all contributions; and how what there is differs.
+
+Exchanges are no sum: what counts is the order in which hand-overs arrived, and that one stands in the
+repartition topic. So they are what comes of its hand-overs, one at a time.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +12,23 @@ from collections.abc import Iterable, Mapping, Sequence
 import orjson
 
 from streams.core.domain.aggregates.agent_health import AgentHealth
-from streams.core.domain.aggregates.exchange import Exchanges
+from streams.core.domain.aggregates.exchange import Handed
+from streams.core.domain.event_kind import EventKind
 from streams.core.domain.record import Outgoing
 from streams.core.domain.run import Run
 from streams.core.domain.topic import Topic
 from streams.kafka.client import Stored
-from streams.worker.aggregation import Aggregate, Aggregation, encode_aggregate, parts
+from streams.worker.aggregation import Aggregate, Aggregation, RunContribution, encode_aggregate, parts
 from streams.worker.effects import key_partition
 from streams.worker.state.origin import SOURCES_KEY
-from tests.integration.reference_fold import Expected, Verdict, by_partition, value_of
+from tests.integration.reference_fold import Expected, Verdict, Written, by_partition, value_of, written_as
+
+_EXCHANGES = b"x"
+
+
+def tells_of_handovers(alert: Stored) -> bool:
+    """Tell whether a record of `session-alerts` was written for an exchange, not for a session."""
+    return bool(value_of(alert)["event_type"] == EventKind.HANDOVER_LOOP)
 
 
 class _Aggregates(dict[str, Aggregate]):
@@ -32,6 +44,7 @@ def judge_aggregates(
     repartition: Sequence[Stored],
     changelog: Iterable[Stored],
     published: Mapping[str, Sequence[Stored]],
+    alerts: Sequence[Stored],
     partitions: Mapping[str, int],
 ) -> None:
     """Compare the views across sessions with what the contributions of all records add up to.
@@ -43,6 +56,7 @@ def judge_aggregates(
         repartition: All of the repartition topic.
         changelog: All of the aggregates' changelog.
         published: All of `agent-health` and `task-profiles`.
+        alerts: All of `session-alerts` that tell of hand-overs, as `tells_of_handovers` says.
         partitions: How many each of these topics has, by its name in `Topic`.
     """
     between = partitions[Topic.REPARTITION]
@@ -52,10 +66,15 @@ def judge_aggregates(
         for offset, record in enumerate(expected.contributions)
     ]
     aggregates = _Aggregates()
-    aggregation.fold(parts(Run("all", 0, sent)), aggregates)
-    assert not any(isinstance(aggregate, Exchanges) for aggregate in aggregates.values()), "not judged here"
+    summed = [part for part in parts(Run("all", 0, sent)) if not isinstance(part.adds, Handed)]
+    aggregation.fold(summed, aggregates)
     wanted = {name.encode(): encode_aggregate(aggregate) for name, aggregate in aggregates.items()}
-    found = {stored.key: stored for stored in changelog if stored.key != SOURCES_KEY}
+    stored_last = {
+        (stored.partition, stored.key): stored for stored in changelog if stored.key != SOURCES_KEY
+    }
+    of_slots = {place: stored for place, stored in stored_last.items() if place[1][:1] == _EXCHANGES}
+    _judge_exchanges(verdict, aggregation, repartition, of_slots, alerts)
+    found = {stored.key: stored for place, stored in stored_last.items() if place not in of_slots}
     verdict.blame("aggregates are missing", sorted(wanted.keys() - found.keys()))
     verdict.blame("aggregates of nobody", sorted(found.keys() - wanted.keys(), key=str))
     verdict.blame(
@@ -114,6 +133,41 @@ def _judge_contributions(
         if [value for value in came if value in right] != [value for value in right if value in came]:
             swapped.append(each)
     verdict.blame("contributions: out of order", swapped)
+
+
+def _judge_exchanges(
+    verdict: Verdict,
+    aggregation: Aggregation,
+    repartition: Sequence[Stored],
+    found: Mapping[tuple[int, bytes], Stored],
+    alerts: Sequence[Stored],
+) -> None:
+    """The exchanges of each partition, and the alerts, are what comes of its hand-overs in their order."""
+    by_place: dict[int, list[RunContribution]] = defaultdict(list)
+    for stored in by_partition(repartition):
+        [part] = parts(Run("all", stored.partition, [stored]))
+        if isinstance(part.adds, Handed):
+            by_place[stored.partition].append(part)
+    wanted: dict[tuple[int, bytes], bytes] = {}
+    due: Counter[Written] = Counter()
+    for partition, handed in by_place.items():
+        exchanges = _Aggregates()
+        tallied = aggregation.fold(handed, exchanges)
+        wanted |= {(partition, name.encode()): encode_aggregate(value) for name, value in exchanges.items()}
+        for at, told in tallied.alerts.items():
+            due.update((at, alert.key, alert.value, alert.timestamp, tuple(alert.headers)) for alert in told)
+    verdict.blame(
+        "exchanges are wrong",
+        [
+            f"{place}: {found[place].value if place in found else None!r}, not {wanted.get(place)!r}"
+            for place in sorted({*wanted, *found})
+            if place not in found or found[place].value != wanted.get(place)
+        ],
+    )
+    seen = Counter(map(written_as, alerts))
+    verdict.blame("hand-overs: lost", [each for each in due if seen[each] < due[each]])
+    verdict.blame("hand-overs: from nowhere", [each for each in seen if each not in due])
+    verdict.repeated["hand-overs"] += sum(max(0, n - due[each]) for each, n in seen.items())
 
 
 def _astray(key: bytes | None, stored: Stored, partitions: int) -> bool:

@@ -18,7 +18,7 @@ from streams.worker.batch import Job
 from streams.worker.effects import key_partition
 from streams.worker.settings_ledger import LedgerEntry, SettingsLedger, ShadowEntry
 from streams.worker.state.changelog import SETTINGS_KEY
-from tests.integration.load import load
+from tests.integration.load import load, ping_pong
 from tests.integration.reference_aggregates import judge_aggregates
 from tests.integration.reference_fold import (
     OUTPUT_TOPICS,
@@ -32,6 +32,8 @@ from tests.integration.reference_fold import (
 Topics = dict[str, list[Stored]]
 
 PARTITIONS = 2
+#: Enough for two agents to be told a WARNING and a LOOP.
+ROUNDS = 12
 JOB = Job(Codec.bundled(), group="eddy", version="1")
 #: With settings tried out there are outputs of every topic.
 TRIED = ShadowEntry(0, 0, ShadowDocument(1, 1, resolve({"entropy_window_size": 2}, DEFAULTS, 1)[0]))
@@ -46,7 +48,10 @@ def inputs() -> list[Stored]:
     offsets = [itertools.count() for _ in range(PARTITIONS)]
     return [
         stored(partition, next(offsets[partition]), record)
-        for partition, record in itertools.islice(load(PARTITIONS), 600)
+        for partition, record in [
+            *itertools.islice(load(PARTITIONS), 600 - 2 * ROUNDS),
+            *ping_pong(PARTITIONS, range(ROUNDS)),
+        ]
     ]
 
 
@@ -179,17 +184,22 @@ def found(expected: Expected) -> Found:
         Stored(key_partition(each.key, BETWEEN), next(offsets), each.timestamp, each.key, each.value, ())
         for each in expected.contributions
     ]
-    tally = Tally()
-    tallied = AGGREGATION.fold(parts(Run("t", 0, sent)), tally)
-    changelog = [
-        Stored(key_partition(name[1:].encode(), BETWEEN), 0, 0, name.encode(), encode_aggregate(value), ())
-        for name, value in tally.items()
-    ]
-    published = {
-        topic: [Stored(key_partition(each.key, 2), 0, 0, each.key, each.value, ()) for each in records]
-        for topic, records in tallied.outputs.items()
-    }
-    return {"sent": sent, "changelog": changelog, **published}
+    found: Found = {"sent": sent, "changelog": [], "alerts": []}
+    for partition in range(BETWEEN):
+        tally = Tally()
+        arrived = [each for each in sent if each.partition == partition]
+        tallied = AGGREGATION.fold(parts(Run("t", partition, arrived)), tally)
+        found["changelog"] += [
+            Stored(partition, 0, 0, name.encode(), encode_aggregate(value), ())
+            for name, value in tally.items()
+        ]
+        for topic, records in tallied.outputs.items():
+            found.setdefault(topic, []).extend(
+                Stored(key_partition(each.key, 2), 0, 0, each.key, each.value, ()) for each in records
+            )
+        for of_session, alerts in tallied.alerts.items():
+            found["alerts"] += [stored(of_session, 0, each) for each in alerts]
+    return found
 
 
 def problems(expected: Expected, found: Found) -> list[str]:
@@ -201,13 +211,14 @@ def problems(expected: Expected, found: Found) -> list[str]:
         repartition=found["sent"],
         changelog=found["changelog"],
         published={topic: found[topic] for topic in (Topic.AGENT_HEALTH, Topic.TASK_PROFILES)},
+        alerts=found["alerts"],
         partitions={Topic.REPARTITION: BETWEEN, Topic.AGENT_HEALTH: 2, Topic.TASK_PROFILES: 2},
     )
     return verdict.problems
 
 
 def test_it_finds_nothing_in_the_aggregates_where_nothing_is_wrong(expected: Expected, found: Found) -> None:
-    assert len(found["sent"]) > 100
+    assert (len(found["sent"]) > 100, len(found["alerts"])) == (True, 4)
     assert problems(expected, found) == []
     found["sent"] += found["sent"][-20:]
     assert problems(expected, found) == []
@@ -216,7 +227,7 @@ def test_it_finds_nothing_in_the_aggregates_where_nothing_is_wrong(expected: Exp
 @pytest.mark.parametrize(
     ("topic", "harm", "problem"),
     [
-        ("sent", lambda found: found.pop(), "contributions: lost"),
+        ("sent", lambda found: found.pop(0), "contributions: lost"),
         ("sent", lambda found: found.append(found[0]._replace(timestamp=1)), "contributions: from nowhere"),
         ("sent", lambda found: found.append(found[0]._replace(partition=9)), "contributions: in the wrong"),
         (
@@ -228,6 +239,16 @@ def test_it_finds_nothing_in_the_aggregates_where_nothing_is_wrong(expected: Exp
         ("changelog", lambda found: found.append(found[0]._replace(key=b"hx")), "aggregates of nobody"),
         ("changelog", lambda found: found.append(found[0]._replace(value=b"[]")), "aggregates are wrong"),
         ("changelog", lambda found: found.append(found[0]._replace(partition=9)), "aggregates are in the"),
+        (
+            "changelog",
+            lambda found: found.append(
+                next(each for each in found if each.key[:1] == b"x")._replace(value=b"[]")
+            ),
+            "exchanges are wrong",
+        ),
+        ("changelog", lambda found: found.append(found[0]._replace(key=b"x000")), "exchanges are wrong"),
+        ("alerts", lambda found: found.pop(), "hand-overs: lost"),
+        ("alerts", lambda found: found.append(found[0]._replace(timestamp=1)), "hand-overs: from nowhere"),
         (Topic.AGENT_HEALTH, lambda found: found.pop(), "agent-health: the newest"),
         (
             Topic.AGENT_HEALTH,
