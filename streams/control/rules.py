@@ -102,8 +102,8 @@ def _issuer(command: Command) -> Iterator[str]:
     if command.issuer.kind == IssuerKind.POLICY:
         if command.is_hold:
             yield "A policy cannot hold an agent."
-        if command.action == Action.ABORT or command.on_timeout == OnTimeout.ABORT:
-            yield "A policy cannot abort."
+        if command.on_timeout == OnTimeout.ABORT:
+            yield "A pause of a policy cannot end with an abort: let the abort be a step of its own."
 
 
 def _text(what: str, given: str, longest: int, otherwise: str) -> Iterator[str]:

@@ -1,29 +1,40 @@
-"""What policies decided, under which version, and what would have come of it in dry run. Pure."""
+"""What policies decided, under which version, and which console carries it out. Pure.
+
+All decisions stand in one partition. Under a live policy a console claims each step before it takes it: the
+claim names the newest decision that the console knew. It counts if nothing was decided in between. So of
+consoles that decide at the same moment one goes on, all of them know which, and no limit is exceeded. A claim
+that nothing came of may be claimed again by another console; the newest that counts has the step.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from enum import StrEnum
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from enum import StrEnum, unique
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import orjson
+from eddy_client.protocol import Action, Scope
 
 from streams.console.read_model.place import Fields
 from streams.console.read_model.rows import ActionRow, VersionRow
 from streams.console.settings_versions import document_of
-from streams.console.whatif import counterfactual
-from streams.control.audit import AuditKind, AuditRecord
+from streams.control.audit import AuditKind, AuditRecord, Result
+from streams.control.command import Cause, Command, Issuer, IssuerKind, MalformedError, PolicyRule
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.topic import Topic
 from streams.core.policy.intervention import (
+    Breaker,
     Done,
     EpisodeEvent,
     InterventionAct,
+    Mode,
     Policy,
     Withheld,
 )
 from streams.core.policy.intervention_document import read
+from streams.core.policy.note import note_of, reason_of
 
 
 class PolicyVersion(NamedTuple):
@@ -75,30 +86,59 @@ def next_document(
 AUTOMATIC: Final = "automatic"
 DRY_RUN: Final = "dry_run"
 WITHHELD: Final = "withheld"
-_RESULTS: Final = (DRY_RUN, WITHHELD)
+#: A claim that came too late, or that another console has taken over.
+PASSED_ON: Final = "passed_on"
+
+_MINUTE_MS: Final = 60_000
+
+
+@unique
+class Carried(StrEnum):
+    """How far a decision was carried out."""
+
+    NOT = "not"
+    """It is none to carry out: of a dry run, or held back."""
+    CLAIMED = "claimed"
+    """A console has it, and has not said that the command is published."""
+    ISSUED = "issued"
+    FAILED = "failed"
+
+
+_CARRIED: Final[Mapping[str, Carried]] = {
+    "": Carried.CLAIMED,
+    Result.ACCEPTED: Carried.ISSUED,
+    Result.FAILED: Carried.FAILED,
+}
 
 
 class Decided(NamedTuple):
     """A decision.
 
     Attributes:
-        done: the rule, episode, session and time, and whether a limit held it back.
-        version: Version of the policy.
+        id: of its audit record.
+        done: the rule and its step, episode, session and time, and what a limit opened.
         action: that was asked for.
-        tokens, cost, records: of the episode, when it was decided.
+        command_id: of what is asked for: the same in every console.
+        tokens, cost: of the episode, when it was decided.
         partition, offset: place on `decision-logs` of the record that the alert was about.
         why: Why it was decided, in words.
+        place: offset of the decision among all decisions.
+        carried: how far it was carried out.
+        command: what is to be issued, None if there is nothing.
     """
 
+    id: str
     done: Done
-    version: int
     action: str
+    command_id: str
     tokens: float
     cost: float | None
-    records: int
     partition: int
     offset: int
     why: str
+    place: int
+    carried: Carried = Carried.NOT
+    command: Command | None = None
 
 
 def event_of(fields: Fields, task_type: str | None, at: int) -> EpisodeEvent | None:
@@ -119,16 +159,72 @@ def event_of(fields: Fields, task_type: str | None, at: int) -> EpisodeEvent | N
         phase=fields["phase"],
         level=fields["level"],
         rule=fields["rule"],
+        tools=tuple(tool for tool in fields["tools"] if tool),
+        records=fields["records"],
         tokens=fields["tokens_since_onset"] or 0,
         cost=fields["cost_since_onset"],
+        minutes=max(0, fields["last_timestamp"] - fields["first_timestamp"]) / _MINUTE_MS,
         at=at,
     )
 
 
+def command_of(decision: InterventionAct, policy: Policy, fields: Fields, now: int) -> Command:
+    """Return what a live policy asks an agent for. No word of it was written by an agent, unless it says so.
+
+    Args:
+        decision: Decision that the policy made.
+        policy: Policy that has decided.
+        fields: The value of the alert.
+        now: When it is issued, ms.
+    """
+    do = decision.do
+    why = reason_of(fields, quote_tools=do.quote_tools)
+    message = do.message or note_of(fields, quote_tools=do.quote_tools)
+    return Command(
+        command_id=decision.command_id,
+        scope=Scope.SESSION,
+        action=do.action,
+        issued_at=now,
+        expires_at=now + do.ttl_ms,
+        reason=f"A policy of this installation: {why}.",
+        issuer=Issuer(kind=IssuerKind.POLICY, name=f"policy {decision.rule.name}", via=AUTOMATIC),
+        session_id=fields["session_id"],
+        on_timeout=do.on_timeout if do.action == Action.PAUSE else None,
+        message=message if do.action == Action.INJECT_MESSAGE else None,
+        cause=Cause(
+            event_type=fields["event_type"],
+            event_id=fields["event_id"],
+            episode_id=fields["episode_id"],
+            partition=fields["partition"],
+            offset=fields["offset"],
+        ),
+        policy=PolicyRule(name=decision.rule.name, version=policy.version),
+    )
+
+
+class Claim(NamedTuple):
+    """Who carries a live decision out.
+
+    Attributes:
+        console: Name of the console, new with each start.
+        after: place of the newest decision that it knew, -1 if it knew none.
+        command: what it will issue, None if the decision is held back.
+    """
+
+    console: str
+    after: int
+    command: Command | None
+
+
 def audit_of(
-    decision: InterventionAct | Withheld, event: EpisodeEvent, policy: Policy, fields: Fields, what: str
+    decision: InterventionAct | Withheld,
+    event: EpisodeEvent,
+    policy: Policy,
+    fields: Fields,
+    what: str,
+    claim: Claim | None = None,
 ) -> AuditRecord:
-    """Return the record of a decision. Consoles that decide the same write the same.
+    """Return the record of a decision. In a dry run, consoles that decide the same write the same.
 
     Args:
         decision: Decision that the policy made.
@@ -136,22 +232,35 @@ def audit_of(
         policy: Policy that has decided.
         fields: The value of the alert.
         what: What the event says, in words.
+        claim: of a live policy, who carries it out.
     """
     rule = decision.rule
     withheld = isinstance(decision, Withheld)
     request = {
         "rule": rule.name,
+        "step": decision.step,
         "policy_version": policy.version,
+        "live": policy.mode is Mode.LIVE,
         "episode_id": event.episode_id,
-        "action": rule.do.action,
+        "agent_id": event.agent_id,
+        "action": decision.do.action,
+        "command_id": decision.command_id,
+        "opened": str(decision.opened if isinstance(decision, Withheld) else Breaker.NONE),
         "tokens": event.tokens,
         "cost": event.cost,
         "records": fields["records"],
         "partition": fields["partition"],
         "offset": fields["offset"],
     }
+    name = f"{policy.version}-{decision.command_id}{'-withheld' if withheld else ''}"
+    result: str | None = WITHHELD if withheld else DRY_RUN
+    if claim is not None:
+        request["after"] = claim.after
+        request["command"] = None if claim.command is None else claim.command.fields()
+        name = f"{name}-{claim.console}"
+        result = WITHHELD if withheld else None
     return AuditRecord(
-        id=f"{policy.version}-{decision.command_id}{'-withheld' if withheld else ''}",
+        id=name,
         at=event.at,
         who=f"policy {rule.name}",
         via=AUTOMATIC,
@@ -159,21 +268,61 @@ def audit_of(
         target=event.session_id,
         why=decision.why if isinstance(decision, Withheld) else what,
         request=orjson.dumps(request).decode(),
-        result=WITHHELD if withheld else DRY_RUN,
+        result=result,
     )
 
 
+def taken_over(record: AuditRecord, claim: Claim) -> AuditRecord:
+    """Return the record with which another console claims what nothing has come of."""
+    asked = {**_request(record.request), "after": claim.after}
+    asked.pop("claimed", None)
+    name = f"{asked['policy_version']}-{asked['command_id']}-{claim.console}"
+    return replace(record, id=name, request=orjson.dumps(asked).decode(), result=None, result_place=None)
+
+
+def concluded(record: AuditRecord, result: str, claimed: int, place: str | None = None) -> AuditRecord:
+    """Return the record that says how a claim ended; it stays where the claim was.
+
+    Args:
+        record: The claim.
+        result: How it ended.
+        claimed: Place of the claim among all decisions.
+        place: Where the command stands.
+    """
+    asked = {**_request(record.request), "claimed": claimed}
+    return replace(record, request=orjson.dumps(asked).decode(), result=result, result_place=place)
+
+
 def decided(actions: Iterable[ActionRow]) -> list[Decided]:
-    """Return the decisions among audit records, oldest first; what cannot be read is left out."""
-    ours = (row for row in actions if row.kind == AuditKind.POLICY and row.result in _RESULTS)
-    found = [each for each in map(_decided, ours) if each is not None]
-    return sorted(found, key=lambda each: (each.done.at, each.done.episode_id))
+    """Return the decisions that count among audit records, oldest first; what cannot be read is left out."""
+    read = (_decided(row) for row in actions if row.kind == AuditKind.POLICY)
+    found = [each for each in read if each is not None]
+    last = -1
+    counting: dict[str, Decided] = {}
+    for each, after in sorted(found, key=lambda pair: (pair[0].place, pair[0].id)):
+        if after is None:
+            counting[each.id] = each
+        elif after >= last:
+            last = each.place
+            if each.done.withheld:
+                counting[each.id] = each
+            else:
+                counting.pop(each.command_id, None)
+                counting[each.command_id] = each
+    return list(counting.values())
+
+
+_RESULTS: Final = frozenset({DRY_RUN, WITHHELD, *_CARRIED})
 
 
 @lru_cache(maxsize=8_192)
-def _decided(row: ActionRow) -> Decided | None:
-    """Return the decision of a record; kept, since every alert and every look at the inbox reads all."""
-    match _request(row.body):
+def _decided(row: ActionRow) -> tuple[Decided, int | None] | None:
+    """Return the decision of a record, and after which a claim of it was made.
+
+    It is kept, since every alert and every look at the inbox reads all.
+    """
+    asked = _request(_fields_of(row.body).get("request"))
+    match asked:
         case {
             "rule": str(rule),
             "policy_version": int(version),
@@ -184,140 +333,88 @@ def _decided(row: ActionRow) -> Decided | None:
             "records": int(records),
             "partition": int(partition),
             "offset": int(offset),
-        }:
-            done = Done(rule, episode_id, row.target, row.at, row.result == WITHHELD)
-            return Decided(done, version, action, tokens, cost, records, partition, offset, row.why)
-    return None
+        } if row.result in _RESULTS:
+            pass
+        case _:
+            return None
+    after, claimed = asked.get("after"), asked.get("claimed")
+    live = isinstance(after, int)
+    if not live and row.result not in (DRY_RUN, WITHHELD):
+        return None
+    opened = asked.get("opened") if row.result == WITHHELD else None
+    breaker = Breaker(opened) if opened in tuple(Breaker) else Breaker.RULE
+    done = Done(
+        rule=rule,
+        version=version,
+        live=live,
+        episode_id=episode_id,
+        session_id=row.target,
+        agent_id=str(asked.get("agent_id") or ""),
+        at=row.at,
+        step=_whole(asked.get("step")),
+        records=records,
+        opened=breaker if row.result == WITHHELD else Breaker.NONE,
+    )
+    carried = Carried.NOT
+    if live and not done.withheld:
+        carried = _CARRIED[row.result]
+    found = Decided(
+        id=row.id,
+        done=done,
+        action=action,
+        command_id=str(asked.get("command_id") or ""),
+        tokens=tokens,
+        cost=cost,
+        partition=partition,
+        offset=offset,
+        why=row.why,
+        place=claimed if isinstance(claimed, int) else row.offset,
+        carried=carried,
+        command=_command(asked.get("command")),
+    )
+    return found, after if live else None
 
 
-def _request(body: str) -> Mapping[str, Any]:
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _command(fields: object) -> Command | None:
+    if not isinstance(fields, dict):
+        return None
     try:
-        found = orjson.loads(orjson.loads(body)["request"])
-    except (KeyError, TypeError, ValueError):
+        return Command.of(fields)
+    except MalformedError:
+        return None
+
+
+def _fields_of(body: str) -> Mapping[str, Any]:
+    try:
+        found = orjson.loads(body)
+    except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
 
 
-RECOVERS_WITHIN: Final = 10
-"""Records after which a recovery is no longer one that a pause would only have disturbed."""
-
-
-_RECOVERED: Final = "recovered"
-#: Its session was silent until its state was removed: how it would have continued is not known.
-_EXPIRED: Final = "expired"
-
-
-class Fate(StrEnum):
-    """What the session did after a pause that was not."""
-
-    WENT_ON = "went_on"
-    """It looped on."""
-    RECOVERED = "recovered"
-    """It found its way out by itself within a few records: the pause would have been in vain."""
-    OPEN = "open"
-    """It is too early to say."""
-    UNKNOWN = "unknown"
-    """The episode is not held any more."""
-
-
-class PauseOutcome(NamedTuple):
-    """A pause that was not, what the session did, and the records, tokens and cost that it took since."""
-
-    decided: Decided
-    fate: Fate
-    records: int
-    tokens: float
-    cost: float | None
-
-
-class Score(NamedTuple):
-    """The outcomes of a rule under a version of the policy, together.
-
-    Tokens and cost are those of the sessions that looped on: what a session spent that found its way out was
-    no waste. The cost is None if none of them told one.
-    """
-
-    rule: str
-    version: int
-    paused: int
-    went_on: int
-    recovered: int
-    open: int
-    withheld: int
-    tokens: float
-    cost: float | None
-
-
-def outcomes(decisions: Iterable[Decided], events: Mapping[str, Iterable[Fields]]) -> list[PauseOutcome]:
-    """Return what became of each session that would have been paused, newest first.
-
-    Args:
-        decisions: Decisions of policies, oldest first.
-        events: Those of each episode, in any order.
-    """
-    found = [
-        _outcome(each, events.get(each.done.episode_id, ())) for each in decisions if not each.done.withheld
-    ]
-    return found[::-1]
-
-
-def _outcome(decided: Decided, events: Iterable[Fields]) -> PauseOutcome:
-    ordered = sorted(
-        events, key=lambda each: (each["partition"], each["offset"], each["phase"] == _RECOVERED)
-    )
-    if not ordered:
-        return PauseOutcome(decided, Fate.UNKNOWN, 0, 0, None)
-    course: list[Fields] = []
-    for event in ordered:
-        if (event["partition"], event["offset"]) > (decided.partition, decided.offset):
-            course.append(event)
-            if event["phase"] == _RECOVERED:
-                break  # an episode that is reopened counts its records and tokens from there
-    courses = [{"tokens_since_onset": decided.tokens, "cost_since_onset": decided.cost}]
-    courses += [{name: each[name] for name in ("tokens_since_onset", "cost_since_onset")} for each in course]
-    less = counterfactual(
-        [{**each, "tokens_since_onset": each["tokens_since_onset"] or 0} for each in courses]
-    )
-    records = max(0, course[-1]["records"] - decided.records) if course else 0
-    return PauseOutcome(decided, _fate(course, records), records, max(0, less.tokens), less.cost)
-
-
-def _fate(course: Sequence[Fields], records: int) -> Fate:
-    if records > RECOVERS_WITHIN:
-        return Fate.WENT_ON
-    is_over = bool(course) and course[-1]["phase"] == _RECOVERED and course[-1]["reason"] != _EXPIRED
-    return Fate.RECOVERED if is_over else Fate.OPEN
-
-
-def scores(decisions: Iterable[Decided], found: Iterable[PauseOutcome]) -> list[Score]:
-    """Return the score of each rule and version, the newest version first."""
-    rows: dict[tuple[int, str], Score] = {}
-    for each in decisions:
-        key = each.version, each.done.rule
-        row = rows.setdefault(key, Score(each.done.rule, each.version, 0, 0, 0, 0, 0, 0, None))
-        rows[key] = row._replace(withheld=row.withheld + each.done.withheld)
-    for outcome in found:
-        key = outcome.decided.version, outcome.decided.done.rule
-        row = rows[key]
-        rows[key] = row._replace(
-            paused=row.paused + 1,
-            went_on=row.went_on + (outcome.fate is Fate.WENT_ON),
-            recovered=row.recovered + (outcome.fate is Fate.RECOVERED),
-            open=row.open + (outcome.fate in (Fate.OPEN, Fate.UNKNOWN)),
-            tokens=row.tokens + (outcome.tokens if outcome.fate is Fate.WENT_ON else 0),
-            cost=_plus(row.cost, outcome.cost if outcome.fate is Fate.WENT_ON else None),
-        )
-    return [rows[key] for key in sorted(rows, key=lambda each: (-each[0], each[1]))]
-
-
-def _plus(cost: float | None, more: float | None) -> float | None:
-    return cost if more is None else round((cost or 0.0) + more, 4)
+def _request(text: object) -> Mapping[str, Any]:
+    try:
+        found = orjson.loads(text) if isinstance(text, str) else None
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def open_breakers(decisions: Iterable[Decided], version: int) -> dict[str, str]:
-    """Return each rule of a version whose breaker is open, with the limit that opened it."""
+    """Return what stands still under a version, in words, with the limit that did it."""
     found: dict[str, str] = {}
     for each in decisions:
-        if each.done.withheld and each.version == version:
-            found.setdefault(each.done.rule, each.why)
+        if each.done.version != version:
+            continue
+        match each.done.opened:
+            case Breaker.ALL:
+                found.setdefault("the policy", each.why)
+            case Breaker.AGENT:
+                found.setdefault(f"agent {each.done.agent_id}", each.why)
+            case Breaker.RULE:
+                found.setdefault(each.done.rule, each.why)
     return found

@@ -1,29 +1,49 @@
-"""Lets the policy decide on each alert and writes that to the audit; publishes versions of the policy."""
+"""Lets the policy decide on each alert, and carries out what a live one decides; publishes versions of it.
+
+Every step is claimed in the audit first. Only the console whose claim counts publishes the command. If it
+dies before that, another console claims the step after `LEASE_MS`; an alert that is too old by then leads to
+nothing.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, Final, Protocol
 
+import orjson
+
 from streams.console.interventions.decided import (
+    PASSED_ON,
+    Carried,
+    Claim,
+    Decided,
     audit_of,
+    command_of,
+    concluded,
     decided,
     event_of,
     in_force,
     policy_versions,
+    taken_over,
 )
 from streams.console.read_model.model import ReadModel
 from streams.console.read_model.place import Fields
 from streams.console.read_model.rows import VersionRow
+from streams.control.audit import AuditRecord, Result
 from streams.control.publisher import CommandPublisher
 from streams.core.domain.topic import Topic
-from streams.core.errors import ConflictError, EddyError
+from streams.core.errors import ConfigurationError, ConflictError, EddyError
 from streams.core.policy.intervention import (
+    EpisodeEvent,
+    InterventionAct,
     Mode,
     Policy,
     PolicyTally,
+    Withheld,
     decide,
 )
 from streams.core.settings_document import follows
@@ -69,8 +89,15 @@ log = logging.getLogger(__name__)
 OLDEST_MS: Final = 60_000
 """An alert that is older by the broker's time is history: neither a replay nor a start ever acts on it."""
 
+LEASE_MS: Final = 10_000
+"""So long a console has to publish what it has claimed, by its own clock."""
+
 _MOST_WAITING: Final = 1_000
 _PAUSE_SECONDS: Final = 2.0
+#: How often a console looks for claims of others that nothing came of.
+_LOOK_SECONDS: Final = 2.0
+#: So long a console waits to see whether its own claim counts; then another one takes it over.
+_SEEN_SECONDS: Final = 20.0
 
 #: What has to be known before the first decision: what rules did before, and which of them count.
 _READ_FIRST: Final = (Topic.CONSOLE_ACTIONS, Topic.INTERVENTION_POLICY)
@@ -94,21 +121,30 @@ class Deciding:
 
     Args:
         model: Read model of the console.
-        publisher: Where the audit is written.
+        publisher: Where the audit and the commands are written.
         reading: What reads the topics for the model.
         clock: Returns the time in milliseconds since 1970.
+        name: That of this console, new with each start.
     """
 
     def __init__(
-        self, model: ReadModel, publisher: CommandPublisher, reading: DecisionFeed, clock: Callable[[], int]
+        self,
+        model: ReadModel,
+        publisher: CommandPublisher,
+        reading: DecisionFeed,
+        clock: Callable[[], int],
+        name: str | None = None,
     ) -> None:
         self._model, self._publisher, self._reading, self._clock = model, publisher, reading, clock
+        self._name = name or secrets.token_hex(4)
         self._waiting: asyncio.Queue[tuple[Stored, Fields]] = asyncio.Queue(_MOST_WAITING)
         self._written: dict[str, None] = {}
+        #: When each claim that nothing has come of was seen first, by its id.
+        self._pending: dict[str, int] = {}
 
     def on_alert(self, record: Stored, fields: Fields) -> None:
         """Take an alert that was folded, if it is young. One that comes when too many wait is left out."""
-        if not self._is_young(record):
+        if not self._is_young(record.timestamp):
             return
         try:
             self._waiting.put_nowait((record, fields))
@@ -119,23 +155,32 @@ class Deciding:
         """Decide until cancelled. What was decided and published before is read first."""
         await self._know()
         while True:
-            record, fields = await self._waiting.get()
-            if not self._is_young(record):
-                continue
+            alert: tuple[Stored, Fields] | None = None
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LOOK_SECONDS):
+                    alert = await self._waiting.get()
             try:
-                await self._decide(record, fields)
+                if alert is not None:
+                    await self._on(*alert)
+                await self._take_over()
             except EddyError as error:
                 log.warning("What a policy decided is not in the audit, and so was not done: %s", error)
-            except _MISFITS:
-                log.warning(
-                    "No policy decides on the alert %d:%d: it is not what its topic promises.",
-                    record.partition,
-                    record.offset,
-                )
 
-    def _is_young(self, record: Stored) -> bool:
+    async def _on(self, record: Stored, fields: Fields) -> None:
+        if not self._is_young(record.timestamp):
+            return
+        try:
+            await self._decide(record, fields)
+        except _MISFITS:
+            log.warning(
+                "No policy decides on the alert %d:%d: it is not what its topic promises.",
+                record.partition,
+                record.offset,
+            )
+
+    def _is_young(self, at: int) -> bool:
         # One of the future would stay young for ever, and be decided on each time it is read.
-        return abs(self._clock() - record.timestamp) <= OLDEST_MS
+        return abs(self._clock() - at) <= OLDEST_MS
 
     async def _know(self) -> None:
         while True:
@@ -147,23 +192,35 @@ class Deciding:
             else:
                 return
 
+    def _policy(self) -> Policy:
+        return in_force(policy_versions(self._model.ledger.versions.values()))
+
+    def _decided(self) -> list[Decided]:
+        return decided(self._model.ledger.actions.values())
+
     async def _decide(self, record: Stored, fields: Fields) -> None:
-        policy = in_force(policy_versions(self._model.ledger.versions.values()))
+        policy = self._policy()
         if policy.mode is Mode.OFF:
             return
         case = self._model.cases.get(fields["session_id"])
         event = event_of(fields, None if case is None else case.session.task_type, record.timestamp)
         if event is None:
             return
-        before = [
-            each.done
-            for each in decided(self._model.ledger.actions.values())
-            if each.version == policy.version
-        ]
-        decision = decide(policy, event, PolicyTally(before, self._model.live(self._clock())))
-        if decision is None:
-            return
-        done = audit_of(decision, event, policy, fields, sentence(fields))
+        claims = True
+        while claims:
+            known, policy = self._decided(), self._policy()
+            tally = PolicyTally([each.done for each in known], self._model.live(self._clock()))
+            decision = decide(policy, event, tally)
+            if decision is None:
+                return
+            if policy.mode is Mode.LIVE:
+                claims = not await self._claimed(decision, event, policy, fields, known)
+            else:
+                claims = False
+                await self._note(audit_of(decision, event, policy, fields, sentence(fields)))
+
+    async def _note(self, done: AuditRecord) -> None:
+        """Write what a policy in dry run would have done; once."""
         if done.id in self._written:  # and not folded yet
             return
         partition, offset = await self._publisher.audit(done)
@@ -172,3 +229,88 @@ class Deciding:
         await self._reading.passed(Topic.CONSOLE_ACTIONS, partition, offset)
         while len(self._written) > _MOST_WAITING:
             del self._written[next(iter(self._written))]
+
+    async def _claimed(
+        self,
+        decision: InterventionAct | Withheld,
+        event: EpisodeEvent,
+        policy: Policy,
+        fields: Fields,
+        known: list[Decided],
+    ) -> bool:
+        """Claim a step, and take it if the claim counts; False if something else was decided in between."""
+        now = self._clock()
+        command = command_of(decision, policy, fields, now) if isinstance(decision, InterventionAct) else None
+        claim = Claim(self._name, _newest(known), command)
+        record = audit_of(decision, event, policy, fields, sentence(fields), claim)
+        return await self._carry_out(record, now)
+
+    async def _carry_out(self, record: AuditRecord, claimed_at: int) -> bool:
+        """Write a claim, and issue its command if it counts; False if it does not."""
+        partition, offset = await self._publisher.audit(record)
+        if not await self._seen(partition, offset):
+            return True  # somebody takes it over
+        mine = next((each for each in self._decided() if each.id == record.id), None)
+        if mine is None:
+            await self._publisher.audit(concluded(record, PASSED_ON, offset))
+            return False
+        if mine.command is None:
+            log.warning("A policy is held back: %s", mine.why)
+            return True
+        if self._policy().mode is not Mode.LIVE or self._clock() - claimed_at >= LEASE_MS:
+            return True  # it was turned off, or is somebody else's by now
+        await self._issue(record, mine)
+        return True
+
+    async def _seen(self, partition: int, offset: int) -> bool:
+        """Wait until what was written is folded."""
+        try:
+            async with asyncio.timeout(_SEEN_SECONDS):
+                while not await self._reading.passed(Topic.CONSOLE_ACTIONS, partition, offset):
+                    pass
+        except TimeoutError:
+            return False
+        return True
+
+    async def _issue(self, record: AuditRecord, mine: Decided) -> None:
+        assert mine.command is not None
+        try:
+            [(partition, offset)] = await self._publisher.issue([mine.command])
+        except ConfigurationError as error:
+            log.warning("A policy could not ask %s: %s", mine.done.session_id, error)
+            await self._publisher.audit(concluded(record, Result.FAILED, mine.place))
+            return
+        at = f"{Topic.SESSION_COMMANDS}/{partition}/{offset}"
+        await self._publisher.audit(concluded(record, Result.ACCEPTED, mine.place, at))
+
+    async def _take_over(self) -> None:
+        """Carry out what another console has claimed, and nothing came of."""
+        waiting = {each.id: each for each in self._decided() if each.carried is Carried.CLAIMED}
+        now = self._clock()
+        self._pending = {name: self._pending.get(name, now) for name in waiting}
+        for name, each in waiting.items():
+            if now - self._pending[name] < LEASE_MS:
+                continue
+            await self._reading.caught_up((Topic.CONSOLE_ACTIONS, Topic.SESSION_COMMANDS))
+            row = self._model.ledger.actions.get((name,))
+            if row is None or row.result:
+                continue  # it was only slow
+            record = AuditRecord.of(orjson.loads(row.body))
+            case = self._model.cases.get(each.done.session_id)
+            issued = None if case is None else case.commands.get(each.command_id)
+            if issued is not None:
+                at = f"{Topic.SESSION_COMMANDS}/{issued.partition}/{issued.offset}"
+                await self._publisher.audit(concluded(record, Result.ACCEPTED, each.place, at))
+            elif each.command is None or not self._is_young(each.done.at) or not self._is_live():
+                await self._publisher.audit(concluded(record, Result.FAILED, each.place))
+            else:
+                claim = Claim(self._name, _newest(self._decided()), each.command)
+                await self._carry_out(taken_over(record, claim), now)
+
+    def _is_live(self) -> bool:
+        return self._policy().mode is Mode.LIVE
+
+
+def _newest(known: Iterable[Decided]) -> int:
+    """Return the place of the newest live decision, -1 without any."""
+    return max((each.place for each in known if each.done.live), default=-1)

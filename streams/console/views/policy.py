@@ -1,4 +1,4 @@
-"""The automatic policy: what is in force, what it decided in dry run, and what would have come of it."""
+"""The automatic policy: what is in force, what it decided, and what came of it or would have."""
 
 from __future__ import annotations
 
@@ -10,21 +10,27 @@ from aiohttp import web
 
 from streams.console.action_context import ActionContext, done, form_sent
 from streams.console.command_form import based_on_of, one, why_of
+from streams.console.command_list import stages
 from streams.console.console import Console
 from streams.console.interventions.decided import (
+    Carried,
     Decided,
-    Fate,
-    PauseOutcome,
     PolicyVersion,
     decided,
     in_force,
     next_document,
     open_breakers,
-    outcomes,
     policy_versions,
-    scores,
 )
 from streams.console.interventions.deciding import held, publish
+from streams.console.interventions.scoreboard import (
+    Fate,
+    InterventionOutcome,
+    Score,
+    outcomes,
+    scores,
+    unproven,
+)
 from streams.console.live_board import LiveBoard
 from streams.console.read_model.place import Fields
 from streams.console.read_model.rows import FindingRow
@@ -35,8 +41,8 @@ from streams.control.publisher import recorded
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError, ConflictError
-from streams.core.policy.intervention import Policy
-from streams.core.policy.intervention_document import document
+from streams.core.policy.intervention import Mode, Policy
+from streams.core.policy.intervention_document import document, read
 from streams.core.settings_document import next_version
 from streams.kafka.client import Brokers
 
@@ -49,17 +55,21 @@ EXAMPLE: Final[Mapping[str, Any]] = {
     "mode": "dry_run",
     "rules": [
         {
-            "name": "pause-costly-loops",
+            "name": "costly-loops",
             "when": {
                 "phase": ["escalated", "still_open"],
                 "level": "LOOP",
                 "min_tokens_since_onset": 20_000,
                 "agents": ["*"],
             },
-            "do": {"action": "pause", "ttl_ms": 1_800_000},
+            "do": [
+                {"action": "inject_message"},
+                {"action": "pause", "after_records": 10, "ttl_ms": 1_800_000},
+            ],
             "limits": {"per_10_min": 10, "max_share_of_live": 0.05},
         }
     ],
+    "limits": {"per_hour": 60, "per_hour_per_agent": 10},
 }
 
 
@@ -70,8 +80,8 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
         board = board_of(console)
         versions = policy_versions(board.model.ledger.versions.values())
         policy = in_force(versions)
-        known = decided(board.model.ledger.actions.values())
-        found = outcomes(known, await _events(board, known))
+        known, found, board_of_rules = await _scored(board)
+        now = console.clock()
         content = {
             "automatic": console.settings.console_automatic,
             "version": policy.version,
@@ -82,9 +92,11 @@ def routes(console: Console) -> Sequence[web.RouteDef]:
             ).decode(),
             "newest": next((_version_row(each) for each in reversed(versions) if not each.ignored), None),
             "breakers": open_breakers(known, policy.version),
-            "scores": [each._asdict() for each in scores(known, found)],
-            "in_vain": [_shown(each) for each in found if each.fate is Fate.RECOVERED][:MOST_SHOWN],
-            "outcomes": [_shown(each) for each in found[:MOST_SHOWN]],
+            "scores": [each._asdict() for each in board_of_rules],
+            "unproven": unproven(policy, versions, board_of_rules),
+            "off": orjson.dumps({**document(policy), "mode": str(Mode.OFF)}).decode(),
+            "in_vain": [_shown(each, board, now) for each in found if _is_in_vain(each)][:MOST_SHOWN],
+            "outcomes": [_shown(each, board, now) for each in found[:MOST_SHOWN]],
             "decisions": len(found),
             "versions": [_version_row(each) for each in reversed(versions)],
         }
@@ -108,6 +120,10 @@ def actions(console: Console, context: ActionContext, brokers: Brokers) -> Seque
         version = next_version(before.version)
         changed = {"at": who.now, "by": who.issuer.name, "why": why}
         document_, problems = next_document(before, given, version, changed)
+        if not problems and read(document_, version)[0].mode is Mode.LIVE:
+            board = board_of(console)
+            versions = policy_versions(board.model.ledger.versions.values())
+            problems = (*unproven(read(document_, version)[0], versions, (await _scored(board))[2]),)
         if problems:
             raise ConfigurationError(f"Not changed. {' '.join(problems)}")
         record = AuditRecord(
@@ -132,11 +148,18 @@ def actions(console: Console, context: ActionContext, brokers: Brokers) -> Seque
             "id": record.id,
             "place": (0, offset),
             "visible": visible,
-            "said": f"Version {version} is in force.",
+            "said": f"Version {version} is in force.{_NOW[read(document_, version)[0].mode]}",
         }
         return done(console, request, form, content, console.pages.url("/policy"))
 
     return [web.post("/actions/policy", change)]
+
+
+_NOW: Final = {
+    Mode.OFF: " No policy decides anything.",
+    Mode.DRY_RUN: " It is a dry run: no agent is told anything.",
+    Mode.LIVE: " It acts on agents from now on.",
+}
 
 
 def _document(text: str | None) -> dict[str, Any]:
@@ -151,6 +174,17 @@ def _document(text: str | None) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise ConfigurationError('The policy is no JSON object, such as {"mode": "off", "rules": []}.')
     return found
+
+
+async def _scored(board: LiveBoard) -> tuple[list[Decided], list[InterventionOutcome], list[Score]]:
+    """Return what was decided, what became of each episode, and the scores of the rules."""
+    known = decided(board.model.ledger.actions.values())
+    found = outcomes(known, await _events(board, known))
+    return known, found, scores(known, found)
+
+
+def _is_in_vain(outcome: InterventionOutcome) -> bool:
+    return outcome.fate is Fate.RECOVERED and not outcome.decided.done.live
 
 
 async def _events(board: LiveBoard, known: Sequence[Decided]) -> dict[str, list[Fields]]:
@@ -193,17 +227,40 @@ def _names(policy: Policy) -> list[str]:
     return [rule.name for rule in policy.rules]
 
 
-def _shown(outcome: PauseOutcome) -> dict[str, Any]:
-    known = outcome.decided
+def _shown(outcome: InterventionOutcome, board: LiveBoard, now: int) -> dict[str, Any]:
+    first = outcome.decided
     return {
-        "session_id": known.done.session_id,
-        "rule": known.done.rule,
-        "version": known.version,
-        "action": known.action,
-        "at": known.done.at,
-        "why": known.why,
+        "session_id": first.done.session_id,
+        "rule": first.done.rule,
+        "version": first.done.version,
+        "live": first.done.live,
+        "steps": [
+            {"action": each.action, "at": each.done.at, "state": _state(each, board, now)}
+            for each in outcome.steps
+        ],
+        "at": first.done.at,
+        "why": first.why,
         "fate": str(outcome.fate),
+        "is_over": outcome.is_over,
         "records": outcome.records,
         "tokens": outcome.tokens,
         "cost": outcome.cost,
     }
+
+
+def _state(step: Decided, board: LiveBoard, now: int) -> str:
+    """Return how far a step has come: claimed, failed, or as far as its command; empty in a dry run."""
+    match step.carried:
+        case Carried.NOT:
+            return ""
+        case Carried.ISSUED:
+            case = board.model.cases.get(step.done.session_id)
+            row = None if case is None else case.commands.get(step.command_id)
+            if case is None or row is None:
+                return "asked"
+            acks = [ack for ack in case.acks.values() if ack.command_id == step.command_id]
+            return str(stages(row, acks, now)[-1]["stage"])
+        case Carried.CLAIMED:
+            return "not asked yet"
+        case Carried.FAILED:
+            return "not asked"

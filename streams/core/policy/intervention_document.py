@@ -7,11 +7,12 @@ from dataclasses import fields
 from typing import Any, Final, NamedTuple
 
 from streams.core.domain.text.glob import are_affordable
-from streams.core.policy.intervention import Do, Limits, Mode, Policy, Rule, When
+from streams.core.policy.intervention import PHASES, Do, Limits, Mode, Policy, PolicyLimits, Rule, When
 
 _DAY_MS: Final = 86_400_000
 _MOST_RULES: Final = 50
 _MOST_NAMES: Final = 200
+_MOST_STEPS: Final = 5
 _LONGEST_NAME: Final = 100
 _LONGEST_MESSAGE: Final = 4_000
 
@@ -23,16 +24,15 @@ def read(document: Mapping[str, Any], version: int) -> tuple[Policy, tuple[str, 
     ...     0
     ... ].name
     'costly'
-    >>> read({"mode": "live", "rules": []}, 1)[1]
-    ('mode: live is not built yet. Let it run as dry_run, and look at the scoreboard.',)
+    >>> read({"mode": "on", "rules": []}, 1)[1]
+    ('mode: must be off, dry_run or live.',)
     """
     problems: list[str] = []
-    _known(document, ("mode", "rules", "version", "changed"), "", problems)
+    _known(document, ("mode", "rules", "limits", "version", "changed"), "", problems)
     mode = document.get("mode", Mode.OFF)
-    if mode == "live":
-        problems.append("mode: live is not built yet. Let it run as dry_run, and look at the scoreboard.")
-    elif mode not in tuple(Mode):
-        problems.append("mode: must be off or dry_run.")
+    if mode not in tuple(Mode):
+        problems.append("mode: must be off, dry_run or live.")
+    limits = _checked(document.get("limits", {}), _POLICY_LIMITS, "limits", problems)
     given = document.get("rules", [])
     if not isinstance(given, list) or len(given) > _MOST_RULES:
         problems.append(f"rules: must be a list of at most {_MOST_RULES} rules.")
@@ -44,7 +44,8 @@ def read(document: Mapping[str, Any], version: int) -> tuple[Policy, tuple[str, 
     ]
     if problems:
         return Policy(version=version), tuple(problems)
-    return Policy(version=version, mode=Mode(mode), rules=tuple(rule for rule in rules if rule)), ()
+    kept = tuple(rule for rule in rules if rule)
+    return Policy(version=version, mode=Mode(mode), rules=kept, limits=PolicyLimits(**limits)), ()
 
 
 def _rule(given: object, at: str, problems: list[str]) -> Rule | None:
@@ -57,15 +58,40 @@ def _rule(given: object, at: str, problems: list[str]) -> Rule | None:
     if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME:
         problems.append(f"{at}.name: must be a text of 1 to {_LONGEST_NAME} characters.")
     when = _checked(given.get("when", {}), _WHEN, f"{at}.when", problems)
-    do = _checked(given.get("do", {}), _DO, f"{at}.do", problems)
+    do = _ladder(given.get("do", {}), f"{at}.do", problems)
     limits = _checked(given.get("limits", {}), _LIMITS, f"{at}.limits", problems)
-    if "action" not in do and isinstance(given.get("do", {}), dict):
-        problems.append(f"{at}.do.action: must be {_DO['action'][0]}.")
-    if (do.get("action") == "inject_message") != (do.get("message") is not None):
-        problems.append(f"{at}.do.message: inject_message has one, and nothing else does.")
+    limits.pop("per_episode", None)
     if len(problems) > count:
         return None
-    return Rule(name=str(name), when=When(**when), do=Do(**do), limits=Limits(**limits))
+    return Rule(name=str(name), when=When(**when), do=do, limits=Limits(**limits))
+
+
+def _ladder(given: object, at: str, problems: list[str]) -> tuple[Do, ...]:
+    """Return the steps of a rule: a list of them, or one alone."""
+    if not isinstance(given, list):
+        step = _step(given, at, problems, first=True)
+        return () if step is None else (step,)
+    if not 0 < len(given) <= _MOST_STEPS:
+        problems.append(f"{at}: must be a step, or a list of 1 to {_MOST_STEPS} steps.")
+        return ()
+    steps = [_step(each, f"{at}[{number}]", problems, first=not number) for number, each in enumerate(given)]
+    return tuple(step for step in steps if step is not None)
+
+
+def _step(given: object, at: str, problems: list[str], *, first: bool) -> Do | None:
+    count = len(problems)
+    do = _checked(given, _DO, at, problems)
+    if "action" not in do and isinstance(given, dict) and "action" not in given:
+        problems.append(f"{at}.action: must be {_DO['action'].wanted}.")
+    if do.get("action") != "inject_message" and (do.get("message") is not None or do.get("quote_tools")):
+        problems.append(f"{at}.message: only inject_message has one.")
+    if first and do.get("action") == "abort":
+        problems.append(f"{at}.action: an abort is never the first step: let a note or a pause come before.")
+    if not first and not do.get("after_records"):
+        problems.append(f"{at}.after_records: say how many records of the loop later, 1 or more.")
+    if first and do.get("after_records"):
+        problems.append(f"{at}.after_records: the first step comes when the rule is about the event.")
+    return Do(**do) if len(problems) == count else None
 
 
 class _Check(NamedTuple):
@@ -106,19 +132,19 @@ def _or_none(check: _Check) -> _Check:
 
 _MOST: Final = 1e15
 _WHEN: Final = {
-    "phase": _texts(("opened", "escalated", "still_open")),
+    "phase": _texts(PHASES),
     "level": _or_none(_word("WARNING", "LOOP")),
     "rules": _texts(("R1", "R2", "R3", "R4", "R5", "R6", "R7", "R8", "R9")),
     "min_tokens_since_onset": _or_none(_number(0, _MOST)),
     "min_cost_since_onset": _or_none(_number(0, _MOST)),
+    "min_minutes_since_onset": _or_none(_number(0, _MOST)),
     "agents": _texts(),
+    "tools": _texts(),
     "task_types": _texts(),
 }
 _DO: Final = {
-    "action": _Check(
-        "pause or inject_message; an abort is never automatic",
-        lambda value: value in ("pause", "inject_message"),
-    ),
+    "action": _word("inject_message", "pause", "abort"),
+    "after_records": _number(0, 100_000, whole=True),
     "ttl_ms": _number(1_000, _DAY_MS, whole=True),
     "on_timeout": _word("resume"),
     "message": _or_none(
@@ -127,8 +153,14 @@ _DO: Final = {
             lambda value: isinstance(value, str) and 0 < len(value) <= _LONGEST_MESSAGE,
         )
     ),
+    "quote_tools": _Check("true or false", lambda value: isinstance(value, bool)),
+}
+_POLICY_LIMITS: Final = {
+    "per_hour": _number(1, 100_000, whole=True),
+    "per_hour_per_agent": _number(1, 100_000, whole=True),
 }
 _LIMITS: Final = {
+    # Earlier versions wrote it; the ladder says how often a rule acts on an episode.
     "per_episode": _number(1, 1, whole=True),
     "per_10_min": _number(1, 1_000, whole=True),
     "max_share_of_live": _number(0.0, 1.0),
@@ -158,16 +190,24 @@ def _known(given: Mapping[str, Any], names: Iterable[str], at: str, problems: li
 
 
 def document(policy: Policy) -> dict[str, Any]:
-    """Return mode and rules as a document; `read` returns the same policy for it."""
-    return {"mode": str(policy.mode), "rules": [_written(rule) for rule in policy.rules]}
+    """Return mode, rules and limits as a document; `read` returns the same policy for it."""
+    return {
+        "mode": str(policy.mode),
+        "rules": [_written(rule) for rule in policy.rules],
+        "limits": _values(policy.limits),
+    }
 
 
 def _written(rule: Rule) -> dict[str, Any]:
-    parts: dict[str, Any] = {"name": rule.name}
-    for name in ("when", "do", "limits"):
-        part = getattr(rule, name)
-        values = {each.name: getattr(part, each.name) for each in fields(part)}
-        parts[name] = {
-            key: list(value) if isinstance(value, tuple) else value for key, value in values.items()
-        }
-    return parts
+    steps = [_values(each) for each in rule.do]
+    return {
+        "name": rule.name,
+        "when": _values(rule.when),
+        "do": steps[0] if len(steps) == 1 else steps,
+        "limits": _values(rule.limits),
+    }
+
+
+def _values(part: When | Do | Limits | PolicyLimits) -> dict[str, Any]:
+    values = {each.name: getattr(part, each.name) for each in fields(part)}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
