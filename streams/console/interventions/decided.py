@@ -215,6 +215,11 @@ class Claim(NamedTuple):
     after: int
     command: Command | None
 
+    @property
+    def name(self) -> str:
+        """What tells it from others about the same step: a console that lost may claim again."""
+        return f"{self.after + 1}-{self.console}"
+
 
 def audit_of(
     decision: InterventionAct | Withheld,
@@ -257,7 +262,7 @@ def audit_of(
     if claim is not None:
         request["after"] = claim.after
         request["command"] = None if claim.command is None else claim.command.fields()
-        name = f"{name}-{claim.console}"
+        name = f"{name}-{claim.name}"
         result = WITHHELD if withheld else None
     return AuditRecord(
         id=name,
@@ -276,7 +281,7 @@ def taken_over(record: AuditRecord, claim: Claim) -> AuditRecord:
     """Return the record with which another console claims what nothing has come of."""
     asked = {**_request(record.request), "after": claim.after}
     asked.pop("claimed", None)
-    name = f"{asked['policy_version']}-{asked['command_id']}-{claim.console}"
+    name = f"{asked['policy_version']}-{asked['command_id']}-{claim.name}"
     return replace(record, id=name, request=orjson.dumps(asked).decode(), result=None, result_place=None)
 
 

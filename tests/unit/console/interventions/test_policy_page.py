@@ -7,7 +7,7 @@ import orjson
 
 from streams.console.interventions.decided import audit_of, event_of
 from streams.core.domain.topic import Topic
-from streams.core.policy.intervention import InterventionAct, Withheld
+from streams.core.policy.intervention import Breaker, InterventionAct, Withheld
 from tests.unit.console.following import following
 from tests.unit.console.interventions.test_decided import AT, POLICY, RULE, fields, later, over
 from tests.unit.console.told import Told, Topics
@@ -34,7 +34,11 @@ def alert(topics: Topics, told: dict[str, Any]) -> Told:
 def decision(topics: Topics, name: str, withheld: str = "") -> Told:
     event = event_of(fields(name), None, AT)
     assert event is not None
-    found = Withheld(RULE, f"id of {name}", withheld) if withheld else InterventionAct(RULE, f"id of {name}")
+    found = (
+        Withheld(RULE, 0, f"id of {name}", withheld, Breaker.RULE)
+        if withheld
+        else InterventionAct(RULE, 0, f"id of {name}")
+    )
     record = audit_of(found, event, POLICY, fields(name), "it loops")
     told: dict[str, Any] = orjson.loads(orjson.dumps(record.fields()))
     return topics.told(Topic.CONSOLE_ACTIONS, record.key.decode(), told, AT)
@@ -45,7 +49,7 @@ async def test_before_the_first_version_the_page_says_what_it_means_and_what_to_
         page = await reader.page("/policy")
     for told in ("No policy is in force", "EDDY_CONSOLE_AUTOMATIC=true", "Begin with a dry run"):
         assert told in page
-    assert "pause-costly-loops" in page  # the example in the form
+    assert "costly-loops" in page  # the example in the form
 
 
 async def test_sessions_that_looped_on_are_told_from_those_paused_in_vain(tmp_path: Path) -> None:
@@ -61,7 +65,7 @@ async def test_sessions_that_looped_on_are_told_from_those_paused_in_vain(tmp_pa
         found: Any = await reader.json("/policy")
         page = await reader.page("/policy")
     [score] = found["scores"]
-    assert (score["paused"], score["went_on"], score["recovered"], score["open"]) == (3, 1, 1, 1)
+    assert (score["acted"], score["went_on"], score["recovered"], score["open"]) == (3, 1, 1, 1)
     assert (score["tokens"], score["cost"]) == (8_000, 1.5)
     assert [each["session_id"] for each in found["in_vain"]] == ["of b"]
     assert page.count("/session?id=of+b") == 2
@@ -92,8 +96,8 @@ async def test_a_viewer_sees_the_document_in_force_and_no_form(tmp_path: Path) -
 
 async def test_a_document_that_is_wrong_is_named_in_the_history_and_changes_nothing(tmp_path: Path) -> None:
     topics = Topics()
-    records = [published(topics, 3), published(topics, 4, mode="live")]
+    records = [published(topics, 3), published(topics, 4, mode="alive")]
     async with following(tmp_path, records, NOW) as reader:
         page = await reader.page("/policy")
     assert "Version 3 is in force" in page
-    assert "mode: live is not built yet" in page
+    assert "mode: must be off, dry_run or live." in page

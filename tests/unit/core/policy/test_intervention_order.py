@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.core.policy.intervention import (
+    Breaker,
     Do,
     Done,
     EpisodeEvent,
@@ -11,6 +12,7 @@ from streams.core.policy.intervention import (
     Limits,
     Mode,
     Policy,
+    PolicyLimits,
     PolicyTally,
     Rule,
     When,
@@ -25,12 +27,24 @@ NAMES = ("R1", "R2", "R7", "R9")
 
 def rule(name: str, *of: str, per_10_min: int = 1_000) -> Rule:
     limits = Limits(per_10_min=per_10_min, max_share_of_live=1.0)
-    return Rule(name=name, when=When(rules=of), do=Do(action="pause"), limits=limits)
+    return Rule(name=name, when=When(rules=of), do=(Do(action="pause"),), limits=limits)
 
 
 def event(number: int, after: int = 0, of: str = "R1") -> EpisodeEvent:
     return EpisodeEvent(
-        f"e-{number}", f"s-{number}", "coder-7", None, "escalated", "LOOP", of, 20_000, None, AT + after
+        episode_id=f"e-{number}",
+        session_id=f"s-{number}",
+        agent_id="coder-7",
+        task_type=None,
+        phase="escalated",
+        level="LOOP",
+        rule=of,
+        tools=("shell",),
+        records=4,
+        tokens=20_000,
+        cost=None,
+        minutes=1.0,
+        at=AT + after,
     )
 
 
@@ -54,13 +68,16 @@ def test_of_the_rules_that_are_about_an_event_the_first_decides(of: list[str]) -
     st.integers(1, 4),
 )
 def test_events_out_of_order_exceed_no_limit_of_ten_minutes(events: list[tuple[int, int]], most: int) -> None:
-    policy = Policy(version=1, mode=Mode.DRY_RUN, rules=(rule("costly", per_10_min=most),))
+    unlimited = PolicyLimits(per_hour=1_000, per_hour_per_agent=1_000)
+    rules = (rule("costly", per_10_min=most),)
+    policy = Policy(version=1, mode=Mode.DRY_RUN, rules=rules, limits=unlimited)
     done: list[Done] = []
     for number, after in events:
         told = event(number, after)
         found = decide(policy, told, PolicyTally(done, 100))
         if found is not None:
-            held = isinstance(found, Withheld)
-            done.append(Done("costly", told.episode_id, told.session_id, told.at, held))
+            opened = found.opened if isinstance(found, Withheld) else Breaker.NONE
+            about = told.episode_id, told.session_id, told.agent_id, told.at
+            done.append(Done("costly", 1, False, *about, opened=opened))
     acts = [each.at for each in done if not each.withheld]
     assert all(sum(at <= other < at + TEN_MINUTES_MS for other in acts) <= most for at in acts)
