@@ -148,10 +148,14 @@ async def test_what_would_have_been_paused_is_in_the_audit_and_what_came_of_it_o
     assert found["scores"][0] | {"cost": 0} == {
         "rule": "costly",
         "version": 1,
-        "paused": 1,
+        "live": False,
+        "acted": 1,
         "went_on": 1,
         "recovered": 0,
         "open": 0,
+        "ended": 0,
+        "records_until_over": None,
+        "tokens_until_over": None,
         "withheld": 0,
         "tokens": 65_000,
         "cost": 0,
@@ -206,8 +210,10 @@ async def test_a_limit_opens_the_breaker_until_a_version_is_published_again(
 
 async def test_a_document_that_is_wrong_or_late_is_not_published(brokers: Brokers, tmp_path: Path) -> None:
     async with console(brokers, tmp_path) as operator:
+        said = await publishes(operator, {**POLICY, "mode": "alive"}, 0, 400)
+        assert "mode: must be off, dry_run or live." in said["detail"]
         said = await publishes(operator, {**POLICY, "mode": "live"}, 0, 400)
-        assert "live is not built yet" in said["detail"]
+        assert "The rule 'costly' has no scoreboard yet" in said["detail"]
         await publishes(operator, POLICY, 0)
         said = await publishes(operator, POLICY, 0, 409)
         assert "Version 1 is in force by now" in said["detail"]

@@ -309,11 +309,7 @@ def decided(actions: Iterable[ActionRow]) -> list[Decided]:
             counting[each.id] = each
         elif after >= last:
             last = each.place
-            if each.done.withheld:
-                counting[each.id] = each
-            else:
-                counting.pop(each.command_id, None)
-                counting[each.command_id] = each
+            counting[each.id if each.done.withheld else each.command_id] = each
     return list(counting.values())
 
 

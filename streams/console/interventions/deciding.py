@@ -255,7 +255,8 @@ class Deciding:
             await self._publisher.audit(concluded(record, PASSED_ON, offset))
             return False
         if mine.command is None:
-            log.warning("A policy is held back: %s", mine.why)
+            done = mine.done
+            log.warning("The rule %s is held back, about %s: %s", done.rule, done.session_id, mine.why)
             return True
         if self._policy().mode is not Mode.LIVE or self._clock() - claimed_at >= LEASE_MS:
             return True  # it was turned off, or is somebody else's by now

@@ -287,6 +287,7 @@ def _reached_limit(
         return f"it decided {recent} times in ten minutes, which is its limit", Breaker.RULE
     longest = max(each.ttl_ms for each in rule.do)
     held = {each.session_id for each in ours if each.at > event.at - longest} | {event.session_id}
+    live = max(live, len(held))  # they are counted now and then, and these live for certain
     if len(held) > max(1.0, rule.limits.max_share_of_live * live):
         share = f"{rule.limits.max_share_of_live:.0%}"
         return f"{len(held)} of {live} live sessions would be more than {share}", Breaker.RULE
