@@ -289,10 +289,10 @@ def concluded(record: AuditRecord, result: str, claimed: int, place: str | None 
     """Return the record that says how a claim ended; it stays where the claim was.
 
     Args:
-        record: The claim.
-        result: How it ended.
+        record: The claim, as it was written.
+        result: How the claim has ended.
         claimed: Place of the claim among all decisions.
-        place: Where the command stands.
+        place: Where the command stands, if it was published.
     """
     asked = {**_request(record.request), "claimed": claimed}
     return replace(record, request=orjson.dumps(asked).decode(), result=result, result_place=place)

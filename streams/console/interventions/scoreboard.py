@@ -161,9 +161,9 @@ def unproven(policy: Policy, versions: Iterable[PolicyVersion], board: Iterable[
     A rule is the same if it is about the same events and asks for the same: its limits may differ.
 
     Args:
-        policy: The one to publish.
-        versions: Those before.
-        board: The scores of all of them.
+        policy: The policy that is to be published.
+        versions: The versions that were published before.
+        board: The scores of all of these versions.
     """
     known = {(row.version, row.rule) for row in board if row.went_on + row.recovered > 0}
     shown = [
