@@ -190,24 +190,26 @@ def _known(given: Mapping[str, Any], names: Iterable[str], at: str, problems: li
 
 
 def document(policy: Policy) -> dict[str, Any]:
-    """Return mode, rules and limits as a document; `read` returns the same policy for it."""
+    """Return a policy as a document, without what is a default; `read` returns the same policy for it."""
+    limits = _values(policy.limits)
     return {
         "mode": str(policy.mode),
         "rules": [_written(rule) for rule in policy.rules],
-        "limits": _values(policy.limits),
+        **({"limits": limits} if limits else {}),
     }
 
 
 def _written(rule: Rule) -> dict[str, Any]:
     steps = [_values(each) for each in rule.do]
-    return {
-        "name": rule.name,
-        "when": _values(rule.when),
-        "do": steps[0] if len(steps) == 1 else steps,
-        "limits": _values(rule.limits),
-    }
+    parts = {"when": _values(rule.when), "do": steps[0] if len(steps) == 1 else steps}
+    parts["limits"] = _values(rule.limits)
+    return {"name": rule.name, **{name: part for name, part in parts.items() if part}}
 
 
 def _values(part: When | Do | Limits | PolicyLimits) -> dict[str, Any]:
-    values = {each.name: getattr(part, each.name) for each in fields(part)}
+    values = {
+        each.name: getattr(part, each.name)
+        for each in fields(part)
+        if getattr(part, each.name) != each.default
+    }
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
