@@ -173,15 +173,15 @@ def routes(console: Console, door: GuardApi) -> Sequence[web.RouteDef]:
     """Return the routes for guards, which `Access` lets agents through to."""
 
     async def stream(request: web.Request) -> web.StreamResponse:
-        agent, watched = _agent(console, request), _watched(request)
-        if foreign := next((each for each in watched if not door.may(agent, each)), None):
-            return _foreign(console, request, foreign.session_id)
+        agent, watched = agent_asking(console, request), _watched(request)
+        if other := next((each for each in watched if not door.may(agent, each)), None):
+            return foreign(console, request, other.session_id)
         if door.streams >= MOST_STREAMS:
             return problem(
                 console, request, 503, "Too many guards listen", f"{MOST_STREAMS} are possible.", "Use Kafka."
             )
         if (silent := door.commanded.silent_ms()) is not None:
-            return _cut_off(console, request, silent)
+            return cut_off(console, request, silent)
         response = web.StreamResponse(
             headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"}
         )
@@ -195,10 +195,10 @@ def routes(console: Console, door: GuardApi) -> Sequence[web.RouteDef]:
         return response
 
     async def acks(request: web.Request) -> web.StreamResponse:
-        agent, found = _agent(console, request), _acks(await request.read())
+        agent, found = agent_asking(console, request), _acks(await request.read())
         for each in found:
             if not door.may(agent, WatchedSession(each.session_id, each.agent_id)):
-                return _foreign(console, request, each.session_id)
+                return foreign(console, request, each.session_id)
         await door.take(found)
         return web.Response(status=204)
 
@@ -270,9 +270,14 @@ def _event(row: CommandRow, *, is_live: bool, refusal: str | None) -> dict[str, 
     }
 
 
-def _agent(console: Console, request: web.Request) -> AgentToken:
+def agent_asking(console: Console, request: web.Request) -> AgentToken:
+    """Return the agent whose token a request has.
+
+    Raises:
+        HTTPUnauthorized: its line has left the file since the door let it through.
+    """
     agent = console.access.agent(request)
-    if agent is None:  # its line has left the file since the door let it through
+    if agent is None:
         raise web.HTTPUnauthorized
     return agent
 
@@ -307,7 +312,8 @@ def _acks(body: bytes) -> list[Ack]:
         raise ConfigurationError(f"These are no acks: {error}.") from error
 
 
-def _cut_off(console: Console, request: web.Request, silent_ms: int) -> web.Response:
+def cut_off(console: Console, request: web.Request, silent_ms: int) -> web.Response:
+    """Return the answer while no broker says what is commanded."""
     return problem(
         console,
         request,
@@ -318,7 +324,8 @@ def _cut_off(console: Console, request: web.Request, silent_ms: int) -> web.Resp
     )
 
 
-def _foreign(console: Console, request: web.Request, session_id: str) -> web.Response:
+def foreign(console: Console, request: web.Request, session_id: str) -> web.Response:
+    """Return the answer about a session of another agent."""
     return problem(
         console,
         request,

@@ -25,6 +25,7 @@ from streams.console.settings import ConsoleSettings
 from streams.console.settings_actions import Changing
 from streams.console.timeline import StepReader
 from streams.console.topic_follower import FollowerSettings, TopicFollower
+from streams.console.verdict_api import VerdictApi
 from streams.console.views import backtest, dead_letter, policy, record
 from streams.console.views.redrive import Redriving
 from streams.console.workers import JobPoll
@@ -107,7 +108,7 @@ async def live_console(
             raw = record.routes(console, records, audit)
             changing = Changing(console, context, brokers, backtests).routes()
             tests = backtest.routes(console, context, backtests)
-            doors = guard_api.routes(console, guards)
+            doors = [*guard_api.routes(console, guards), *VerdictApi(console, guards, model, clock).routes()]
             policies = policy.actions(console, context, brokers)
             again = Redriving(console, context, brokers, records).routes()
             yield console, [*acts, *changing, *tests, *letters, *again, *policies, *raw, *doors], reading

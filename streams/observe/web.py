@@ -11,7 +11,9 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.typedefs import Handler
 
+from streams.core.domain.level import Level
 from streams.core.errors import ConfigurationError
+from streams.core.policy.verdict_answer import asked_level
 from streams.observe.access import refusal
 from streams.observe.connections import LIFE_S, MOST_CONNECTIONS, Connections
 
@@ -19,6 +21,8 @@ log = logging.getLogger(__name__)
 
 Check = Callable[[], tuple[int, dict[str, Any]]]
 Lookup = Callable[[str], tuple[int, dict[str, Any]]]
+VerdictLookup = Callable[[str, Level | None], tuple[int, dict[str, Any]]]
+"""Also takes the level from which on a call is to be refused."""
 
 #: Other people's text: no browser shall guess at it, nothing on the way keep it.
 _PRIVATE = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
@@ -35,7 +39,8 @@ class HealthServer:
         metrics: Returns Prometheus' text format.
         session: Answers `/sessions/{id}`, which shows what agents did: see `streams.observe.access`. Without,
             there is no such path.
-        token: Needed for that, where it is set.
+        verdict: Answers `/sessions/{id}/verdict`, which says no more than whether the session loops.
+        token: Needed for both, where it is set.
         life_s, most: Limits for connections, see `streams.observe.connections`.
     """
 
@@ -48,6 +53,7 @@ class HealthServer:
         ready: Check,
         metrics: Callable[[], bytes],
         session: Lookup | None = None,
+        verdict: VerdictLookup | None = None,
         token: str | None = None,
         life_s: float = LIFE_S,
         most: int = MOST_CONNECTIONS,
@@ -64,8 +70,12 @@ class HealthServer:
                 web.get("/metrics", _exposing(metrics)),
             ]
         )
+        if verdict is not None:
+            judging = _showing(lambda request: _judged(verdict, request), host, token)
+            self._application.add_routes([web.get("/sessions/{id:.+}/verdict", judging)])
         if session is not None:
-            self._application.add_routes([web.get("/sessions/{id:.+}", _showing(session, host, token))])
+            showing = _showing(lambda request: session(request.match_info["id"]), host, token)
+            self._application.add_routes([web.get("/sessions/{id:.+}", showing)])
         self._runner: web.AppRunner | None = None
         self._connections: Connections | None = None
         self._listener: asyncio.Server | None = None
@@ -147,11 +157,21 @@ def _exposing(metrics: Callable[[], bytes]) -> Callable[[web.Request], Any]:
     return handle
 
 
-def _showing(lookup: Lookup, bound: str, token: str | None) -> Callable[[web.Request], Any]:
+def _judged(verdict: VerdictLookup, request: web.Request) -> tuple[int, dict[str, Any]]:
+    try:
+        deny = asked_level(request.query.get("deny"))
+    except ValueError:
+        return 400, {"problem": "deny is WARNING or LOOP; leave it out for neither"}
+    return verdict(request.match_info["id"], deny)
+
+
+def _showing(
+    lookup: Callable[[web.Request], tuple[int, dict[str, Any]]], bound: str, token: str | None
+) -> Callable[[web.Request], Any]:
     async def handle(request: web.Request) -> web.Response:
         why = refusal(bound, token, request.url.host, request.headers.get("Authorization"))
         if why is None:
-            status, body = lookup(request.match_info["id"])
+            status, body = lookup(request)
         else:
             status, body = (403 if token is None else 401), {"problem": why}
         headers = _PRIVATE if status != 401 else {**_PRIVATE, "WWW-Authenticate": "Bearer"}

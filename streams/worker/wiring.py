@@ -11,16 +11,19 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
+from http import HTTPStatus
 from importlib.metadata import version
 from typing import Any
 
 from faust.exceptions import ImproperlyConfigured
 
 from schemas.numbers import INPUT_SUBJECTS
+from streams.core.domain.level import Level
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError, DamagedStateError
 from streams.core.policy.standing import standing
 from streams.core.policy.state_limits import StateLimit
+from streams.core.policy.verdict_answer import verdict_of
 from streams.formats.content import Content
 from streams.kafka.open_transactions import transaction_owner
 from streams.observe.client_errors import ClientErrors
@@ -86,6 +89,18 @@ class SessionLookup:
         partition, session = found
         settings = sessions.ledger(partition).newest.settings
         return 200, {"session_id": session_id, **standing(session, settings)}
+
+    def verdict(self, session_id: str, deny: Level | None) -> tuple[int, dict[str, Any]]:
+        """Return the HTTP status, and a `VerdictAnswer` as a body: what a gateway asks for.
+
+        Args:
+            session_id: The id of the session.
+            deny: The level from which on a call is refused.
+        """
+        status, found = self(session_id)
+        if status != HTTPStatus.OK:
+            return status, found
+        return status, {**verdict_of(found).fields(deny)}
 
 
 __version__ = version("eddy-streams")
@@ -318,13 +333,15 @@ def observe(
     )
     app.broker_silence = brokers.silence
     token = settings.web_token
+    lookup = None if new_lookup is None else new_lookup(health)
     server = HealthServer(
         settings.web_host,
         settings.web_port,
         live=lambda: status(health.live()),
         ready=lambda: status(health.ready()),
         metrics=exposition,
-        session=None if new_lookup is None else new_lookup(health),
+        session=lookup,
+        verdict=None if lookup is None else lookup.verdict,
         token=None if token is None else token.get_secret_value(),
     )
     watchdog = Watchdog(health, stall_timeout_s=settings.stall_timeout_s)

@@ -142,6 +142,10 @@ _LISTED: Final = {
     ("POST", "/live/views"): Need(Role.VIEWER, same_origin=True, csrf=True),
     ("GET", "/api/guard/stream"): Need(Role.AGENT),
     ("POST", "/api/guard/acks"): Need(Role.AGENT, acts=True),
+    ("GET", "/sessions/{id}/verdict"): Need(Role.AGENT),
+    ("GET", "/authz/{tail}"): Need(Role.AGENT),
+    # A gateway asks with the method of the request it holds; nothing is changed by that.
+    ("POST", "/authz/{tail}"): Need(Role.AGENT),
 }
 
 
