@@ -4,12 +4,13 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks console demo test test-home test-debian test-pythons test-kafka test-hostile test-faults test-sources test-guard test-registry test-browser test-notify test-compose test-kubernetes test-native test-release wheel-native man dist docs image collector lint lint-js lint-asyncapi bench bench-small dashboards fuzz fuzz-native pins vendor clean
+.PHONY: help setup hooks console demo test test-home test-debian test-pythons test-kafka test-hostile test-faults test-sources test-gateway test-guard test-registry test-browser test-notify test-compose test-kubernetes test-native test-release wheel-native man dist docs image collector lint lint-js lint-asyncapi bench bench-small dashboards fuzz fuzz-native pins vendor clean
 
 VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := .cache/sources
 GUARD := .cache/guard
+GATEWAY := .cache/gateway
 CARGO := cargo --quiet
 NATIVE := $(wildcard native/*.pyi native/src/*.rs native/src/*/*.rs)
 PIP_INSTALL = $(BIN)/python -m pip --disable-pip-version-check install --quiet
@@ -64,6 +65,9 @@ test-sources: setup $(SOURCES)/.installed ## find loops of agents that are built
 
 test-guard: setup $(GUARD)/.installed ## pause, abort and advise agents that are built with real SDKs, on stubs of models
 	PYTHONDONTWRITEBYTECODE= $(GUARD)/bin/python -m pytest -m guard tests/guard $(ARGS)
+
+test-gateway: setup $(GATEWAY)/.installed ## refuse calls of looping sessions at a real LiteLLM proxy, on a stub of a model
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -m gateway tests/gateway $(ARGS)
 
 test-registry: setup ## run the job on Apache Kafka with Apicurio Registry, fetched from Maven Central
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -m registry tests/integration --broker kafka $(ARGS)
@@ -143,6 +147,7 @@ pins: setup ## write the installed versions to constraints/
 	$(BIN)/python -m tests.pins
 	if [ -x $(SOURCES)/bin/python ]; then $(SOURCES)/bin/python -m tests.pins sources; fi
 	if [ -x $(GUARD)/bin/python ]; then $(GUARD)/bin/python -m tests.pins guard; fi
+	if [ -x $(GATEWAY)/bin/python ]; then $(GATEWAY)/bin/python -m tests.pins gateway; fi
 
 vendor: setup ## fetch the scripts of others with npm, as vendor.lock names them (ARGS="uplot@1.6.33" for another version)
 	$(BIN)/python -m tests.vendored $(ARGS)
@@ -200,6 +205,13 @@ $(GUARD)/.installed: pyproject.toml client/pyproject.toml $(wildcard constraints
 	$(BIN)/python -m venv --clear $(GUARD)
 	$(GUARD)/bin/python -m pip --disable-pip-version-check install --quiet $(AS_PATH) \
 	  -c constraints/guard.txt -e '.[guard]' -e client
+	@touch $@
+
+$(GATEWAY)/.installed: constraints/gateway.txt client/pyproject.toml | $(BIN)/python
+	@echo "Installing LiteLLM, with the client of Eddy, into $(GATEWAY)."
+	$(BIN)/python -m venv --clear $(GATEWAY)
+	$(GATEWAY)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps -r constraints/gateway.txt
+	$(GATEWAY)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps $(AS_PATH) -e client
 	@touch $@
 
 # Without Eddy, as agents run. The file names every package, so that pip has nothing to decide.

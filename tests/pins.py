@@ -1,8 +1,8 @@
 """The versions in `constraints/`, one file for each purpose, and the packages that each purpose needs.
 
 `make pins` writes the installed versions to the files. A purpose is what an extra of `pyproject.toml` is for;
-`run` is the job itself. A file holds what its purpose adds to the file that it refers to. `sources` refers to
-none: agents run in an environment of their own, without Eddy.
+`run` is the job itself. A file holds what its purpose adds to the file that it refers to. `sources` and
+`gateway` refer to none: they run in environments of their own, without Eddy.
 """
 
 import sys
@@ -32,6 +32,7 @@ ADDS_TO = {
     "release": "dev",
     "guard": "dev",
     "sources": None,
+    "gateway": None,
 }
 
 #: What is built here, at whatever version it has.

@@ -118,7 +118,13 @@ FOLLOWED = {
     "control": CONTROL,
 }
 #: Written like a path in one of them, and none; or only there once a target was made.
-NO_PATHS = {"session-alerts-value/2", ".cache/sources", ".cache/sources/bin/pip", ".cache/guard"}
+NO_PATHS = {
+    "session-alerts-value/2",
+    ".cache/sources",
+    ".cache/sources/bin/pip",
+    ".cache/guard",
+    ".cache/gateway",
+}
 MOST_LINES_OF_THE_README = 142
 
 

@@ -49,7 +49,7 @@ def test_the_makefile_installs_each_purpose_with_its_own_versions() -> None:
     installs = re.findall(r"-c constraints/(\w+)\.txt -e '\.\[(\w+)\]'", makefile)
     purposes = ("dev", "bench", "browser", "deploy", "docs", "fuzz", "hooks", "release", "guard")
     assert installs == [(purpose, purpose) for purpose in purposes]
-    assert re.findall(r"-r constraints/(\w+)\.txt", makefile) == ["sources"]
+    assert re.findall(r"-r constraints/(\w+)\.txt", makefile) == ["gateway", "sources"]
 
 
 def test_agents_run_without_eddy() -> None:

@@ -13,6 +13,7 @@ from aiohttp import web
 from eddy_client.protocol import LEVELS, Action
 from eddy_client.protocol import place as command_place
 
+from streams.console.app import problem
 from streams.console.console import Console
 from streams.console.guard_api import GuardApi, WatchedSession, agent_asking, cut_off, foreign
 from streams.console.read_model.model import ReadModel
@@ -23,6 +24,9 @@ from streams.core.policy.verdict_answer import VerdictAnswer, asked_level
 
 SESSION_HEADER: Final = "X-Eddy-Session"
 """Names the session in a request to `/authz/`."""
+
+DENY_HEADER: Final = "X-Eddy-Deny"
+"""The level from which on calls are refused; it counts before `deny` in the query."""
 
 _LONGEST_WAIT_S: Final = 30
 
@@ -102,7 +106,8 @@ class VerdictApi:
         if (silent := door.commanded.silent_ms()) is not None:
             return cut_off(self._console, request, silent)
         try:
-            deny = asked_level(request.query.get("deny"))
+            # The path that a proxy asks with may be that of its client; the header is the proxy's own.
+            deny = asked_level(request.headers.get(DENY_HEADER) or request.query.get("deny"))
         except ValueError as error:
             raise ConfigurationError("deny is WARNING or LOOP; leave it out for neither.") from error
         rows = door.commanded.commands(session_id, door.commanded.agent_of(session_id))
@@ -119,8 +124,14 @@ class VerdictApi:
     async def _authorize(self, request: web.Request) -> web.Response:
         session_id = request.headers.get(SESSION_HEADER, "")
         if not session_id:
-            raise ConfigurationError(
-                f"The header {SESSION_HEADER} is missing: let the gateway set it from the request it holds."
+            # To nginx anything but 401 and 403 is a failure of its own.
+            return problem(
+                self._console,
+                request,
+                403,
+                "No session is named",
+                f"The header {SESSION_HEADER} is missing.",
+                "Let the gateway set it from the request that it holds.",
             )
         found = self._found(request, session_id)
         if isinstance(found, web.Response):

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -25,6 +26,8 @@ class Console(ThreadingHTTPServer):
     Attributes:
         acks: what guards have acknowledged.
         reason: why the operator does what it does.
+        refused: why calls of a session are refused.
+        judged: how often each address of a verdict was asked.
     """
 
     daemon_threads = True
@@ -34,6 +37,8 @@ class Console(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.acks: list[Mapping[str, Any]] = []
         self.commands: list[dict[str, Any]] = []
+        self.refused: dict[str, str] = {}
+        self.judged: Counter[str] = Counter()
         self.changed = threading.Condition()
         self.ends = False
 
@@ -109,9 +114,19 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         assert self.headers["Authorization"] == f"Bearer {TOKEN}"
+        if self.path.startswith("/sessions/"):
+            self._verdict()
+            return
         (session_id,) = parse_qs(urlsplit(self.path).query)["session"]
         with suppress(OSError):  # the hook has ended
             self._stream(session_id)
+
+    def _verdict(self) -> None:
+        self.server.judged[self.path] += 1
+        why = self.server.refused.get(urlsplit(self.path).path.split("/")[2])
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps({"allow": why is None, "why": why}).encode())
 
     def _stream(self, session_id: str) -> None:
         self.send_response(200)

@@ -48,10 +48,12 @@ class Door:
             assert status != 200 or answer.headers["Cache-Control"] == "private, max-age=1"
             return found
 
-    async def authorized(self, session_id: str | None, query: str = "", method: str = "POST") -> Any:
+    async def authorized(
+        self, session_id: str | None, query: str = "", method: str = "POST", deny: str | None = None
+    ) -> Any:
         headers = {"Authorization": f"Bearer {GATEWAY}", "Accept": "application/json"}
-        if session_id is not None:
-            headers["X-Eddy-Session"] = session_id
+        headers |= {"X-Eddy-Session": session_id} if session_id is not None else {}
+        headers |= {"X-Eddy-Deny": deny} if deny is not None else {}
         return await self._http.request(method, f"/authz/v1/chat/completions{query}", headers=headers)
 
     async def asks(self, action: Action, session_id: str, key: str = KEY) -> None:
@@ -137,8 +139,11 @@ async def test_a_proxy_gets_the_answer_as_a_status_whatever_it_holds(door: Door,
     assert (await refused.json())["why"] == "The session goes in circles (R1)."
     passed = await door.authorized("s-17", "", method)
     assert (passed.status, passed.headers["X-Eddy-Level"], await passed.read()) == (200, "LOOP", b"")
+    # The query may be that of the client, who must not decide for the proxy.
+    assert (await door.authorized("s-17", "?deny=", method, deny="LOOP")).status == 403
+    assert (await door.authorized("s-17", "?deny=LOOP", method, deny="nonsense")).status == 400
     unnamed = await door.authorized(None, "", method)
-    assert unnamed.status == 400
+    assert unnamed.status == 403
     assert "X-Eddy-Session is missing" in await unnamed.text()
 
 

@@ -12,7 +12,7 @@ class VerdictAnswer(NamedTuple):
     """How a session is now, as far as it is known.
 
     Attributes:
-        session_id: of the session.
+        session_id: id of the session that was asked about.
         known: whether anything was heard of it; if not, the rest says nothing.
         level: of its open loop, NORMAL without one; None if it is not known.
         rule: of the verdict; None without an open loop.

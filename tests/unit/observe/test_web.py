@@ -9,6 +9,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from yarl import URL
 
+from streams.core.domain.level import Level
 from streams.core.errors import ConfigurationError
 from streams.core.native import NATIVE
 from streams.observe.settings import WorkerSettings
@@ -32,6 +33,10 @@ class Worker:
         self.asked.append(session_id)
         return 200, {"session_id": session_id, "agent_id": "<script>\u202e"}
 
+    def verdict(self, session_id: str, deny: Level | None) -> tuple[int, dict[str, Any]]:
+        self.asked.append(f"{session_id} from {deny}")
+        return 200, {"allow": True}
+
 
 def server_of(
     worker: Worker, host: str, port: int = 0, token: str | None = None, **limits: Any
@@ -43,6 +48,7 @@ def server_of(
         ready=lambda: worker.ready,
         metrics=worker.metrics.exposition,
         session=worker.session,
+        verdict=worker.verdict,
         token=token,
         **limits,
     )
@@ -105,6 +111,17 @@ async def test_a_session_is_shown_whatever_its_id(
         assert answer.status == 200
         assert (await answer.json())["session_id"] == session_id
     assert worker.asked == [session_id]
+
+
+async def test_a_verdict_is_asked_for_from_a_level_on_whatever_the_id_of_the_session(
+    client: aiohttp.ClientSession, worker: Worker
+) -> None:
+    for path in ("s-1/verdict", "a/b/verdict?deny=LOOP", "s-1/verdict?deny=warning"):
+        async with client.get(f"/sessions/{path}") as answer:
+            assert (answer.status, await answer.json()) == (200, {"allow": True})
+    assert worker.asked == ["s-1 from None", "a/b from LOOP", "s-1 from WARNING"]
+    async with client.get("/sessions/s-1/verdict?deny=x") as answer:
+        assert (answer.status, "deny is WARNING or LOOP" in await answer.text()) == (400, True)
 
 
 async def test_what_agents_wrote_is_escaped_and_not_kept_on_the_way(client: aiohttp.ClientSession) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from streams.core.domain.level import Level
 from streams.observe.settings import WorkerSettings
 from streams.worker.health.liveness import HealthAnswer
 from streams.worker.state.changelog import encode_session, session_key
@@ -51,6 +52,18 @@ def test_the_session_is_found_in_its_partition(app: Any) -> None:
     assert (body["level"], body["episode"]["rule"]) == ("LOOP", "R1")
     (first, *_) = body["rules"]
     assert (first["rule"], first["count"], first["warn"], first["loop"]) == ("R1", 4, 3, 4)
+
+
+def test_a_gateway_is_told_whether_a_session_loops_and_that_commands_are_not_known(app: Any) -> None:
+    app.sessions.stores[3].write([(session_key("s1"), looped())], 1, 0)
+    lookup = SessionLookup(app, Ready())
+    status, body = lookup.verdict("s1", Level.LOOP)
+    assert (status, json.loads(json.dumps(body))) == (200, body)
+    assert (body["known"], body["level"], body["rule"], body["control"]) == (True, "LOOP", "R1", None)
+    assert (body["allow"], body["why"]) == (False, "The session goes in circles (R1).")
+    assert lookup.verdict("s1", None)[1]["allow"] is True
+    assert lookup.verdict("s2", Level.LOOP)[0] == 404
+    assert SessionLookup(app, Ready(HealthAnswer(False, "restoring"))).verdict("s1", None)[0] == 503
 
 
 @pytest.mark.parametrize("session_id", ["s2", "", "\ud800"])
