@@ -123,7 +123,6 @@ NO_PATHS = {
     ".cache/sources",
     ".cache/sources/bin/pip",
     ".cache/guard",
-    ".cache/gateway",
 }
 MOST_LINES_OF_THE_README = 142
 
