@@ -28,7 +28,7 @@ from aiokafka.errors import (
 from streams.core.domain.record import Outgoing
 from streams.core.errors import ConfigurationError, InfrastructureError
 from streams.kafka.connection import Connection, refusal
-from streams.kafka.patches.bootstrap import admin_client, close_cancelled_bootstraps
+from streams.kafka.patches.bootstrap import admin_client, close_what_is_left, stop_wholly
 from streams.kafka.patches.redating import Redating
 from streams.kafka.reading import TopicReading
 from streams.kafka.stored import Stored as Stored  # noqa: PLC0414 - what this module returns
@@ -112,7 +112,7 @@ class Brokers(TopicReading):
                 try:
                     await producer.start()
                 except BaseException:
-                    await producer.stop()
+                    await stop_wholly(producer.stop())
                     raise
                 # Not before: one that has not started takes records, and never sends them.
                 self._producer = producer
@@ -121,8 +121,8 @@ class Brokers(TopicReading):
     async def close(self) -> None:
         """Close what was opened on the way."""
         if self._producer is not None:
-            await self._producer.stop()
-            self._producer = None
+            producer, self._producer = self._producer, None
+            await stop_wholly(producer.stop())
 
     async def partition_counts(self, names: Iterable[str]) -> dict[str, int]:
         """Return the number of partitions of those of the topics that exist."""
@@ -313,7 +313,7 @@ async def connect(connection: Connection) -> AsyncIterator[Brokers]:
         BrokerUnreachableError: none answers.
         InfrastructureError: they refuse.
     """
-    close_cancelled_bootstraps()
+    close_what_is_left()
     admin = AIOKafkaAdminClient(**connection.client_options(), request_timeout_ms=_REQUEST_TIMEOUT_MS)
     silence = asyncio.get_running_loop().call_later(
         _SILENT_SECONDS,
@@ -336,7 +336,7 @@ async def connect(connection: Connection) -> AsyncIterator[Brokers]:
             "server says."
         ) from error
     except BaseException:
-        await admin.close()
+        await stop_wholly(admin.close())
         raise
     finally:
         silence.cancel()
@@ -346,8 +346,10 @@ async def connect(connection: Connection) -> AsyncIterator[Brokers]:
     except KafkaError as error:
         raise InfrastructureError(f"The brokers refused: {error!r}.") from error
     finally:
-        await brokers.close()
-        await admin.close()
+        try:
+            await brokers.close()
+        finally:
+            await stop_wholly(admin.close())
 
 
 def _set_on_topic(answer: Any, entry: Sequence[Any]) -> bool:

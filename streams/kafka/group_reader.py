@@ -15,6 +15,7 @@ from aiokafka.structs import OffsetAndMetadata
 from streams.core.domain.record import Unreadable
 from streams.core.errors import InfrastructureError
 from streams.kafka.connection import READ_COMMITTED, Connection
+from streams.kafka.patches.bootstrap import stop_wholly
 from streams.kafka.patches.careful_fetch import CarefulConsumer
 from streams.kafka.patches.fetching import fetch_positions
 from streams.kafka.patches.group_consumer import committed_offsets, raise_error
@@ -191,10 +192,14 @@ async def group_reader(
         heartbeat_interval_ms=round(session_timeout_s * 1000 / 5),
     )
     with answered(f"who coordinates {group}"):
-        await consumer.start()
+        try:
+            await consumer.start()
+        except BaseException:
+            await stop_wholly(consumer.stop())
+            raise
     try:
         reader = GroupReader(consumer, topic, lost)
         consumer.subscribe([topic], listener=_Listener(reader))
         yield reader
     finally:
-        await consumer.stop()
+        await stop_wholly(consumer.stop())

@@ -15,6 +15,7 @@ from aiokafka.partitioner import murmur2
 from streams.core.domain.record import Unreadable
 from streams.core.errors import ConfigurationError, InfrastructureError
 from streams.kafka.connection import READ_COMMITTED, Connection
+from streams.kafka.patches.bootstrap import stop_wholly
 from streams.kafka.patches.careful_fetch import CarefulConsumer
 from streams.kafka.patches.fetching import fetch_positions
 from streams.kafka.stored import Stored, answered, readable
@@ -35,11 +36,11 @@ async def groupless_consumer(
         fetch_max_wait_ms=100,
         max_partition_fetch_bytes=fetch_bytes,
     )
-    await consumer.start()
     try:
+        await consumer.start()
         yield consumer
     finally:
-        await consumer.stop()
+        await stop_wholly(consumer.stop())
 
 
 _RUN_POLL_MS: Final = 500

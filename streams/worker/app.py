@@ -20,7 +20,7 @@ from streams.core.domain.topic import Topic
 from streams.core.errors import DamagedStateError, EddyError
 from streams.kafka.clock import ClusterClock
 from streams.kafka.connection import READ_COMMITTED
-from streams.kafka.patches.bootstrap import close_cancelled_bootstraps
+from streams.kafka.patches.bootstrap import close_what_is_left
 from streams.kafka.patches.careful_fetch import CarefulConsumer
 from streams.worker.delivery.guarantee import Guarantee
 from streams.worker.delivery.lease import WorkerLease
@@ -67,7 +67,7 @@ class RunApp(faust.App):
 
     def __init__(self, options: EngineOptions, metrics: EngineMetrics) -> None:
         transport.register()
-        close_cancelled_bootstraps()
+        close_what_is_left()
         #: Services that start before everything else and stop after it.
         self.background_services: list[ServiceT] = []
         self.options = options

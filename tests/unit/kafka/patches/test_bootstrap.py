@@ -1,12 +1,13 @@
-"""A bootstrap that is cancelled leaves no connection open."""
+"""Neither a bootstrap that is cancelled nor a client that is closed leaves a connection open."""
 
 import asyncio
 
 import pytest
 from aiokafka import client as aiokafka_client
 from aiokafka.client import AIOKafkaClient
+from aiokafka.structs import BrokerMetadata
 
-from streams.kafka.patches.bootstrap import close_cancelled_bootstraps
+from streams.kafka.patches.bootstrap import close_what_is_left
 
 #: An answer to ApiVersions: no error, and Metadata (3), version 0.
 _VERSIONS = bytes.fromhex("0000 00000001 0003 0000 0000")
@@ -38,7 +39,7 @@ async def test_the_connection_of_a_bootstrap_that_is_cancelled_is_closed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(aiokafka_client, "create_conn", aiokafka_client.create_conn)  # put back afterwards
-    close_cancelled_bootstraps()
+    close_what_is_left()
     broker = SilentBroker()
     server = await asyncio.start_server(broker.serve, "127.0.0.1")
     port = server.sockets[0].getsockname()[1]
@@ -51,3 +52,38 @@ async def test_the_connection_of_a_bootstrap_that_is_cancelled_is_closed(
     await broker.left.wait()
     server.close()
     await client.close()
+
+
+class SlowBroker:
+    """Accepts connections, and answers nothing."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self.left = asyncio.Event()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.asked.set()
+        await reader.read()
+        self.left.set()
+        writer.close()
+
+
+async def test_a_connection_that_a_request_is_still_opening_ends_with_its_client_and_none_follows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(aiokafka_client, "create_conn", aiokafka_client.create_conn)
+    monkeypatch.setattr(AIOKafkaClient, "close", AIOKafkaClient.close)
+    close_what_is_left()
+    broker = SlowBroker()
+    server = await asyncio.start_server(broker.serve, "127.0.0.1")
+    host, port = server.sockets[0].getsockname()
+    client = AIOKafkaClient(bootstrap_servers=f"{host}:{port}")
+    client.cluster._brokers = {1: BrokerMetadata(1, host, port, None)}
+    asking = asyncio.create_task(client.ready(1))
+    await broker.asked.wait()
+    await client.close()
+    for request in (asking, client.ready(1)):
+        with pytest.raises(asyncio.CancelledError):
+            await request
+    await broker.left.wait()
+    server.close()
