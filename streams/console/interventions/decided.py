@@ -89,6 +89,9 @@ WITHHELD: Final = "withheld"
 #: A claim that came too late, or that another console has taken over.
 PASSED_ON: Final = "passed_on"
 
+NOTHING_DONE: Final = frozenset({DRY_RUN, WITHHELD, PASSED_ON})
+"""Results of decisions of which no agent was told."""
+
 _MINUTE_MS: Final = 60_000
 
 
@@ -296,6 +299,11 @@ def concluded(record: AuditRecord, result: str, claimed: int, place: str | None 
     """
     asked = {**_request(record.request), "claimed": claimed}
     return replace(record, request=orjson.dumps(asked).decode(), result=result, result_place=place)
+
+
+def is_automatic(row: ActionRow) -> bool:
+    """Tell whether a policy acted, and no person."""
+    return row.kind == AuditKind.POLICY and _fields_of(row.body).get("via") == AUTOMATIC
 
 
 def decided(actions: Iterable[ActionRow]) -> list[Decided]:

@@ -102,6 +102,9 @@ def session_of(row: ActionRow, episode: Callable[[str], EpisodeRow | None]) -> s
         case "command":
             is_one = request_asked(orjson.loads(row.body).get("request")).get("session_id") == row.target
             return row.target if is_one else None
+        case "policy":
+            of_episode = "episode_id" in request_asked(orjson.loads(row.body).get("request"))
+            return row.target if of_episode else None
         case "triage":
             about = episode(row.target)
             if about is not None:

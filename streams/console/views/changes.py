@@ -10,6 +10,7 @@ from aiohttp import web
 
 from streams.console.console import Console
 from streams.console.inbox.terms import duration_of
+from streams.console.interventions.decided import NOTHING_DONE, is_automatic
 from streams.console.read_model.episode import event_of
 from streams.console.read_model.rows import ActionRow, EpisodeRow
 from streams.console.read_model.tables import EPISODE
@@ -88,7 +89,11 @@ def changes(
     looped = [row for row in episodes if row.loop_ts is not None]
     began = [row for row in looped if (row.loop_ts or 0) >= since]
     over = [row for row in looped if not row.open and row.seen_ts >= since]
-    acted = [row for row in actions if row.at >= since and row.kind not in _NO_CHANGE]
+    acted = [
+        row
+        for row in actions
+        if row.at >= since and row.kind not in _NO_CHANGE and row.result not in NOTHING_DONE
+    ]
     known = {row.episode_id: row for row in looped}
     found = [*map(_began, began), *map(_ended, over), *(_acted(row, known.get) for row in acted)]
     shown, paged = newest_first(found, lambda row: row.at, lambda row: row.id, cursor)
@@ -108,7 +113,10 @@ def _totals(began: list[EpisodeRow], over: list[EpisodeRow], acted: list[ActionR
     tokens = sum(row.tokens for row in began)
     if tokens:
         yield f"{tokens:,.0f} tokens since these began"
-    yield f"{count(len(acted), 'action')} by people"
+    automatic = sum(map(is_automatic, acted))
+    yield f"{count(len(acted) - automatic, 'action')} by people"
+    if automatic:
+        yield f"{automatic:,} by policies"
 
 
 def _began(row: EpisodeRow) -> Change:

@@ -6,11 +6,15 @@ from typing import Any
 import pytest
 
 from streams.console.archive.archive import Archive
+from streams.console.interventions.decided import PASSED_ON, concluded
 from streams.console.read_model.tables import EPISODE
 from streams.console.views.changes import changes, since_of
+from streams.control.audit import Result
 from streams.core.errors import ConfigurationError
+from streams.core.policy.intervention import InterventionAct
 from tests.unit.console.agents import HOUR_MS, Board
 from tests.unit.console.following import following
+from tests.unit.console.interventions.test_decided import RULE, as_row, claim, row
 from tests.unit.console.test_audit_page import done
 from tests.unit.console.told import Topics, everything
 
@@ -47,6 +51,18 @@ def test_loops_that_began_and_ended_and_what_people_did_are_told_newest_first() 
     assert lead.endswith("1 action by people.")
     earlier, _ = said(board, 0)
     assert len(earlier) == len(rows) + 1
+
+
+def test_what_a_policy_did_is_told_apart_from_people_and_what_it_did_not_is_left_out() -> None:
+    live = as_row(concluded(claim("one", -1), Result.ACCEPTED, 7, "session-commands/0/1"), 9)
+    lost = as_row(concluded(claim("two", -1), PASSED_ON, 8), 10)
+    dry = row(InterventionAct(RULE, 0, "x"), "e-2", 11)
+    held_back = as_row(claim("three", 7, held_back=True), 12)
+    found = changes([], [live, lost, dry, held_back], 0, "")
+    assert [(each["who"], each["what"], each["session_id"]) for each in found["rows"]] == [
+        ("policy costly", "asked to pause", "of e")
+    ]
+    assert found["lead"].endswith("0 actions by people, 1 by policies.")
 
 
 def test_the_moment_is_a_time_or_the_last_look() -> None:
