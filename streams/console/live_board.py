@@ -15,7 +15,8 @@ from streams.console.board import Facts, FollowerReadings, Steps
 from streams.console.command_list import stages
 from streams.console.inbox import Query, SessionQuery, many, page, sessions, tabs
 from streams.console.inbox.session_list import NO_SESSION_MATCHES, older_row, session_row
-from streams.console.interventions.decided import WITHHELD, decided, in_force, open_breakers, policy_versions
+from streams.console.interventions.decided import WITHHELD, decided, open_breakers
+from streams.console.interventions.versions import in_force, policy_versions
 from streams.console.read_model.attention import Tab
 from streams.console.read_model.case import Case
 from streams.console.read_model.control import CommandState, ControlState

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum, unique
-from hashlib import sha256
 from typing import Any, Final, Self
 from uuid import UUID
 
@@ -36,17 +35,6 @@ def uuid7(at: int, chance: bytes) -> str:
     value = at << 80 | int.from_bytes(chance)
     value = value & ~_VERSION_BITS & ~_VARIANT_BITS | _VERSION | _VARIANT
     return str(UUID(int=value))
-
-
-def automatic_id(rule: str, episode_id: str, action: str) -> str:
-    """Return the id of what a policy asks for: the same on every console, and after a restart.
-
-    >>> automatic_id("pause-costly-loops", "648a091e5f3486a0", "pause")
-    'auto-841357da438b11f9d497ae36d074890d'
-    """
-    parts = (rule, episode_id, action)
-    exact = b"".join(len(part.encode()).to_bytes(4) + part.encode() for part in parts)
-    return f"auto-{sha256(exact).hexdigest()[:32]}"
 
 
 @unique

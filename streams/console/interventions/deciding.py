@@ -26,10 +26,9 @@ from streams.console.interventions.decided import (
     concluded,
     decided,
     event_of,
-    in_force,
-    policy_versions,
     taken_over,
 )
+from streams.console.interventions.versions import in_force, policy_versions
 from streams.console.read_model.model import ReadModel
 from streams.console.read_model.place import Fields
 from streams.console.read_model.rows import VersionRow

@@ -7,7 +7,8 @@ from enum import StrEnum
 from statistics import median
 from typing import Final, NamedTuple
 
-from streams.console.interventions.decided import Decided, PolicyVersion
+from streams.console.interventions.decided import Decided
+from streams.console.interventions.versions import PolicyVersion
 from streams.console.read_model.place import Fields
 from streams.console.whatif import counterfactual
 from streams.core.policy.intervention import Mode, Policy

@@ -12,16 +12,7 @@ from streams.console.action_context import ActionContext, done, form_sent
 from streams.console.command_form import based_on_of, one, why_of
 from streams.console.command_list import stages
 from streams.console.console import Console
-from streams.console.interventions.decided import (
-    Carried,
-    Decided,
-    PolicyVersion,
-    decided,
-    in_force,
-    next_document,
-    open_breakers,
-    policy_versions,
-)
+from streams.console.interventions.decided import Carried, Decided, decided, open_breakers
 from streams.console.interventions.deciding import held, publish
 from streams.console.interventions.scoreboard import (
     Fate,
@@ -31,6 +22,7 @@ from streams.console.interventions.scoreboard import (
     scores,
     unproven,
 )
+from streams.console.interventions.versions import PolicyVersion, in_force, next_document, policy_versions
 from streams.console.live_board import LiveBoard
 from streams.console.read_model.place import Fields
 from streams.console.read_model.rows import FindingRow

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.control.audit import automatic_id, uuid7
+from streams.control.audit import uuid7
 
 TIMES = st.integers(0, 2**48 - 1)
 CHANCE = st.binary(min_size=10, max_size=10)
@@ -38,10 +38,3 @@ def test_ids_sort_by_their_time(first: int, second: int, chance: bytes, other: b
 def test_a_time_or_chance_that_does_not_fit_is_refused(at: int, chance: bytes) -> None:
     with pytest.raises(ValueError, match="48 bits and ten bytes"):
         uuid7(at, chance)
-
-
-@given(parts=st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=3, max_size=3))
-def test_an_automatic_id_is_the_same_each_time_and_keeps_its_parts_apart(parts: list[str]) -> None:
-    rule, episode, action = parts
-    assert automatic_id(rule, episode, action) == automatic_id(rule, episode, action)
-    assert automatic_id(rule + "x", episode, action) != automatic_id(rule, "x" + episode, action)

@@ -15,11 +15,10 @@ from streams.console.interventions.decided import (
     concluded,
     decided,
     event_of,
-    in_force,
     open_breakers,
-    policy_versions,
     taken_over,
 )
+from streams.console.interventions.versions import in_force, policy_versions
 from streams.console.read_model.rows import ActionRow, VersionRow
 from streams.console.read_model.triage import merged_actions
 from streams.control.audit import AuditRecord, Result

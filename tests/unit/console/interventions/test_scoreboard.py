@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from streams.console.interventions.decided import PolicyVersion, decided
+from streams.console.interventions.decided import decided
 from streams.console.interventions.scoreboard import Fate, Score, outcomes, scores, unproven
+from streams.console.interventions.versions import PolicyVersion
 from streams.console.read_model.rows import VersionRow
 from streams.core.policy.intervention import Breaker, Do, Limits, Mode, Policy, Rule, When, Withheld
 from tests.unit.console.interventions.test_decided import AT, RULE, acted, fields, later, over, row
