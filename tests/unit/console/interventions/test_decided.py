@@ -18,12 +18,10 @@ from streams.console.interventions.decided import (
     open_breakers,
     taken_over,
 )
-from streams.console.interventions.versions import in_force, policy_versions
-from streams.console.read_model.rows import ActionRow, VersionRow
+from streams.console.read_model.rows import ActionRow
 from streams.console.read_model.triage import merged_actions
 from streams.control.audit import AuditRecord, Result
 from streams.control.rules import checked
-from streams.core.domain.topic import Topic
 from streams.core.policy.intervention import (
     Breaker,
     Do,
@@ -124,24 +122,6 @@ def test_a_breaker_is_open_under_its_version_and_says_for_what() -> None:
 def test_what_anybody_may_have_written_counts_for_nothing(body: str) -> None:
     forged = row(InterventionAct(RULE, 0, "e"), "e")._replace(body=body)
     assert decided([forged]) == []
-
-
-def version(offset: int, document: dict[str, Any] | None) -> VersionRow:
-    body = None if document is None else orjson.dumps(document).decode()
-    return VersionRow(str(Topic.INTERVENTION_POLICY), offset, AT, 0, None, None, None, body)
-
-
-def test_a_wrong_document_leaves_the_policy_before_it_in_force() -> None:
-    rows = [
-        version(2, {"version": 2, "mode": "alive"}),
-        version(1, {"version": 1, "mode": "dry_run", "rules": []}),
-        version(3, None),
-        version(4, {"version": 1, "mode": "off"}),
-    ]
-    found = policy_versions(rows)
-    assert in_force(found) == Policy(version=1, mode=Mode.DRY_RUN)
-    assert [bool(each.ignored) for each in found] == [False, True, True, True]
-    assert in_force(policy_versions([*rows, version(5, {"version": 2, "mode": "off"})])).mode is Mode.OFF
 
 
 # -- claims
