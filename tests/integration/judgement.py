@@ -15,7 +15,7 @@ from streams.operate.explain.settings_topic import records as settings_records
 from streams.worker.aggregation import Aggregation
 from streams.worker.batch import Job
 from streams.worker.options import AGGREGATES, changelog_topic, repartition_topic
-from tests.integration.reference_aggregates import judge_aggregates, tells_of_handovers
+from tests.integration.reference_aggregates import is_about_handovers, judge_aggregates
 from tests.integration.reference_fold import (
     OUTPUT_TOPICS,
     Expected,
@@ -72,9 +72,9 @@ async def judge_stage(stage: Stage, group: str, codec: Codec, lives: Lives | Non
         for stored in outputs[Topic.SESSION_ALERTS]
         if (dict(stored.headers)["ce_source"] or b"").startswith(f"/eddy/{group}/".encode())
     ]
-    handovers = [stored for stored in outputs[Topic.SESSION_ALERTS] if tells_of_handovers(stored)]
+    handovers = [stored for stored in outputs[Topic.SESSION_ALERTS] if is_about_handovers(stored)]
     outputs[Topic.SESSION_ALERTS] = [
-        stored for stored in outputs[Topic.SESSION_ALERTS] if not tells_of_handovers(stored)
+        stored for stored in outputs[Topic.SESSION_ALERTS] if not is_about_handovers(stored)
     ]
     removals = None if lives is None else _removals(lives, changelog, outputs)
     job = Job(codec, group=group, version=version("eddy-streams"))
@@ -102,7 +102,7 @@ async def judge_aggregates_of(
         codec: Theirs.
         expected: What the records must have led to.
         verdict: Added to.
-        handovers: The alerts of the group that tell of hand-overs.
+        handovers: The alerts of the group that are about hand-overs.
     """
     repartition = repartition_topic(group)
     counts = await stage.partition_counts([repartition, *AGGREGATE_TOPICS])

@@ -26,7 +26,7 @@ from tests.integration.reference_fold import Expected, Verdict, Written, by_part
 _EXCHANGES = b"x"
 
 
-def tells_of_handovers(alert: Stored) -> bool:
+def is_about_handovers(alert: Stored) -> bool:
     """Tell whether a record of `session-alerts` was written for an exchange, not for a session."""
     return bool(value_of(alert)["event_type"] == EventKind.HANDOVER_LOOP)
 
@@ -56,7 +56,7 @@ def judge_aggregates(
         repartition: All of the repartition topic.
         changelog: All of the aggregates' changelog.
         published: All of `agent-health` and `task-profiles`.
-        alerts: All of `session-alerts` that tell of hand-overs, as `tells_of_handovers` says.
+        alerts: All of `session-alerts` that are about hand-overs, see `is_about_handovers`.
         partitions: How many each of these topics has, by its name in `Topic`.
     """
     between = partitions[Topic.REPARTITION]

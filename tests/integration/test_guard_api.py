@@ -1,9 +1,7 @@
 """Guards over HTTP: a console on a broker hands commands to the real client, and publishes its answers."""
 
 import asyncio
-import hashlib
 import threading
-import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,31 +9,23 @@ from typing import Any
 
 import aiohttp
 import pytest
-from aiohttp.test_utils import TestServer
 from eddy_client import Guard, SessionAborted
 from eddy_client.guard import http_channel
 from eddy_client.guard.http_channel import HttpChannel
-from eddy_client.protocol import Action, OnTimeout, Scope
+from eddy_client.protocol import Action
 
 from schemas.codec import Codec
 from streams.console import guard_api
-from streams.console.app import application
-from streams.console.live_console import live_console
-from streams.console.settings import ConsoleSettings
-from streams.control.command import Command, Issuer
 from streams.control.outcome import Ack
-from streams.control.publisher import CommandPublisher
 from streams.core.domain.topic import Topic
-from streams.kafka.client import Brokers, connect
-from streams.kafka.clock import now_ms
-from streams.kafka.connection import Connection
+from streams.kafka.client import Brokers
+from tests.integration.agents_console import KEY, agents_console, issue
 from tests.integration.stage import Stage
 from tests.integration.worker_process import PATIENCE_SECONDS, until
 from tests.network import Link
 
 pytestmark = pytest.mark.integration
 
-KEY = "a key of sixteen characters"
 TOKEN = "the-token-of-an-agent"
 
 
@@ -47,21 +37,7 @@ class Counter:
         self.url = url
 
     async def issue(self, action: Action, key: str | None = KEY, message: str | None = None) -> str:
-        now = now_ms()
-        command = Command(
-            command_id=uuid.uuid4().hex,
-            scope=Scope.SESSION,
-            session_id="s-17",
-            action=action,
-            issued_at=now,
-            expires_at=now + 3_600_000,
-            reason="it goes in circles",
-            issuer=Issuer(kind="operator", name="ana"),
-            on_timeout=OnTimeout.RESUME if action is Action.PAUSE else None,
-            message=message,
-        )
-        await CommandPublisher(self._brokers, Codec.bundled(), key.encode() if key else None).issue([command])
-        return command.command_id
+        return await issue(self._brokers, action, "s-17", key, message)
 
     async def has(self, wanted: Callable[[Ack], bool]) -> bool:
         return any(map(wanted, await self.acks()))
@@ -83,21 +59,8 @@ async def counter(stage: Stage, tmp_path: Path) -> AsyncIterator[Counter]:
 @asynccontextmanager
 async def opened(bootstrap: str, tmp_path: Path) -> AsyncIterator[Counter]:
     """Open a console with guards on these brokers."""
-    tokens = tmp_path / "agents"
-    tokens.write_text(f"ci:coder-*:{hashlib.sha256(TOKEN.encode()).hexdigest()}\n")
-    settings = ConsoleSettings(
-        _env_file=None,
-        console_dir=tmp_path / "console",
-        web_port=0,
-        console_agent_tokens=tokens,
-        command_key=KEY,
-    )
-    async with (
-        connect(Connection(bootstrap)) as brokers,
-        live_console(settings, brokers, Codec.bundled(), "here", now_ms, from_beginning=True) as live,
-        TestServer(application(live[0], live[1])) as server,
-    ):
-        yield Counter(brokers, str(server.make_url("")).rstrip("/"))
+    async with agents_console(bootstrap, tmp_path, {"coder-*": TOKEN}) as (brokers, url):
+        yield Counter(brokers, url)
 
 
 async def test_a_guard_over_http_obeys_what_is_signed_and_answers(counter: Counter) -> None:

@@ -172,7 +172,7 @@ POLICY = {
 
 
 class GuardedLoop:
-    """An agent that an alert tells of again and again, until it has a note."""
+    """An agent in a loop: it raises one alert after another until it gets a note."""
 
     def __init__(self, number: int) -> None:
         self.session_id, self.notes = f"s-{number}", list[str]()

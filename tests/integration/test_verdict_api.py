@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
-import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
-from aiohttp.test_utils import TestServer
-from eddy_client.protocol import Action, OnTimeout, Scope
+from eddy_client.protocol import Action
 
-from schemas.codec import Codec
-from streams.console.app import application
-from streams.console.live_console import live_console
-from streams.console.settings import ConsoleSettings
-from streams.control.command import Command, Issuer
-from streams.control.publisher import CommandPublisher
-from streams.kafka.client import Brokers, connect
-from streams.kafka.clock import now_ms
-from streams.kafka.connection import Connection
+from streams.kafka.client import Brokers
+from tests.integration.agents_console import agents_console, issue
 from tests.integration.stage import Stage
 from tests.integration.test_console_policy import alerts
 from tests.integration.worker_process import PATIENCE_SECONDS, until
 
 pytestmark = pytest.mark.integration
 
-KEY = "a key of sixteen characters"
 GATEWAY, AGENT = "the-token-of-a-gateway", "the-token-of-an-agent"
 
 
@@ -56,21 +45,6 @@ class Door:
         headers |= {"X-Eddy-Deny": deny} if deny is not None else {}
         return await self._http.request(method, f"/authz/v1/chat/completions{query}", headers=headers)
 
-    async def asks(self, action: Action, session_id: str, key: str = KEY) -> None:
-        now = now_ms()
-        command = Command(
-            command_id=uuid.uuid4().hex,
-            scope=Scope.SESSION,
-            session_id=session_id,
-            action=action,
-            issued_at=now,
-            expires_at=now + 3_600_000,
-            reason="it goes in circles",
-            issuer=Issuer(kind="operator", name="ana"),
-            on_timeout=OnTimeout.RESUME if action is Action.PAUSE else None,
-        )
-        await CommandPublisher(self.brokers, Codec.bundled(), key.encode()).issue([command])
-
     async def until_it_says(self, session_id: str, **wanted: Any) -> dict[str, Any]:
         async def said() -> bool:
             return wanted.items() <= (await self.verdict(session_id, "?deny=loop")).items()
@@ -81,23 +55,10 @@ class Door:
 
 @pytest.fixture
 async def door(stage: Stage, tmp_path: Path) -> AsyncIterator[Door]:
-    tokens = tmp_path / "agents"
-    lines = [("gateway:*", GATEWAY), ("ci:coder-*", AGENT)]
-    tokens.write_text(
-        "".join(f"{name}:{hashlib.sha256(token.encode()).hexdigest()}\n" for name, token in lines)
-    )
-    settings = ConsoleSettings(
-        _env_file=None,
-        console_dir=tmp_path / "console",
-        web_port=0,
-        console_agent_tokens=tokens,
-        command_key=KEY,
-    )
+    tokens = {"*": GATEWAY, "coder-*": AGENT}
     async with (
-        connect(Connection(stage.broker.bootstrap)) as brokers,
-        live_console(settings, brokers, Codec.bundled(), "here", now_ms, from_beginning=True) as live,
-        TestServer(application(live[0], live[1])) as server,
-        aiohttp.ClientSession(str(server.make_url("")).rstrip("/")) as http,
+        agents_console(stage.broker.bootstrap, tmp_path, tokens) as (brokers, url),
+        aiohttp.ClientSession(url) as http,
     ):
         yield Door(http, brokers)
 
@@ -117,16 +78,16 @@ async def test_a_loop_is_refused_from_the_level_on_that_the_gateway_names(door: 
 
 
 async def test_a_pause_and_an_abort_hold_calls_back_though_the_agent_has_no_guard(door: Door) -> None:
-    await door.asks(Action.PAUSE, "s-17", key="not the key of this installation")
-    await door.asks(Action.PAUSE, "s-18")
+    await issue(door.brokers, Action.PAUSE, "s-17", key="not the key of this installation")
+    await issue(door.brokers, Action.PAUSE, "s-18")
     said = await door.until_it_says("s-18", control="paused", allow=False)
     assert said["why"] == "The session is paused."
     assert (await door.verdict("s-17"))["control"] == "none"  # nobody obeys what is not signed
     refused = await door.authorized("s-18")
     assert (refused.status, refused.headers["Retry-After"]) == (403, "30")
-    await door.asks(Action.RESUME, "s-18")
+    await issue(door.brokers, Action.RESUME, "s-18")
     await door.until_it_says("s-18", control="none", allow=True)
-    await door.asks(Action.ABORT, "s-18")
+    await issue(door.brokers, Action.ABORT, "s-18")
     await door.until_it_says("s-18", control="aborted", allow=False)
 
 

@@ -30,6 +30,7 @@ from streams.core.policy.intervention import (
     Mode,
     Policy,
     Withheld,
+    command_id_of,
 )
 from streams.core.policy.note import note_of, reason_of
 
@@ -78,7 +79,7 @@ class Decided(NamedTuple):
         why: Why it was decided, in words.
         place: offset of the decision among all decisions.
         carried: how far it was carried out.
-        command: what is to be issued, None if there is nothing.
+        alert: what the alert says of the loop; None of a dry run, and of what an older console wrote.
     """
 
     id: str
@@ -92,7 +93,7 @@ class Decided(NamedTuple):
     why: str
     place: int
     carried: Carried = Carried.NOT
-    command: Command | None = None
+    alert: Fields | None = None
 
 
 def event_of(fields: Fields, task_type: str | None, at: int) -> EpisodeEvent | None:
@@ -156,18 +157,43 @@ def command_of(decision: InterventionAct, policy: Policy, fields: Fields, now: i
     )
 
 
+def command_again(claimed: Decided, policy: Policy, now: int) -> Command | None:
+    """Return what a claim asks for, by the policy in force; None if that does not ask for it (any more).
+
+    It is made anew, and not taken from the audit: a console signs nothing that others may have written there.
+
+    Args:
+        claimed: The decision, whoever has claimed it.
+        policy: Policy that is in force.
+        now: When it is issued, ms.
+    """
+    done = claimed.done
+    rule = next((each for each in policy.rules if each.name == done.rule), None)
+    if policy.mode is not Mode.LIVE or rule is None or not 0 <= done.step < len(rule.do):
+        return None
+    command_id = command_id_of(rule, done.step, done.episode_id)
+    if command_id != claimed.command_id or claimed.alert is None:
+        return None
+    about = {
+        **claimed.alert,
+        "session_id": done.session_id,
+        "episode_id": done.episode_id,
+        "partition": claimed.partition,
+        "offset": claimed.offset,
+    }
+    return command_of(InterventionAct(rule, done.step, command_id), policy, about, now)
+
+
 class Claim(NamedTuple):
     """Who carries a live decision out.
 
     Attributes:
         console: Name of the console, new with each start.
         after: place of the newest decision that it knew, -1 if it knew none.
-        command: what it will issue, None if the decision is held back.
     """
 
     console: str
     after: int
-    command: Command | None
 
     @property
     def name(self) -> str:
@@ -215,7 +241,7 @@ def audit_of(
     result: str | None = WITHHELD if withheld else DRY_RUN
     if claim is not None:
         request["after"] = claim.after
-        request["command"] = None if claim.command is None else claim.command.fields()
+        request["alert"] = {name: fields[name] for name in _OF_ALERT}
         name = f"{name}-{claim.name}"
         result = WITHHELD if withheld else None
     return AuditRecord(
@@ -271,6 +297,9 @@ def decided(actions: Iterable[ActionRow]) -> list[Decided]:
             counting[each.id if each.done.withheld else each.command_id] = each
     return list(counting.values())
 
+
+#: What a claim keeps of its alert: enough to ask the agent for the same again.
+_OF_ALERT: Final = ("event_type", "event_id", "rule", "count", "period", "tools")
 
 _RESULTS: Final = frozenset({DRY_RUN, WITHHELD, *_CARRIED})
 
@@ -330,8 +359,10 @@ def _decided(row: ActionRow) -> tuple[Decided, int | None] | None:
         why=row.why,
         place=claimed if isinstance(claimed, int) else row.offset,
         carried=carried,
-        command=_command(asked.get("command")),
+        alert=_alert(asked.get("alert")),
     )
+    if carried is Carried.CLAIMED and not (found.command_id and found.alert is not None and _is_whole(row)):
+        return None
     return found, after if live else None
 
 
@@ -339,13 +370,27 @@ def _whole(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _command(fields: object) -> Command | None:
-    if not isinstance(fields, dict):
-        return None
+def _alert(said: Any) -> Fields | None:
+    match said:
+        case {
+            "event_type": str(),
+            "event_id": str(),
+            "rule": str(),
+            "count": int(),
+            "period": None | int(),
+            "tools": list(tools),
+        } if all(tool is None or isinstance(tool, str) for tool in tools):
+            return dict(said)
+    return None
+
+
+def _is_whole(row: ActionRow) -> bool:
+    """Tell whether the record of a claim can be written again with its result."""
     try:
-        return Command.of(fields)
+        AuditRecord.of(_fields_of(row.body))
     except MalformedError:
-        return None
+        return False
+    return True
 
 
 def _fields_of(body: str) -> Mapping[str, Any]:

@@ -22,7 +22,7 @@ from streams.console.interventions.decided import (
     Claim,
     Decided,
     audit_of,
-    command_of,
+    command_again,
     concluded,
     decided,
     event_of,
@@ -33,6 +33,7 @@ from streams.console.read_model.model import ReadModel
 from streams.console.read_model.place import Fields
 from streams.console.read_model.rows import VersionRow
 from streams.control.audit import AuditRecord, Result
+from streams.control.command import Command
 from streams.control.publisher import CommandPublisher
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError, ConflictError, EddyError
@@ -86,7 +87,7 @@ def _row(stored: Stored) -> VersionRow:
 log = logging.getLogger(__name__)
 
 OLDEST_MS: Final = 60_000
-"""An alert that is older by the broker's time is history: neither a replay nor a start ever acts on it."""
+"""An alert whose record is older is history: neither a replay nor a start ever acts on it."""
 
 LEASE_MS: Final = 10_000
 """So long a console has to publish what it has claimed, by its own clock."""
@@ -153,6 +154,7 @@ class Deciding:
     async def run(self) -> None:
         """Decide until cancelled. What was decided and published before is read first."""
         await self._know()
+        time, looked = asyncio.get_running_loop().time, 0.0
         while True:
             alert: tuple[Stored, Fields] | None = None
             with suppress(TimeoutError):
@@ -161,7 +163,9 @@ class Deciding:
             try:
                 if alert is not None:
                     await self._on(*alert)
-                await self._take_over()
+                if time() - looked >= _LOOK_SECONDS:  # not after each of many alerts
+                    looked = time()
+                    await self._take_over()
             except EddyError as error:
                 log.warning("What a policy decided is not in the audit, and so was not done: %s", error)
 
@@ -238,11 +242,9 @@ class Deciding:
         known: list[Decided],
     ) -> bool:
         """Claim a step, and take it if the claim counts; False if something else was decided in between."""
-        now = self._clock()
-        command = command_of(decision, policy, fields, now) if isinstance(decision, InterventionAct) else None
-        claim = Claim(self._name, _newest(known), command)
+        claim = Claim(self._name, _newest(known))
         record = audit_of(decision, event, policy, fields, sentence(fields), claim)
-        return await self._carry_out(record, now)
+        return await self._carry_out(record, self._clock())
 
     async def _carry_out(self, record: AuditRecord, claimed_at: int) -> bool:
         """Write a claim, and issue its command if it counts; False if it does not."""
@@ -253,13 +255,14 @@ class Deciding:
         if mine is None:
             await self._publisher.audit(concluded(record, PASSED_ON, offset))
             return False
-        if mine.command is None:
+        if mine.done.withheld:
             done = mine.done
             log.warning("The rule %s is held back, about %s: %s", done.rule, done.session_id, mine.why)
             return True
-        if self._policy().mode is not Mode.LIVE or self._clock() - claimed_at >= LEASE_MS:
-            return True  # it was turned off, or is somebody else's by now
-        await self._issue(record, mine)
+        command = command_again(mine, self._policy(), self._clock())
+        # Without one, the policy has changed since; after its lease, another console may have the claim.
+        if command is not None and self._clock() - claimed_at < LEASE_MS:
+            await self._issue(record, mine, command)
         return True
 
     async def _seen(self, partition: int, offset: int) -> bool:
@@ -272,10 +275,9 @@ class Deciding:
             return False
         return True
 
-    async def _issue(self, record: AuditRecord, mine: Decided) -> None:
-        assert mine.command is not None
+    async def _issue(self, record: AuditRecord, mine: Decided, command: Command) -> None:
         try:
-            [(partition, offset)] = await self._publisher.issue([mine.command])
+            [(partition, offset)] = await self._publisher.issue([command])
         except ConfigurationError as error:
             log.warning("A policy could not ask %s: %s", mine.done.session_id, error)
             await self._publisher.audit(concluded(record, Result.FAILED, mine.place))
@@ -301,14 +303,11 @@ class Deciding:
             if issued is not None:
                 at = f"{Topic.SESSION_COMMANDS}/{issued.partition}/{issued.offset}"
                 await self._publisher.audit(concluded(record, Result.ACCEPTED, each.place, at))
-            elif each.command is None or not self._is_young(each.done.at) or not self._is_live():
+            elif not self._is_young(each.done.at) or command_again(each, self._policy(), now) is None:
                 await self._publisher.audit(concluded(record, Result.FAILED, each.place))
             else:
-                claim = Claim(self._name, _newest(self._decided()), each.command)
+                claim = Claim(self._name, _newest(self._decided()))
                 await self._carry_out(taken_over(record, claim), now)
-
-    def _is_live(self) -> bool:
-        return self._policy().mode is Mode.LIVE
 
 
 def _newest(known: Iterable[Decided]) -> int:
