@@ -31,7 +31,7 @@ async def agents_console(
     """Open a console on brokers; yield a connection to these, and its address.
 
     Args:
-        bootstrap: Of the brokers.
+        bootstrap: Addresses of the brokers.
         directory: Where its archive and its file of tokens go.
         tokens: By the pattern of the agents that each is for.
     """
