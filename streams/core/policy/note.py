@@ -30,6 +30,12 @@ _ADVICE: Final = (
     "Do not do it again: another time will not change the result. Choose another way to the goal. "
     "If you see none, say what is missing and ask the person you work for."
 )
+#: What is waited for may come: there, another look is not wrong, only too soon.
+_WAITING: Final = "R9"
+_ADVICE_WAITING: Final = (
+    "Looking more often does not make it come sooner. Do something else meanwhile, wait longer between two "
+    "looks, or say what you wait for and ask the person you work for."
+)
 
 
 def reason_of(fields: Mapping[str, Any], *, quote_tools: bool = False) -> str:
@@ -58,7 +64,8 @@ def note_of(fields: Mapping[str, Any], *, quote_tools: bool = False) -> str:
     'This session seems to go in circles: your las'
     """
     why = reason_of(fields, quote_tools=quote_tools)
-    return f"This session seems to go in circles: {why}. {_ADVICE}"
+    advice = _ADVICE_WAITING if fields["rule"] == _WAITING else _ADVICE
+    return f"This session seems to go in circles: {why}. {advice}"
 
 
 def _safe(tools: Iterable[str | None]) -> list[str]:

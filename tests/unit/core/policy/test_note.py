@@ -24,6 +24,13 @@ def test_names_of_tools_change_nothing_unless_they_may(
     assert note_of(alert(rule, tools, count)) == note_of(alert(rule, (), count))
 
 
+def test_an_agent_that_waits_is_not_told_that_the_result_will_never_change() -> None:
+    assert "another time will not change the result" in note_of(alert("R1"))
+    waiting = note_of(alert("R9"))
+    assert "wait longer" in waiting
+    assert "will not change" not in waiting
+
+
 @given(st.lists(TEXTS, max_size=30))
 def test_what_looks_like_no_name_stays_out_and_the_note_short(tools: list[str]) -> None:
     note = note_of(alert(tools=tools), quote_tools=True)
