@@ -112,10 +112,12 @@ def actions(console: Console, context: ActionContext, brokers: Brokers) -> Seque
         version = next_version(before.version)
         changed = {"at": who.now, "by": who.issuer.name, "why": why}
         document_, problems = next_document(before, given, version, changed)
-        if not problems and read(document_, version)[0].mode is Mode.LIVE:
+        after, _ = read(document_, version)
+        if not problems and after.mode is Mode.LIVE:
             board = board_of(console)
             versions = policy_versions(board.model.ledger.versions.values())
-            problems = (*unproven(read(document_, version)[0], versions, (await _scored(board))[2]),)
+            _, _, board_of_rules = await _scored(board)
+            problems = (*unproven(after, versions, board_of_rules),)
         if problems:
             raise ConfigurationError(f"Not changed. {' '.join(problems)}")
         record = AuditRecord(
@@ -140,7 +142,7 @@ def actions(console: Console, context: ActionContext, brokers: Brokers) -> Seque
             "id": record.id,
             "place": (0, offset),
             "visible": visible,
-            "said": f"Version {version} is in force.{_NOW[read(document_, version)[0].mode]}",
+            "said": f"Version {version} is in force.{_NOW[after.mode]}",
         }
         return done(console, request, form, content, console.pages.url("/policy"))
 
