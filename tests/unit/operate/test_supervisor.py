@@ -13,12 +13,15 @@ from streams.operate.supervisor import Supervisor, SupervisorEnd
 
 #: Says so when it can be asked to stop, and then leaves with the status that is its argument.
 LEAVES = """
-import signal, sys
-def leave(*_):
-    sys.exit(int(sys.argv[1]))
-signal.signal(signal.SIGTERM, leave)
+import os, select, signal, sys
+# A handler alone may run just before a read begins that nothing then ends.
+asked, tells = os.pipe()
+os.set_blocking(tells, False)
+signal.set_wakeup_fd(tells)
+signal.signal(signal.SIGTERM, lambda *_: None)
 print("listening", file=sys.stderr, flush=True)
-sys.stdin.read()
+select.select([asked, sys.stdin], [], [])
+sys.exit(int(sys.argv[1]))
 """
 IGNORES = """
 import signal, sys
