@@ -95,7 +95,7 @@ def line_of(event: dict[str, object], now_ms: int) -> bytes:
     for length in _TEXT_LENGTHS:
         if len(line) < LONGEST_LINE:
             return line
-        line = _line({name: _cut(value, length, 0) for name, value in kept.items()})
+        line = _line({name: cut(value, length) for name, value in kept.items()})
     if len(line) >= LONGEST_LINE:  # many short texts
         line = _line({name: _short(value) for name, value in kept.items()})
     return line
@@ -105,15 +105,16 @@ def _line(value: object) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode() + b"\n"
 
 
-def _cut(value: object, length: int, depth: int) -> object:
+def cut(value: object, length: int, depth: int = 0) -> object:
+    """Return a value of JSON whose texts are cut to a length, each marked so that it differs as they do."""
     if isinstance(value, str):
         return _cut_text(value, length)
     if depth >= _DEEPEST:
         return _short(value)
     if isinstance(value, dict):
-        return {_cut_text(str(name), length): _cut(each, length, depth + 1) for name, each in value.items()}
+        return {_cut_text(str(name), length): cut(each, length, depth + 1) for name, each in value.items()}
     if isinstance(value, list):
-        return [_cut(each, length, depth + 1) for each in value]
+        return [cut(each, length, depth + 1) for each in value]
     return value
 
 

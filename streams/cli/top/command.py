@@ -140,13 +140,13 @@ async def _logs(
     from streams.formats.format_detection import FormatDetection  # noqa: PLC0415
     from streams.formats.sources import known_patterns, missing  # noqa: PLC0415
 
-    if lost := missing([_absolute(each) for each in paths]):
+    if lost := missing([absolute(each) for each in paths]):
         raise ConfigurationError(
             f"There is nothing to read at {', '.join(lost)}. Name a log, or the folder in which logs will be"
         )
     places = paths or tuple(known_patterns(Path.home()))
     source = LogSource(
-        [_absolute(each) for each in places],
+        [absolute(each) for each in places],
         FormatDetection(input_format, mapped),
         settings_in_force(settings_path),
         _now,
@@ -156,7 +156,7 @@ async def _logs(
     await show(source, lambda session: f"`eddy explain {session} {named}`")
 
 
-def _absolute(path: str) -> str:
+def absolute(path: str) -> str:
     return str(Path(path).expanduser().absolute())
 
 
@@ -164,7 +164,7 @@ def _folders() -> list[str]:
     """Return the folders in which known agents keep logs here."""
     from streams.formats.sources import known_places  # noqa: PLC0415
 
-    return sorted({_absolute(each.folder) for each in known_places(Path.home()) if each.files})
+    return sorted({absolute(each.folder) for each in known_places(Path.home()) if each.files})
 
 
 async def _caught_up(source: TopSource, within_ms: int) -> Picture:

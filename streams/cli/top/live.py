@@ -109,7 +109,7 @@ class LiveTop:
             self._source.steps.of(chosen),
             now,
             explain=self._explain,
-            can_pause=self._source.follows_topics,
+            stop=self._source.stop,
         )
         laid_out = self._screen.laid_out(lines)
         self._view = self._view.scrolled_to(furthest(self._view.first, len(laid_out), height))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from streams.cli.top.picture import LIVE_MINUTES, NewestSteps, ReadingProgress
 from streams.console.read_model.model import ReadModel
@@ -18,7 +19,7 @@ from streams.core.domain.topic import Topic
 from streams.core.entry import Entry, session_key
 from streams.core.offline import MOST_FOLLOWED, PARTITION, Judge
 from streams.formats.format_detection import FormatDetection
-from streams.formats.ingest.ingestion import Ingestion, IngestRequest, SystemClock
+from streams.formats.ingest.ingestion import LOOK_SECONDS, Ingestion, IngestRequest, SystemClock
 from streams.formats.ingest.opening import Opening
 from streams.formats.ingest.sink import SentRecord
 from streams.formats.ingest.store import IN_MEMORY, Store
@@ -26,6 +27,10 @@ from streams.formats.sources import Source, sources
 from streams.kafka.stored import Stored
 
 _MOST_NOTICES: Final = 3
+
+
+Alerted = Callable[[Stored, Mapping[str, Any]], None]
+"""Takes an alert of a session, and where and when it was."""
 
 
 class Judging:
@@ -36,12 +41,18 @@ class Judging:
         steps: Takes what agents did.
         settings: What is judged under.
         clock: Returns the time in milliseconds since 1970.
+        alerted: Called with each alert of a session, once it is folded.
     """
 
     def __init__(
-        self, model: ReadModel, steps: NewestSteps, settings: DetectionSettings, clock: Callable[[], int]
+        self,
+        model: ReadModel,
+        steps: NewestSteps,
+        settings: DetectionSettings,
+        clock: Callable[[], int],
+        alerted: Alerted,
     ) -> None:
-        self._model, self._steps, self._clock = model, steps, clock
+        self._model, self._steps, self._clock, self._alerted = model, steps, clock, alerted
         self._judge = Judge(settings, MOST_FOLLOWED)
 
     async def write(self, records: Sequence[SentRecord]) -> None:
@@ -64,6 +75,38 @@ class Judging:
         for event in scored.events:
             if event.topic is not None:
                 self._model.take(Topic(event.topic), stored, event.fields)
+                if event.topic == Topic.SESSION_ALERTS:
+                    self._alerted(stored, event.fields)
+
+
+def _nobody(_record: Stored, _fields: Mapping[str, Any]) -> None:
+    """Tell nobody of an alert."""
+
+
+class WokenClock(SystemClock):
+    """A clock whose waits end early if it is woken: a search for new files is due then, too."""
+
+    def __init__(self) -> None:
+        self._woken = asyncio.Event()
+        self._ahead = 0.0
+
+    def now(self) -> float:
+        """Return seconds that only rise."""
+        return super().now() + self._ahead
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait, until it is woken at most."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._woken.wait()
+        self._woken.clear()
+        return False
+
+    def wake(self) -> None:
+        """End the wait of now, or the next one."""
+        if not self._woken.is_set():
+            self._woken.set()
+            self._ahead += LOOK_SECONDS
 
 
 class LogSource:
@@ -75,9 +118,10 @@ class LogSource:
         settings: What is judged under.
         clock: Returns the time in milliseconds since 1970.
         within_ms: A file that has not changed for longer is not opened until it changes.
+        alerted: Called with each alert of a session, once it is folded.
     """
 
-    follows_topics = False
+    stop = None
 
     def __init__(
         self,
@@ -86,20 +130,23 @@ class LogSource:
         settings: DetectionSettings,
         clock: Callable[[], int],
         within_ms: int,
+        alerted: Alerted = _nobody,
     ) -> None:
         self.model = ReadModel(live_minutes=LIVE_MINUTES)
         self.steps = NewestSteps()
+        self.judging = Judging(self.model, self.steps, settings, clock, alerted)
         self._paths, self._clock, self._within_ms = paths, clock, within_ms
         self._notices: deque[str] = deque(maxlen=_MOST_NOTICES)
         self._unchanged = 0
         self._caught_up = asyncio.Event()
+        self._ticks = WokenClock()
         self._store = Store(IN_MEMORY, "nowhere", time.time())
         self._ingestion = Ingestion(
             self._find,
             Opening(self._store, formats, follow=True),
             self._store,
-            Judging(self.model, self.steps, settings, clock),
-            SystemClock(),
+            self.judging,
+            self._ticks,
             IngestRequest(follow=True),
             notice=self._notices.append,
             caught_up=self._has_caught_up,
@@ -111,6 +158,10 @@ class LogSource:
             await self._ingestion.run()
         finally:
             self._store.close()
+
+    def look(self) -> None:
+        """Read what is new now, and not only when the next look is due."""
+        self._ticks.wake()
 
     async def caught_up(self) -> None:
         """Wait until all that stands in the files is judged."""

@@ -47,7 +47,7 @@ def page(
     now: int,
     *,
     explain: Callable[[str], str],
-    can_pause: bool,
+    stop: str | None,
 ) -> Iterator[Line]:
     """Yield the lines of the page.
 
@@ -57,15 +57,15 @@ def page(
         steps: Its newest enriched records.
         now: The moment, ms since 1970.
         explain: Returns the command that explains a session, which is quoted for a shell.
-        can_pause: Whether commands reach agents.
+        stop: Command that pauses a session, which stands in the place of ``{}``; None if none can.
     """
     name = printable(session_id, _LONGEST)
     if row is None:
         yield Line.of(TextSpan(name, "bold"), TextSpan("  nothing is known against it any more"))
     else:
-        yield from _about(name, row, now, can_pause=can_pause)
+        yield from _about(name, row, now, can_pause=stop is not None)
     yield Line()
-    yield from _commands(session_id, explain, can_pause=can_pause)
+    yield from _commands(session_id, explain, stop)
     yield Line()
     yield Line.of(TextSpan("The newest steps that were read", "bold"))
     yield COLUMNS
@@ -114,11 +114,11 @@ def _unasked(row: Content) -> str:
     )
 
 
-def _commands(session_id: str, explain: Callable[[str], str], *, can_pause: bool) -> Iterator[Line]:
+def _commands(session_id: str, explain: Callable[[str], str], stop: str | None) -> Iterator[Line]:
     quoted = printable(shlex.quote(session_id), _LONGEST)
     yield _fact("explain", explain(quoted))
-    if can_pause:
-        yield _fact("stop", f'`eddy session pause {quoted} --why "..."`')
+    if stop is not None:
+        yield _fact("stop", f"`{stop.format(quoted)}`")
 
 
 def _fact(name: str, text: str) -> Line:

@@ -9,17 +9,19 @@ from streams.console.read_model.model import ReadModel
 
 
 class TopSource(Protocol):
-    """Reads until it is cancelled.
+    """Reads until it is cancelled."""
 
-    Attributes:
-        model: Picture of what was read so far.
-        steps: what agents did last.
-        follows_topics: whether guards and operators are known, and commands reach the agents.
-    """
+    @property
+    def model(self) -> ReadModel:
+        """Picture of what was read so far."""
 
-    model: ReadModel
-    steps: NewestSteps
-    follows_topics: bool
+    @property
+    def steps(self) -> NewestSteps:
+        """What agents did last."""
+
+    @property
+    def stop(self) -> str | None:
+        """The command that pauses a session, which stands in the place of ``{}``; None if none can."""
 
     async def run(self) -> None:
         """Read for ever.

@@ -1,0 +1,128 @@
+"""The guard of the agents of this machine: what was commanded, and what a hook of each has to answer.
+
+It is the guard of `eddy_client` without its thread and its channel: the same rules of commands, and the same
+answers to them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from eddy_client.guard.ack import ack_of
+from eddy_client.guard.command import Command
+from eddy_client.guard.control import Answer, Control, Outcome
+from eddy_client.protocol import LONGEST_MS, PRESENCE_MS, Status, standing
+
+GUARD_ID: Final = "eddy-watch"
+MOST_SESSIONS: Final = 2_000
+"""Sessions that are held: those whose hooks have run last. Another one begins again by what stands."""
+
+_LONGEST_WAIT_S: Final = 1.0
+
+
+@dataclass(slots=True)
+class HookedSession:
+    """A session whose hooks ask."""
+
+    session_id: str
+    agent_id: str | None
+    integration: str
+    control: Control = field(default_factory=Control)
+    woken: asyncio.Event = field(default_factory=asyncio.Event)
+    attached_at: int | None = None
+    last_event_id: str | None = None
+    checkpoint: str | None = None
+
+
+class LocalGuard:
+    """Holds what was commanded, and answers for the sessions of this machine.
+
+    Args:
+        acknowledge: Takes an answer, as a record of `session-command-acks`.
+        clock: Returns the time in milliseconds since 1970.
+    """
+
+    def __init__(self, acknowledge: Callable[[dict[str, Any]], None], clock: Callable[[], int]) -> None:
+        self._acknowledge, self._clock = acknowledge, clock
+        self._commands: dict[str, Command] = {}
+        self._given: dict[str, set[str]] = {}
+        self._sessions: dict[str, HookedSession] = {}
+
+    def command(self, fields: Mapping[str, Any], offset: int) -> None:
+        """Take a command in.
+
+        Args:
+            fields: Its value, as on `session-commands`.
+            offset: Where it stands, which orders commands.
+        """
+        try:
+            command = Command.of(fields, offset=offset)
+        except ValueError:
+            return
+        now = self._clock()
+        for name in [name for name, each in self._commands.items() if each.expires_at < now - LONGEST_MS]:
+            del self._commands[name]
+        self._commands[command.command_id] = command
+        for session in self._sessions.values():
+            if command.concerns(session.session_id, session.agent_id):
+                session.control.take(command, now)
+                session.woken.set()
+
+    def answered(self, fields: Mapping[str, Any]) -> None:
+        """Take in an answer, perhaps of an earlier watch: a note that was handed over is not given again.
+
+        Args:
+            fields: Its value, as on `session-command-acks`.
+        """
+        match fields:
+            case {"status": Status.APPLIED, "command_id": str(command_id), "session_id": str(session_id)}:
+                self._given.setdefault(session_id, set()).add(command_id)
+
+    def session(self, session_id: str, agent_id: str, integration: str) -> HookedSession:
+        """Return a session, a new one if its hook runs for the first time."""
+        found = self._sessions.pop(session_id, None)
+        now = self._clock()
+        if found is None:
+            found = HookedSession(session_id, agent_id, integration)
+            concerned = [each for each in self._commands.values() if each.concerns(session_id, agent_id)]
+            for command_id in self._given.get(session_id, ()):
+                found.control.given(command_id)
+            for command in standing(concerned, now):
+                found.control.take(command, now)
+            if len(self._sessions) >= MOST_SESSIONS:
+                del self._sessions[next(iter(self._sessions))]
+        self._sessions[session_id] = found
+        if found.attached_at is None or now - found.attached_at >= PRESENCE_MS:
+            found.attached_at = now
+            self._say(found, Status.ATTACHED, None, now)
+        return found
+
+    def check(self, session: HookedSession, *, hands_over: bool) -> Outcome:
+        """Return how a session stands now; with ``hands_over`` its notes count as given."""
+        now = self._clock()
+        outcome = session.control.check(now, hands_over=hands_over)
+        for answer in outcome.answers:
+            self._say(session, answer.status, answer, now)
+        return outcome
+
+    async def wait(self, session: HookedSession, within: float, *, hands_over: bool) -> Outcome:
+        """Return how a session stands once it is not paused, or after so many seconds."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + within
+        while True:
+            session.woken.clear()
+            outcome = self.check(session, hands_over=hands_over)
+            left = until - loop.time()
+            if outcome.level != "paused" or left <= 0:
+                return outcome
+            try:
+                async with asyncio.timeout(min(left, _LONGEST_WAIT_S)):
+                    await session.woken.wait()
+            except TimeoutError:
+                continue
+
+    def _say(self, session: HookedSession, status: str, answer: Answer | None, now: int) -> None:
+        self._acknowledge(ack_of(GUARD_ID, session, status, answer, now))
