@@ -28,6 +28,9 @@ _TOOLS: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
     "run_shell_command": lambda: {"command": COMMAND, "description": "Read the file"},
 }
 
+#: What the Gemini CLI asks beside its work: how hard the task is, and so which model is to do it.
+_CHOICE: Final = {"complexity_reasoning": "short", "complexity_score": 1, "reasoning": "", "model_choice": "flash"}
+
 
 class LoopingModel(ThreadingHTTPServer):
     """The server.
@@ -232,11 +235,9 @@ class _Handler(BaseHTTPRequestHandler):
             for tool in asked.get("tools") or ()
             for function in tool.get("functionDeclarations") or ()
         ]
-        schema = (asked.get("generationConfig") or {}).get("responseSchema") or (
-            asked.get("generationConfig") or {}
-        ).get("responseJsonSchema")
-        found = None if schema else self.server.next_call(body, names)
-        part: dict[str, Any] = {"text": "{}" if schema else GIVES_UP}
+        is_chosen = "responseJsonSchema" in (asked.get("generationConfig") or {})
+        found = None if is_chosen else self.server.next_call(body, names)
+        part: dict[str, Any] = {"text": json.dumps(_CHOICE) if is_chosen else GIVES_UP}
         if found is not None:
             part = {"functionCall": {"name": found[0], "args": found[1]}}
         answer = {

@@ -242,6 +242,10 @@ def _change(kind: str, data: dict[str, Any]) -> ContextChange | None:
     return None
 
 
+def _is_shell(name: str) -> bool:
+    return name.lower().endswith(_SHELLS)
+
+
 def _result(data: dict[str, Any], name: str) -> tuple[str | None, str, UserTurn | None]:
     """Return the output of a call, how it ended, and what a person did to it."""
     result, error = data.get("result"), data.get("error")
@@ -251,8 +255,11 @@ def _result(data: dict[str, Any], name: str) -> tuple[str | None, str, UserTurn 
     else:
         output = block_text(result)
     if data.get("success") is True:
-        found = _EXIT.search(output[-200:]) if output and name.lower().endswith(_SHELLS) else None
-        return output, "failure" if found is not None and int(found[1]) != 0 else "success", None
+        found = _EXIT.search(output, max(0, len(output) - 200)) if output and _is_shell(name) else None
+        if output is None or found is None:
+            return output, "success", None
+        # The line has the number of the shell, which is another one for each call.
+        return output[: found.start()].rstrip(), "failure" if int(found[1]) else "success", None
     code = None
     if isinstance(error, dict):
         code = error.get("code")

@@ -62,6 +62,19 @@ def test_how_a_call_ended(end: dict[str, Any], status: str, turn: str | None) ->
     assert (found["action"]["status"], found["meta"].get("user_turn")) == (status, turn)
 
 
+def test_the_number_of_its_shell_is_no_part_of_a_result() -> None:
+    given = [
+        each
+        for n in (0, 1)
+        for each in (
+            asks(f"m{n}", f"c{n}"),
+            done(f"c{n}", result={"content": f"cat: no such file\n<shellId: {n} completed with exit code 1>"}),
+        )
+    ]
+    found = logs(FORMAT, START, *given)
+    assert [each["action"]["error"] for each in found] == ["cat: no such file"] * 2
+
+
 def test_a_result_that_was_not_captured_is_none_and_an_empty_one_is_empty() -> None:
     given = [asks("m1", "c1"), done("c1"), asks("m2", "c2"), done("c2", result={"content": ""})]
     found = logs(FORMAT, START, *given)
