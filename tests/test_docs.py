@@ -53,7 +53,7 @@ SOURCES = sorted(
     path for package in ("streams", "schemas", "topics") for path in (ROOT / package).rglob("*.py")
 )
 #: In the source alone: for tests, and what Faust puts before its own variables.
-NO_SETTINGS = {"EDDY_CRASH_POINT", "EDDY_FAUST_", "EDDY_HOOK_FILE"}
+NO_SETTINGS = {"EDDY_CRASH_POINT", "EDDY_FAUST_", "EDDY_HOOK_FILE", "EDDY_WATCH_SOCKET"}
 #: What a guard in the process of an agent reads.
 GUARDS = {"EDDY_GUARD_URL", "EDDY_GUARD_TOKEN"}
 #: The page for those who run such tests.

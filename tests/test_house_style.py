@@ -24,7 +24,8 @@ SMALL_BESIDE_THEIR_ONLY_IMPORTER = {
 }
 
 #: Importers that list modules of one kind: what only they import is an extension, whatever its size.
-REGISTRIES = {"streams.formats.registry"}
+REGISTRIES = {
+    "streams.formats.agent_hooks.registry","streams.formats.registry"}
 
 # A name of this kind says that nobody knew what belongs in the module.
 NAMELESS = re.compile(r"(^|_)(utils?|helpers?|managers?|common|misc|base|stuff)(_|$)")
@@ -183,6 +184,7 @@ def test_only_the_screen_writes_to_a_terminal() -> None:
         Path("streams/observe/logs.py"),  # escapes what is logged
         Path("streams/worker/health/liveness.py"),  # ends a stalled worker; no text of others
         Path("streams/operate/supervisor.py"),  # passes on what workers have escaped
+        Path("streams/formats/agent_hooks/asking.py"),  # answers a program, in JSON
     }
     past = [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()}"

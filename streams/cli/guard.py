@@ -1,4 +1,4 @@
-"""`eddy guard`: the hooks of coding agents written and removed, and agents of this machine stopped by hand."""
+"""`eddy guard`: hooks of coding agents written and removed, and agents of this machine stopped by hand."""
 
 from __future__ import annotations
 
@@ -116,8 +116,8 @@ def status() -> None:
         asking.exchanged(b'{"ping":true}\n', _ANSWER_SECONDS)
     except (OSError, ValueError) as error:
         raise ConfigurationError(
-            f"No `eddy watch` answers at {asking.path()} ({error}): hooks let every call pass, or refuse it if "
-            "they were installed so"
+            f"No `eddy watch` answers at {asking.path()} ({error}): hooks let every call pass, or refuse it "
+            "if they were installed so"
         ) from error
     echo(f"`eddy watch` answers at {asking.path()}.")
 
@@ -193,7 +193,8 @@ def _write(file: Path, before: str | None, after: str | None, *, yes: bool) -> N
         echo(f"{file} is as it should be already.")
         return
     old, new = (before or "").splitlines(), (after or "").splitlines()
-    changes = difflib.unified_diff(old, new, str(file), str(file) if after is not None else "removed", lineterm="")
+    name = str(file) if after is not None else "removed"
+    changes = difflib.unified_diff(old, new, str(file), name, lineterm="")
     echo_lines(map(escaped, changes))
     if not yes and not click.confirm(f"Write {file}?" if after is not None else f"Remove {file}?"):
         raise click.Abort

@@ -52,13 +52,19 @@ def path() -> str:
     Raises:
         OSError: there is no home.
     """
-    given = os.environ.get(FILE_VARIABLE)
-    if given:
-        return given
+    return os.environ.get(FILE_VARIABLE) or state_file("hooks.jsonl")
+
+
+def state_file(name: str) -> str:
+    """Return the path of a file of this user's state.
+
+    Raises:
+        OSError: there is no home.
+    """
     state = os.environ.get("XDG_STATE_HOME")
     if not state or not os.path.isabs(state):
         state = os.path.join(os.path.expanduser("~"), ".local", "state")
-    return os.path.join(state, "eddy", "hooks.jsonl")
+    return os.path.join(state, "eddy", name)
 
 
 def keep(given: bytes, now_ms: int) -> None:

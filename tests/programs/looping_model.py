@@ -1,7 +1,7 @@
 """A model on the loopback that makes the same call again and again until it reads that it goes in circles.
 
-It speaks the interfaces that coding agents use: Messages of Anthropic, Responses and Chat Completions of OpenAI,
-and generateContent of Gemini.
+It speaks the interfaces that coding agents use: Messages of Anthropic, Responses and Chat Completions of
+OpenAI, and generateContent of Gemini.
 """
 
 from __future__ import annotations
@@ -29,7 +29,12 @@ _TOOLS: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
 }
 
 #: What the Gemini CLI asks beside its work: how hard the task is, and so which model is to do it.
-_CHOICE: Final = {"complexity_reasoning": "short", "complexity_score": 1, "reasoning": "", "model_choice": "flash"}
+_CHOICE: Final = {
+    "complexity_reasoning": "short",
+    "complexity_score": 1,
+    "reasoning": "",
+    "model_choice": "flash",
+}
 
 
 class LoopingModel(ThreadingHTTPServer):
@@ -225,7 +230,12 @@ class _Handler(BaseHTTPRequestHandler):
             return
         kind = {"object": "chat.completion.chunk"}
         said = {**about, **kind, "choices": [{"index": 0, "delta": message, "finish_reason": None}]}
-        ended = {**about, **kind, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}], "usage": usage}
+        ended = {
+            **about,
+            **kind,
+            "choices": [{"index": 0, "delta": {}, "finish_reason": reason}],
+            "usage": usage,
+        }
         text = "".join(f"data: {json.dumps(each)}\n\n" for each in (said, ended)) + "data: [DONE]\n\n"
         self._answer(200, "text/event-stream", text.encode())
 

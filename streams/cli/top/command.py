@@ -157,6 +157,7 @@ async def _logs(
 
 
 def absolute(path: str) -> str:
+    """Return a path from the root, with the home folder in the place of ``~``."""
     return str(Path(path).expanduser().absolute())
 
 

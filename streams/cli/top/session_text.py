@@ -57,7 +57,7 @@ def page(
         steps: Its newest enriched records.
         now: The moment, ms since 1970.
         explain: Returns the command that explains a session, which is quoted for a shell.
-        stop: Command that pauses a session, which stands in the place of ``{}``; None if none can.
+        stop: Command that pauses a session, without its name; None if none can.
     """
     name = printable(session_id, _LONGEST)
     if row is None:
@@ -118,7 +118,7 @@ def _commands(session_id: str, explain: Callable[[str], str], stop: str | None) 
     quoted = printable(shlex.quote(session_id), _LONGEST)
     yield _fact("explain", explain(quoted))
     if stop is not None:
-        yield _fact("stop", f"`{stop.format(quoted)}`")
+        yield _fact("stop", f'`{stop} {quoted} --why "..."`')
 
 
 def _fact(name: str, text: str) -> Line:

@@ -21,7 +21,7 @@ class TopSource(Protocol):
 
     @property
     def stop(self) -> str | None:
-        """The command that pauses a session, which stands in the place of ``{}``; None if none can."""
+        """The command that pauses a session, without its name; None if none can."""
 
     async def run(self) -> None:
         """Read for ever.

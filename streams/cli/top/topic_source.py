@@ -40,7 +40,7 @@ class TopicSource:
         clock: Returns the time in milliseconds since 1970.
     """
 
-    stop = 'eddy session pause {} --why "..."'
+    stop = "eddy session pause"
 
     def __init__(self, brokers: Brokers, codec: Codec, clock: Callable[[], int]) -> None:
         self.model = ReadModel(live_minutes=LIVE_MINUTES)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 import orjson
@@ -14,11 +16,11 @@ import orjson
 from streams.cli.duration_type import DurationType
 from streams.cli.input_options import format_option, map_option, settings_option
 from streams.cli.settings_file import settings_in_force
-from streams.cli.text.screen import terminal
+from streams.cli.text.screen import echo, terminal
+from streams.cli.top.source import TopSource
+from streams.core.domain.text.figures import clock
 from streams.core.errors import ConfigurationError
 from streams.formats.adapters.adapter import Format
-
-_LOOK_SECONDS: Final = 1.0
 
 
 @click.command()
@@ -83,6 +85,7 @@ def watch(
         raise ConfigurationError(f"There is nothing to read at {', '.join(lost)}")
     policy: Mapping[str, Any] = NOTES_ALONE if policy_path is None else _document(policy_path)
     address = Path(path())
+    screen = None if plain else terminal()
     source = WatchSource(
         places,
         FormatDetection(input_format, mapped),
@@ -92,18 +95,41 @@ def watch(
         within_ms,
         journal=address.with_name("watch.jsonl"),
         address=address,
+        tell=_write if screen is None else _nothing,
     )
-    screen = None if plain else terminal()
     if screen is None:
-        from streams.cli.watch.watch_lines import lines  # noqa: PLC0415
-
-        asyncio.run(lines(source, _now, within_ms))
+        asyncio.run(_until_told(source))
         return
     from streams.cli.text.full_screen import FullScreen  # noqa: PLC0415
     from streams.cli.top.live import LiveTop  # noqa: PLC0415
 
     explain = "`eddy explain {} ` with the log of the session"
     asyncio.run(LiveTop(source, FullScreen(screen), _now, within_ms, explain.format).run())
+
+
+async def _until_told(source: TopSource) -> None:
+    """Run until a signal ends it. What happens is written as it happens."""
+    running = asyncio.create_task(source.run())
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, running.cancel)
+    caught_up = asyncio.create_task(source.caught_up())
+    try:
+        await asyncio.wait({running, caught_up}, return_when=asyncio.FIRST_COMPLETED)
+        if not running.done():
+            _write(f"Watching: {source.reading().source}")
+        with suppress(asyncio.CancelledError):
+            await running
+    finally:
+        caught_up.cancel()
+
+
+def _write(sentence: str) -> None:
+    echo(f"{clock(_now())} {sentence}")
+
+
+def _nothing(_sentence: str) -> None:
+    """Write nothing: the screen shows it."""
 
 
 def _document(file: Path) -> Mapping[str, Any]:

@@ -46,7 +46,7 @@ class HookServer:
         """
         if _is_answered(self._path):
             raise ConfigurationError(
-                f"Another `eddy watch` runs here and answers at {self._path}. End it first: one watches them all"
+                f"Another `eddy watch` answers at {self._path}. End it first: one watches all of your agents"
             )
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
 """What was asked of the agents of this machine, and what came of it: the topics of control, in one file.
 
-Policies, commands, answers and the audit go through the code that writes them to Kafka. Here they are lines of
-a file, are folded at once, and are read again by the next watch: who was told is told once, and what stands
-still stands.
+Policies, commands, answers and the audit go through the code that writes them to Kafka. Here they are lines
+of a file, are folded at once, and are read again by the next watch: who was told is told once, and a pause
+still holds.
 """
 
 from __future__ import annotations
@@ -137,8 +137,15 @@ def _kept(path: Path, now: int) -> Iterator[JournalLine]:
 def _line(text: bytes) -> JournalLine | None:
     try:
         match orjson.loads(text):
-            case {"topic": str(topic), "offset": int(offset), "at": int(at), "key": str(key), "value": dict(value)}:
-                stored = Stored(_PARTITION, offset, at, key.encode("utf-8", "replace"), orjson.dumps(value), ())
+            case {
+                "topic": str(topic),
+                "offset": int(offset),
+                "at": int(at),
+                "key": str(key),
+                "value": dict(value),
+            }:
+                body = orjson.dumps(value)
+                stored = Stored(_PARTITION, offset, at, key.encode("utf-8", "replace"), body, ())
                 return JournalLine(Topic(topic), stored, value)
     except ValueError:
         return None

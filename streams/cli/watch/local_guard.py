@@ -55,7 +55,7 @@ class LocalGuard:
         """Take a command in.
 
         Args:
-            fields: Its value, as on `session-commands`.
+            fields: Value of a record of `session-commands`.
             offset: Where it stands, which orders commands.
         """
         try:
@@ -75,7 +75,7 @@ class LocalGuard:
         """Take in an answer, perhaps of an earlier watch: a note that was handed over is not given again.
 
         Args:
-            fields: Its value, as on `session-command-acks`.
+            fields: Value of a record of `session-command-acks`.
         """
         match fields:
             case {"status": Status.APPLIED, "command_id": str(command_id), "session_id": str(session_id)}:

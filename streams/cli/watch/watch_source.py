@@ -20,6 +20,7 @@ from streams.cli.top.picture import NewestSteps, ReadingProgress
 from streams.cli.watch.hook_server import HookServer
 from streams.cli.watch.journal import Journal
 from streams.cli.watch.local_guard import LocalGuard
+from streams.cli.watch.news import alert_news, control_news
 from streams.console.interventions.deciding import Deciding
 from streams.console.interventions.versions import in_force, next_document, policy_versions
 from streams.console.read_model.model import ReadModel
@@ -27,6 +28,7 @@ from streams.control.audit import uuid7
 from streams.control.command import Command, Issuer, IssuerKind
 from streams.control.publisher import CommandPublisher, audit_of, issued
 from streams.core.detectors.settings import DetectionSettings
+from streams.core.domain.text.figures import clock, count
 from streams.core.domain.topic import Topic
 from streams.core.entry import Entry
 from streams.core.errors import ConfigurationError, EddyError
@@ -54,6 +56,8 @@ NOTES_ALONE: Final[Mapping[str, Any]] = {
 """What is done unless a policy says otherwise: an agent that loops is told so, once for each loop."""
 
 _PAUSE_MS: Final = 3_600_000
+_NEWS_MS: Final = 60_000
+_SHOWN_MS: Final = 120_000
 _MOST_REPORTED: Final = 1_000
 _LONGEST_WAIT_S: Final = 3_600.0
 
@@ -66,10 +70,11 @@ class WatchSource:
         formats: Finds the format of each.
         settings: What is judged under.
         policy: The document of the policy.
-        clock: Returns the time in milliseconds since 1970.
+        now: Returns the time in milliseconds since 1970.
         within_ms: A file that has not changed for longer is not opened until it changes.
         journal: File in which it is kept what was asked of whom.
         address: Where the socket for the hooks is.
+        tell: Takes a sentence about what happened just now.
 
     Attributes:
         asked: how many times hooks have asked.
@@ -78,7 +83,7 @@ class WatchSource:
         ConfigurationError: the policy or the file of the journal is wrong.
     """
 
-    stop = 'eddy guard pause {} --why "..."'
+    stop = "eddy guard pause"
 
     def __init__(
         self,
@@ -86,16 +91,19 @@ class WatchSource:
         formats: FormatDetection,
         settings: DetectionSettings,
         policy: Mapping[str, Any],
-        clock: Callable[[], int],
+        now: Callable[[], int],
         within_ms: int,
         *,
         journal: Path,
         address: Path,
+        tell: Callable[[str], None] = lambda _sentence: None,
     ) -> None:
         self.asked = 0
-        self._clock, self._within_ms = clock, within_ms
-        self._logs = LogSource(paths, formats, settings, clock, within_ms, self._alerted)
-        self._guard = LocalGuard(self._acknowledge, clock)
+        self._tell, self._actions = tell, dict[str, str]()
+        self._told: tuple[int, str] = (0, "")
+        self._clock = now
+        self._logs = LogSource(paths, formats, settings, now, within_ms, self._alerted)
+        self._guard = LocalGuard(self._acknowledge, now)
         self._server = HookServer(address, self._answer)
         self._reports: dict[str, Conversation] = {}
         self._policy, self._journal_path = policy, journal
@@ -120,8 +128,10 @@ class WatchSource:
     def reading(self) -> ReadingProgress:
         """Return how far the reading is, and whether hooks have asked."""
         reading = self._logs.reading()
-        hooks = f"{self.asked:,} calls asked" if self.asked else "no hook has asked yet"
-        return reading._replace(source=f"{reading.source} · {hooks}")
+        hooks = f"{count(self.asked, 'hook')} answered" if self.asked else "no hook has asked yet"
+        at, told = self._told
+        news = (f"{clock(at)} {told}",) if at > self._clock() - _SHOWN_MS else ()
+        return reading._replace(source=f"{reading.source} · {hooks}", notices=(*reading.notices, *news))
 
     async def run(self) -> None:
         """Read, decide and answer for ever.
@@ -160,12 +170,21 @@ class WatchSource:
         self.model.take(topic, stored, fields)
         if topic is Topic.SESSION_COMMANDS:
             self._guard.command(fields, stored.offset)
+            self._actions[fields["command_id"]] = fields["action"]
         elif topic is Topic.SESSION_COMMAND_ACKS:
             self._guard.answered(fields)
+        self._say(control_news(topic, fields, self._actions), stored.timestamp)
 
     def _alerted(self, record: Stored, fields: Mapping[str, Any]) -> None:
+        self._say(alert_news(fields), record.timestamp)
         if self._deciding is not None:
             self._deciding.on_alert(record, fields)
+
+    def _say(self, news: str | None, at: int) -> None:
+        """Tell what happened just now, and not what stands in a log of yesterday."""
+        if news is not None and abs(self._clock() - at) < _NEWS_MS:
+            self._told = self._clock(), news
+            self._tell(news)
 
     def _acknowledge(self, ack: dict[str, Any]) -> None:
         assert self._journal is not None
@@ -178,7 +197,12 @@ class WatchSource:
             EddyError: it cannot be answered.
         """
         match request:
-            case {"hook": str(name), "moment": str(at), "event": dict(fields), "within": int() | float() as within}:
+            case {
+                "hook": str(name),
+                "moment": str(at),
+                "event": dict(fields),
+                "within": int() | float() as within,
+            }:
                 if name not in PROGRAMS or at not in tuple(HookMoment):
                     raise ConfigurationError(f"There is no hook {name[:40]!r} {at[:40]!r}. Install it again")
                 return await self._hook(PROGRAMS[name], HookMoment(at), fields, within)

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from streams.formats.hook import cut
+from streams.formats.hook import cut, state_file
 
 SOCKET_VARIABLE = "EDDY_WATCH_SOCKET"
 LONGEST_REQUEST = 64_000
@@ -56,8 +56,8 @@ def asked(program: str, moment: str, given: bytes, within: float) -> str:
     """Return what the watch answers; empty if nothing is to be said.
 
     Args:
-        program: Program that runs the hook.
-        moment: before or after.
+        program: Program that runs the hook, as it is installed.
+        moment: When it runs: before or after a call.
         given: What the program gave the hook.
         within: How long to wait at most while the session is paused, in seconds.
 
@@ -94,13 +94,7 @@ def exchanged(line: bytes, within: float) -> str:
 
 def path() -> str:
     """Return where the watch of this machine listens."""
-    given = os.environ.get(SOCKET_VARIABLE)
-    if given:
-        return given
-    state = os.environ.get("XDG_STATE_HOME")
-    if not state or not os.path.isabs(state):
-        state = os.path.join(os.path.expanduser("~"), ".local", "state")
-    return os.path.join(state, "eddy", "watch.sock")
+    return os.environ.get(SOCKET_VARIABLE) or state_file("watch.sock")
 
 
 def _line(request: dict[str, object]) -> bytes:

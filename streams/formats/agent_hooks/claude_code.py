@@ -43,8 +43,9 @@ def answered(moment: HookMoment, answer: HookAnswer) -> dict[str, Any]:
         case HookDecision.REFUSE:
             return {"hookSpecificOutput": {"hookEventName": event, **refusal}} if is_before else {}
         case HookDecision.END:
-            ended = {"continue": False, "stopReason": answer.words}
-            return {**ended, "hookSpecificOutput": {"hookEventName": event, **refusal}} if is_before else ended
+            ended: dict[str, Any] = {"continue": False, "stopReason": answer.words}
+            refused = {"hookSpecificOutput": {"hookEventName": event, **refusal}} if is_before else {}
+            return {**ended, **refused}
 
 
 def _place(home: PurePath, is_project: bool, environment: Mapping[str, str]) -> PurePath:

@@ -1,4 +1,7 @@
-"""Cursor: hooks in ``hooks.json``, `preToolUse`, `postToolUse` and `postToolUseFailure`. It has no log. Pure."""
+"""Cursor: hooks in ``hooks.json``, `preToolUse`, `postToolUse` and `postToolUseFailure`. Pure.
+
+Eddy follows no log of it: calls are judged by what its hooks are given.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Gemini CLI: hooks in ``settings.json``, `BeforeTool` and `AfterTool`; words reach the model after a call. Pure."""
+"""Gemini CLI: hooks in ``settings.json``, `BeforeTool` and `AfterTool`. Pure.
+
+The model reads the words of a hook after a call, not before.
+"""
 
 from __future__ import annotations
 

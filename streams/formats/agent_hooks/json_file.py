@@ -9,9 +9,7 @@ from typing import Any
 from streams.formats.agent_hooks.program import MARK
 
 
-def with_entries(
-    text: str | None, entries: Mapping[str, Any], also: Mapping[str, Any] | None = None
-) -> str:
+def with_entries(text: str | None, entries: Mapping[str, Any], also: Mapping[str, Any] | None = None) -> str:
     """Return the file with one entry more for each event.
 
     Args:

@@ -42,9 +42,10 @@ const ask = (moment, event) =>
 
 export const EddyGuard = async ({{ client }}) => ({{
   "tool.execute.before": async (input, output) => {{
-    const event = {{ session_id: input.sessionID, tool: input.tool, call_id: input.callID, input: output.args }}
+    const event = {{ session_id: input.sessionID, tool: input.tool, call_id: input.callID }}
     const answer = await ask("before", event)
-    if (answer.decision === "end") await client.session.abort({{ path: {{ id: input.sessionID }} }}).catch(() => {{}})
+    const session = {{ path: {{ id: input.sessionID }} }}
+    if (answer.decision === "end") await client.session.abort(session).catch(() => {{}})
     if (answer.decision === "end" || answer.decision === "refuse") throw new Error(answer.words)
   }},
   "tool.execute.after": async (input, output) => {{
@@ -57,7 +58,8 @@ export const EddyGuard = async ({{ client }}) => ({{
       exit: output?.metadata?.exit,
     }}
     const answer = await ask("after", event)
-    if (answer.decision === "note" && typeof output?.output === "string") output.output += "\\n\\n" + answer.words
+    if (answer.decision !== "note" || typeof output?.output !== "string") return
+    output.output += "\\n\\n" + answer.words
   }},
 }})
 """

@@ -1,4 +1,4 @@
-"""A coding agent with hooks: where they are written down, what they are given, and what they may answer. Pure."""
+"""A coding agent with hooks: where they are written down, what they are given, what they may answer. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 MARK: Final = "guard hook"
 
 BEFORE_SECONDS: Final = 600
-"""So long a call may wait while its session is paused. The program is told this as the timeout of the hook."""
+"""So long a call may wait while its session is paused: the timeout of the hook."""
 
 AFTER_SECONDS: Final = 10
 
@@ -29,8 +29,8 @@ class HookMoment(StrEnum):
 class HookEvent(NamedTuple):
     """What a hook was given.
 
-    ``call_id``, ``input``, ``output`` and ``status`` (success, failure or skipped) are read only after a call,
-    and only for programs whose logs Eddy does not follow.
+    ``input``, ``output`` and ``status`` (success, failure or skipped) are read after a call alone, and of
+    programs whose logs Eddy does not follow.
     """
 
     session_id: str

@@ -147,7 +147,7 @@ def test_nothing_that_an_agent_writes_moves_a_cursor_or_is_markup() -> None:
     attack = picture(found.model, ReadingProgress(ATTACK, 0, (ATTACK,)), found.now, HOUR_MS)
     screen = Console(file=io.StringIO(), width=80, height=24, force_terminal=True, highlight=False)
     steps = [told.fields for told in found.done(ATTACK, agent=ATTACK, tool=ATTACK) if told.fields]
-    about = page(ATTACK, row, steps, found.now, explain=explained, can_pause=True)
+    about = page(ATTACK, row, steps, found.now, explain=explained, stop="eddy session pause")
     lines = [*list_lines(attack, TopView(), 80, 24), *about]
     texts = [text.plain for line in lines for text in wrapped(line, screen)]
     assert all(text.isprintable() for text in texts)
@@ -164,7 +164,7 @@ def test_a_page_says_why_what_to_do_and_the_newest_steps() -> None:
     found, name = board(), "ticket-48213-refund"
     later = found.now + 1_000
     steps = [told.fields for told in Board().done(name, agent="support-17", tool="search") if told.fields]
-    lines = page(name, row_of(found.model, name, later), steps[:1], later, explain=explained, can_pause=True)
+    lines = page(name, row_of(found.model, name, later), steps[:1], later, explain=explained, stop="eddy session pause")
     text = "\n".join(line.text.rstrip() for line in lines)
     lines_of_text = text.splitlines()
     assert lines_of_text[:2] == [f"{name}  LOOP for 28s", "agent     support-17 · coder"]
@@ -177,12 +177,12 @@ def test_a_page_says_why_what_to_do_and_the_newest_steps() -> None:
 
 def test_steps_that_were_not_read_are_counted() -> None:
     steps = [{"eddy": {"step": number}} for number in (1, 2, 9, None, 10)]
-    text = [line.text for line in page("s", None, steps, 0, explain=explained, can_pause=True)]
+    text = [line.text for line in page("s", None, steps, 0, explain=explained, stop="eddy session pause")]
     assert [line.strip() for line in text if "not read" in line] == ["… 6 that were not read"]
 
 
 def test_a_page_of_files_offers_no_pause_and_one_of_a_forgotten_session_says_so() -> None:
-    text = "\n".join(line.text for line in page("s", None, [{}], 0, explain=explained, can_pause=False))
+    text = "\n".join(line.text for line in page("s", None, [{}], 0, explain=explained, stop=None))
     assert text.startswith("s  nothing is known against it any more")
     assert "pause" not in text
     assert "a step that this version of Eddy cannot show" in text
@@ -192,7 +192,7 @@ def test_a_page_is_scrolled_to_its_last_line_and_no_further() -> None:
     screen = Console(file=io.StringIO(), width=80, height=24)
     texts = [
         text
-        for line in page("s", None, [{}] * 10, 0, explain=explained, can_pause=False)
+        for line in page("s", None, [{}] * 10, 0, explain=explained, stop=None)
         for text in wrapped(line, screen)
     ]
     lines = screenful(texts, 99, 80, 6)

@@ -68,11 +68,11 @@ def test_the_number_of_its_shell_is_no_part_of_a_result() -> None:
         for n in (0, 1)
         for each in (
             asks(f"m{n}", f"c{n}"),
-            done(f"c{n}", result={"content": f"cat: no such file\n<shellId: {n} completed with exit code 1>"}),
+            done(f"c{n}", result={"content": f"no such file\n<shellId: {n} completed with exit code 1>"}),
         )
     ]
     found = logs(FORMAT, START, *given)
-    assert [each["action"]["error"] for each in found] == ["cat: no such file"] * 2
+    assert [each["action"]["error"] for each in found] == ["no such file"] * 2
 
 
 def test_a_result_that_was_not_captured_is_none_and_an_empty_one_is_empty() -> None:
