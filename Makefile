@@ -4,13 +4,14 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks console demo test test-home test-debian test-pythons test-kafka test-hostile test-faults test-sources test-gateway test-guard test-registry test-browser test-notify test-compose test-kubernetes test-native test-release wheel-native man dist docs image collector lint lint-js lint-asyncapi bench bench-small dashboards fuzz fuzz-native pins vendor clean
+.PHONY: help setup hooks console demo test test-home test-debian test-pythons test-kafka test-hostile test-faults test-sources test-gateway test-guard test-programs test-registry test-browser test-notify test-compose test-kubernetes test-native test-release wheel-native man dist docs image collector lint lint-js lint-asyncapi bench bench-small dashboards fuzz fuzz-native pins vendor clean
 
 VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := .cache/sources
 GUARD := .cache/guard
 GATEWAY := .cache/gateway
+PROGRAMS := .cache/programs
 CARGO := cargo --quiet
 NATIVE := $(wildcard native/*.pyi native/src/*.rs native/src/*/*.rs)
 PIP_INSTALL = $(BIN)/python -m pip --disable-pip-version-check install --quiet
@@ -65,6 +66,9 @@ test-sources: setup $(SOURCES)/.installed ## find loops of agents that are built
 
 test-guard: setup $(GUARD)/.installed ## pause, abort and advise agents that are built with real SDKs, on stubs of models
 	PYTHONDONTWRITEBYTECODE= $(GUARD)/bin/python -m pytest -m guard tests/guard $(ARGS)
+
+test-programs: setup $(PROGRAMS)/.installed ## tell and stop real coding agents by their hooks, on a stub of their models (needs npm)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -m programs tests/programs $(ARGS)
 
 test-gateway: setup $(GATEWAY)/.installed ## refuse calls of looping sessions at a real LiteLLM proxy, on a stub of a model
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -m gateway tests/gateway $(ARGS)
@@ -212,6 +216,14 @@ $(GATEWAY)/.installed: constraints/gateway.txt client/pyproject.toml | $(BIN)/py
 	$(BIN)/python -m venv --clear $(GATEWAY)
 	$(GATEWAY)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps -r constraints/gateway.txt
 	$(GATEWAY)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps $(AS_PATH) -e client
+	@touch $@
+
+# Their own steps after an installation are left out: what they need is in the packages.
+$(PROGRAMS)/.installed: $(wildcard constraints/programs/*.json)
+	@echo "Installing coding agents into $(PROGRAMS). 1 GB: this takes minutes."
+	mkdir -p $(PROGRAMS)
+	cp constraints/programs/*.json $(PROGRAMS)/
+	cd $(PROGRAMS) && npm install --ignore-scripts --no-audit --no-fund --no-package-lock --loglevel=error
 	@touch $@
 
 # Without Eddy, as agents run. The file names every package, so that pip has nothing to decide.

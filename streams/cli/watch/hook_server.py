@@ -30,7 +30,7 @@ class HookServer:
 
     Args:
         path: Where the socket is.
-        answer: What answers.
+        answer: Returns the answer to a request.
     """
 
     def __init__(self, path: Path, answer: Answer) -> None:
