@@ -24,8 +24,7 @@ SMALL_BESIDE_THEIR_ONLY_IMPORTER = {
 }
 
 #: Importers that list modules of one kind: what only they import is an extension, whatever its size.
-REGISTRIES = {
-    "streams.formats.agent_hooks.registry","streams.formats.registry"}
+REGISTRIES = {"streams.formats.agent_hooks.registry", "streams.formats.registry"}
 
 # A name of this kind says that nobody knew what belongs in the module.
 NAMELESS = re.compile(r"(^|_)(utils?|helpers?|managers?|common|misc|base|stuff)(_|$)")

@@ -1,4 +1,4 @@
-"""Coding agents as people install them, with the hooks that Eddy writes, beside `eddy watch`, without Kafka."""
+"""Coding agents as people install them, with the hooks that Eddy writes, beside `eddy watch`: no Kafka."""
 
 from __future__ import annotations
 
@@ -29,8 +29,6 @@ LADDER = {
         }
     ],
 }
-
-
 
 
 @pytest.fixture
@@ -115,5 +113,7 @@ def test_while_no_watch_runs_it_works_as_it_did_before(machine: Machine, model: 
     assert not model.was_told
     machine.eddy("guard", "uninstall", name_of(machine), "--yes")
     assert "guard hook" not in "".join(
-        file.read_text() for file in machine.home.rglob("*.js*") if "eddy" in file.name or "hooks" in file.name
+        file.read_text()
+        for file in machine.home.rglob("*.js*")
+        if "eddy" in file.name or "hooks" in file.name
     )

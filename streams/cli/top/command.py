@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -152,8 +152,18 @@ async def _logs(
         _now,
         within_ms,
     )
-    named = " ".join(map(shlex.quote, (*(paths or _folders()), *given_options())))
-    await show(source, lambda session: f"`eddy explain {session} {named}`")
+    await show(source, explain_in_logs(paths, given_options()))
+
+
+def explain_in_logs(paths: Sequence[str], options: Iterable[str]) -> Explain:
+    """Return what tells how a session of some logs is explained.
+
+    Args:
+        paths: Paths that were given; without any, those of known agents.
+        options: Options that were given, and that `eddy explain` needs too.
+    """
+    named = " ".join(map(shlex.quote, (*(paths or _folders()), *options)))
+    return lambda session: f"`eddy explain {session} {named}`"
 
 
 def absolute(path: str) -> str:

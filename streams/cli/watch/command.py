@@ -74,7 +74,7 @@ def watch(
       eddy watch
       eddy watch --policy policy.json --plain >> watch.log
     """  # noqa: D301
-    from streams.cli.top.command import absolute  # noqa: PLC0415 - Rich and the read model take their time
+    from streams.cli.top.command import absolute, explain_in_logs  # noqa: PLC0415 - Rich and the read model take their time
     from streams.cli.watch.watch_source import NOTES_ALONE, WatchSource  # noqa: PLC0415
     from streams.formats.agent_hooks.asking import path  # noqa: PLC0415
     from streams.formats.format_detection import FormatDetection  # noqa: PLC0415
@@ -103,8 +103,8 @@ def watch(
     from streams.cli.text.full_screen import FullScreen  # noqa: PLC0415
     from streams.cli.top.live import LiveTop  # noqa: PLC0415
 
-    explain = "`eddy explain {} ` with the log of the session"
-    asyncio.run(LiveTop(source, FullScreen(screen), _now, within_ms, explain.format).run())
+    explain = explain_in_logs(paths, ())
+    asyncio.run(LiveTop(source, FullScreen(screen), _now, within_ms, explain).run())
 
 
 async def _until_told(source: TopSource) -> None:

@@ -20,6 +20,7 @@ GUARD_ID: Final = "eddy-watch"
 MOST_SESSIONS: Final = 2_000
 """Sessions that are held: those whose hooks have run last. Another one begins again by what stands."""
 
+_MOST_GIVEN: Final = 10_000
 _LONGEST_WAIT_S: Final = 1.0
 
 
@@ -48,7 +49,8 @@ class LocalGuard:
     def __init__(self, acknowledge: Callable[[dict[str, Any]], None], clock: Callable[[], int]) -> None:
         self._acknowledge, self._clock = acknowledge, clock
         self._commands: dict[str, Command] = {}
-        self._given: dict[str, set[str]] = {}
+        #: Notes that were handed over, by session and command.
+        self._given: dict[tuple[str, str], None] = {}
         self._sessions: dict[str, HookedSession] = {}
 
     def command(self, fields: Mapping[str, Any], offset: int) -> None:
@@ -79,7 +81,9 @@ class LocalGuard:
         """
         match fields:
             case {"status": Status.APPLIED, "command_id": str(command_id), "session_id": str(session_id)}:
-                self._given.setdefault(session_id, set()).add(command_id)
+                self._given[session_id, command_id] = None
+                if len(self._given) > _MOST_GIVEN:
+                    del self._given[next(iter(self._given))]
 
     def session(self, session_id: str, agent_id: str, integration: str) -> HookedSession:
         """Return a session, a new one if its hook runs for the first time."""
@@ -88,9 +92,9 @@ class LocalGuard:
         if found is None:
             found = HookedSession(session_id, agent_id, integration)
             concerned = [each for each in self._commands.values() if each.concerns(session_id, agent_id)]
-            for command_id in self._given.get(session_id, ()):
-                found.control.given(command_id)
             for command in standing(concerned, now):
+                if (session_id, command.command_id) in self._given:
+                    found.control.given(command.command_id)
                 found.control.take(command, now)
             if len(self._sessions) >= MOST_SESSIONS:
                 del self._sessions[next(iter(self._sessions))]

@@ -49,9 +49,10 @@ NOTES_ALONE: Final[Mapping[str, Any]] = {
             "name": "tell-it",
             "when": {"level": "LOOP"},
             "do": {"action": "inject_message", "quote_tools": True},
-            "limits": {"max_share_of_live": 1.0},
+            "limits": {"per_10_min": 60, "max_share_of_live": 1.0},
         }
     ],
+    "limits": {"per_hour_per_agent": 60},
 }
 """What is done unless a policy says otherwise: an agent that loops is told so, once for each loop."""
 
@@ -155,13 +156,11 @@ class WatchSource:
                 self._journal.close()
 
     def _publish(self) -> None:
-        """Put the policy in force, unless it is the one that the last watch had: then its limits count on."""
+        """Put the policy in force: a limit that was reached before holds nothing back any more."""
         before = in_force(policy_versions(self.model.ledger.versions.values()))
         after, problems = read(self._policy, before.version + 1)
         if problems:
             raise ConfigurationError(f"The policy is not what it should be. {' '.join(problems)}")
-        if before.version and document(before) == document(after):
-            return
         body, _ = next_document(before, document(after), before.version + 1, {"by": user()})
         assert self._journal is not None
         self._journal.add(Topic.INTERVENTION_POLICY, b"", body, self._clock())

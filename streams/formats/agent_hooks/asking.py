@@ -23,6 +23,7 @@ MARGIN_S = 10.0
 """So long before the timeout of a hook it answers: the tool may run if a hook times out."""
 
 _TEXT_LENGTHS = (16_000, 4_000, 1_000, 200)
+_MOST_FIELDS = 40
 _CONNECT_S = 0.5
 _ANSWER_S = 5.0
 _REFUSED = 2
@@ -106,8 +107,9 @@ def _line(request: dict[str, object]) -> bytes:
     if len(line) > LONGEST_REQUEST:  # many short texts
         event = request["event"]
         assert isinstance(event, dict)
-        short = {name: each for name, each in event.items() if isinstance(each, str | int | float)}
-        line = json.dumps(cut({**request, "event": short}, _TEXT_LENGTHS[-1])).encode() + b"\n"
+        short = [(name, each) for name, each in event.items() if isinstance(each, str | int | float)]
+        few = dict(short[:_MOST_FIELDS])
+        line = json.dumps(cut({**request, "event": few}, _TEXT_LENGTHS[-1])).encode() + b"\n"
     return line
 
 

@@ -164,7 +164,9 @@ def test_a_page_says_why_what_to_do_and_the_newest_steps() -> None:
     found, name = board(), "ticket-48213-refund"
     later = found.now + 1_000
     steps = [told.fields for told in Board().done(name, agent="support-17", tool="search") if told.fields]
-    lines = page(name, row_of(found.model, name, later), steps[:1], later, explain=explained, stop="eddy session pause")
+    lines = page(
+        name, row_of(found.model, name, later), steps[:1], later, explain=explained, stop="eddy session pause"
+    )
     text = "\n".join(line.text.rstrip() for line in lines)
     lines_of_text = text.splitlines()
     assert lines_of_text[:2] == [f"{name}  LOOP for 28s", "agent     support-17 · coder"]
