@@ -219,10 +219,10 @@ $(GATEWAY)/.installed: constraints/gateway.txt client/pyproject.toml | $(BIN)/py
 	@touch $@
 
 # Their own steps after an installation are left out: what they need is in the packages.
-$(PROGRAMS)/.installed: $(wildcard constraints/programs/*.json)
+$(PROGRAMS)/.installed: constraints/programs.json
 	@echo "Installing coding agents into $(PROGRAMS). 1 GB: this takes minutes."
 	mkdir -p $(PROGRAMS)
-	cp constraints/programs/*.json $(PROGRAMS)/
+	cp constraints/programs.json $(PROGRAMS)/package.json
 	cd $(PROGRAMS) && npm install --ignore-scripts --no-audit --no-fund --no-package-lock --loglevel=error
 	@touch $@
 

@@ -32,6 +32,7 @@ from tests.pages import (
     README,
     ROOT,
     SECURITY,
+    WATCH,
     Page,
 )
 from topics.catalogue import Catalogue
@@ -116,6 +117,7 @@ FOLLOWED = {
     "fault harness": FAULT_HARNESS,
     "security": SECURITY,
     "control": CONTROL,
+    "watch": WATCH,
 }
 #: Written like a path in one of them, and none; or only there once a target was made.
 NO_PATHS = {

@@ -35,7 +35,7 @@ def test_a_purpose_starts_from_the_one_it_adds_to() -> None:
         for purpose in pins.ADDS_TO
     }
     assert refers == {purpose: [before] if before else [] for purpose, before in pins.ADDS_TO.items()}
-    assert {path.stem for path in pins.FOLDER.iterdir()} == set(pins.ADDS_TO)
+    assert {path.stem for path in pins.FOLDER.glob("*.txt")} == set(pins.ADDS_TO)
     assert set(pins.PROJECT["optional-dependencies"]) == set(pins.ADDS_TO) - {"run"}
 
 
