@@ -37,9 +37,12 @@ def bridge_rights(topics: Iterable[TopicSpec]) -> list[str]:
 def control_rights(topics: Iterable[TopicSpec]) -> list[str]:
     """Return the table of the rights of a console, of `eddy session` and of a guard, as lines of Markdown."""
     named = tuple(topics)
-    commands, acks, actions, policy = (f"`{each.name}`" for each in named if each.role is Role.CONTROL)
+    commands, acks, actions, policy, labels = (
+        f"`{each.name}`" for each in named if each.role is Role.CONTROL
+    )
     settings = _names(named, Role.SETTINGS)
-    read = _names(named, *(role for role in Role if role not in {Role.BRIDGE, Role.NOTIFY, Role.INTERNAL}))
+    unread = [each for each in named if f"`{each.name}`" != labels]
+    read = _names(unread, *(role for role in Role if role not in {Role.BRIDGE, Role.NOTIFY, Role.INTERNAL}))
     source = _names(named, Role.INPUT)
     redriven = _names(named, Role.TOOL)
     group = "`EDDY_TOPIC_PREFIX` + `EDDY_APPLICATION_ID`"
@@ -48,11 +51,15 @@ def control_rights(topics: Iterable[TopicSpec]) -> list[str]:
         "|---|---|---|---|",
         f"| a console of viewers | topic | {read} | Read |",
         f"| a console of viewers | group | {group} | Describe |",
-        f"| a console of operators, besides | topic | {commands}, {actions}, {policy}, {settings} | Write |",
+        "| a console of operators, besides | topic "
+        f"| {commands}, {actions}, {policy}, {labels}, {settings} | Write |",
         f"| a console that redrives, besides | topic | {source}, {redriven} | Write |",
         f"| a console for guards that use HTTP, besides | topic | {acks} | Write |",
         f"| eddy session | topic | {commands}, {actions} | Write |",
         f"| eddy session | topic | {commands}, {acks} | Read |",
+        f"| eddy label | topic | {actions}, {labels} | Write |",
+        "| eddy label | topic | `session-alerts` | Read |",
+        f"| eddy evaluate --labels | topic | {labels} | Read |",
         f"| a guard that uses Kafka | topic | {commands}, {acks} | Read |",
         f"| a guard that uses Kafka | topic | {acks} | Write |",
     ]

@@ -28,6 +28,7 @@ from streams.cli.version import show
         "guard": "Let `eddy watch` tell and stop the coding agents of this machine, by their own hooks.",
         "hook": "Keep what Claude Code gives its hooks, for `eddy ingest` and `eddy detect`.",
         "ingest": "Carry what agents write to files on to Kafka, to a file, or to the screen.",
+        "label": "Say of the newest alert of a session whether it was right.",
         "notify": "Tell people and programs what loops, until it is stopped.",
         "session": "Pause, resume or abort agents, and see whether they obeyed.",
         "settings": "List the settings of each process: meaning, default, who reads it, and the value.",

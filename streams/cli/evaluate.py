@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import fnmatch
+import glob
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -10,11 +14,16 @@ import click
 from streams.cli.input_options import settings_option
 from streams.cli.settings_choice import CHOICE, choose
 from streams.cli.settings_file import settings_in_force
-from streams.cli.text.evaluation_table import difference_lines, part_lines
+from streams.cli.text.evaluation_table import difference_lines, label_lines, part_lines
 from streams.cli.text.progress import watched
 from streams.cli.text.screen import echo, echo_json, echo_lines
+from streams.cli.variables import brokers_option
+from streams.control.label import labels_in, precision, to_exempt
 from streams.core.detectors.settings import DetectionSettings
+from streams.core.domain.text.figures import count
 from streams.core.domain.text.printable import printable
+from streams.core.domain.tool_class import PolicyMode, ToolPolicy
+from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
 from streams.core.evaluation.alarms import DETECTORS
 from streams.core.evaluation.difference import ScoreDifference, differences
@@ -24,6 +33,7 @@ from streams.core.evaluation.evaluation import SourceRows
 from streams.core.evaluation.evaluation import evaluate as compare
 from streams.core.evaluation.sessions import Gathered, gather
 from streams.core.offline import judge
+from streams.core.settings_document import to_document
 from streams.formats.labelled import Labelled, read
 
 _DETECTORS = "\n".join(f"  {name:15}  {detector.asks}" for name, detector in DETECTORS.items())
@@ -34,7 +44,6 @@ _DETECTORS = "\n".join(f"  {name:15}  {detector.asks}" for name, detector in DET
     "labelled",
     metavar="LABELLED...",
     nargs=-1,
-    required=True,
     type=click.Path(exists=True, readable=True),
 )
 @click.option(
@@ -66,6 +75,19 @@ _DETECTORS = "\n".join(f"  {name:15}  {detector.asks}" for name, detector in DET
     metavar="SETTINGS",
     help=f"Show what changes from this document to --settings, pair by pair: {CHOICE}",
 )
+@click.option(
+    "--labels",
+    "of_people",
+    is_flag=True,
+    help="Say from session-labels how often the alerts of your job were right.",
+)
+@click.option(
+    "--propose",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    metavar="FILE",
+    help="With --labels: write settings that exempt tools whose alerts were only ever wrong.",
+)
+@brokers_option
 @click.option("--rules", "with_rules", is_flag=True, help="Show each rule by itself.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document instead of tables.")
 def evaluate(
@@ -76,6 +98,9 @@ def evaluate(
     least: int,
     settings_path: Path | None,
     against: str | None,
+    of_people: bool,
+    propose: Path | None,
+    bootstrap_servers: str | None,
     with_rules: bool,
     as_json: bool,
 ) -> None:
@@ -103,6 +128,10 @@ def evaluate(
     the last tables show figures under --settings less those under the other document, for the same sessions.
     The same files give the same bytes.
 
+    With --labels it reads what people said with `eddy label` or in the console instead of files: which share
+    of the labelled alerts was right, by rule, agent and tool. --propose writes a document for `eddy
+    backtest --settings`, which shows what it would change.
+
     \b
     Examples:
       eddy evaluate records.jsonl labels.jsonl
@@ -110,7 +139,15 @@ def evaluate(
       eddy evaluate trajectories/ --detector verdict-warning --rules \\
           --settings strict.json
       eddy evaluate trajectories/ --against strict.json
+      eddy evaluate --labels --propose proposal.json
     """  # noqa: D301
+    if of_people == bool(labelled):
+        raise click.UsageError("Give files that are LABELLED, or --labels for what people said.")
+    if propose is not None and not of_people:
+        raise click.UsageError("--propose goes with --labels.")
+    if of_people:
+        _evaluate_labels(bootstrap_servers, propose, as_json=as_json)
+        return
     found = read(labelled)
     chosen = None if against is None else choose([("--against", against)], None)[0]
     gathered = _gathered(found, settings_in_force(settings_path))
@@ -138,6 +175,39 @@ def evaluate(
         echo_lines(part_lines(part, with_rules=with_rules))
     if chosen is not None:
         echo_lines(difference_lines(changes, printable(Path(chosen.name).name, 80)))
+
+
+def _evaluate_labels(bootstrap_servers: str | None, propose: Path | None, *, as_json: bool) -> None:
+    """Say how often alerts were right by what people said, and what to exempt.
+
+    Raises:
+        ConfigurationError: nobody has labelled anything, or the proposal cannot be written.
+    """
+    from streams.operate.explain.settings_topic import in_force  # noqa: PLC0415 - the client takes a second
+    from streams.operate.explain.settings_topic import read as stored  # noqa: PLC0415
+
+    said, documents = asyncio.run(stored(bootstrap_servers, Topic.SESSION_LABELS, Topic.DETECTOR_CONFIG))
+    found = labels_in(each.value for each in said)
+    if found.unreadable:
+        echo(f"warning: {count(found.unreadable, 'label')} cannot be read and are left out", err=True)
+    if not found.labels:
+        raise ConfigurationError(
+            "Nobody has labelled an alert yet. The console has buttons for it, and so has `eddy label`"
+        )
+    rows, exempt = precision(found.labels), to_exempt(found.labels)
+    if as_json:
+        shares = [{**row._asdict(), "share": row.share, "interval": row.interval} for row in rows]
+        echo_json({"precision": shares, "exempt": list(exempt)}, indented=True)
+    else:
+        echo_lines(label_lines(rows, exempt))
+    if propose is not None:
+        settings = in_force(documents)
+        named = {policy.glob for policy in settings.tool_policies}
+        names = map(glob.escape, exempt)
+        policies = [ToolPolicy(name, PolicyMode.exempt) for name in names if name not in named]
+        after = replace(settings, tool_policies=(*policies, *settings.tool_policies))
+        propose.write_text(json.dumps(to_document(after), indent=2) + "\n", encoding="utf-8")
+        echo(f"{propose}: {count(len(policies), 'tool')} more exempt than in force", err=True)
 
 
 def _gathered(found: Labelled, settings: DetectionSettings) -> Gathered:

@@ -14,11 +14,11 @@ from aiohttp import web
 
 from streams.console.auth import Identity
 from streams.console.auth.exchange import own_path
-from streams.console.command_form import Form, Who, form_of
+from streams.console.command_form import Form, LabelFacts, Who, form_of
 from streams.console.console import Console, wants_json
 from streams.console.read_model.control import Hold
 from streams.console.read_model.model import ReadModel
-from streams.console.read_model.triage import EpisodeSeen
+from streams.console.read_model.triage import EpisodeSeen, subject_of
 from streams.control.audit import uuid7
 from streams.control.command import Issuer, IssuerKind
 from streams.control.publisher import CommandPublisher, Place
@@ -31,6 +31,9 @@ class SessionQueries(Protocol):
 
     def seen(self, subject: str) -> EpisodeSeen:
         """Return how an episode is now; one that is not known as if nothing had happened."""
+
+    def facts(self, subject: str) -> LabelFacts:
+        """Return what is known of an episode, or of session/ and a session."""
 
     def live(self, agent_id: str | None) -> int:
         """Return how many sessions of an agent are live, or of all for None."""
@@ -54,6 +57,16 @@ class ModelKnown:
     def seen(self, subject: str) -> EpisodeSeen:
         """Return how an episode is now."""
         return EpisodeSeen.of(self.model.episode(subject))
+
+    def facts(self, subject: str) -> LabelFacts:
+        """Return what is known of an episode, or of session/ and a session."""
+        episode = self.model.episode(subject)
+        session_id = subject.removeprefix(subject_of("")) if episode is None else episode.session_id
+        if episode is None:
+            case = self.model.cases.get(session_id)
+            return LabelFacts(session_id, None if case is None else case.session.agent_id)
+        tools = dict.fromkeys(each for each in orjson.loads(episode.tools) if each)
+        return LabelFacts(session_id, episode.agent_id, episode.rule, episode.level, tuple(tools))
 
     def live(self, agent_id: str | None) -> int:
         """Return how many sessions are live."""

@@ -10,7 +10,7 @@ from aiohttp import web
 from eddy_client.protocol import Action
 
 from streams.console.action_context import ActionContext, done, form_sent
-from streams.console.command_form import commands_of, triage_of
+from streams.console.command_form import commands_of, labels_of, triage_of
 from streams.console.console import Console
 from streams.console.views import hold
 from streams.control.command import Command
@@ -48,7 +48,11 @@ def routes(console: Console, context: ActionContext) -> Sequence[web.RouteDef]:
         form, who = await form_sent(request), context.who(request, console.clock())
         records = triage_of(form, who, context.known.seen)
         do = orjson.loads(records[0].request or "{}")["do"]
+        labels = labels_of(records, do, context.known.facts)
+        if labels:  # the audit does not announce what cannot be done
+            await context.publisher.partition(Topic.SESSION_LABELS, labels[0].key)
         places = await context.publisher.audit_all(records)
+        await context.publisher.label(labels)
         visible = await context.visible(Topic.CONSOLE_ACTIONS, places)
         content = {
             "id": records[-1].id,
@@ -68,7 +72,7 @@ def routes(console: Console, context: ActionContext) -> Sequence[web.RouteDef]:
 
 
 #: What taking back undoes.
-_UNDONE: Final = {"ack": "unack", "snooze": "unack"}
+_UNDONE: Final = {"ack": "unack", "snooze": "unack", "not_a_loop": "unack"}
 
 _DONE: Final = {
     "ack": "Acknowledged.",
@@ -76,6 +80,8 @@ _DONE: Final = {
     "snooze": "Snoozed.",
     "assign": "Assigned.",
     "note": "Noted.",
+    "loop": "Labelled: a loop.",
+    "not_a_loop": "Labelled: not a loop. It needs nobody any more.",
 }
 
 

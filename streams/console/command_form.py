@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import orjson
 from eddy_client.protocol import LONGEST_MS, MINUTE_MS, Action, OnTimeout, Scope
@@ -13,6 +13,7 @@ from eddy_client.protocol import LONGEST_MS, MINUTE_MS, Action, OnTimeout, Scope
 from streams.console.read_model.triage import EpisodeSeen, request_of
 from streams.control.audit import AuditKind, AuditRecord, Result
 from streams.control.command import Cause, Command, Issuer, MalformedError
+from streams.control.label import Label, LabelWord
 from streams.control.rules import checked
 from streams.core.domain.text.printable import printable
 from streams.core.errors import ConfigurationError
@@ -32,11 +33,22 @@ _DEFAULT_MS: Final = 30 * MINUTE_MS
 _SNOOZE_MS: Final = 60 * MINUTE_MS
 _LONGEST_TEXT: Final = 1_000
 _LONGEST_NAME: Final = 200
-_TRIAGE: Final = ("ack", "unack", "snooze", "assign", "note")
+_TRIAGE: Final = ("ack", "unack", "snooze", "assign", "note", *LabelWord)
 _RECOVERED: Final = "recovered"
 _NO_ONE: Final = "-"
 _SPAN: Final = re.compile(r"([0-9]{1,6})([mhd])")
 _UNITS_MS: Final = {"m": MINUTE_MS, "h": 60 * MINUTE_MS, "d": 1_440 * MINUTE_MS}
+
+
+class LabelFacts(NamedTuple):
+    """What is known of an alert that a person labels."""
+
+    session_id: str
+    agent_id: str | None = None
+    rule: str | None = None
+    level: str | None = None
+    tools: tuple[str, ...] = ()
+
 
 Form = Mapping[str, Sequence[str]]
 """The fields of a form, each with its values."""
@@ -141,7 +153,7 @@ def triage_of(form: Form, who: Who, seen: Callable[[str], EpisodeSeen]) -> list[
     episodes = [*dict.fromkeys(each for each in form.get("episode_ids", ()) if each)]
     _some(len(episodes), "episode_ids", "episodes")
     do = one(form, "do")
-    if do not in _TRIAGE:
+    if do is None or do not in _TRIAGE:
         raise ConfigurationError(f"Choose one of {', '.join(_TRIAGE)} in the field do.")
     more = _details(form, do, who)
     return [
@@ -158,6 +170,30 @@ def triage_of(form: Form, who: Who, seen: Callable[[str], EpisodeSeen]) -> list[
             result=Result.ACCEPTED,
         )
         for episode in episodes
+    ]
+
+
+def labels_of(records: Sequence[AuditRecord], do: str, about: Callable[[str], LabelFacts]) -> list[Label]:
+    """Return what triage says of alerts; nothing if it says neither that one is a loop nor that it is none.
+
+    Args:
+        records: The audit records of the action.
+        do: What the action does.
+        about: Returns what is known of an episode, or of session/ and a session.
+    """
+    if do not in tuple(LabelWord):
+        return []
+    return [
+        Label(
+            subject=each.target or "",
+            label=do,
+            at=each.at,
+            who=each.who,
+            via=each.via,
+            why=each.why,
+            **about(each.target or "")._asdict(),
+        )
+        for each in records
     ]
 
 

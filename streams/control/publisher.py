@@ -12,6 +12,7 @@ from eddy_client.protocol import signed
 from schemas.codec import Codec, Encoder
 from streams.control.audit import AuditKind, AuditRecord, Result
 from streams.control.command import Command
+from streams.control.label import Label
 from streams.control.outcome import Ack
 from streams.control.rules import checked
 from streams.core.domain.record import Outgoing
@@ -102,6 +103,16 @@ class CommandPublisher:
         topic = Topic.CONSOLE_ACTIONS
         outgoing = [self._outgoing(topic, each.key, each.fields(), each.at, None) for each in records]
         return await self._publish(topic, outgoing)
+
+    async def label(self, labels: Iterable[Label]) -> list[Place]:
+        """Publish what people say of alerts.
+
+        Raises:
+            ConfigurationError: the topic is missing.
+            InfrastructureError: the brokers do not take them now.
+        """
+        records = [Outgoing(each.key, orjson.dumps(each.fields()), each.at) for each in labels]
+        return await self._publish(Topic.SESSION_LABELS, records) if records else []
 
     async def partition(self, topic: Topic, key: bytes) -> int:
         """Return the partition of a key on a topic of the control loop.

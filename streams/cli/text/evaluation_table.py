@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from streams.cli.text.line import TextTable
+from streams.control.label import FEWEST_FOR_A_PROPOSAL, Precision
 from streams.core.domain.text.figures import count
+from streams.core.domain.text.printable import escaped
 from streams.core.evaluation.difference import ScoreDifference, StuckChange
 from streams.core.evaluation.estimate import Estimate
 from streams.core.evaluation.evaluation import AlarmRate, DetectorRow, SourceRows
@@ -43,6 +45,27 @@ def estimate_text(estimate: Estimate, form: str = ".2f", times: int = 1) -> str:
         return text
     low, high = (f"{times * end:{form}}" for end in estimate.interval)
     return f"{text} ({low} to {high})"
+
+
+def label_lines(rows: Sequence[Precision], exempt: Sequence[str]) -> Iterator[TextTable | str]:
+    """Yield the table of how many labelled alerts were right, and what follows.
+
+    Args:
+        rows: By what they have in common.
+        exempt: Tools whose alerts were only ever wrong, often enough.
+    """
+    cells = [
+        (row.by, row.name, str(row.labelled), estimate_text(Estimate(row.share, row.interval)))
+        for row in rows
+    ]
+    header = ("of", "which", "labelled", "right")
+    yield TextTable("Alerts that people have labelled", header, cells)
+    yield ""
+    if exempt:
+        tools = ", ".join(map(escaped, exempt))
+        yield f"Only ever wrong, {FEWEST_FOR_A_PROPOSAL} times or more: {tools}. See --propose, and `eddy backtest`."
+    else:
+        yield f"No tool was wrong {FEWEST_FOR_A_PROPOSAL} times and never right: there is nothing to propose."
 
 
 def counted(count: int, estimate: Estimate) -> str:

@@ -32,6 +32,7 @@ from streams.console.interventions.versions import in_force, policy_versions
 from streams.console.read_model.model import ReadModel
 from streams.console.read_model.place import Fields
 from streams.console.read_model.rows import VersionRow
+from streams.console.read_model.triage import NOT_A_LOOP
 from streams.control.audit import AuditRecord, Result
 from streams.control.command import Command
 from streams.control.publisher import CommandPublisher
@@ -208,6 +209,9 @@ class Deciding:
         case = self._model.cases.get(fields["session_id"])
         event = event_of(fields, None if case is None else case.session.task_type, record.timestamp)
         if event is None:
+            return
+        said = self._model.ledger.triage.get(event.episode_id)
+        if said is not None and said.state == NOT_A_LOOP:
             return
         claims = True
         while claims:

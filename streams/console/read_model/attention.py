@@ -22,6 +22,7 @@ from streams.console.read_model.rows import AckRow, CommandRow, EpisodeRow, Find
 from streams.console.read_model.session import SessionState
 from streams.console.read_model.triage import (
     ACKNOWLEDGED,
+    NOT_A_LOOP,
     OPEN,
     DecisionStanding,
     EpisodeSeen,
@@ -230,7 +231,7 @@ def _waits_for_somebody(
     began_again = session.agent_place > place(episode.partition, episode.seen_offset)
     if ending is not LoopEnding.IN_LOOP or episode.level != Level.LOOP or began_again:
         return False
-    return triage is None or triage.state != ACKNOWLEDGED
+    return triage is None or triage.state not in (ACKNOWLEDGED, NOT_A_LOOP)
 
 
 def _waits(session: SessionState) -> bool:

@@ -1,7 +1,7 @@
 """What operators decided about episodes, folded from the audit of their actions.
 
 An action names an episode, or `session/<id>` where a session needs an operator without one. Its request is
-a JSON object: ``do`` is ack, unack, snooze, assign or note; ``tokens``, ``level`` and ``place`` are those of
+a JSON object: ``do`` is ack, unack, snooze, assign, note, loop or not_a_loop; ``tokens``, ``level`` and ``place`` are those of
 the episode when the operator saw it, so that it can return when they get worse.
 """
 
@@ -19,8 +19,9 @@ from streams.core.domain.run import StoredRecord
 OPEN: Final = "open"
 ACKNOWLEDGED: Final = "acknowledged"
 SNOOZED: Final = "snoozed"
+NOT_A_LOOP: Final = "not a loop"
 
-_STATES: Final = {"ack": ACKNOWLEDGED, "unack": OPEN, "snooze": SNOOZED}
+_STATES: Final = {"ack": ACKNOWLEDGED, "unack": OPEN, "snooze": SNOOZED, "not_a_loop": NOT_A_LOOP}
 _MINUTE_MS: Final = 60_000
 _DAY_MINUTES: Final = 1_440
 
@@ -53,7 +54,7 @@ def request_of(do: str, seen: EpisodeSeen, **more: str | float | None) -> str:
     """Return the request of a triage action, as the audit keeps it.
 
     Args:
-        do: ack, unack, snooze, assign or note.
+        do: ack, unack, snooze, assign, note, loop or not_a_loop.
         seen: the episode as the operator saw it.
         more: ``until`` (ms), ``until_tokens``, ``assignee`` or ``note``.
 
@@ -110,7 +111,7 @@ def triage_of(fields: Fields, source: StoredRecord) -> TriageRow | None:
         note_place=NOWHERE,
     )
     match request.get("do"):
-        case "ack" | "unack" | "snooze" as do:
+        case "ack" | "unack" | "snooze" | "not_a_loop" as do:
             return row._replace(
                 state=_STATES[do],
                 by=fields["who"],
@@ -180,6 +181,9 @@ def standing(
     """
     if triage is None or triage.state == OPEN or triage.at is None:
         return DecisionStanding()
+    if triage.state == NOT_A_LOOP:
+        # Whatever the episode does: somebody has looked, and knows better.
+        return DecisionStanding(NOT_A_LOOP)
     said = f"{triage.state} by {triage.by or 'an operator'} at {_clock(triage.at)}"
     if continues_since is not None and continues_since > triage.at:
         return DecisionStanding(OPEN, f"{said}, goes on after pause")

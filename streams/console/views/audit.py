@@ -67,6 +67,8 @@ _WORDS: Final = {
     "snooze": "snoozed",
     "assign": "assigned",
     "note": "left a note on",
+    "loop": "called a loop",
+    "not_a_loop": "called no loop",
     "pause": "asked to pause",
     "resume": "asked to resume",
     "abort": "asked to end",

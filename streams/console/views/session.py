@@ -186,6 +186,7 @@ def _head(
         "control": control_bar(known, console.access.csrf(request)) if live else None,
         "guarded": bool((known or {}).get("control", {}).get("guards")),
         "episode": (known or {}).get("episode"),
+        "triage": (known or {}).get("triage"),
         "reason": facts.get("verdict", ""),
         "tabs": [
             {"name": name, "title": title, "count": counts.get(name, 0)}

@@ -33,6 +33,7 @@ class Topic(StrEnum):
     SESSION_COMMAND_ACKS = "session-command-acks"
     CONSOLE_ACTIONS = "console-actions"
     INTERVENTION_POLICY = "intervention-policy"
+    SESSION_LABELS = "session-labels"
     ALERT_DEAD_LETTERS = "alerts-dlq"
     NOTIFY_STATE = "notify-state"
     REPARTITION = "eddy-aggregates-repartition"
@@ -67,4 +68,5 @@ CONTROL = (
     Topic.SESSION_COMMAND_ACKS,
     Topic.CONSOLE_ACTIONS,
     Topic.INTERVENTION_POLICY,
+    Topic.SESSION_LABELS,
 )

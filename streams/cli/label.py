@@ -1,0 +1,132 @@
+"""`eddy label`: say of the newest alert of a session that it was right, or that it was not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Final
+
+import click
+
+from schemas.codec import Codec, UndecodableError
+from schemas.numbers import CONTROL_SUBJECTS
+from streams.cli.session import issuer, new_id, now_ms
+from streams.cli.settings_change import BOOTSTRAP
+from streams.cli.text.screen import echo
+from streams.console.read_model.place import place
+from streams.console.read_model.triage import EpisodeSeen, request_of
+from streams.control.audit import AuditKind, AuditRecord, Result
+from streams.control.label import Label, LabelWord
+from streams.control.publisher import CommandPublisher
+from streams.core.domain.event_kind import EventKind
+from streams.core.domain.text.printable import printable
+from streams.core.domain.topic import Topic
+from streams.core.errors import ConfigurationError
+from streams.kafka.client import Brokers, connect
+from streams.kafka.reading import partition_of
+from streams.observe.settings import CommandSettings, load
+from streams.worker.endpoints import connection, open_codec
+
+_WEEK_MS: Final = 7 * 86_400_000
+_LONGEST_WHY: Final = 1_000
+
+
+@click.command()
+@click.argument("session")
+@click.argument("word", metavar="loop|not-a-loop", type=click.Choice(["loop", "not-a-loop"]))
+@click.option("--why", default="", help="What the next person should know.")
+@BOOTSTRAP
+def label(*, session: str, word: str, why: str, bootstrap_servers: str | None) -> None:
+    """Say of the newest alert of a session whether it was right.
+
+    One that is not a loop needs nobody any more: it leaves the inbox, and no policy acts on it. The label
+    stands on session-labels. `eddy evaluate --labels` says from all of them how often the detectors were
+    right, and which tools to exempt.
+
+    \b
+    Exit codes: 0 it stands on the topics, 2 the session had no alert within a week,
+    3 the brokers do not answer.
+
+    \b
+    Examples:
+      eddy label s-17 not-a-loop --why "It waits for a build."
+      eddy label s-18 loop
+    """  # noqa: D301
+    asyncio.run(_label(session, LabelWord(word.replace("-", "_")), why[:_LONGEST_WHY], bootstrap_servers))
+
+
+async def _label(session_id: str, word: LabelWord, why: str, bootstrap_servers: str | None) -> None:
+    settings = load(CommandSettings, bootstrap_servers=bootstrap_servers)
+    async with connect(connection(settings)) as brokers:
+        codec = await open_codec(settings, CONTROL_SUBJECTS)
+        try:
+            alert, seen = await _newest_alert(brokers, codec, session_id)
+            publisher = CommandPublisher(brokers, codec, None)
+            by, now = issuer(), now_ms()
+            said = Label(
+                subject=alert["episode_id"],
+                session_id=session_id,
+                label=word,
+                at=now,
+                who=by.name,
+                via=by.via,
+                why=why or None,
+                agent_id=alert["agent_id"],
+                rule=alert["rule"],
+                level=alert["level"],
+                tools=tuple(dict.fromkeys(each for each in alert["tools"] if each)),
+            )
+            # The audit does not announce what cannot be done.
+            await publisher.partition(Topic.SESSION_LABELS, said.key)
+            record = AuditRecord(
+                id=new_id(now),
+                at=now,
+                who=by.name,
+                via=by.via,
+                kind=AuditKind.TRIAGE,
+                target=said.subject,
+                why=said.why,
+                request=request_of(word, seen),
+                result=Result.ACCEPTED,
+            )
+            await publisher.audit(record)
+            await publisher.label([said])
+        finally:
+            await codec.close()
+    about = f"{said.rule} about {', '.join(said.tools) or 'no tool'}"
+    echo(f"{printable(session_id, 200)}: {printable(about, 200)} is labelled {word.replace('_', ' ')}.")
+
+
+async def _newest_alert(
+    brokers: Brokers, codec: Codec, session_id: str
+) -> tuple[Mapping[str, Any], EpisodeSeen]:
+    """Return the newest alert of an episode of a session, and how the episode was then.
+
+    Raises:
+        ConfigurationError: there is none within a week, or no such topic.
+        InfrastructureError: the brokers do not answer.
+    """
+    topic, key = brokers.topic(Topic.SESSION_ALERTS), session_id.encode("utf-8", "replace")
+    counts = await brokers.partition_counts([topic])
+    if topic not in counts:
+        raise ConfigurationError(f"There is no topic {topic}. Create the topics with `eddy topics apply`.")
+    partition = partition_of(key, counts[topic])
+    begin = (await brokers.offsets_at(topic, now_ms() - _WEEK_MS))[partition]
+    decoder = codec.decoder(f"{Topic.SESSION_ALERTS}-value")
+    newest: tuple[Mapping[str, Any], EpisodeSeen] | None = None
+    async for stored in brokers.read_range(topic, partition, begin):
+        if stored.key != key:
+            continue
+        try:
+            await decoder.prepare([(stored.value, tuple(stored.headers))])
+            fields = decoder.decode(stored.value, tuple(stored.headers))
+        except UndecodableError:
+            continue
+        if fields.get("event_type") == EventKind.LOOP_EPISODE:
+            at = place(fields["partition"], fields["offset"])
+            newest = fields, EpisodeSeen(fields["tokens_since_onset"], fields["level"], at)
+    if newest is None:
+        raise ConfigurationError(
+            f"{printable(session_id, 200)} had no alert of a loop within a week, so there is nothing to label"
+        )
+    return newest
