@@ -29,6 +29,7 @@ from tests.pages import (
     DETECTION,
     FAULT_HARNESS,
     GETTING_STARTED,
+    INBOX,
     README,
     ROOT,
     SECURITY,
@@ -118,6 +119,7 @@ FOLLOWED = {
     "security": SECURITY,
     "control": CONTROL,
     "watch": WATCH,
+    "inbox": INBOX,
 }
 #: Written like a path in one of them, and none; or only there once a target was made.
 NO_PATHS = {

@@ -6,6 +6,7 @@ import asyncio
 import fnmatch
 import glob
 import json
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from streams.cli.text.evaluation_table import difference_lines, label_lines, par
 from streams.cli.text.progress import watched
 from streams.cli.text.screen import echo, echo_json, echo_lines
 from streams.cli.variables import brokers_option
-from streams.control.label import labels_in, precision, to_exempt
+from streams.control.label import labels_in
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.text.figures import count
 from streams.core.domain.text.printable import printable
@@ -35,6 +36,7 @@ from streams.core.evaluation.sessions import Gathered, gather
 from streams.core.offline import judge
 from streams.core.settings_document import to_document
 from streams.formats.labelled import Labelled, read
+from streams.operate.label_precision import precision, to_exempt
 
 _DETECTORS = "\n".join(f"  {name:15}  {detector.asks}" for name, detector in DETECTORS.items())
 
@@ -129,8 +131,8 @@ def evaluate(
     The same files give the same bytes.
 
     With --labels it reads what people said with `eddy label` or in the console instead of files: which share
-    of the labelled alerts was right, by rule, agent and tool. --propose writes a document for `eddy
-    backtest --settings`, which shows what it would change.
+    of the labelled alerts was right, by rule, agent and tool. --propose writes settings: `eddy backtest --a
+    live --b proposal.json --topic decision-logs` shows what they would change.
 
     \b
     Examples:
@@ -141,10 +143,7 @@ def evaluate(
       eddy evaluate trajectories/ --against strict.json
       eddy evaluate --labels --propose proposal.json
     """  # noqa: D301
-    if of_people == bool(labelled):
-        raise click.UsageError("Give files that are LABELLED, or --labels for what people said.")
-    if propose is not None and not of_people:
-        raise click.UsageError("--propose goes with --labels.")
+    _check(labelled, propose, of_people=of_people)
     if of_people:
         _evaluate_labels(bootstrap_servers, propose, as_json=as_json)
         return
@@ -157,8 +156,7 @@ def evaluate(
         raise ConfigurationError(
             "Nothing was scored: LABELLED holds no decision log and no event. Check the files."
         )
-    # In the order of the tables, each once.
-    names = [name for name in DETECTORS if name in detectors or not detectors]
+    names = _in_order(detectors)
 
     def is_loop_free(source: str) -> bool:
         return any(fnmatch.fnmatchcase(source, pattern) for pattern in loop_free)
@@ -175,6 +173,18 @@ def evaluate(
         echo_lines(part_lines(part, with_rules=with_rules))
     if chosen is not None:
         echo_lines(difference_lines(changes, printable(Path(chosen.name).name, 80)))
+
+
+def _check(labelled: Collection[str], propose: Path | None, *, of_people: bool) -> None:
+    if of_people == bool(labelled):
+        raise click.UsageError("Give files that are LABELLED, or --labels for what people said.")
+    if propose is not None and not of_people:
+        raise click.UsageError("--propose goes with --labels.")
+
+
+def _in_order(detectors: Collection[str]) -> list[str]:
+    """Return the names that were given in the order of the tables, each once; all if none was given."""
+    return [name for name in DETECTORS if name in detectors or not detectors]
 
 
 def _evaluate_labels(bootstrap_servers: str | None, propose: Path | None, *, as_json: bool) -> None:

@@ -23,11 +23,9 @@ from streams.core.domain.text.printable import printable
 from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
 from streams.kafka.client import Brokers, connect
-from streams.kafka.reading import partition_of
 from streams.observe.settings import CommandSettings, load
 from streams.worker.endpoints import connection, open_codec
 
-_WEEK_MS: Final = 7 * 86_400_000
 _LONGEST_WHY: Final = 1_000
 
 
@@ -44,7 +42,7 @@ def label(*, session: str, word: str, why: str, bootstrap_servers: str | None) -
     right, and which tools to exempt.
 
     \b
-    Exit codes: 0 it stands on the topics, 2 the session had no alert within a week,
+    Exit codes: 0 it is labelled, 2 no alert of it stands on session-alerts,
     3 the brokers do not answer.
 
     \b
@@ -103,18 +101,14 @@ async def _newest_alert(
     """Return the newest alert of an episode of a session, and how the episode was then.
 
     Raises:
-        ConfigurationError: there is none within a week, or no such topic.
+        ConfigurationError: there is none, or no such topic.
         InfrastructureError: the brokers do not answer.
     """
     topic, key = brokers.topic(Topic.SESSION_ALERTS), session_id.encode("utf-8", "replace")
-    counts = await brokers.partition_counts([topic])
-    if topic not in counts:
-        raise ConfigurationError(f"There is no topic {topic}. Create the topics with `eddy topics apply`.")
-    partition = partition_of(key, counts[topic])
-    begin = (await brokers.offsets_at(topic, now_ms() - _WEEK_MS))[partition]
     decoder = codec.decoder(f"{Topic.SESSION_ALERTS}-value")
     newest: tuple[Mapping[str, Any], EpisodeSeen] | None = None
-    async for stored in brokers.read_range(topic, partition, begin):
+    # All of it: a producer may have put the session into a partition of its own choice.
+    async for stored in brokers.read(topic):
         if stored.key != key:
             continue
         try:
@@ -127,6 +121,6 @@ async def _newest_alert(
             newest = fields, EpisodeSeen(fields["tokens_since_onset"], fields["level"], at)
     if newest is None:
         raise ConfigurationError(
-            f"{printable(session_id, 200)} had no alert of a loop within a week, so there is nothing to label"
+            f"No alert of a loop of {printable(session_id, 200)} stands on {topic}: there is nothing to label"
         )
     return newest

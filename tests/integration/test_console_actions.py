@@ -184,3 +184,17 @@ async def test_an_action_needs_the_token_of_the_page(deck: Deck) -> None:
     answer = await deck.operator.posts("/actions/commands", PAUSE)
     assert answer.status == 403
     assert await deck.commands() == []
+
+
+async def test_a_label_stands_in_the_audit_and_on_its_topic(deck: Deck, brokers: Brokers) -> None:
+    form = {"episode_ids": "session/s-17", "do": "not_a_loop", "note": "It waits for a build."}
+    answer = await deck.operator.posts("/actions/triage", form)
+    said = await answer.json()
+    assert answer.status == 200, said
+    assert said["undo"] == {"do": "unack", "episode_ids": ["session/s-17"]}
+    [record] = [each for each in await deck.audit() if each.kind == "triage"]
+    [stored] = [each async for each in brokers.read(Topic.SESSION_LABELS)]
+    label = json.loads(stored.value or b"")
+    assert (label["subject"], label["session_id"], label["label"]) == ("session/s-17", "s-17", "not_a_loop")
+    assert (label["who"], label["why"], label["at"]) == (record.who, "It waits for a build.", record.at)
+    assert stored.key == b"session/s-17"

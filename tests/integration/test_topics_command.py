@@ -138,6 +138,7 @@ def test_another_number_of_partitions_is_refused_topic_by_topic(operator: Operat
         "detector-config",
         "shadow-config",
         "intervention-policy",
+        "session-labels",
         *(name for name in NAMES if "otlp" in name or "bridge" in name),
     }
     assert refused == [name for name in NAMES if name not in free]

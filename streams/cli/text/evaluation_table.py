@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from streams.cli.text.line import TextTable
-from streams.control.label import FEWEST_FOR_A_PROPOSAL, Precision
 from streams.core.domain.text.figures import count
 from streams.core.domain.text.printable import escaped
 from streams.core.evaluation.difference import ScoreDifference, StuckChange
@@ -16,6 +15,7 @@ from streams.core.evaluation.first_alarm import Delay, RightToStop
 from streams.core.evaluation.scores import Scores
 from streams.core.evaluation.stuck import StuckScores
 from streams.core.evaluation.watch import CallKind
+from streams.operate.label_precision import FEWEST_FOR_A_PROPOSAL, Precision
 
 NOTHING: Final = "-"
 """The cell of a figure that there is nothing to compute from."""
@@ -63,7 +63,7 @@ def label_lines(rows: Sequence[Precision], exempt: Sequence[str]) -> Iterator[Te
     yield ""
     if exempt:
         tools = ", ".join(map(escaped, exempt))
-        yield f"Only ever wrong, {FEWEST_FOR_A_PROPOSAL} times or more: {tools}. See --propose, and `eddy backtest`."
+        yield f"Only ever wrong, {FEWEST_FOR_A_PROPOSAL} times or more: {tools}. --propose writes settings."
     else:
         yield f"No tool was wrong {FEWEST_FOR_A_PROPOSAL} times and never right: there is nothing to propose."
 

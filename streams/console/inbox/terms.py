@@ -101,6 +101,7 @@ _STATES: Final[Mapping[str, Term]] = {
     "unguarded": lambda about, _: about.control.guards == 0,
     "acknowledged": lambda about, _: about.standing.state == "acknowledged",
     "snoozed": lambda about, _: about.standing.state == "snoozed",
+    "wrong": lambda about, _: about.standing.state == "not a loop",
     "returned": lambda about, _: about.standing.returned is not None,
     "assigned": lambda about, _: about.triage is not None and about.triage.assignee is not None,
     "unassigned": lambda about, _: about.triage is None or about.triage.assignee is None,

@@ -1,8 +1,8 @@
 """What operators decided about episodes, folded from the audit of their actions.
 
 An action names an episode, or `session/<id>` where a session needs an operator without one. Its request is
-a JSON object: ``do`` is ack, unack, snooze, assign, note, loop or not_a_loop; ``tokens``, ``level`` and ``place`` are those of
-the episode when the operator saw it, so that it can return when they get worse.
+a JSON object: ``do`` is ack, unack, snooze, assign, note, loop or not_a_loop; ``tokens``, ``level`` and
+``place`` are those of the episode when the operator saw it, so that it can return when they get worse.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from eddy_client.protocol import MINUTE_MS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.console.command_form import Form, Who, commands_of, form_of, triage_of
+from streams.console.command_form import Form, LabelFacts, Who, commands_of, form_of, labels_of, triage_of
 from streams.console.read_model.triage import EpisodeSeen
 from streams.control.audit import AuditRecord
 from streams.control.command import Cause, Command, Issuer, IssuerKind
@@ -144,6 +144,18 @@ def test_whatever_a_client_sends_is_a_command_or_a_refusal(document: dict[str, o
 def test_a_body_that_is_no_object_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="no JSON object"):
         form_of(["pause"])
+
+
+def test_a_label_has_what_is_known_of_the_alert_and_other_triage_is_none() -> None:
+    records = decided({"episode_ids": ["e1"], "do": ["not_a_loop"], "note": ["It waits."]})
+
+    def about(subject: str) -> LabelFacts:
+        return LabelFacts(f"of {subject}", "coder", "R1", "LOOP", ("Bash",))
+
+    [label] = labels_of(records, "not_a_loop", about)
+    assert (label.subject, label.session_id, label.label) == ("e1", "of e1", "not_a_loop")
+    assert (label.who, label.why, label.rule, label.tools) == ("ana", "It waits.", "R1", ("Bash",))
+    assert labels_of(records, "ack", about) == []
 
 
 def test_triage_keeps_how_the_episode_was_so_that_it_can_return() -> None:

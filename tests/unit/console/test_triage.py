@@ -153,3 +153,28 @@ def test_decisions_that_come_before_their_episode_hold_when_it_comes() -> None:
     late.take(late.topics.triage("ack", row["subject"], early.now, EpisodeSeen.of(episode)))
     late.loop("s", 6)
     assert triage(late)["tab"] == "handled"
+
+
+def test_one_that_is_not_a_loop_is_handled_for_good() -> None:
+    board = Board(episode_min_level="WARNING")
+    board.loop("s", 3)
+    decide(board, "not_a_loop")
+    found = triage(board)
+    assert (found["tab"], found["state"], found["by"]) == ("handled", "not a loop", "ana")
+    board.loop("s", 30)  # escalates, and costs ten times as much
+    assert (triage(board)["tab"], triage(board)["returned"]) == ("handled", None)
+    assert [row["session_id"] for row in board.inbox(q="is:wrong", state="handled").rows] == ["s"]
+
+
+def test_that_it_is_not_a_loop_can_be_taken_back() -> None:
+    board = looping()
+    decide(board, "not_a_loop")
+    decide(board, "unack")
+    assert triage(board)["tab"] == "needs_you"
+
+
+def test_that_it_is_a_loop_changes_nothing_else() -> None:
+    board = looping()
+    decide(board, "ack")
+    decide(board, "loop")
+    assert triage(board)["state"] == "acknowledged"

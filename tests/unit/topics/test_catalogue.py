@@ -32,6 +32,7 @@ NAMES = (
     "session-command-acks",
     "console-actions",
     "intervention-policy",
+    "session-labels",
     "alerts-dlq",
     "notify-state",
     "eddy-sessions-changelog",
@@ -87,6 +88,7 @@ def test_partitions_of_another_cluster_leave_the_settings_topic_alone():
         "detector-config": 1,
         "shadow-config": 1,
         "intervention-policy": 1,
+        "session-labels": 1,
     }
 
 

@@ -1,6 +1,7 @@
 """Which alerts are decided on: new ones, once what was decided before is known; and no record ends it."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -16,7 +17,7 @@ from streams.control.audit import AuditRecord
 from streams.core.domain.topic import Topic
 from streams.kafka.stored import Stored
 from tests.unit.console.interventions.test_decided import AT, fields
-from tests.unit.console.told import Topics, folded
+from tests.unit.console.told import Told, Topics, folded
 
 POLICY = {"version": 1, "mode": "dry_run", "rules": [{"name": "costly", "do": {"action": "pause"}}]}
 
@@ -49,9 +50,9 @@ class Reading:
 
 
 @asynccontextmanager
-async def deciding(now: int = AT) -> AsyncIterator[tuple[Deciding, Desk, Reading]]:
+async def deciding(now: int = AT, *more: Told) -> AsyncIterator[tuple[Deciding, Desk, Reading]]:
     desk, reading = Desk(), Reading()
-    model = folded([Topics().told(Topic.INTERVENTION_POLICY, "settings", POLICY, AT)])
+    model = folded([Topics().told(Topic.INTERVENTION_POLICY, "settings", POLICY, AT), *more])
     found = Deciding(model, desk, reading, lambda: now)  # type: ignore[arg-type]  # takes what a desk does
     task = asyncio.create_task(found.run())
     try:
@@ -84,6 +85,16 @@ async def test_nothing_is_decided_before_it_is_known_what_was_decided_before() -
         reading.there.set()
         await desk.came.wait()
     assert [each.target for each in desk.records] == ["of e-now"]
+
+
+async def test_nothing_is_decided_on_what_somebody_called_no_loop() -> None:
+    said = [Topics().triage(do, f"of {name}", AT) for do, name in (("not_a_loop", "e-no"), ("loop", "e-yes"))]
+    async with deciding(AT, *said) as (found, desk, reading):
+        reading.there.set()
+        for name in ("e-no", "e-yes"):
+            found.on_alert(stored("s-now"), {**fields(name), "episode_id": f"of {name}"})
+        await desk.came.wait()
+    assert [json.loads(each.request or "")["episode_id"] for each in desk.records] == ["of e-yes"]
 
 
 async def test_an_alert_that_is_not_what_its_topic_promises_ends_nothing() -> None:
