@@ -16,7 +16,7 @@ from tests.programs.program import BIN, PROGRAMS, Machine
 
 pytestmark = [pytest.mark.programs, pytest.mark.timeout(300)]
 
-FAILED = "No such file"
+FAILED = "no-such-file: No such file"
 
 LADDER = {
     "mode": "live",
@@ -104,6 +104,15 @@ def test_one_that_heeds_no_note_calls_no_tool_any_more(machine: Machine, model: 
         wrote = machine.work()
     assert ("abort", "applied") in acknowledged(machine), said.read_text() + wrote
     assert max(body.count(FAILED) for body in model.seen) < MOST_CALLS / 2
+
+
+def test_installed_to_refuse_it_calls_no_tool_while_no_watch_runs(
+    machine: Machine, model: LoopingModel
+) -> None:
+    machine.eddy("guard", "install", name_of(machine), "--yes", "--if-lost", "refuse")
+    machine.work()
+    assert model.calls > 0
+    assert not any(FAILED in body for body in model.seen)
 
 
 def test_while_no_watch_runs_it_works_as_it_did_before(machine: Machine, model: LoopingModel) -> None:

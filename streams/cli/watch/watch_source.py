@@ -150,6 +150,8 @@ class WatchSource:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._logs.run())
                 tasks.create_task(self._deciding.run())
+        except* EddyError as group:
+            raise group.exceptions[0] from None
         finally:
             await self._server.stop()
             if self._journal is not None:

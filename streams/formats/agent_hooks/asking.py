@@ -114,6 +114,9 @@ def _line(request: dict[str, object]) -> bytes:
 
 
 def _complain(error: Exception, then: str) -> None:
-    sentence = f"eddy guard hook: {then}: nobody could be asked ({type(error).__name__}: {error})."
+    # A model may read this.
+    is_away = isinstance(error, FileNotFoundError | ConnectionRefusedError)
+    why = "no `eddy watch` runs here" if is_away else f"{type(error).__name__}: {error}"
+    sentence = f"eddy guard hook: {then}: nobody could be asked ({why})."
     with suppress(OSError):  # there may be no standard error either
         os.write(2, sentence[:1_000].encode("utf-8", "replace") + b"\n")

@@ -25,14 +25,16 @@ const commands = {commands}
 
 const ask = (moment, event) =>
   new Promise((resolve) => {{
-    const hook = spawn("sh", ["-c", commands[moment]], {{ stdio: ["pipe", "pipe", "ignore"] }})
+    const hook = spawn("sh", ["-c", commands[moment]])
     let said = ""
+    let complaint = ""
     hook.stdout.on("data", (part) => (said += part))
+    hook.stderr.on("data", (part) => (complaint += part))
     hook.stdin.on("error", () => {{}})
     hook.on("error", () => resolve({{}}))
-    hook.on("close", () => {{
+    hook.on("close", (status) => {{
       try {{
-        resolve(JSON.parse(said || "{{}}"))
+        resolve(status === 2 ? {{ decision: "refuse", words: complaint }} : JSON.parse(said || "{{}}"))
       }} catch {{
         resolve({{}})
       }}

@@ -93,7 +93,12 @@ def test_where_nothing_is_to_be_said_it_prints_nothing(
 
 @pytest.mark.parametrize(
     ("given", "why"),
-    [(EVENT, b"FileNotFoundError"), (b"{", b"JSONDecodeError"), (b"[]", b"an object"), (b"\xff", b"Unicode")],
+    [
+        (EVENT, b"no `eddy watch` runs here"),
+        (b"{", b"JSONDecodeError"),
+        (b"[]", b"an object"),
+        (b"\xff", b"Unicode"),
+    ],
 )
 def test_the_agent_goes_on_if_nobody_can_be_asked(tmp_path: Path, given: bytes, why: bytes) -> None:
     ran = hook(tmp_path, given)
