@@ -112,7 +112,8 @@ def test_what_is_no_command_is_passed_over(scene: Scene) -> None:
     assert scene.check() == ("running", [])
 
 
-async def test_a_pause_is_waited_for_until_it_is_over(scene: Scene) -> None:
+async def test_a_pause_is_waited_for_until_it_is_over(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_guard, "_LONGEST_WAIT_S", 3600.0)  # a command wakes it
     scene.command("pause")
     session = scene.guard.session("s-1", "codex", "codex")
     waiting = asyncio.create_task(scene.guard.wait(session, 60, hands_over=True))
