@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import fnmatch
-import glob
-import json
 from collections.abc import Collection
-from dataclasses import replace
 from pathlib import Path
 
 import click
 
+from streams.cli.evaluate_topics import evaluate_interventions, evaluate_labels
 from streams.cli.input_options import settings_option
 from streams.cli.settings_choice import CHOICE, choose
 from streams.cli.settings_file import settings_in_force
-from streams.cli.text.evaluation_table import difference_lines, label_lines, part_lines
+from streams.cli.text.evaluation_table import difference_lines, part_lines
 from streams.cli.text.progress import watched
 from streams.cli.text.screen import echo, echo_json, echo_lines
 from streams.cli.variables import brokers_option
-from streams.control.label import labels_in
 from streams.core.detectors.settings import DetectionSettings
-from streams.core.domain.text.figures import count
 from streams.core.domain.text.printable import printable
-from streams.core.domain.tool_class import PolicyMode, ToolPolicy
-from streams.core.domain.topic import Topic
 from streams.core.errors import ConfigurationError
 from streams.core.evaluation.alarms import DETECTORS
 from streams.core.evaluation.difference import ScoreDifference, differences
@@ -34,9 +27,7 @@ from streams.core.evaluation.evaluation import SourceRows
 from streams.core.evaluation.evaluation import evaluate as compare
 from streams.core.evaluation.sessions import Gathered, gather
 from streams.core.offline import judge
-from streams.core.settings_document import to_document
 from streams.formats.labelled import Labelled, read
-from streams.operate.label_precision import precision, to_exempt
 
 _DETECTORS = "\n".join(f"  {name:15}  {detector.asks}" for name, detector in DETECTORS.items())
 
@@ -89,6 +80,11 @@ _DETECTORS = "\n".join(f"  {name:15}  {detector.asks}" for name, detector in DET
     metavar="FILE",
     help="With --labels: write settings that exempt tools whose alerts were only ever wrong.",
 )
+@click.option(
+    "--interventions",
+    is_flag=True,
+    help="Say from the topics of your job what the steps of policies brought.",
+)
 @brokers_option
 @click.option("--rules", "with_rules", is_flag=True, help="Show each rule by itself.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document instead of tables.")
@@ -102,6 +98,7 @@ def evaluate(
     against: str | None,
     of_people: bool,
     propose: Path | None,
+    interventions: bool,
     bootstrap_servers: str | None,
     with_rules: bool,
     as_json: bool,
@@ -132,7 +129,9 @@ def evaluate(
 
     With --labels it reads what people said with `eddy label` or in the console instead of files: which share
     of the labelled alerts was right, by rule, agent and tool. --propose writes settings: `eddy backtest --a
-    live --b proposal.json --topic decision-logs` shows what they would change.
+    live --b proposal.json --topic decision-logs` shows what they would change. With
+    --interventions it says how many records and tokens a loop took after the first step of a policy, beside
+    loops about which no agent was told anything.
 
     \b
     Examples:
@@ -142,10 +141,14 @@ def evaluate(
           --settings strict.json
       eddy evaluate trajectories/ --against strict.json
       eddy evaluate --labels --propose proposal.json
+      eddy evaluate --interventions
     """  # noqa: D301
-    _check(labelled, propose, of_people=of_people)
+    _check(labelled, propose, of_people=of_people, interventions=interventions)
     if of_people:
-        _evaluate_labels(bootstrap_servers, propose, as_json=as_json)
+        evaluate_labels(bootstrap_servers, propose, as_json=as_json)
+        return
+    if interventions:
+        evaluate_interventions(bootstrap_servers, as_json=as_json)
         return
     found = read(labelled)
     chosen = None if against is None else choose([("--against", against)], None)[0]
@@ -175,9 +178,12 @@ def evaluate(
         echo_lines(difference_lines(changes, printable(Path(chosen.name).name, 80)))
 
 
-def _check(labelled: Collection[str], propose: Path | None, *, of_people: bool) -> None:
-    if of_people == bool(labelled):
-        raise click.UsageError("Give files that are LABELLED, or --labels for what people said.")
+def _check(labelled: Collection[str], propose: Path | None, *, of_people: bool, interventions: bool) -> None:
+    if [bool(labelled), of_people, interventions].count(True) != 1:
+        raise click.UsageError(
+            "Give files that are LABELLED, or --labels for what people said, or --interventions for what "
+            "policies brought."
+        )
     if propose is not None and not of_people:
         raise click.UsageError("--propose goes with --labels.")
 
@@ -185,39 +191,6 @@ def _check(labelled: Collection[str], propose: Path | None, *, of_people: bool) 
 def _in_order(detectors: Collection[str]) -> list[str]:
     """Return the names that were given in the order of the tables, each once; all if none was given."""
     return [name for name in DETECTORS if name in detectors or not detectors]
-
-
-def _evaluate_labels(bootstrap_servers: str | None, propose: Path | None, *, as_json: bool) -> None:
-    """Say how often alerts were right by what people said, and what to exempt.
-
-    Raises:
-        ConfigurationError: nobody has labelled anything, or the proposal cannot be written.
-    """
-    from streams.operate.explain.settings_topic import in_force  # noqa: PLC0415 - the client takes a second
-    from streams.operate.explain.settings_topic import read as stored  # noqa: PLC0415
-
-    said, documents = asyncio.run(stored(bootstrap_servers, Topic.SESSION_LABELS, Topic.DETECTOR_CONFIG))
-    found = labels_in(each.value for each in said)
-    if found.unreadable:
-        echo(f"warning: {count(found.unreadable, 'label')} cannot be read and are left out", err=True)
-    if not found.labels:
-        raise ConfigurationError(
-            "Nobody has labelled an alert yet. The console has buttons for it, and so has `eddy label`"
-        )
-    rows, exempt = precision(found.labels), to_exempt(found.labels)
-    if as_json:
-        shares = [{**row._asdict(), "share": row.share, "interval": row.interval} for row in rows]
-        echo_json({"precision": shares, "exempt": list(exempt)}, indented=True)
-    else:
-        echo_lines(label_lines(rows, exempt))
-    if propose is not None:
-        settings = in_force(documents)
-        named = {policy.glob for policy in settings.tool_policies}
-        names = map(glob.escape, exempt)
-        policies = [ToolPolicy(name, PolicyMode.exempt) for name in names if name not in named]
-        after = replace(settings, tool_policies=(*policies, *settings.tool_policies))
-        propose.write_text(json.dumps(to_document(after), indent=2) + "\n", encoding="utf-8")
-        echo(f"{propose}: {count(len(policies), 'tool')} more exempt than in force", err=True)
 
 
 def _gathered(found: Labelled, settings: DetectionSettings) -> Gathered:

@@ -136,6 +136,12 @@ async def test_an_agent_is_noted_and_out_of_its_loop_and_one_that_ignores_notes_
             await until(proven, PATIENCE_SECONDS, "one out of its loop, and one that stands still")
             stopped_at = ignoring.repeated
             board = (await page())["scores"]
+            printed = orjson.loads(await stage.command("evaluate", "--interventions", "--json"))
+            assert printed["rules"] == board
+            beside = printed["without_steps"]
+            assert (beside["acted"], beside["ended"]) == (1, 1)  # that of the dry run
+            assert beside["records_until_over"] > board[0]["records_until_over"]
+            assert "| no agent was told " in await stage.command("evaluate", "--interventions")
             # One click turns it off, and the pause stays what it is: a person resumes.
             await publishes(operator, orjson.loads((await page())["off"]), 2)
             assert ignoring.repeated == stopped_at

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from streams.cli.text.line import TextTable
+from streams.console.interventions.scoreboard import Score
 from streams.core.domain.text.figures import count
 from streams.core.domain.text.printable import escaped
 from streams.core.evaluation.difference import ScoreDifference, StuckChange
@@ -66,6 +67,37 @@ def label_lines(rows: Sequence[Precision], exempt: Sequence[str]) -> Iterator[Te
         yield f"Only ever wrong, {FEWEST_FOR_A_PROPOSAL} times or more: {tools}. --propose writes settings."
     else:
         yield f"No tool was wrong {FEWEST_FOR_A_PROPOSAL} times and never right: there is nothing to propose."
+
+
+def intervention_lines(rows: Sequence[Score], beside: Score) -> Iterator[TextTable | str]:
+    """Yield the table of what policies brought.
+
+    Args:
+        rows: By rule and version.
+        beside: Loops about which no agent was told anything.
+    """
+
+    def figure(value: float | None) -> str:
+        return NOTHING if value is None else f"{value:,.0f}"
+
+    named = [
+        (f"{row.rule} ({'live' if row.live else 'dry run'}, version {row.version})", row) for row in rows
+    ]
+    cells = [
+        (
+            name,
+            str(row.acted),
+            str(row.ended),
+            figure(row.records_until_over),
+            figure(row.tokens_until_over),
+            str(row.withheld),
+        )
+        for name, row in [*named, ("no agent was told", beside)]
+    ]
+    header = ("rule", "loops", "over", "records until over", "tokens until over", "held back")
+    yield TextTable("What became of loops after the first step, median", header, cells)
+    yield ""
+    yield "A loop without a step counts from its first alert at LOOP on."
 
 
 def counted(count: int, estimate: Estimate) -> str:

@@ -11,6 +11,7 @@ from streams.console.interventions.decided import Decided
 from streams.console.interventions.versions import PolicyVersion
 from streams.console.read_model.place import Fields
 from streams.console.whatif import counterfactual
+from streams.core.domain.level import Level
 from streams.core.policy.intervention import Mode, Policy
 
 RECOVERS_WITHIN: Final = 10
@@ -154,6 +155,50 @@ def scores(decisions: Iterable[Decided], found: Sequence[InterventionOutcome]) -
             cost=round(sum(costs), 4) if costs else None,
         )
     return [rows[key] for key in sorted(rows, key=lambda each: (-each[0], each[1]))]
+
+
+def without_steps(decisions: Iterable[Decided], events: Mapping[str, Iterable[Fields]]) -> Score:
+    """Return what became of the loops about which no policy told an agent anything: what to compare with.
+
+    Each counts from its first event at LOOP on. One of a dry run is among them, since nobody was told.
+
+    Args:
+        decisions: Decisions of policies.
+        events: Those of each episode, in any order.
+    """
+    told = {each.done.episode_id for each in decisions if each.done.live and not each.done.withheld}
+    spans: list[tuple[int, float]] = []
+    acted = 0
+    for episode_id, found in events.items():
+        ordered = sorted(found, key=lambda each: (each["partition"], each["offset"]))
+        looping = [each for each in ordered if each["level"] == Level.LOOP and each["phase"] != _RECOVERED]
+        if episode_id in told or not looping:
+            continue
+        acted += 1
+        first = looping[0]
+        over = next(
+            (
+                each
+                for each in ordered
+                if each["phase"] == _RECOVERED
+                and each["reason"] != _EXPIRED
+                and each["offset"] > first["offset"]
+            ),
+            None,
+        )
+        if over is not None:
+            tokens = (over["tokens_since_onset"] or 0) - (first["tokens_since_onset"] or 0)
+            spans.append((over["records"] - first["records"], max(0, tokens)))
+    return Score(
+        "",
+        0,
+        live=False,
+        acted=acted,
+        open=acted - len(spans),
+        ended=len(spans),
+        records_until_over=median(records for records, _ in spans) if spans else None,
+        tokens_until_over=median(tokens for _, tokens in spans) if spans else None,
+    )
 
 
 def unproven(policy: Policy, versions: Iterable[PolicyVersion], board: Iterable[Score]) -> list[str]:

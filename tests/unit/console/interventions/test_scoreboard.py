@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from streams.console.interventions.decided import decided
-from streams.console.interventions.scoreboard import Fate, Score, outcomes, scores, unproven
+from streams.console.interventions.scoreboard import Fate, Score, outcomes, scores, unproven, without_steps
 from streams.console.interventions.versions import PolicyVersion
 from streams.console.read_model.rows import VersionRow
 from streams.core.policy.intervention import Breaker, Do, Limits, Mode, Policy, Rule, When, Withheld
@@ -70,6 +70,20 @@ def test_how_long_loops_took_to_end_is_the_median_of_those_that_did() -> None:
     known = acted("c")
     [none] = scores(known, outcomes(known, {"c": [later("c")]}))
     assert (none.ended, none.records_until_over, none.tokens_until_over) == (0, None, None)
+
+
+def test_loops_about_which_nobody_was_told_count_from_their_first_alert_at_loop() -> None:
+    live = [each._replace(done=each.done._replace(live=True)) for each in acted("told")]
+    warned = {**fields("e"), "level": "WARNING", "offset": 1, "records": 2, "tokens_since_onset": 10}
+    events = {
+        "told": [fields("told"), over("told", 9)],
+        "dry": [over("dry", 34), fields("dry"), {**warned, "episode_id": "dry"}],
+        "long": [fields("long"), later("long")],
+        "lost": [fields("lost"), over("lost", 30, "expired")],
+        "warned": [warned],
+    }
+    beside = without_steps([*live, *acted("dry")], events)
+    assert (beside.acted, beside.ended, beside.open, beside.records_until_over) == (3, 1, 2, 30)
 
 
 def shown(mode: Mode = Mode.DRY_RUN, version: int = 3, ignored: str = "", **changed: Any) -> PolicyVersion:
