@@ -51,8 +51,10 @@ def control_rights(topics: Iterable[TopicSpec]) -> list[str]:
         "|---|---|---|---|",
         f"| a console of viewers | topic | {read} | Read |",
         f"| a console of viewers | group | {group} | Describe |",
-        ("| a console of operators, besides | topic "
-        f"| {commands}, {actions}, {policy}, {labels}, {settings} | Write |"),
+        (
+            "| a console of operators, besides | topic "
+            f"| {commands}, {actions}, {policy}, {labels}, {settings} | Write |"
+        ),
         f"| a console that redrives, besides | topic | {source}, {redriven} | Write |",
         f"| a console for guards that use HTTP, besides | topic | {acks} | Write |",
         f"| eddy session | topic | {commands}, {actions} | Write |",

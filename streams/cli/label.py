@@ -50,10 +50,24 @@ def label(*, session: str, word: str, why: str, bootstrap_servers: str | None) -
       eddy label s-17 not-a-loop --why "It waits for a build."
       eddy label s-18 loop
     """  # noqa: D301
-    asyncio.run(_label(session, LabelWord(word.replace("-", "_")), why[:_LONGEST_WHY], bootstrap_servers))
+    said = asyncio.run(publish_label(session, LabelWord(word.replace("-", "_")), why, bootstrap_servers))
+    about = f"{said.rule} about {', '.join(said.tools) or 'no tool'}"
+    echo(f"{printable(session, 200)}: {printable(about, 200)} is labelled {word.replace('-', ' ')}.")
 
 
-async def _label(session_id: str, word: LabelWord, why: str, bootstrap_servers: str | None) -> None:
+async def publish_label(session_id: str, word: LabelWord, why: str, bootstrap_servers: str | None) -> Label:
+    """Say of the newest alert of a session whether it was right; return what stands on the topic.
+
+    Args:
+        session_id: Session that the alert is about.
+        word: What is said of the alert.
+        why: For the next person; may be empty.
+        bootstrap_servers: Brokers, or None for those of the settings.
+
+    Raises:
+        ConfigurationError: it has no alert, or a topic is missing.
+        InfrastructureError: the brokers do not answer.
+    """
     settings = load(CommandSettings, bootstrap_servers=bootstrap_servers)
     async with connect(connection(settings)) as brokers:
         codec = await open_codec(settings, CONTROL_SUBJECTS)
@@ -68,7 +82,7 @@ async def _label(session_id: str, word: LabelWord, why: str, bootstrap_servers: 
                 at=now,
                 who=by.name,
                 via=by.via,
-                why=why or None,
+                why=why[:_LONGEST_WHY] or None,
                 agent_id=alert["agent_id"],
                 rule=alert["rule"],
                 level=alert["level"],
@@ -91,8 +105,7 @@ async def _label(session_id: str, word: LabelWord, why: str, bootstrap_servers: 
             await publisher.label([said])
         finally:
             await codec.close()
-    about = f"{said.rule} about {', '.join(said.tools) or 'no tool'}"
-    echo(f"{printable(session_id, 200)}: {printable(about, 200)} is labelled {word.replace('_', ' ')}.")
+    return said
 
 
 async def _newest_alert(

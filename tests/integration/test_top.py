@@ -202,6 +202,50 @@ async def test_a_looping_session_of_a_job_comes_up_and_goes(stage: Stage, tmp_pa
 
 
 @pytest.mark.integration
+async def test_a_session_that_is_not_a_loop_is_called_so_by_pressing_n_twice(
+    stage: Stage, tmp_path: Path
+) -> None:
+    await stage.worker().ready()
+    words = ["top", "--bootstrap-servers", stage.broker.bootstrap]
+    await stage.send(searches(stage, "s-wrong", 0, *["none"] * 6))
+    await stage.processed()
+    async with on_a_terminal(words, environment(tmp_path), 100, 30) as terminal:
+        await terminal.shows("● s-wrong", "1 in a loop")
+        terminal.type(b"jn")
+        await terminal.shows("Press n again if s-wrong is not a loop.")
+        terminal.type(b"jn")  # another key in between takes it back
+        await terminal.shows("Press n again if s-wrong is not a loop.", "● s-wrong")
+        terminal.type(b"n")
+        await terminal.shows("■ s-wrong", "0 in a loop, 1 handled", "not a loop by")
+        terminal.type(b"q")
+        assert await terminal.ended() == 0
+    [stored] = await stage.read(Topic.SESSION_LABELS)
+    label = json.loads(stored.value or b"")
+    assert (label["session_id"], label["label"], label["rule"]) == ("s-wrong", "not_a_loop", "R1")
+
+
+async def test_of_a_log_nothing_is_kept_and_that_is_said(looping: Path) -> None:
+    async with on_a_terminal(["top", "--follow"], environment(looping), 140, 30) as terminal:
+        await terminal.shows("1 in a loop")
+        terminal.type(b"jnn")
+        await terminal.shows("Only `eddy watch` and a job on Kafka keep what you say")
+        terminal.type(b"q")
+        assert await terminal.ended() == 0
+
+
+async def test_of_a_watched_machine_it_is_kept(looping: Path) -> None:
+    async with on_a_terminal(["watch"], environment(looping), 140, 30) as terminal:
+        await terminal.shows("1 in a loop")
+        terminal.type(b"jnn")
+        await terminal.shows("0 in a loop, 1 handled", "not a loop by")
+        terminal.type(b"q")
+        assert await terminal.ended() == 0
+    lines = (looping / ".local" / "state" / "eddy" / "watch.jsonl").read_text().splitlines()
+    [label] = [json.loads(line)["value"] for line in lines if '"session-labels"' in line]
+    assert (label["label"], label["rule"], label["tools"]) == ("not_a_loop", "R1", ["Bash"])
+
+
+@pytest.mark.integration
 async def test_a_cluster_without_the_topics_is_wrong_usage(stage: Stage, tmp_path: Path) -> None:
     words = ["--bootstrap-servers", stage.broker.bootstrap]
     found = snapshot(words, tmp_path, EDDY_TOPIC_PREFIX="nobody.")

@@ -34,7 +34,7 @@ _MARK: Final = 2
 _WIDEST_SESSION: Final = 48
 _WIDEST_AGENT: Final = 30
 _NARROWEST: Final = 72
-KEYS: Final = "↑↓ choose   Enter look closer   q quit"
+KEYS: Final = "↑↓ choose   Enter look closer   n not a loop   q quit"
 
 
 def rows_that_fit(height: int) -> int:

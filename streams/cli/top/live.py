@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -16,9 +17,14 @@ from streams.cli.top.picture import Picture, picture, row_of
 from streams.cli.top.session_text import furthest, page, screenful
 from streams.cli.top.source import TopSource
 from streams.cli.top.view import Key, TopView, keys
+from streams.core.errors import EddyError
 from streams.observe.logs import Notices
 
 _TICK_SECONDS: Final = 1.0
+_LABEL_SECONDS: Final = 5.0
+"""How long a label that was just given is waited for at the end."""
+
+log = logging.getLogger(__name__)
 
 
 class _Leave(Enum):
@@ -54,6 +60,8 @@ class LiveTop:
         self._left: asyncio.Future[_Leave] | None = None
         self._woken = asyncio.Event()
         self._notices = Notices(clock)
+        self._doubted: str | None = None
+        self._labelling: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
         """Show it until a key or a signal ends it.
@@ -67,6 +75,8 @@ class LiveTop:
                 while await self._on_terminal(reading) is _Leave.SUSPEND:
                     os.kill(os.getpid(), signal.SIGSTOP)
             finally:
+                if self._labelling is not None:
+                    await asyncio.wait({self._labelling}, timeout=_LABEL_SECONDS)
                 reading.cancel()
                 await asyncio.gather(reading, return_exceptions=True)
 
@@ -91,6 +101,8 @@ class LiveTop:
         now = self._clock()
         reading = self._source.reading()
         notices = (*reading.notices, *self._notices.recent())
+        if self._doubted is not None:
+            notices = (*notices, f"Press n again if {self._doubted} is not a loop.")
         shown = picture(
             self._source.model,
             reading._replace(notices=notices),
@@ -120,12 +132,32 @@ class LiveTop:
         fit = rows_that_fit(self._screen.size[1])
         ids = [] if self._shown is None else self._shown.ids
         for key in keys(typed):
+            doubted, self._doubted = self._doubted, None
             if key is Key.QUIT:
                 self._end(_Leave.END)
+            elif key is Key.WRONG:
+                self._doubt(doubted)
             else:
                 self._view = self._view.pressed(key, ids, fit)
         if not typed:
             self._end(_Leave.END)
+        self._woken.set()
+
+    def _doubt(self, doubted: str | None) -> None:
+        """Say that the chosen session is not a loop, if the key is pressed for it a second time."""
+        chosen = self._view.chosen
+        if chosen is None or (self._labelling is not None and not self._labelling.done()):
+            return
+        if chosen != doubted:
+            self._doubted = chosen
+            return
+        self._labelling = asyncio.create_task(self._call_wrong(chosen))
+
+    async def _call_wrong(self, session_id: str) -> None:
+        try:
+            await self._source.call_wrong(session_id)
+        except EddyError as error:
+            log.warning("Not labelled: %s", error)
         self._woken.set()
 
     def _end(self, why: _Leave) -> None:

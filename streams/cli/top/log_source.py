@@ -17,6 +17,7 @@ from streams.core.domain.outcome import Scored
 from streams.core.domain.text.figures import count, duration, has_time
 from streams.core.domain.topic import Topic
 from streams.core.entry import Entry, session_key
+from streams.core.errors import ConfigurationError
 from streams.core.offline import MOST_FOLLOWED, PARTITION, Judge
 from streams.formats.format_detection import FormatDetection
 from streams.formats.ingest.ingestion import LOOK_SECONDS, Ingestion, IngestRequest, SystemClock
@@ -151,6 +152,14 @@ class LogSource:
             notice=self._notices.append,
             caught_up=self._has_caught_up,
         )
+
+    async def call_wrong(self, session_id: str) -> None:  # noqa: ARG002 - a protocol
+        """Refuse: nothing of this is kept.
+
+        Raises:
+            ConfigurationError: always.
+        """
+        raise ConfigurationError("Only `eddy watch` and a job on Kafka keep what you say of a session")
 
     async def run(self) -> None:
         """Read for ever."""

@@ -23,6 +23,13 @@ class TopSource(Protocol):
     def stop(self) -> str | None:
         """The command that pauses a session, without its name; None if none can."""
 
+    async def call_wrong(self, session_id: str) -> None:
+        """Say that a session is not a loop, by what is known of it now.
+
+        Raises:
+            EddyError: that cannot be said here, or now.
+        """
+
     async def run(self) -> None:
         """Read for ever.
 

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import Final
 
 from schemas.codec import Codec
+from streams.cli.label import publish_label
 from streams.cli.top.picture import LIVE_MINUTES, NewestSteps, ReadingProgress
 from streams.console.archive.row_store import NothingKept
 from streams.console.read_model.model import ReadModel
 from streams.console.topic_follower import FollowerSettings, TopicFollower
+from streams.control.label import LabelWord
 from streams.core.domain.text.figures import count
 from streams.core.domain.topic import Topic
 from streams.kafka.client import Brokers
@@ -63,6 +65,14 @@ class TopicSource:
             InfrastructureError: they do not answer.
         """
         await self._brokers.ends(self._brokers.topic(Topic.SESSION_ALERTS))
+
+    async def call_wrong(self, session_id: str) -> None:
+        """Say that a session is not a loop, as `eddy label` does.
+
+        Raises:
+            EddyError: it has no alert, or the brokers do not take it.
+        """
+        await publish_label(session_id, LabelWord.NOT_A_LOOP, "", self._brokers.servers)
 
     async def run(self) -> None:
         """Read for ever."""

@@ -20,6 +20,8 @@ class Key(StrEnum):
     LAST = "last"
     OPEN = "open"
     BACK = "back"
+    WRONG = "wrong"
+    """The chosen session is not a loop."""
     QUIT = "quit"
 
 
@@ -54,6 +56,7 @@ _KEYS: Final[Mapping[bytes, Key]] = {
     b"\x1bOD": Key.BACK,
     b"\x7f": Key.BACK,
     b"\x08": Key.BACK,
+    b"n": Key.WRONG,
     b"q": Key.QUIT,
     b"Q": Key.QUIT,
 }
@@ -110,7 +113,7 @@ class TopView:
         return replace(self, chosen=ids[at], at=at, first=max(0, min(first, len(ids) - max(1, rows))))
 
     def pressed(self, key: Key, ids: Sequence[str], rows: int) -> TopView:
-        """Return the view after a key. Quitting is not its business.
+        """Return the view after a key. Quitting and labels are not its business.
 
         Args:
             key: Key that the person has typed.

@@ -21,11 +21,14 @@ from streams.cli.watch.hook_server import HookServer
 from streams.cli.watch.journal import Journal
 from streams.cli.watch.local_guard import LocalGuard
 from streams.cli.watch.news import alert_news, control_news
+from streams.console.action_context import ModelKnown
+from streams.console.command_form import Who, labels_of, triage_of
 from streams.console.interventions.deciding import Deciding
 from streams.console.interventions.versions import in_force, next_document, policy_versions
 from streams.console.read_model.model import ReadModel
 from streams.control.audit import uuid7
 from streams.control.command import Command, Issuer, IssuerKind
+from streams.control.label import LabelWord
 from streams.control.publisher import CommandPublisher, audit_of, issued
 from streams.core.detectors.settings import DetectionSettings
 from streams.core.domain.text.figures import clock, count
@@ -121,6 +124,22 @@ class WatchSource:
     def steps(self) -> NewestSteps:
         """What agents did last."""
         return self._logs.steps
+
+    async def call_wrong(self, session_id: str) -> None:
+        """Say that a session is not a loop: it needs nobody any more, and gets no further note.
+
+        Raises:
+            ConfigurationError: nothing is known against it.
+        """
+        about, now = self.model.attention(self._clock()).get(session_id), self._clock()
+        if about is None or self._publisher is None:
+            raise ConfigurationError("Nothing is known against it any more")
+        issuer = Issuer(kind=IssuerKind.CLI, name=user())
+        who = Who(issuer=issuer, now=now, new_id=lambda: uuid7(now, os.urandom(10)))
+        known, form = ModelKnown(self.model, self._clock), {"episode_ids": [about.subject]}
+        records = triage_of({**form, "do": [LabelWord.NOT_A_LOOP]}, who, known.seen)
+        await self._publisher.audit_all(records)
+        await self._publisher.label(labels_of(records, LabelWord.NOT_A_LOOP, known.facts))
 
     async def caught_up(self) -> None:
         """Wait until all that stands in the files is judged."""

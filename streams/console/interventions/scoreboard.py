@@ -163,7 +163,7 @@ def without_steps(decisions: Iterable[Decided], events: Mapping[str, Iterable[Fi
     Each counts from its first event at LOOP on. One of a dry run is among them, since nobody was told.
 
     Args:
-        decisions: Decisions of policies.
+        decisions: What policies have decided.
         events: Those of each episode, in any order.
     """
     told = {each.done.episode_id for each in decisions if each.done.live and not each.done.withheld}

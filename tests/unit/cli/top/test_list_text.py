@@ -71,7 +71,7 @@ def explained(session: str) -> str:
     return f"`explain {session}`"
 
 
-FOOTER = "↑↓ choose   Enter look closer   q quit"
+FOOTER = "↑↓ choose   Enter look closer   n not a loop   q quit"
 
 
 @pytest.mark.parametrize(("width", "height", "rows"), [(80, 24, NARROW), (140, 40, WIDE)])
