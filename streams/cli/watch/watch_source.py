@@ -51,7 +51,7 @@ NOTES_ALONE: Final[Mapping[str, Any]] = {
         {
             "name": "tell-it",
             "when": {"level": "LOOP"},
-            "do": {"action": "inject_message", "quote_tools": True},
+            "do": {"action": "inject_message"},
             "limits": {"per_10_min": 60, "max_share_of_live": 1.0},
         }
     ],
@@ -63,6 +63,7 @@ _PAUSE_MS: Final = 3_600_000
 _NEWS_MS: Final = 60_000
 _SHOWN_MS: Final = 120_000
 _MOST_REPORTED: Final = 1_000
+_MOST_ACTIONS: Final = 10_000
 _LONGEST_WAIT_S: Final = 3_600.0
 
 
@@ -191,6 +192,8 @@ class WatchSource:
         if topic is Topic.SESSION_COMMANDS:
             self._guard.command(fields, stored.offset)
             self._actions[fields["command_id"]] = fields["action"]
+            if len(self._actions) > _MOST_ACTIONS:
+                del self._actions[next(iter(self._actions))]
         elif topic is Topic.SESSION_COMMAND_ACKS:
             self._guard.answered(fields)
         self._say(control_news(topic, fields, self._actions), stored.timestamp)
