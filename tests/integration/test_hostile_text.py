@@ -82,6 +82,15 @@ ALONE = {
     ],
     "settings": [[], ["--json"], [NAME]],
     "hook": [[], [NAME]],
+    "guard install": [["claude-code", "--yes"], ["opencode", "--project", "--yes"], [NAME]],
+    "guard uninstall": [["claude-code", "--yes"], [NAME]],
+    "guard status": [[]],
+    "guard hook": [[NAME, "before"], ["codex", "after", "--timeout", NAME]],
+    "guard pause": [[SESSION, "--why", NAME]],
+    "guard resume": [[SESSION, "--why", NAME]],
+    "guard abort": [[SESSION, "--why", NAME]],
+    "guard note": [[SESSION, NAME]],
+    "watch": [["--policy", "FILE", "--plain"], ["--policy", "SETTINGS", "--plain"], [NAME]],
 }
 #: The words of each command that asks brokers.
 ASKING = {
@@ -100,6 +109,13 @@ ASKING = {
     "dlq show": [["0:0"], ["0:0", "--json"], [NAME]],
     "doctor": [[], ["--json"]],
     "explain": [[SESSION, "--topic"], [SESSION, "--topic", "--json"]],
+    "label": [[SESSION, "not-a-loop", "--why", NAME], ["nobody", "loop"], [SESSION, NAME]],
+    "evaluate": [
+        ["--labels"],
+        ["--labels", "--json"],
+        ["--interventions"],
+        ["--interventions", "--json"],
+    ],
     "session abort": [[SESSION, "--why", NAME, "--wait", "0"], [SESSION, "--why", NAME, "--ttl", NAME]],
     "session budget": [[SESSION, "--why", NAME, "--steps", "9", "--wait", "0"]],
     "session commands": [[SESSION], [SESSION, "--json"], [SESSION, "--all"]],
