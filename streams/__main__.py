@@ -20,7 +20,7 @@ def main() -> None:
         from streams.formats.hook import main as hook  # noqa: PLC0415 - a few standard modules
 
         hook()
-    if sys.argv[1:3] == ["guard", "hook"] and not sys.stdin.isatty():
+    if sys.argv[1:3] == ["guard", "hook"] and (sys.stdin is None or not sys.stdin.isatty()):
         from streams.formats.agent_hooks.asking import main as ask  # noqa: PLC0415 - a few standard modules
 
         ask(sys.argv[3:])

@@ -103,7 +103,7 @@ def line_of(event: dict[str, object], now_ms: int) -> bytes:
             return line
         line = _line({name: cut(value, length) for name, value in kept.items()})
     if len(line) >= LONGEST_LINE:  # many short texts
-        line = _line({name: _short(value) for name, value in kept.items()})
+        line = _line({name: short(value) for name, value in kept.items()})
     return line
 
 
@@ -116,7 +116,7 @@ def cut(value: object, length: int, depth: int = 0) -> object:
     if isinstance(value, str):
         return _cut_text(value, length)
     if depth >= _DEEPEST:
-        return _short(value)
+        return short(value)
     if isinstance(value, dict):
         return {_cut_text(str(name), length): cut(each, length, depth + 1) for name, each in value.items()}
     if isinstance(value, list):
@@ -124,7 +124,8 @@ def cut(value: object, length: int, depth: int = 0) -> object:
     return value
 
 
-def _short(value: object) -> object:
+def short(value: object) -> object:
+    """Return a value, of a long text or of a list its beginning, marked so that it differs as they do."""
     if value is None or isinstance(value, bool | int | float):
         return value
     return _cut_text(value if isinstance(value, str) else json.dumps(value, separators=(",", ":")), 200)

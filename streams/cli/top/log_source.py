@@ -20,7 +20,13 @@ from streams.core.entry import Entry, session_key
 from streams.core.errors import ConfigurationError
 from streams.core.offline import MOST_FOLLOWED, PARTITION, Judge
 from streams.formats.format_detection import FormatDetection
-from streams.formats.ingest.ingestion import LOOK_SECONDS, Ingestion, IngestRequest, SystemClock
+from streams.formats.ingest.ingestion import (
+    LOOK_SECONDS,
+    POLL_SECONDS,
+    Ingestion,
+    IngestRequest,
+    SystemClock,
+)
 from streams.formats.ingest.opening import Opening
 from streams.formats.ingest.sink import SentRecord
 from streams.formats.ingest.store import IN_MEMORY, Store
@@ -85,11 +91,12 @@ def _nobody(_record: Stored, _fields: Mapping[str, Any]) -> None:
 
 
 class WokenClock(SystemClock):
-    """A clock whose waits end early if it is woken: a search for new files is due then, too."""
+    """A clock whose waits end early if it is woken."""
 
     def __init__(self) -> None:
         self._woken = asyncio.Event()
         self._ahead = 0.0
+        self._searched = 0.0
 
     def now(self) -> float:
         """Return seconds that only rise."""
@@ -103,10 +110,11 @@ class WokenClock(SystemClock):
         self._woken.clear()
         return False
 
-    def wake(self) -> None:
-        """End the wait of now, or the next one."""
-        if not self._woken.is_set():
-            self._woken.set()
+    def wake(self, *, search: bool) -> None:
+        """End the wait of now, or the next one; let a search for new files be due, once a second at most."""
+        self._woken.set()
+        if search and super().now() - self._searched >= POLL_SECONDS:
+            self._searched = super().now()
             self._ahead += LOOK_SECONDS
 
 
@@ -168,9 +176,9 @@ class LogSource:
         finally:
             self._store.close()
 
-    def look(self) -> None:
-        """Read what is new now, and not only when the next look is due."""
-        self._ticks.wake()
+    def look(self, session_id: str) -> None:
+        """Read what is new now, and look for new files at once if nothing of the session was read yet."""
+        self._ticks.wake(search=session_id not in self.model.cases)
 
     async def caught_up(self) -> None:
         """Wait until all that stands in the files is judged."""

@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
 import os
-import socket
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 
 from streams.core.errors import ConfigurationError, EddyError
-from streams.formats.agent_hooks.asking import LONGEST_REQUEST
+from streams.formats.agent_hooks.asking import LONGEST_REQUEST, WAITS
 
 log = logging.getLogger(__name__)
 
 _READ_SECONDS: Final = 5.0
 
-Answer = Callable[[Mapping[str, Any]], Awaitable[str]]
-"""Returns one line for a request; raises EddyError with a sentence for whoever asked."""
+
+class HookReply(NamedTuple):
+    """What is answered.
+
+    Attributes:
+        line: one line of text, without its end.
+        sent: called once whoever asked has it.
+        lost: called if nobody is there any more.
+    """
+
+    line: str
+    sent: Callable[[], None] = lambda: None
+    lost: Callable[[], None] = lambda: None
+
+
+Answer = Callable[[Mapping[str, Any], Callable[[], None]], Awaitable[HookReply]]
+"""Returns the reply to a request, and calls the function first if that takes a while.
+
+It raises EddyError with a sentence for the log.
+"""
 
 
 class HookServer:
@@ -42,14 +58,13 @@ class HookServer:
         """Listen.
 
         Raises:
-            ConfigurationError: another watch listens, or the socket cannot be made.
+            ConfigurationError: the socket cannot be made.
         """
-        if _is_answered(self._path):
-            raise ConfigurationError(
-                f"Another `eddy watch` answers at {self._path}. End it first: one watches all of your agents"
-            )
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if self._path.exists() and not self._path.is_socket():
+                raise ConfigurationError(f"{self._path} is no socket, and is left as it is. Move it away")
+            # The journal has one owner: a socket that is there was left by a watch that was killed.
             self._path.unlink(missing_ok=True)
             mask = os.umask(0o177)
             try:
@@ -82,10 +97,9 @@ class HookServer:
                 request = orjson.loads(await reader.readline())
             if not isinstance(request, dict):
                 raise ValueError("a request is an object")  # noqa: TRY004, TRY301 - it is data
-            answer = await self._unless_gone(reader, request)
-            if answer is not None:
-                writer.write(answer.encode() + b"\n")
-                await writer.drain()
+            reply = await self._unless_gone(reader, writer, request)
+            if reply is not None:
+                await _send(writer, reply)
         except EddyError as error:
             log.warning("A hook was not answered: %s", error)
         except (OSError, ValueError, TimeoutError) as error:
@@ -95,24 +109,33 @@ class HookServer:
             with suppress(OSError):
                 await writer.wait_closed()
 
-    async def _unless_gone(self, reader: asyncio.StreamReader, request: Mapping[str, Any]) -> str | None:
-        """Return the answer; None if whoever asked went away, as an agent does that is interrupted."""
-        answering = asyncio.ensure_future(self._answer(request))
+    async def _unless_gone(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: Mapping[str, Any]
+    ) -> HookReply | None:
+        """Return the reply; None if whoever asked went away, as an agent does that is interrupted."""
         gone = asyncio.ensure_future(reader.read(1))
+        await asyncio.sleep(0)  # one that waited for long in front of the socket may be gone already
+        answering = asyncio.ensure_future(self._answer(request, lambda: writer.write(WAITS)))
         try:
             await asyncio.wait({answering, gone}, return_when=asyncio.FIRST_COMPLETED)
-            return answering.result() if answering.done() else None
+            if not answering.done():
+                return None
+            reply = answering.result()
+            if gone.done():
+                reply.lost()
+                return None
+            return reply
         finally:
             for task in (answering, gone):
                 task.cancel()
             await asyncio.gather(answering, gone, return_exceptions=True)
 
 
-def _is_answered(path: Path) -> bool:
-    """Tell whether somebody listens; a socket that a killed watch left behind is nobody's."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-        try:
-            connection.connect(str(path))
-        except OSError as error:
-            return error.errno not in (errno.ENOENT, errno.ECONNREFUSED, errno.ENOTDIR)
-    return True
+async def _send(writer: asyncio.StreamWriter, reply: HookReply) -> None:
+    try:
+        writer.write(reply.line.encode() + b"\n")
+        await writer.drain()
+    except OSError:
+        reply.lost()
+        raise
+    reply.sent()

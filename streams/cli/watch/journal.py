@@ -7,6 +7,7 @@ still holds.
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -61,7 +62,7 @@ class Journal:
         now: When this watch begins, ms since 1970.
 
     Raises:
-        ConfigurationError: the file cannot be read or written.
+        ConfigurationError: another watch has it, or it cannot be read or written.
     """
 
     def __init__(self, path: Path, take: Take, now: int) -> None:
@@ -69,6 +70,14 @@ class Journal:
         self._next: Counter[Topic] = Counter()
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._lock = open(path.with_suffix(".lock"), "wb", opener=_private)  # noqa: SIM115 - as below
+            try:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                self._lock.close()
+                raise ConfigurationError(
+                    f"Another `eddy watch` has {path}. End it first: one watches all of your agents"
+                ) from error
             kept = list(_kept(path, now))
             beside = path.with_name(f"{path.name}.new")
             with open(beside, "wb", opener=_private) as file:
@@ -110,17 +119,23 @@ class Journal:
         offset = self._next[topic]
         stored = Stored(_PARTITION, offset, at or 0, key, orjson.dumps(fields), ())
         line = JournalLine(topic, stored, fields)
+        text = line.text()
+        end = os.fstat(self._file.fileno()).st_size
         try:
-            self._file.write(line.text())
+            written = self._file.write(text)
         except OSError as error:
             raise InfrastructureError(f"{self._path} cannot be written: {error}") from error
+        if written != len(text):  # half a line would spoil the next one
+            os.ftruncate(self._file.fileno(), end)
+            raise InfrastructureError(f"{self._path} cannot be written: the disk is full")
         self._next[topic] = offset + 1
         self._take(*line)
         return _PARTITION, offset
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, and let another watch have it."""
         self._file.close()
+        self._lock.close()
 
 
 def _kept(path: Path, now: int) -> Iterator[JournalLine]:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from eddy_client.guard.ack import ack_of
 from eddy_client.guard.command import Command
 from eddy_client.guard.control import Answer, Control, Outcome
-from eddy_client.protocol import LONGEST_MS, PRESENCE_MS, Status, standing
+from eddy_client.protocol import LONGEST_MS, PRESENCE_MS, Action, Status, standing
 
 GUARD_ID: Final = "eddy-watch"
 MOST_SESSIONS: Final = 2_000
@@ -36,6 +36,7 @@ class HookedSession:
     attached_at: int | None = None
     last_event_id: str | None = None
     checkpoint: str | None = None
+    undelivered: tuple[Answer, ...] = ()
 
 
 class LocalGuard:
@@ -105,23 +106,54 @@ class LocalGuard:
         return found
 
     def check(self, session: HookedSession, *, hands_over: bool) -> Outcome:
-        """Return how a session stands now; with ``hands_over`` its notes count as given."""
+        """Return how a session stands now.
+
+        Notes that it hands over are acknowledged by `delivered`, once the hook has them, or are given back by
+        `lost`. The answers of the outcome are those that this leaves.
+        """
         now = self._clock()
         outcome = session.control.check(now, hands_over=hands_over)
+        notes, others = [*session.undelivered], list[Answer]()
         for answer in outcome.answers:
+            is_note = answer.status == Status.APPLIED and answer.command.action == Action.INJECT_MESSAGE
+            (notes if is_note else others).append(answer)
+        for answer in others:
             self._say(session, answer.status, answer, now)
-        return outcome
+        session.undelivered = () if outcome.notes else tuple(notes)
+        return outcome._replace(answers=tuple(notes) if outcome.notes else ())
 
-    async def wait(self, session: HookedSession, within: float, *, hands_over: bool) -> Outcome:
-        """Return how a session stands once it is not paused, or after so many seconds."""
+    def delivered(self, session: HookedSession, outcome: Outcome) -> None:
+        """Acknowledge the notes of an outcome: the hook has them."""
+        for answer in outcome.answers:
+            self._say(session, answer.status, answer, self._clock())
+
+    def lost(self, session: HookedSession, outcome: Outcome) -> None:
+        """Take the notes of an outcome back: no hook got them, and the next one does."""
+        session.control.keep(outcome.notes)
+        session.undelivered = (*session.undelivered, *outcome.answers)
+
+    async def wait(
+        self, session: HookedSession, within: float, waits: Callable[[], None], *, hands_over: bool
+    ) -> Outcome:
+        """Return how a session stands once it is not paused, or after so many seconds.
+
+        Args:
+            session: Session whose hook asks.
+            within: Seconds that the hook has.
+            waits: Called once if it has to wait.
+            hands_over: Whether its model reads what this hook prints.
+        """
         loop = asyncio.get_running_loop()
-        until = loop.time() + within
+        until, is_told = loop.time() + within, False
         while True:
             session.woken.clear()
             outcome = self.check(session, hands_over=hands_over)
             left = until - loop.time()
             if outcome.level != "paused" or left <= 0:
                 return outcome
+            if not is_told:
+                is_told = True
+                waits()
             try:
                 async with asyncio.timeout(min(left, _LONGEST_WAIT_S)):
                     await session.woken.wait()

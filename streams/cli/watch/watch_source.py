@@ -6,18 +6,19 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
 from eddy_client.integrations.guarded import PAUSED, words_of
-from eddy_client.protocol import LONGEST_REASON, Action, Scope
+from eddy_client.protocol import LONGEST_MS, LONGEST_REASON, Action, Scope
 
 from schemas.codec import Codec, OutputFormat
 from streams.cli.settings_change import user
 from streams.cli.top.log_source import LogSource
 from streams.cli.top.picture import NewestSteps, ReadingProgress
-from streams.cli.watch.hook_server import HookServer
+from streams.cli.watch.hook_server import HookReply, HookServer
 from streams.cli.watch.journal import Journal
 from streams.cli.watch.local_guard import LocalGuard
 from streams.cli.watch.news import alert_news, control_news
@@ -160,12 +161,12 @@ class WatchSource:
         Raises:
             ConfigurationError: another watch runs here, or the policy is wrong.
         """
-        await self._server.start()
+        self._journal = Journal(self._journal_path, self._fold, self._clock())
         try:
-            self._journal = Journal(self._journal_path, self._fold, self._clock())
             codec = Codec.bundled(OutputFormat.JSON)
             self._publisher = CommandPublisher(self._journal, codec, key=None)
             self._publish()
+            await self._server.start()
             self._deciding = Deciding(self.model, self._publisher, _Folded(), self._clock)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._logs.run())
@@ -174,8 +175,7 @@ class WatchSource:
             raise group.exceptions[0] from None
         finally:
             await self._server.stop()
-            if self._journal is not None:
-                self._journal.close()
+            self._journal.close()
 
     def _publish(self) -> None:
         """Put the policy in force: a limit that was reached before holds nothing back any more."""
@@ -207,13 +207,14 @@ class WatchSource:
         """Tell what happened just now, and not what stands in a log of yesterday."""
         if news is not None and abs(self._clock() - at) < _NEWS_MS:
             self._told = self._clock(), news
-            self._tell(news)
+            with suppress(OSError):  # whoever read it is gone, and agents are still asked
+                self._tell(news)
 
     def _acknowledge(self, ack: dict[str, Any]) -> None:
         assert self._journal is not None
         self._journal.add(Topic.SESSION_COMMAND_ACKS, ack["session_id"].encode(), ack, ack["at"])
 
-    async def _answer(self, request: Mapping[str, Any]) -> str:
+    async def _answer(self, request: Mapping[str, Any], waits: Callable[[], None]) -> HookReply:
         """Answer a hook, or what a person asks for.
 
         Raises:
@@ -228,34 +229,46 @@ class WatchSource:
             }:
                 if name not in PROGRAMS or at not in tuple(HookMoment):
                     raise ConfigurationError(f"There is no hook {name[:40]!r} {at[:40]!r}. Install it again")
-                return await self._hook(PROGRAMS[name], HookMoment(at), fields, within)
+                return await self._hook(PROGRAMS[name], HookMoment(at), fields, within, waits)
             case {"action": str(action), "session": str(session_id), "why": str(why)}:
                 message = request.get("message")
                 words = message if isinstance(message, str) else None
-                return await self._command(action, session_id, why, words)
+                return HookReply(await self._command(action, session_id, why, words))
             case {"ping": True}:
-                return ""
+                return HookReply("")
         raise ConfigurationError("This watch does not know what was asked. Is the hook of another version?")
 
     async def _hook(
-        self, program: HookProgram, moment: HookMoment, fields: Mapping[str, Any], within: float
-    ) -> str:
+        self,
+        program: HookProgram,
+        moment: HookMoment,
+        fields: Mapping[str, Any],
+        within: float,
+        waits: Callable[[], None],
+    ) -> HookReply:
         self.asked += 1
         event = program.event(fields)
         if event is None:
             raise ConfigurationError(f"A hook of {program.title} named no session: it has changed")
         if moment is HookMoment.AFTER and not program.has_log:
             await self._judge(program, event)
-        self._logs.look()
+        self._logs.look(event.session_id)
         session = self._guard.session(event.session_id, program.name, program.name)
         session.checkpoint = event.call_id
         hands_over = moment in program.notes
         if moment is HookMoment.BEFORE:
-            outcome = await self._guard.wait(session, min(within, _LONGEST_WAIT_S), hands_over=hands_over)
+            longest = min(within, _LONGEST_WAIT_S)
+            outcome = await self._guard.wait(session, longest, waits, hands_over=hands_over)
         else:
             outcome = self._guard.check(session, hands_over=hands_over)
         answer = _answer_of(outcome.level, outcome.by.reason if outcome.by else "", outcome.notes, moment)
-        return "" if answer is None else orjson.dumps(program.answered(moment, answer)).decode()
+        if answer is None:
+            return HookReply("")
+        return HookReply(
+            orjson.dumps(program.answered(moment, answer)).decode(),
+            sent=lambda: self._guard.delivered(session, outcome),
+            lost=lambda: self._guard.lost(session, outcome),
+        )
 
     async def _judge(self, program: HookProgram, event: HookEvent) -> None:
         """Judge a call by what its hook was given, of a program whose log is not read."""
@@ -282,7 +295,8 @@ class WatchSource:
             scope=Scope.SESSION,
             action=action,
             issued_at=now,
-            expires_at=now + _PAUSE_MS,
+            # An abort is for good, as long as a command may last.
+            expires_at=now + (LONGEST_MS if action == Action.ABORT else _PAUSE_MS),
             reason=why[:LONGEST_REASON],
             issuer=Issuer(kind=IssuerKind.CLI, name=user()),
             session_id=session_id,

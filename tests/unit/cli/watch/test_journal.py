@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import resource
+import signal
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ import pytest
 from streams.cli.watch.journal import KEPT_MS, Journal
 from streams.core.domain.record import Outgoing
 from streams.core.domain.topic import Topic
-from streams.core.errors import ConfigurationError
+from streams.core.errors import ConfigurationError, InfrastructureError
 from streams.kafka.stored import Stored
 
 NOW = 1_790_000_000_000
@@ -92,6 +94,39 @@ def test_a_line_that_is_none_is_passed_over(tmp_path: Path, end: bytes) -> None:
     third, read = opened(tmp_path / "watch.jsonl")
     assert [each[3] for each in read] == [{"n": 1}, {"n": 2}]
     third.close()
+
+
+def test_of_two_watches_the_second_is_refused_until_the_first_has_ended(tmp_path: Path) -> None:
+    first, _ = opened(tmp_path / "watch.jsonl")
+    with pytest.raises(ConfigurationError, match="Another `eddy watch` has"):
+        opened(tmp_path / "watch.jsonl")
+    first.add(Topic.SESSION_COMMANDS, b"s", {"n": 1}, NOW)
+    first.close()
+    again, read = opened(tmp_path / "watch.jsonl")
+    assert [each[3] for each in read] == [{"n": 1}]
+    again.close()
+
+
+def test_a_full_disk_leaves_no_half_line(tmp_path: Path) -> None:
+    journal, taken = opened(tmp_path / "watch.jsonl")
+    journal.add(Topic.SESSION_COMMANDS, b"s", {"n": 1}, NOW)
+    room = (tmp_path / "watch.jsonl").stat().st_size + 20
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
+    try:
+        for _ in range(2):
+            with pytest.raises(InfrastructureError, match="cannot be written"):
+                journal.add(Topic.SESSION_COMMANDS, b"s", {"n": 2}, NOW)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+    journal.add(Topic.SESSION_COMMANDS, b"s", {"n": 3}, NOW)
+    journal.close()
+    assert [each[3] for each in taken] == [{"n": 1}, {"n": 3}]
+    again, read = opened(tmp_path / "watch.jsonl")
+    assert [each[3] for each in read] == [{"n": 1}, {"n": 3}]
+    again.close()
 
 
 def test_only_its_user_may_read_it(tmp_path: Path) -> None:

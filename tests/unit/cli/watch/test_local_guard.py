@@ -48,6 +48,7 @@ class Scene:
     def check(self, session_id: str = "s-1", *, hands_over: bool = True) -> tuple[str, list[str]]:
         session = self.guard.session(session_id, "codex", "codex")
         outcome = self.guard.check(session, hands_over=hands_over)
+        self.guard.delivered(session, outcome)
         return outcome.level, [note.text for note in outcome.notes]
 
     def said(self) -> list[tuple[str | None, str]]:
@@ -71,6 +72,20 @@ def test_a_note_is_given_once_and_not_where_no_model_reads_it(scene: Scene) -> N
     assert scene.check() == ("running", ["Choose another way."])
     assert scene.check() == ("running", [])
     assert scene.said()[1:] == [("c-0", "received"), ("c-0", "applied")]
+
+
+def test_a_note_that_no_hook_got_is_given_to_the_next_and_acknowledged_then(scene: Scene) -> None:
+    scene.command("inject_message", message="Once.")
+    session = scene.guard.session("s-1", "codex", "codex")
+    outcome = scene.guard.check(session, hands_over=True)
+    assert [note.text for note in outcome.notes] == ["Once."]
+    scene.guard.lost(session, outcome)
+    assert ("c-0", "applied") not in scene.said()
+    assert scene.check(hands_over=False) == ("running", [])
+    assert ("c-0", "applied") not in scene.said()
+    assert scene.check() == ("running", ["Once."])
+    assert scene.said().count(("c-0", "applied")) == 1
+    assert scene.check() == ("running", [])
 
 
 def test_a_session_that_asks_for_the_first_time_gets_what_stands(scene: Scene) -> None:
@@ -116,10 +131,12 @@ async def test_a_pause_is_waited_for_until_it_is_over(scene: Scene, monkeypatch:
     monkeypatch.setattr(local_guard, "_LONGEST_WAIT_S", 3600.0)  # a command wakes it
     scene.command("pause")
     session = scene.guard.session("s-1", "codex", "codex")
-    waiting = asyncio.create_task(scene.guard.wait(session, 60, hands_over=True))
+    said = asyncio.Event()
+    waiting = asyncio.create_task(scene.guard.wait(session, 60, said.set, hands_over=True))
     await asyncio.sleep(0)
     assert ("c-0", "applied") in scene.said()
     assert not waiting.done()
+    assert said.is_set()
     scene.command("resume")
     assert (await waiting).level == "running"
 
@@ -127,13 +144,14 @@ async def test_a_pause_is_waited_for_until_it_is_over(scene: Scene, monkeypatch:
 async def test_a_wait_ends_at_its_time(scene: Scene) -> None:
     scene.command("pause")
     session = scene.guard.session("s-1", "codex", "codex")
-    assert (await scene.guard.wait(session, 0, hands_over=True)).level == "paused"
+    assert (await scene.guard.wait(session, 0, asyncio.Event().set, hands_over=True)).level == "paused"
 
 
 async def test_an_abort_ends_a_wait(scene: Scene) -> None:
     scene.command("pause")
     session = scene.guard.session("s-1", "codex", "codex")
-    waiting = asyncio.create_task(scene.guard.wait(session, 60, hands_over=True))
+    said = asyncio.Event()
+    waiting = asyncio.create_task(scene.guard.wait(session, 60, said.set, hands_over=True))
     await asyncio.sleep(0)
     scene.command("abort")
     outcome = await waiting

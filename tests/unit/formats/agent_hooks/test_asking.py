@@ -11,9 +11,10 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import orjson
 import pytest
 
-from streams.formats.agent_hooks.asking import LONGEST_REQUEST, SOCKET_VARIABLE
+from streams.formats.agent_hooks.asking import LONGEST_REQUEST, SOCKET_VARIABLE, WAITS
 from tests.pages import ROOT
 
 EVENT = json.dumps({"session_id": "s-1", "tool_name": "Bash"}).encode()
@@ -94,7 +95,7 @@ def test_where_nothing_is_to_be_said_it_prints_nothing(
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        (EVENT, b"no `eddy watch` runs here"),
+        (EVENT, b"no `eddy watch` runs or answers here"),
         (b"{", b"JSONDecodeError"),
         (b"[]", b"an object"),
         (b"\xff", b"Unicode"),
@@ -127,8 +128,9 @@ def test_an_answer_that_is_cut_off_is_none(watch: Callable[[bytes], Watch], tmp_
         {"tool_input": [str(number) for number in range(100_000)]},
         {f"field {number}": "text" for number in range(50_000)},
         {"tool_input": {"content": "\ud800" * 100_000}},
+        {"tool_input": {"n": float("nan"), "m": float("inf")}},
     ],
-    ids=["one long text", "many texts", "many fields", "half a surrogate pair"],
+    ids=["one long text", "many texts", "many fields", "half a surrogate pair", "no numbers"],
 )
 def test_a_large_event_is_cut_and_still_names_its_session(
     watch: Callable[[bytes], Watch], tmp_path: Path, fields: dict[str, object]
@@ -137,4 +139,38 @@ def test_a_large_event_is_cut_and_still_names_its_session(
     ran = hook(tmp_path, json.dumps({"session_id": "s-1", **fields}).encode())
     assert (ran.returncode, ran.stderr) == (0, b"")
     assert len(asked[0]) <= LONGEST_REQUEST
-    assert json.loads(asked[0])["event"]["session_id"] == "s-1"
+    assert orjson.loads(asked[0])["event"]["session_id"] == "s-1"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        b'{"session_id": "s-1", "tool_input": ' + b"[" * 50_000 + b"]" * 50_000 + b"}",
+        b'{"session_id": "s-1", "tool_input": {"n": 1e999}, ',
+    ],
+    ids=["deep", "broken"],
+)
+def test_of_what_cannot_be_read_the_session_is_still_asked_about(
+    watch: Callable[[bytes], Watch], tmp_path: Path, given: bytes
+) -> None:
+    asked = watch(b'{"decision":"deny"}\n').asked
+    ran = hook(tmp_path, given)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b'{"decision":"deny"}', b"")
+    assert orjson.loads(asked[0])["event"] == {"session_id": "s-1"}
+
+
+def test_large_arguments_that_differ_are_sent_so_that_they_differ(
+    watch: Callable[[bytes], Watch], tmp_path: Path
+) -> None:
+    asked = watch(b"\n").asked
+    for last in ("one", "other"):
+        items = [f"item {number}" for number in range(20_000)]
+        hook(tmp_path, json.dumps({"session_id": "s-1", "input": {"todos": [*items, last]}}).encode())
+    assert asked[0] != asked[1]
+
+
+def test_a_watch_that_says_that_the_session_waits_is_waited_for(
+    watch: Callable[[bytes], Watch], tmp_path: Path
+) -> None:
+    watch(WAITS + b'{"decision":"deny"}\n')
+    assert hook(tmp_path, EVENT, "--timeout", "600").stdout == b'{"decision":"deny"}'
