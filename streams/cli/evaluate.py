@@ -131,7 +131,7 @@ def evaluate(
     of the labelled alerts was right, by rule, agent and tool. --propose writes settings: `eddy backtest --a
     live --b proposal.json --topic decision-logs` shows what they would change. With
     --interventions it says how many records and tokens a loop took after the first step of a policy, beside
-    loops about which no agent was told anything.
+    loops on which no policy acted.
 
     \b
     Examples:

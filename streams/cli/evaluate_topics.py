@@ -39,7 +39,7 @@ def evaluate_labels(bootstrap_servers: str | None, propose: Path | None, *, as_j
     from streams.operate.explain.settings_topic import read as stored  # noqa: PLC0415
 
     said, documents = asyncio.run(stored(bootstrap_servers, Topic.SESSION_LABELS, Topic.DETECTOR_CONFIG))
-    found = labels_in(each.value for each in said)
+    found = labels_in((each.key, each.value) for each in said)
     if found.unreadable:
         echo(f"warning: {count(found.unreadable, 'label')} cannot be read and are left out", err=True)
     if not found.labels:
@@ -58,12 +58,15 @@ def evaluate_labels(bootstrap_servers: str | None, propose: Path | None, *, as_j
         names = map(glob.escape, exempt)
         policies = [ToolPolicy(name, PolicyMode.exempt) for name in names if name not in named]
         after = replace(settings, tool_policies=(*policies, *settings.tool_policies))
-        propose.write_text(json.dumps(to_document(after), indent=2) + "\n", encoding="utf-8")
+        try:
+            propose.write_text(json.dumps(to_document(after), indent=2) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise ConfigurationError(f"{propose} cannot be written: {error}") from error
         echo(f"{propose}: {count(len(policies), 'tool')} more exempt than in force", err=True)
 
 
 def evaluate_interventions(bootstrap_servers: str | None, *, as_json: bool) -> None:
-    """Say what the steps of policies brought, beside loops about which no agent was told anything.
+    """Say what the steps of policies brought, beside loops on which no policy acted.
 
     Args:
         bootstrap_servers: Brokers, or None for those of the settings.

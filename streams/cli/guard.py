@@ -7,6 +7,7 @@ import os
 import shlex
 import shutil
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -24,7 +25,6 @@ from streams.formats.agent_hooks.program import AFTER_SECONDS, BEFORE_SECONDS, M
 from streams.formats.agent_hooks.registry import PROGRAMS
 
 _SECONDS: Final = {HookMoment.BEFORE: BEFORE_SECONDS, HookMoment.AFTER: AFTER_SECONDS}
-_ANSWER_SECONDS: Final = 5.0
 
 _program = click.argument("program", type=click.Choice(list(PROGRAMS)))
 _project = click.option(
@@ -113,7 +113,7 @@ def status() -> None:
             if (text := _text(file)) is not None and f" {MARK} " in text:
                 echo(f"{hooks.title}: {file}")
     try:
-        asking.exchanged(b'{"ping":true}\n', _ANSWER_SECONDS)
+        asking.exchanged(b'{"ping":true}\n')
     except (OSError, ValueError) as error:
         raise ConfigurationError(
             f"No `eddy watch` answers at {asking.path()} ({error}): hooks let every call pass, or refuse it "
@@ -156,8 +156,9 @@ def note(session: str, message: str) -> None:
 
 
 def _ask(request: dict[str, str]) -> None:
+    words = {name: each.encode("utf-8", "replace").decode() for name, each in request.items()}
     try:
-        problem = asking.exchanged(orjson.dumps(request) + b"\n", _ANSWER_SECONDS)
+        problem = asking.exchanged(orjson.dumps(words) + b"\n")
     except (OSError, ValueError) as error:
         raise ConfigurationError(
             f"No `eddy watch` answers at {asking.path()} ({error}). Start it, and look at what it says"
@@ -168,7 +169,17 @@ def _ask(request: dict[str, str]) -> None:
 
 
 def _file(hooks: HookProgram, *, is_project: bool) -> Path:
-    return Path(hooks.place(Path.cwd() if is_project else Path.home(), is_project, os.environ))
+    """Return the file of the hooks.
+
+    Raises:
+        ConfigurationError: a project has a link in its place that leads elsewhere.
+    """
+    file = Path(hooks.place(Path.cwd() if is_project else Path.home(), is_project, os.environ))
+    if is_project and not file.resolve().is_relative_to(Path.cwd().resolve()):
+        raise ConfigurationError(
+            f"{file} leads out of this project, to {file.resolve()}. It is left as it is"
+        )
+    return file
 
 
 def _text(file: Path) -> str | None:
@@ -201,13 +212,22 @@ def _write(file: Path, before: str | None, after: str | None, *, yes: bool) -> N
     try:
         if after is None:
             file.unlink()
-            return
-        file.parent.mkdir(parents=True, exist_ok=True)
-        target = file.resolve()
-        beside = target.with_name(f"{target.name}.eddy-new")
-        beside.write_text(after, encoding="utf-8")
-        if target.exists():
-            shutil.copymode(target, beside)
-        beside.replace(target)
-    except OSError as error:
+        else:
+            _replace(file.resolve(), after.encode())
+    except (OSError, ValueError) as error:
         raise ConfigurationError(f"{file} cannot be written: {error}") from error
+
+
+def _replace(target: Path, text: bytes) -> None:
+    """Write a file as a whole, with the mode that it has; a new one is its user's alone."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
+    descriptor, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(descriptor, mode)
+            file.write(text)
+        Path(beside).replace(target)
+    except BaseException:
+        Path(beside).unlink()
+        raise

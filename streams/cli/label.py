@@ -16,7 +16,7 @@ from streams.cli.text.screen import echo
 from streams.console.read_model.place import place
 from streams.console.read_model.triage import EpisodeSeen, request_of
 from streams.control.audit import AuditKind, AuditRecord, Result
-from streams.control.label import Label, LabelWord
+from streams.control.label import Label, LabelWord, labels_in
 from streams.control.publisher import CommandPublisher
 from streams.core.domain.event_kind import EventKind
 from streams.core.domain.text.printable import printable
@@ -50,6 +50,7 @@ def label(*, session: str, word: str, why: str, bootstrap_servers: str | None) -
       eddy label s-17 not-a-loop --why "It waits for a build."
       eddy label s-18 loop
     """  # noqa: D301
+    why = why.encode("utf-8", "replace").decode()
     said = asyncio.run(publish_label(session, LabelWord(word.replace("-", "_")), why, bootstrap_servers))
     about = f"{said.rule} about {', '.join(said.tools) or 'no tool'}"
     echo(f"{printable(session, 200)}: {printable(about, 200)} is labelled {word.replace('-', ' ')}.")
@@ -90,18 +91,26 @@ async def publish_label(session_id: str, word: LabelWord, why: str, bootstrap_se
             )
             # The audit does not announce what cannot be done.
             await publisher.partition(Topic.SESSION_LABELS, said.key)
-            record = AuditRecord(
-                id=new_id(now),
-                at=now,
-                who=by.name,
-                via=by.via,
-                kind=AuditKind.TRIAGE,
-                target=said.subject,
-                why=said.why,
-                request=request_of(word, seen),
-                result=Result.ACCEPTED,
+            before = labels_in(
+                [(each.key, each.value) async for each in brokers.read(brokers.topic(Topic.SESSION_LABELS))]
             )
-            await publisher.audit(record)
+            was_wrong = LabelWord.NOT_A_LOOP in {
+                each.label for each in before.labels if each.subject == said.subject
+            }
+            # Who says that it is a loop takes back what was said before.
+            for do in ("unack", word) if was_wrong and word is LabelWord.LOOP else (word,):
+                record = AuditRecord(
+                    id=new_id(now),
+                    at=now,
+                    who=by.name,
+                    via=by.via,
+                    kind=AuditKind.TRIAGE,
+                    target=said.subject,
+                    why=said.why,
+                    request=request_of(do, seen),
+                    result=Result.ACCEPTED,
+                )
+                await publisher.audit(record)
             await publisher.label([said])
         finally:
             await codec.close()

@@ -18,7 +18,7 @@ from streams.console.command_form import Form, LabelFacts, Who, form_of
 from streams.console.console import Console, wants_json
 from streams.console.read_model.control import Hold
 from streams.console.read_model.model import ReadModel
-from streams.console.read_model.triage import EpisodeSeen, subject_of
+from streams.console.read_model.triage import NOT_A_LOOP, EpisodeSeen, subject_of
 from streams.control.audit import uuid7
 from streams.control.command import Issuer, IssuerKind
 from streams.control.publisher import CommandPublisher, Place
@@ -34,6 +34,9 @@ class SessionQueries(Protocol):
 
     def facts(self, subject: str) -> LabelFacts:
         """Return what is known of an episode, or of session/ and a session."""
+
+    def is_called_wrong(self, subject: str) -> bool:
+        """Tell whether somebody has said of an episode that it is not a loop."""
 
     def live(self, agent_id: str | None) -> int:
         """Return how many sessions of an agent are live, or of all for None."""
@@ -67,6 +70,11 @@ class ModelKnown:
             return LabelFacts(session_id, None if case is None else case.session.agent_id)
         tools = dict.fromkeys(each for each in orjson.loads(episode.tools) if each)
         return LabelFacts(session_id, episode.agent_id, episode.rule, episode.level, tuple(tools))
+
+    def is_called_wrong(self, subject: str) -> bool:
+        """Tell whether somebody has said of an episode that it is not a loop."""
+        said = self.model.ledger.triage.get(subject)
+        return said is not None and said.state == NOT_A_LOOP
 
     def live(self, agent_id: str | None) -> int:
         """Return how many sessions are live."""

@@ -14,6 +14,7 @@ from streams.console.command_form import commands_of, labels_of, triage_of
 from streams.console.console import Console
 from streams.console.views import hold
 from streams.control.command import Command
+from streams.control.label import LabelWord
 from streams.control.publisher import audit_of, issued
 from streams.core.domain.topic import Topic
 
@@ -47,18 +48,26 @@ def routes(console: Console, context: ActionContext) -> Sequence[web.RouteDef]:
     async def triage(request: web.Request) -> web.Response:
         form, who = await form_sent(request), context.who(request, console.clock())
         records = triage_of(form, who, context.known.seen)
-        do = orjson.loads(records[0].request or "{}")["do"]
+        do, count = orjson.loads(records[0].request or "{}")["do"], len(records)
         labels = labels_of(records, do, context.known.facts)
-        if labels:  # the audit does not announce what cannot be done
-            await context.publisher.partition(Topic.SESSION_LABELS, labels[0].key)
+        wrong = [
+            each.target for each in records if each.target and context.known.is_called_wrong(each.target)
+        ]
+        if labels or (wrong and do == "unack"):  # the audit does not announce what cannot be done
+            await context.publisher.partition(Topic.SESSION_LABELS, b"")
+        if wrong and do == LabelWord.LOOP:  # who says so takes back what was said before
+            before = {**form, "episode_ids": wrong, "do": ["unack"]}
+            records = [*triage_of(before, who, context.known.seen), *records]
         places = await context.publisher.audit_all(records)
         await context.publisher.label(labels)
+        if do == "unack":
+            await context.publisher.take_back(wrong, who.now)
         visible = await context.visible(Topic.CONSOLE_ACTIONS, places)
         content = {
             "id": records[-1].id,
             "place": places[-1],
             "visible": visible,
-            "episodes": len(records),
+            "episodes": count,
             "said": _DONE[do],
             "undo": _UNDONE.get(do) and {"do": _UNDONE[do], "episode_ids": [each.target for each in records]},
         }

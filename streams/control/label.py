@@ -80,21 +80,22 @@ class ReadLabels(NamedTuple):
     unreadable: int
 
 
-def labels_in(values: Iterable[bytes | None]) -> ReadLabels:
+def labels_in(records: Iterable[tuple[bytes | None, bytes | None]]) -> ReadLabels:
     """Return the newest label of each subject, by the order of the records.
 
     Args:
-        values: The values of `session-labels`, oldest first.
+        records: Key and value of each record of `session-labels`, oldest first; a value of None takes back.
 
     >>> said = {"subject": "e", "session_id": "s", "label": "loop", "at": 1, "who": "kim"}
-    >>> read = labels_in(orjson.dumps({**said, "label": word}) for word in ("loop", "not_a_loop"))
+    >>> read = labels_in((b"e", orjson.dumps({**said, "label": word})) for word in ("loop", "not_a_loop"))
     >>> [each.label for each in read.labels]
     ['not_a_loop']
     """
     found: dict[str, Label] = {}
     unreadable = 0
-    for value in values:
+    for key, value in records:
         if value is None:
+            found.pop((key or b"").decode("utf-8", "replace"), None)
             continue
         try:
             fields = orjson.loads(value)

@@ -114,6 +114,20 @@ class CommandPublisher:
         records = [Outgoing(each.key, orjson.dumps(each.fields()), each.at) for each in labels]
         return await self._publish(Topic.SESSION_LABELS, records) if records else []
 
+    async def take_back(self, labels: Iterable[str], at: int) -> list[Place]:
+        """Publish that labels do not count any more.
+
+        Args:
+            labels: Episodes that they are about, or session/ and a session.
+            at: Time of the records, ms since 1970.
+
+        Raises:
+            ConfigurationError: the topic is missing.
+            InfrastructureError: the brokers do not take them now.
+        """
+        records = [Outgoing(each.encode("utf-8", "replace"), None, at) for each in labels]
+        return await self._publish(Topic.SESSION_LABELS, records) if records else []
+
     async def partition(self, topic: Topic, key: bytes) -> int:
         """Return the partition of a key on a topic of the control loop.
 

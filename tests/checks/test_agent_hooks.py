@@ -88,6 +88,18 @@ def test_all_else_in_the_file_is_kept(program: HookProgram) -> None:
     assert (left["model"], left["hooks"]) == (before["model"], before["hooks"])
 
 
+def test_a_hook_of_somebody_in_one_group_with_eddys_is_kept() -> None:
+    program = PROGRAMS["claude-code"]
+    mine = {"type": "command", "command": "my-linter"}
+    ours = {"type": "command", "command": command(HookMoment.BEFORE)}
+    text = json.dumps({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [mine, ours]}]}})
+    left = json.loads(program.removed(text) or "")
+    assert left == {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [mine]}]}}
+    again = json.loads(program.installed(text, command))["hooks"]["PreToolUse"]
+    assert again[0] == {"matcher": "Bash", "hooks": [mine]}
+    assert len(again) == 2
+
+
 @each_program
 @pytest.mark.parametrize("text", ["{", "[]", '{"hooks": []}', '{"hooks": {"X": {}}}', "// so\n{}"])
 def test_a_file_that_cannot_be_kept_is_refused(program: HookProgram, text: str) -> None:

@@ -198,3 +198,13 @@ async def test_a_label_stands_in_the_audit_and_on_its_topic(deck: Deck, brokers:
     assert (label["subject"], label["session_id"], label["label"]) == ("session/s-17", "s-17", "not_a_loop")
     assert (label["who"], label["why"], label["at"]) == (record.who, "It waits for a build.", record.at)
     assert stored.key == b"session/s-17"
+
+    async def triages() -> list[str]:
+        return [json.loads(each.request or "")["do"] for each in await deck.audit() if each.kind == "triage"]
+
+    await deck.operator.posts("/actions/triage", {**form, "do": "loop"})
+    assert await triages() == ["not_a_loop", "unack", "loop"]
+    await deck.operator.posts("/actions/triage", form)
+    await deck.operator.posts("/actions/triage", {**form, "do": "unack"})
+    newest = [each async for each in brokers.read(Topic.SESSION_LABELS)][-1]
+    assert (newest.key, newest.value) == (b"session/s-17", None)

@@ -53,6 +53,10 @@ async def test_ten_wrong_alerts_of_one_tool_lead_to_a_proposal_whose_backtest_is
         "evaluate", "--labels"
     )
 
+    # Somebody looks again: what was said before does not count, and the session needs somebody.
+    await stage.command("label", reports[0], "loop")
+    assert json.loads(await stage.command("evaluate", "--labels", "--json"))["exempt"] == []
+
     lines = await stage.command(
         "backtest", "--topic", Topic.DECISION_LOGS, "--a", "live", "--b", str(proposal), "--json"
     )

@@ -141,7 +141,7 @@ async def test_an_agent_is_noted_and_out_of_its_loop_and_one_that_ignores_notes_
             beside = printed["without_steps"]
             assert (beside["acted"], beside["ended"]) == (1, 1)  # that of the dry run
             assert beside["records_until_over"] > board[0]["records_until_over"]
-            assert "| no agent was told " in await stage.command("evaluate", "--interventions")
+            assert "| no policy acted " in await stage.command("evaluate", "--interventions")
             # One click turns it off, and the pause stays what it is: a person resumes.
             await publishes(operator, orjson.loads((await page())["off"]), 2)
             assert ignoring.repeated == stopped_at

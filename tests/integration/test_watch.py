@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -253,6 +254,49 @@ def test_one_watch_runs_and_a_command_without_one_says_so(laptop: Laptop) -> Non
     alone = laptop.run("guard", "pause", "t-1", "--why", "Wait.")
     assert (alone.returncode, "No `eddy watch` answers" in alone.stderr) == (2, True)
     assert laptop.run("guard", "status").returncode == 2
+
+
+def test_a_link_of_a_project_that_leads_elsewhere_is_not_followed(laptop: Laptop) -> None:
+    (laptop.home / "project" / ".claude").mkdir(parents=True)
+    outside = laptop.home / "bashrc"
+    outside.write_text("mine")
+    (laptop.home / "project" / ".claude" / "settings.local.json").symlink_to(outside)
+    ran = subprocess.run(
+        [*EDDY, "guard", "install", "claude-code", "--project", "--yes"],
+        env=laptop.environment,
+        cwd=laptop.home / "project",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.returncode, "leads out of this project" in ran.stderr) == (2, True)
+    assert outside.read_text() == "mine"
+
+
+def test_a_watch_whose_reader_has_gone_still_obeys(laptop: Laptop) -> None:
+    with subprocess.Popen(
+        [*EDDY, "watch", "--plain"], env=laptop.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as watch:
+        assert watch.stdout is not None
+        try:
+            assert b"Watching" in watch.stdout.readline()
+            watch.stdout.close()
+            laptop.hook("codex", "before", session_id="t-1")
+            assert laptop.run("guard", "pause", "t-1", "--why", "Wait.").returncode == 0
+            refused = laptop.hook("codex", "before", timeout=10.1, session_id="t-1")
+            assert refused["hookSpecificOutput"]["permissionDecision"] == "deny"
+            assert watch.poll() is None
+        finally:
+            watch.kill()
+
+
+def test_a_watch_that_stands_still_holds_no_call(laptop: Laptop) -> None:
+    with laptop.watched() as watch:
+        watch.send_signal(signal.SIGSTOP)
+        try:
+            assert laptop.hook("codex", "before", session_id="t-1") == {}
+        finally:
+            watch.send_signal(signal.SIGCONT)
 
 
 def test_hooks_are_shown_written_and_taken_out_again(laptop: Laptop) -> None:

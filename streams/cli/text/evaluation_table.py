@@ -74,7 +74,7 @@ def intervention_lines(rows: Sequence[Score], beside: Score) -> Iterator[TextTab
 
     Args:
         rows: By rule and version.
-        beside: Loops about which no agent was told anything.
+        beside: Loops on which no policy acted.
     """
 
     def figure(value: float | None) -> str:
@@ -92,7 +92,7 @@ def intervention_lines(rows: Sequence[Score], beside: Score) -> Iterator[TextTab
             figure(row.tokens_until_over),
             str(row.withheld),
         )
-        for name, row in [*named, ("no agent was told", beside)]
+        for name, row in [*named, ("no policy acted", beside)]
     ]
     header = ("rule", "loops", "over", "records until over", "tokens until over", "held back")
     yield TextTable("What became of loops after the first step, median", header, cells)

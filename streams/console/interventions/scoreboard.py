@@ -158,7 +158,7 @@ def scores(decisions: Iterable[Decided], found: Sequence[InterventionOutcome]) -
 
 
 def without_steps(decisions: Iterable[Decided], events: Mapping[str, Iterable[Fields]]) -> Score:
-    """Return what became of the loops about which no policy told an agent anything: what to compare with.
+    """Return what became of the loops on which no policy acted: what to compare with.
 
     Each counts from its first event at LOOP on. One of a dry run is among them, since nobody was told.
 

@@ -181,12 +181,12 @@ def standing(
     """
     if triage is None or triage.state == OPEN or triage.at is None:
         return DecisionStanding()
-    if triage.state == NOT_A_LOOP:
-        # Whatever the episode does: somebody has looked, and knows better.
-        return DecisionStanding(NOT_A_LOOP)
     said = f"{triage.state} by {triage.by or 'an operator'} at {_clock(triage.at)}"
     if continues_since is not None and continues_since > triage.at:
         return DecisionStanding(OPEN, f"{said}, goes on after pause")
+    if triage.state == NOT_A_LOOP:
+        # Whatever the episode does: somebody has looked, and knows better.
+        return DecisionStanding(NOT_A_LOOP)
     if went_on_at is not None and went_on_at > triage.at:
         return DecisionStanding(OPEN, f"{said}, resumed at {_clock(went_on_at)} and loops on")
     if triage.state == SNOOZED:

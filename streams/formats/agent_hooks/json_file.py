@@ -73,8 +73,8 @@ def _take_out(document: dict[str, Any]) -> bool:
     """Take out what is Eddy's, and what is empty then; tell whether there was anything."""
     hooks, found = document.get("hooks", {}), False
     for event in list(hooks):
-        kept = [each for each in hooks[event] if f" {MARK} " not in json.dumps(each)]
-        if len(kept) == len(hooks[event]):
+        kept = [left for each in hooks[event] if (left := _without_ours(each)) is not None]
+        if kept == hooks[event]:
             continue
         found = True
         hooks[event] = kept
@@ -83,6 +83,23 @@ def _take_out(document: dict[str, Any]) -> bool:
     if found and not hooks:
         del document["hooks"]
     return found
+
+
+def _without_ours(entry: Any) -> Any:
+    """Return an entry without Eddy's commands; None if there were no others."""
+    if not isinstance(entry, dict):
+        return entry
+    if any(
+        f" {MARK} " in command
+        for command in (entry.get("command"), entry.get("bash"))
+        if isinstance(command, str)
+    ):
+        return None
+    inner = entry.get("hooks")
+    if not isinstance(inner, list):
+        return entry
+    kept = [left for each in inner if (left := _without_ours(each)) is not None]
+    return entry if kept == inner else {**entry, "hooks": kept} if kept else None
 
 
 def _text(document: Mapping[str, Any]) -> str:

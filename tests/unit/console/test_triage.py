@@ -2,7 +2,8 @@
 
 import pytest
 
-from streams.console.read_model.triage import EpisodeSeen
+from streams.console.read_model.place import NOWHERE
+from streams.console.read_model.triage import EpisodeSeen, standing
 from tests.stream import START_MS
 from tests.unit.console.agents import MINUTE_MS, Board
 
@@ -164,6 +165,17 @@ def test_one_that_is_not_a_loop_is_handled_for_good() -> None:
     board.loop("s", 30)  # escalates, and costs ten times as much
     assert (triage(board)["tab"], triage(board)["returned"]) == ("handled", None)
     assert [row["session_id"] for row in board.inbox(q="is:wrong", state="handled").rows] == ["s"]
+
+
+def test_one_that_is_not_a_loop_returns_only_if_it_disobeys_a_pause() -> None:
+    board = looping()
+    decide(board, "not_a_loop")
+    [said] = board.model.ledger.triage.values()
+    assert said.at is not None
+    found = standing(said, EpisodeSeen(), NOWHERE, board.now, None, said.at + 1)
+    assert found.state == "not a loop"
+    found = standing(said, EpisodeSeen(), NOWHERE, board.now, said.at + 1)
+    assert found == ("open", f"not a loop by ana at {CLOCK}, goes on after pause")
 
 
 def test_that_it_is_not_a_loop_can_be_taken_back() -> None:

@@ -42,13 +42,15 @@ def test_what_is_no_label_is_refused(wrong: dict[str, Any]) -> None:
 
 def test_the_newest_label_of_a_subject_counts_and_what_cannot_be_read_is_counted() -> None:
     values = [
-        orjson.dumps(SAID),
-        orjson.dumps({**SAID, "subject": "e-2"}),
-        None,
-        b"{",
-        b"[]",
-        orjson.dumps({**SAID, "label": "of a later version"}),
-        orjson.dumps({**SAID, "label": "loop"}),
+        (b"e-1", orjson.dumps(SAID)),
+        (b"e-2", orjson.dumps({**SAID, "subject": "e-2"})),
+        (b"e-3", orjson.dumps({**SAID, "subject": "e-3"})),
+        (b"e-3", None),
+        (None, None),
+        (b"e-1", b"{"),
+        (b"e-1", b"[]"),
+        (b"e-1", orjson.dumps({**SAID, "label": "of a later version"})),
+        (b"e-1", orjson.dumps({**SAID, "label": "loop"})),
     ]
     found = labels_in(values)
     assert [(each.subject, each.label) for each in found.labels] == [("e-1", "loop"), ("e-2", "not_a_loop")]
