@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Any
@@ -186,6 +187,33 @@ def _lines(*, quiet: bool) -> Iterator[Write]:
     yield standard_error() if quiet else standard_output()
 
 
+async def _interruptible(running: Coroutine[Any, Any, PerformanceOutcome]) -> PerformanceOutcome:
+    """Run the demo until it ends, or Ctrl-C ends it between two steps of the loop.
+
+    asyncio's own handler cancels within a step: a client that has just seen that a future is not done then
+    fails to answer it, and its traceback is the last that a person sees.
+
+    Raises:
+        KeyboardInterrupt: somebody has interrupted it, and it is cleaned up.
+    """
+    task, interrupted = asyncio.current_task(), False
+
+    def interrupt() -> None:
+        nonlocal interrupted
+        interrupted = True
+        if task is not None:
+            task.cancel()
+
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupt)
+    try:
+        return await running
+    except asyncio.CancelledError:
+        if interrupted:
+            raise KeyboardInterrupt from None
+        raise
+
+
 @click.command()
 @click.option(
     "--input",
@@ -214,7 +242,8 @@ def demo(
     with _lines(quiet=as_json) as write:
         screen = DemoScreen(write)
         intake = Intake()
-        outcome = asyncio.run(_run(_messages((*files, *more), input_format, mapped, intake), screen))
+        running = _run(_messages((*files, *more), input_format, mapped, intake), screen)
+        outcome = asyncio.run(_interruptible(running))
         for line in summary(outcome):
             write(line)
     report_intake(intake)
