@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -25,6 +26,7 @@ from tests.integration.pseudo_terminal import (
     on_a_terminal,
 )
 from tests.integration.stage import Stage
+from tests.pages import ROOT
 from tests.unit.formats.ingest.following import LOG
 
 SESSION = "60a3a234"
@@ -243,6 +245,31 @@ async def test_of_a_watched_machine_it_is_kept(looping: Path) -> None:
     lines = (looping / ".local" / "state" / "eddy" / "watch.jsonl").read_text().splitlines()
     [label] = [json.loads(line)["value"] for line in lines if '"session-labels"' in line]
     assert (label["label"], label["rule"], label["tools"]) == ("not_a_loop", "R1", ["Bash"])
+
+
+async def test_a_watched_session_that_is_paused_is_shown_so(looping: Path) -> None:
+    def eddy(*words: str, given: str = "") -> str:
+        ran = subprocess.run(
+            [sys.executable, "-m", "streams", "guard", *words],
+            env=environment(looping),
+            cwd=ROOT,
+            input=given,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return ran.stdout
+
+    name = re.findall(r'"sessionId":"([^"]+)"', LOG.read_text())[0]
+    hook = ("hook", "claude-code", "before", "--timeout", "10.1")
+    async with on_a_terminal(["watch"], environment(looping), 140, 30) as terminal:
+        await terminal.shows("1 in a loop", "no hook has asked yet")
+        await asyncio.to_thread(eddy, "pause", name, "--why", "Wait for me.")
+        answer = await asyncio.to_thread(eddy, *hook, given=json.dumps({"session_id": name}))
+        assert "permissionDecision" in answer
+        await terminal.shows(f"■ {SESSION}", "paused 0:0", "1 handled")
+        terminal.type(b"q")
+        assert await terminal.ended() == 0
 
 
 @pytest.mark.integration

@@ -219,7 +219,10 @@ def test_a_person_pauses_and_lets_go_on(laptop: Laptop) -> None:
 
 def test_a_pause_outlives_a_watch_that_was_killed(laptop: Laptop) -> None:
     with laptop.watched():
-        laptop.run("guard", "pause", "t-1", "--why", "Wait for me.")
+        laptop.hook("codex", "before", session_id="t-1")
+        unknown = laptop.run("guard", "pause", "t-2", "--why", "Wait for me.")
+        assert (unknown.returncode, "No session of the name t-2" in unknown.stderr) == (2, True)
+        assert laptop.run("guard", "pause", "t-1", "--why", "Wait for me.").returncode == 0
     with laptop.watched():
         refused = laptop.hook("codex", "before", timeout=10.1, session_id="t-1")
         assert refused["hookSpecificOutput"]["permissionDecision"] == "deny"
@@ -227,6 +230,7 @@ def test_a_pause_outlives_a_watch_that_was_killed(laptop: Laptop) -> None:
 
 def test_no_act_tells_nobody(laptop: Laptop) -> None:
     with laptop.watched("--no-act") as watch:
+        laptop.until("The mode of the policy is off: no agent is told anything", watch)
         assert [laptop.cursor_calls() for _ in range(12)] == [{}] * 12
         laptop.until("c-1 goes in circles", watch)
 

@@ -117,8 +117,9 @@ class Journal:
             InfrastructureError: the file cannot be written.
         """
         offset = self._next[topic]
-        stored = Stored(_PARTITION, offset, at or 0, key, orjson.dumps(fields), ())
-        line = JournalLine(topic, stored, fields)
+        body = orjson.dumps(fields)
+        # What is folded now is what the next watch reads: JSON, and no words of an enumeration.
+        line = JournalLine(topic, Stored(_PARTITION, offset, at or 0, key, body, ()), orjson.loads(body))
         text = line.text()
         end = os.fstat(self._file.fileno()).st_size
         try:

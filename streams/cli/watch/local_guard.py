@@ -105,6 +105,10 @@ class LocalGuard:
             self._say(found, Status.ATTACHED, None, now)
         return found
 
+    def holds(self, session_id: str) -> bool:
+        """Tell whether a hook of a session has asked."""
+        return session_id in self._sessions
+
     def check(self, session: HookedSession, *, hands_over: bool) -> Outcome:
         """Return how a session stands now.
 

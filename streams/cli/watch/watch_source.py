@@ -36,6 +36,7 @@ from streams.core.domain.text.figures import clock, count
 from streams.core.domain.topic import Topic
 from streams.core.entry import Entry
 from streams.core.errors import ConfigurationError, EddyError
+from streams.core.policy.intervention import Mode
 from streams.core.policy.intervention_document import document, read
 from streams.formats.adapters.conversation import Conversation
 from streams.formats.agent_hooks.program import HookAnswer, HookDecision, HookEvent, HookMoment, HookProgram
@@ -128,7 +129,7 @@ class WatchSource:
         return self._logs.steps
 
     async def call_wrong(self, session_id: str) -> None:
-        """Say that a session is not a loop: it needs nobody any more, and gets no further note.
+        """Say that a session is not a loop: it needs nobody any more, and no further note comes for it.
 
         Raises:
             ConfigurationError: nothing is known against it.
@@ -186,9 +187,12 @@ class WatchSource:
         body, _ = next_document(before, document(after), before.version + 1, {"by": user()})
         assert self._journal is not None
         self._journal.add(Topic.INTERVENTION_POLICY, b"", body, self._clock())
+        if after.mode is not Mode.LIVE:
+            self._say(f"The mode of the policy is {after.mode}: no agent is told anything", self._clock())
 
     def _fold(self, topic: Topic, stored: Stored, fields: Mapping[str, Any]) -> None:
-        self.model.take(topic, stored, fields)
+        if not self.model.take(topic, stored, fields):
+            return  # somebody has written into the journal
         if topic is Topic.SESSION_COMMANDS:
             self._guard.command(fields, stored.offset)
             self._actions[fields["command_id"]] = fields["action"]
@@ -289,6 +293,10 @@ class WatchSource:
 
     async def _command(self, action: str, session_id: str, why: str, message: str | None) -> str:
         """Do what a person at a shell asks for; return what is wrong with it, empty if nothing is."""
+        if session_id not in self.model.cases and not self._guard.holds(session_id):
+            return (
+                f"No session of the name {session_id[:200]} is known here. `eddy watch` lists those that loop"
+            )
         now = self._clock()
         command = Command(
             command_id=uuid7(now, os.urandom(10)),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from eddy_client.protocol import Status
 
 from streams.cli.watch.journal import KEPT_MS, Journal
 from streams.core.domain.record import Outgoing
@@ -48,6 +49,14 @@ def test_a_record_is_folded_as_it_is_written_and_again_by_the_next_watch(tmp_pat
     )
     assert again.add(Topic.SESSION_COMMANDS, b"s", {}, NOW) == (0, 2)
     again.close()
+
+
+def test_what_is_folded_is_what_the_next_watch_reads(tmp_path: Path) -> None:
+    journal, taken = opened(tmp_path / "watch.jsonl")
+    journal.add(Topic.SESSION_COMMAND_ACKS, b"s", {"status": Status.APPLIED, "tools": ("a",)}, NOW)
+    journal.close()
+    assert type(taken[0][3]["status"]) is str
+    assert taken[0][3] == {"status": "applied", "tools": ["a"]}
 
 
 def test_it_takes_what_is_written_to_brokers(tmp_path: Path) -> None:
