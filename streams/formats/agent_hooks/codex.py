@@ -11,10 +11,9 @@ from streams.formats.agent_hooks.json_file import with_entries, without_entries
 from streams.formats.agent_hooks.program import (
     HookAnswer,
     HookDecision,
-    HookEvent,
     HookMoment,
     HookProgram,
-    named,
+    event_of,
 )
 
 
@@ -22,11 +21,6 @@ def _place(home: PurePath, is_project: bool, environment: Mapping[str, str]) -> 
     moved = environment.get("CODEX_HOME")
     folder = PurePath(moved) if moved and not is_project else home / ".codex"
     return folder / "hooks.json"
-
-
-def _event(fields: Mapping[str, Any]) -> HookEvent | None:
-    session_id = named(fields, "session_id")
-    return None if session_id is None else HookEvent(session_id, named(fields, "tool_name"))
 
 
 def _answered(moment: HookMoment, answer: HookAnswer) -> dict[str, Any]:
@@ -41,7 +35,7 @@ PROGRAM: Final = HookProgram(
     place=_place,
     installed=lambda text, command: with_entries(text, entries(command)),
     removed=without_entries,
-    event=_event,
+    event=event_of,
     answered=_answered,
     notes=frozenset(HookMoment),
     has_log=True,

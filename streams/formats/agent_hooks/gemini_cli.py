@@ -15,10 +15,9 @@ from streams.formats.agent_hooks.program import (
     BEFORE_SECONDS,
     HookAnswer,
     HookDecision,
-    HookEvent,
     HookMoment,
     HookProgram,
-    named,
+    event_of,
 )
 
 _EVENTS: Final = {
@@ -42,11 +41,6 @@ def _place(home: PurePath, _is_project: bool, _environment: Mapping[str, str]) -
     return home / ".gemini" / "settings.json"
 
 
-def _event(fields: Mapping[str, Any]) -> HookEvent | None:
-    session_id = named(fields, "session_id")
-    return None if session_id is None else HookEvent(session_id, named(fields, "tool_name"))
-
-
 def _answered(moment: HookMoment, answer: HookAnswer) -> dict[str, Any]:
     match answer.decision:
         case HookDecision.NOTE:
@@ -63,7 +57,7 @@ PROGRAM: Final = HookProgram(
     place=_place,
     installed=lambda text, command: with_entries(text, _entries(command)),
     removed=without_entries,
-    event=_event,
+    event=event_of,
     answered=_answered,
     notes=frozenset({HookMoment.AFTER}),
     has_log=True,

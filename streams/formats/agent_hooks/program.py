@@ -92,6 +92,12 @@ class HookProgram(NamedTuple):
     source: str
 
 
+def event_of(fields: Mapping[str, Any]) -> HookEvent | None:
+    """Return what a hook was given that names its session and its tool as most programs do."""
+    session_id = named(fields, "session_id")
+    return None if session_id is None else HookEvent(session_id, named(fields, "tool_name"))
+
+
 def named(fields: Mapping[str, Any], *names: str) -> str | None:
     """Return the first of some fields that is a text with characters in it."""
     for name in names:
