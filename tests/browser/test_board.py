@@ -125,9 +125,31 @@ def test_rows_of_one_cause_are_one_row_with_actions_on_all(board: Page, axe: Cal
     board.keyboard.press("j")
     board.keyboard.press("p")
     board.wait_for_selector("dialog#dialog[open]")
+    while not board.locator("#dialog input[name=note]").count():  # all of the row ended between the two keys
+        board.goto("/alerts?group=cause")
+        board.locator("#rows [data-key-p]:visible").first.click()
+        board.wait_for_selector("dialog#dialog[open]")
     board.locator("#dialog input[name=note]").fill("looked at")
     board.locator("#dialog input[name=note]").press("Enter")
     board.get_by_text("Noted.").wait_for()
+    assert board.locator("dialog#dialog[open]").count() == 0
+
+
+def test_a_row_whose_sessions_have_left_says_so(board: Page, axe: Callable[[Page], None]) -> None:
+    board.goto("/alerts?group=cause")
+    board.evaluate(
+        """() => {
+        const link = document.createElement("a");
+        link.dataset.do = "dialog";
+        link.href = "/alerts?group=cause&dialog=many&cause=R1:0000000000000000";
+        link.textContent = "Act on a cause that is gone";
+        document.querySelector("main").append(link);
+    }"""
+    )
+    board.get_by_text("Act on a cause that is gone").click()
+    board.get_by_role("heading", name="Nothing is left to act on").wait_for()
+    axe(board)
+    board.locator("#dialog a[data-close]").click()
     assert board.locator("dialog#dialog[open]").count() == 0
 
 

@@ -41,11 +41,11 @@ async def live(console: Console, query: Mapping[str, str], who: Identity, now: i
 
 
 def _many(console: Console, request: web.Request, now: int) -> Mapping[str, Any] | None:
-    """Return what the dialog is about, None if there is none."""
+    """Return what the dialog is about: of no session if all of them have left; None if there is no dialog."""
     if request.query.get("dialog") != "many" or not request["who"].may_act:
         return None
     chosen = request.query.getall("chosen", [])
-    return console.board.many(request.query.get("cause", ""), chosen, now)
+    return console.board.many(request.query.get("cause", ""), chosen, now) or {"sessions": 0}
 
 
 def routes(console: Console) -> Sequence[web.RouteDef]:
